@@ -65,7 +65,7 @@ def bias(samples: int) -> None:
         off: dict[str, list[FloatArray]] = {name: [] for name in MEASURES}
         held = dict.fromkeys(MEASURES, 0)
         for seed in range(samples):
-            judged = sampling.draw(strata, numbers, seed=seed).judgments(full)
+            judged = sampling.draw_sample(strata, numbers, seed=seed).judgments(full)
             made = values(judged, run, MEASURES)
             errors = sampling.design_errors(judged, run, MEASURES)
             for name, own, error in zip(MEASURES, made, errors, strict=True):
@@ -90,11 +90,13 @@ def coverage(draws: int) -> None:
     truth = values(full, run, ["AP", "nDCG@1000"])[:, 0]
     held = np.zeros(len(MEASURES) + 1)
     for seed in range(draws):
-        judged = sampling.draw({"t000": OF_STRATA}, {"2": 12, "3": 9}, seed=seed).judgments(full)
+        judged = sampling.draw_sample({"t000": OF_STRATA}, {"2": 12, "3": 9}, seed=seed).judgments(
+            full
+        )
         for k, e in enumerate(sampling.design_errors(judged, run, MEASURES)):
             target = truth[0 if TRUTH[MEASURES[k]] == "AP" else 1]
             held[k] += abs(e.value - target) <= 1.96 * e.standard_error
-        total, error = sampling.estimated_relevant(judged)["t000"]
+        total, error = sampling.estimate_relevant(judged)["t000"]
         held[-1] += abs(total - 17) <= 1.96 * error
     shares = zip((*MEASURES, "R"), held / draws, strict=True)
     print("\none topic, 17 relevant, 41 of 150 judged: ", end="")
@@ -104,7 +106,7 @@ def coverage(draws: int) -> None:
     for seed in range(draws):
         full, run = topics(np.random.default_rng([3, seed]), 25)
         strata = dict.fromkeys(full, OF_STRATA)
-        judged = sampling.draw(strata, {"2": 20, "3": 30}, seed=seed).judgments(full)
+        judged = sampling.draw_sample(strata, {"2": 20, "3": 30}, seed=seed).judgments(full)
         [mean] = cal.retrieval(judged, run, measures=["xinfAP"], interval="t")
         inside += mean.low <= whole <= mean.high
         own += mean.low <= values(full, run, ["AP"]).mean() <= mean.high
@@ -133,7 +135,7 @@ def orders(number: int) -> None:
     """How soon each order of judging has found the relevant documents."""
     full, made = systems(np.random.default_rng(5), number, (0.5, 1.0, 1.5, 2.0, 2.5))
     print("\n| order | relevant found after 10% | 25% | 50% judged |\n|---|---|---|---|")
-    for method in ("depth", *pooling.METHODS):
+    for method in ("depth", *pooling.QUEUE_METHODS):
         found = np.zeros(3)
         for topic, grades in full.items():
             relevant = {d for d, g in grades.items() if g > 0}

@@ -53,7 +53,7 @@ def main() -> None:
         )
 
     cpu, wall = (seconds / share for seconds in measured(scipys, 1))
-    ours = measured(lambda: paired_tests.randomization(differences, RESAMPLES, 0), 5)
+    ours = measured(lambda: paired_tests.randomization_test(differences, RESAMPLES, 0), 5)
     values = random.normal(0.4, 0.2, (TOPICS, 5, MEASURES))  # the 5 systems of 10 pairs
     tukey = measured(lambda: omnibus.randomized_tukey(values, RESAMPLES), 3)
 

@@ -205,13 +205,13 @@ def simulated(
                 tally(measure).interval(found, float(reading.value), truth, bounds)
                 digest.update(f"{found.low:.6g} {found.high:.6g} {found.method}\n".encode())
                 if world.tests:
-                    usual = hypotheses.test(reading)
+                    usual = hypotheses.run_test(reading)
                     tally(measure, "", "default").p_value(usual.p, usual.name)
                     digest.update(f"{usual.p:.6g}\n".encode())
             if not others:
                 continue
             for test in world.tests:
-                asked = hypotheses.test(reading, Hypothesis(test))
+                asked = hypotheses.run_test(reading, Hypothesis(test))
                 if asked.name != "none":
                     tally(measure, "", test).p_value(asked.p)
             for way in world.ways:

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.cli.trec_eval.measure_table import TABLE
+from calipers.cli.trec_eval.measure_table import MEASURES
 from calipers.measures import TASKS, UnknownMeasureError, parse
 from calipers.measures.aliases import ALTERNATIVE_HINTS
 from calipers.measures.families import FAMILIES
@@ -167,8 +167,8 @@ def missing(tool: str, wanted: set[str], separator: str) -> set[str]:
 
 
 def test_every_measure_of_trec_eval_is_there() -> None:
-    assert len(TABLE) == 57
-    assert missing("trec_eval", set(TABLE), r"_[\dp]") == set()
+    assert len(MEASURES) == 57
+    assert missing("trec_eval", set(MEASURES), r"_[\dp]") == set()
 
 
 def test_every_measure_of_ir_measures_is_there() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from calipers.evaluation.availability import (
     ENGINE_REASONS,
-    OPTIONS,
     ROW_REASONS,
+    TABLE_OPTIONS,
     get_availability,
 )
 from calipers.evaluation.tasks import TASKS
@@ -38,7 +38,7 @@ def table(engines: dict[str, str]) -> tuple[list[str], dict[str, list[str]]]:
     with what it is of."""
     lines = [f"| option | {' | '.join(engines)} |", "|---" * (len(engines) + 1) + "|"]
     reasons: dict[str, list[str]] = {}
-    for option in OPTIONS:
+    for option in TABLE_OPTIONS:
         said = []
         for name, engine in engines.items():
             found = get_availability(TASKS[name], option, engine)
@@ -70,7 +70,7 @@ def page() -> str:
     own = [
         f"- `{option}`: {reason}."
         for option, reason in ROW_REASONS.items()
-        if option not in OPTIONS and option != "sample"
+        if option not in TABLE_OPTIONS and option != "sample"
     ]
     parts = [
         HEAD,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import calipers as cal
-from calipers.learning.bias_variance import zero_one
+from calipers.learning.bias_variance import decompose_zero_one_loss
 from calipers.results import Estimate
 from worlds.world import Evaluate, Floats, Random, Trial, World
 
@@ -251,7 +251,7 @@ def classes(sets: int, rows: int, bins: int, dear: int) -> World:
         made: dict[str, float] = dict.fromkeys(OF_LABELS, 0.0)
         for label, weight in ((1, chance(GRID)), (0, 1 - chance(GRID))):
             for place in range(len(GRID)):
-                own = zero_one(says[:, [place]], np.array([label]), 2, n_resamples=1)
+                own = decompose_zero_one_loss(says[:, [place]], np.array([label]), 2, n_resamples=1)
                 for name in OF_LABELS:
                     made[name] += weight[place] * own[name].value / len(GRID)
         return made

@@ -144,7 +144,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
 
     def __init__(self, measures: Mapping[irm.Measure, Measure], qrels: Any) -> None:
         self.ours = measures
-        rows = _rows(qrels, ("query_id", "doc_id", "relevance"))
+        rows = _to_reader_input(qrels, ("query_id", "doc_id", "relevance"))
         statistic_types = {
             calipers_measure.definition.statistic for calipers_measure in measures.values()
         }
@@ -158,7 +158,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
         super().__init__(list(measures), () if judgments is None else judgments.topics)
 
     def _iter_calc(self, run: Any) -> Iterator[irm.Metric]:
-        rows = _rows(run, ("query_id", "doc_id", "score"))
+        rows = _to_reader_input(run, ("query_id", "doc_id", "score"))
         if len(rows) == 0 or (isinstance(rows, Mapping) and not any(rows.values())):
             rows = {"": {"": 0.0}}  # a run has to hold something
         statistics: dict[type, Any] = {}
@@ -196,7 +196,7 @@ def _to_calipers(measure: irm.Measure) -> Measure | None:
     return equivalent
 
 
-def _rows(data: Any, columns: tuple[str, ...]) -> Any:
+def _to_reader_input(data: Any, columns: tuple[str, ...]) -> Any:
     """Convert input of ir_measures to input of the readers of Calipers."""
     if isinstance(data, Mapping):
         return data

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 #: The groups of entry points that are asked for, and what is in them.
-GROUPS: Mapping[str, str] = {
+ENTRY_POINT_GROUPS: Mapping[str, str] = {
     "calipers.measures": "measures",
     "calipers.charts": "charts",
     "calipers.findings": "rules of findings",
@@ -41,10 +41,10 @@ GROUPS: Mapping[str, str] = {
 T = TypeVar("T")
 
 #: Called before a plug-in is imported, as by the command, which forbids pandas until then.
-BEFORE: list[Callable[[], None]] = []
+IMPORT_HOOKS: list[Callable[[], None]] = []
 
 #: What has been loaded: the group, the name and the package of each entry point.
-LOADED: set[tuple[str, str, str]] = set()
+LOADED_ENTRY_POINTS: set[tuple[str, str, str]] = set()
 
 #: The plug-in that is being loaded, which registers things.
 _registering: ContextVar[str] = ContextVar("registering", default="")
@@ -69,7 +69,7 @@ def load(group: str, name: str | None = None) -> int:
     Parameters
     ----------
     group : str
-        Group of entry points, a key of ``GROUPS``.
+        Group of entry points, a key of ``ENTRY_POINT_GROUPS``.
     name : str, optional
         Name of an entry point. By default all of the group are imported.
 
@@ -94,13 +94,15 @@ def load(group: str, name: str | None = None) -> int:
     n_loaded = 0
     with _LOCK:
         for point in points:
-            key = group, point.name, _package(point)
-            if key not in LOADED and name in (None, point.name):
-                LOADED.add(key)  # before the import, which may look up the entries itself
+            key = group, point.name, _package_label(point)
+            if key not in LOADED_ENTRY_POINTS and name in (None, point.name):
+                LOADED_ENTRY_POINTS.add(
+                    key
+                )  # before the import, which may look up the entries itself
                 try:
-                    _load(point)
+                    _load_entry_point(point)
                 except BaseException:
-                    LOADED.discard(key)
+                    LOADED_ENTRY_POINTS.discard(key)
                     raise
                 n_loaded += 1
     return n_loaded
@@ -117,7 +119,7 @@ def _entry_points(group: str, path: tuple[str, ...]) -> Sequence[EntryPoint]:
         return ()
     from importlib.metadata import entry_points as installed
 
-    return sorted(installed(group=group), key=lambda point: (point.name, _package(point)))
+    return sorted(installed(group=group), key=lambda point: (point.name, _package_label(point)))
 
 
 @lru_cache(maxsize=8)
@@ -156,18 +158,18 @@ def _is_path_finder(finder: object) -> bool:
     return getattr(finder, "__name__", "") == "PathFinder"
 
 
-def _package(point: EntryPoint) -> str:
+def _package_label(point: EntryPoint) -> str:
     """Return the package of an entry point, with its version."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else ""
 
 
 def _label(point: EntryPoint) -> str:
     """Return the name of a plug-in in messages."""
-    return f"the plug-in {point.name!r} ({point.group}) of {_package(point) or point.value}"
+    return f"the plug-in {point.name!r} ({point.group}) of {_package_label(point) or point.value}"
 
 
-def _load(point: EntryPoint) -> None:
-    for prepare in BEFORE:
+def _load_entry_point(point: EntryPoint) -> None:
+    for prepare in IMPORT_HOOKS:
         prepare()
     label = _label(point)
     token = _registering.set(label)
@@ -198,7 +200,7 @@ def load_object(point: EntryPoint) -> Any:
     PluginError
         If it cannot be imported.
     """
-    for prepare in BEFORE:
+    for prepare in IMPORT_HOOKS:
         prepare()
     with plugin_errors(_label(point)):
         return point.load()
@@ -288,14 +290,14 @@ class Registry(Mapping[str, T], Generic[T]):
         if not (isinstance(name, str) and name.strip()):  # type: ignore[redundant-expr]
             raise TypeError(f"the name of a {self.kind} is {name!r}, expected text")
         module_index = self._importing()
-        registrant = _OURS if module_index < len(self._modules) else _registering.get()
-        if registrant != _OURS:
+        registrant = _BUILT_IN if module_index < len(self._modules) else _registering.get()
+        if registrant != _BUILT_IN:
             self._load_own()
         if name in self.entries:
             previous = self.entries[name][0]
             # A module is executed again where its first import ended half-way.
             is_repeat = bool(registrant) and registrant == previous
-            if not is_repeat and (previous == _OURS or not replace):
+            if not is_repeat and (previous == _BUILT_IN or not replace):
                 registrant_text = f" by {previous}" if previous else ""
                 raise NameTakenError(f"the {self.kind} {name!r} is taken{registrant_text}")
         self.entries[name] = registrant, module_index, entry
@@ -348,4 +350,4 @@ class Registry(Mapping[str, T], Generic[T]):
 
 
 #: Who registers what Calipers has itself.
-_OURS = "Calipers"
+_BUILT_IN = "Calipers"

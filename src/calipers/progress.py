@@ -36,7 +36,7 @@ class Stage:
             return f"{self.label}: {self.done:,}{total_text} {self.unit}"
         elapsed = monotonic() - self.begun
         rate = (
-            f" · {_round_number(self.done / elapsed)} rows/s" if self.done and elapsed > 0 else ""
+            f" · {_format_rounded(self.done / elapsed)} rows/s" if self.done and elapsed > 0 else ""
         )
         return f"{self.label}: {self.done:,}{total_text} rows{rate}"
 
@@ -135,17 +135,17 @@ def progress_text() -> str | None:
     """Return the progress of the computation and its remaining time, or None if it is unknown."""
     stages = list(_stages)
     # Loops over single batches come and go.
-    done, total = (0, 0) if any(stage.unit for stage in stages) else _loop()
+    done, total = (0, 0) if any(stage.unit for stage in stages) else _core_progress()
     if not stages and not total:
         return None
     words = [stage.description for stage in stages]
     if total:
         words.append(f"{done / total:.0%}")
-    remaining = _remaining_time(stages, done / total if total else 0.0)
+    remaining = _remaining_time_texts(stages, done / total if total else 0.0)
     return " · ".join([*words, *remaining])
 
 
-def _remaining_time(stages: list[Stage], inner: float) -> list[str]:
+def _remaining_time_texts(stages: list[Stage], inner: float) -> list[str]:
     """Return the remaining time of the outermost stage, estimated from the elapsed time."""
     if not stages or not all(stage.total for stage in stages):
         return []
@@ -158,13 +158,13 @@ def _remaining_time(stages: list[Stage], inner: float) -> list[str]:
     if proportion_done < 0.01 or elapsed < 1:
         return []
     seconds = elapsed * (1 - proportion_done) / proportion_done
-    return [f"about {_duration(seconds)} left"]
+    return [f"about {_format_duration(seconds)} left"]
 
 
-def _round_number(number: float) -> str:
+def _format_rounded(number: float) -> str:
     """Format a number to about two digits, with a unit.
 
-    >>> _round_number(9_123_456), _round_number(41_700), _round_number(12)
+    >>> _format_rounded(9_123_456), _format_rounded(41_700), _format_rounded(12)
     ('9.1 million', '42 thousand', '12')
     """
     for size, unit in ((1e6, " million"), (1e3, " thousand")):
@@ -173,14 +173,14 @@ def _round_number(number: float) -> str:
     return f"{number:.0f}"
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
-def _loop() -> tuple[int, int]:
+def _core_progress() -> tuple[int, int]:
     """Return the progress of the loop in the compiled core, if it is loaded."""
     core = sys.modules.get("calipers._core")
     return (0, 0) if core is None else core.progress()

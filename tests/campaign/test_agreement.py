@@ -223,14 +223,14 @@ def test_orders_of_systems_by_each_assessor() -> None:
     assert found["ben"].changes[0].ranks["c"] == (3, 1)
     assert found["ben"].changes[0].tau < 1
     nobody = {"ann": grades["ann"], "cleo": {"other": {"x": 1}}}
-    assert assessor_agreement.swapped_orders(nobody, grades["ann"], rankings) == []
+    assert assessor_agreement.ranking_stability(nobody, grades["ann"], rankings) == []
     assert assessor_agreement.swap_assessors(nobody, grades["ann"], rankings) == []
 
 
 def test_orders_with_every_choice_of_assessors() -> None:
     """Beside all 64 choices of who judges the six topics that both judged."""
     grades, rankings = systems()
-    [found] = assessor_agreement.swapped_orders(
+    [found] = assessor_agreement.ranking_stability(
         grades, grades["ann"], rankings, measures=["AP"], draws=4000
     )
     from calipers.campaign.system_scores import score_systems

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.campaign.assignment import AUTHOR, MOST_OWN, Assignment, assign
+from calipers.campaign.assignment import AUTHOR_WEIGHT, MAX_UNIQUE_PROPORTION, Assignment, assign
 
 SIZES = dict(zip("123456", [40, 30, 50, 20, 60, 40], strict=True))
 TIMES = dict(zip("123456", [1, 1, 2, 1, 1, 2], strict=True))
@@ -43,7 +43,11 @@ def by_trying(
     """The least objective and the first assignment that has it, of all that there are."""
     best: tuple[float, tuple[Any, ...]] | None = None
     choices = [
-        [of for of in combinations(judges, times[t]) if all(own[t][j] < MOST_OWN for j in of)]
+        [
+            of
+            for of in combinations(judges, times[t])
+            if all(own[t][j] < MAX_UNIQUE_PROPORTION for j in of)
+        ]
         for t in sizes
     ]
     for made in product(*choices):
@@ -52,7 +56,7 @@ def by_trying(
         for t, of in zip(sizes, made, strict=True):
             for j in of:
                 loads[j] += sizes[t]
-                cost += own[t][j] * sizes[t] - AUTHOR * (authors.get(t) == j)
+                cost += own[t][j] * sizes[t] - AUTHOR_WEIGHT * (authors.get(t) == j)
         value = max(loads.values()) + cost
         if best is None or value < best[0] - 1e-9:
             best = value, made

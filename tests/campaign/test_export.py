@@ -104,7 +104,7 @@ def test_rules() -> None:
 
 
 def test_qrels(judged: cal.Campaign) -> None:
-    made = export.qrels(judged, "q.txt")
+    made = export.export_qrels(judged, "q.txt")
     assert made.content.decode() == (
         "1 0 a 1\n1 0 b 3\n1 0 c -1\n1 0 d -1\n1 0 e -1\n1 0 outside 0\n2 0 =x -1\n"
     )
@@ -113,8 +113,8 @@ def test_qrels(judged: cal.Campaign) -> None:
         "assessors disagree on 1 document without an adjudication; rule: majority",
         "judged by programs only, which are exported if named: 1 document",
     )
-    assert json.loads(export.qrels(judged, "q.json").content)["2"] == {"=x": -1}
-    assert b'"=x",-1' in export.qrels(judged, "q.csv").content  # for tools: as it is
+    assert json.loads(export.export_qrels(judged, "q.json").content)["2"] == {"=x": -1}
+    assert b'"=x",-1' in export.export_qrels(judged, "q.csv").content  # for tools: as it is
 
 
 ENDS = ("", ".txt", ".json", ".jsonl", ".csv", ".tsv", ".parquet", ".feather", ".txt.gz", ".csv.zst", ".json.gz")  # fmt: skip
@@ -125,8 +125,8 @@ def test_files_are_what_their_names_say(judged: cal.Campaign, tmp_path: Path) ->
     run = {"1": {"b": 3, "a": 2, "c": 1}, "2": {"=x": 1}}
     judged.record(Event("z", "bob", "2", "=x", grade=2))
     for what, make, measure in (
-        ("qrels", export.qrels, "nDCG"), ("sampled", export.format_sampled_judgments, "xinfAP"),
-        ("prefs", export.prefs, "prefs_simp"),
+        ("qrels", export.export_qrels, "nDCG"), ("sampled", export.export_sampled_judgments, "xinfAP"),
+        ("prefs", export.export_preferences, "prefs_simp"),
     ):  # fmt: skip
         found = {}
         for end in ENDS:
@@ -149,7 +149,7 @@ def test_files_are_what_their_names_say(judged: cal.Campaign, tmp_path: Path) ->
 
 def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
     path = tmp_path / "s"
-    path.write_bytes(export.format_sampled_judgments(judged, str(path)).content)
+    path.write_bytes(export.export_sampled_judgments(judged, str(path)).content)
     assert path.read_text() == (
         "1 0 a top 1\n1 0 b top 3\n1 0 c rest -1\n1 0 d rest -1\n1 0 e rest -1\n2 0 =x 1 -1\n"
     )
@@ -159,7 +159,7 @@ def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
     texts = {}
     for end in ("txt", "csv", "parquet"):
         path = tmp_path / f"s.{end}"
-        path.write_bytes(export.format_sampled_judgments(judged, str(path)).content)
+        path.write_bytes(export.export_sampled_judgments(judged, str(path)).content)
         run = {"1": {"a": 3, "b": 2, "e": 1}}
         found = cal.retrieval(str(path), run, measures=["xinfAP", "statAP"], interval="none")
         texts[end] = [estimate.value for estimate in found.estimates]
@@ -172,12 +172,12 @@ def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
 
 def test_nothing_to_export(campaign: cal.Campaign) -> None:
     for what, told in (
-        (lambda: export.qrels(campaign, "q"), "nothing is judged by persons or pooled yet"),
+        (lambda: export.export_qrels(campaign, "q"), "nothing is judged by persons or pooled yet"),
         (
-            lambda: export.format_sampled_judgments(campaign, "q"),
+            lambda: export.export_sampled_judgments(campaign, "q"),
             "nothing is pooled yet, so there is no sample",
         ),
-        (lambda: export.prefs(campaign), "there are no preferences yet"),
+        (lambda: export.export_preferences(campaign), "there are no preferences yet"),
     ):
         with pytest.raises(cal.InputError, match=told):
             what()
@@ -187,7 +187,7 @@ def test_nothing_to_export(campaign: cal.Campaign) -> None:
 
 
 def test_preferences(judged: cal.Campaign, tmp_path: Path) -> None:
-    made = export.prefs(judged)
+    made = export.export_preferences(judged)
     assert made.content.decode() == "1 ada 1 a 1\n1 ada 1 b 2\n1 ada 2 b 1\n1 ada 2 c 1\n"
     assert made.notes == ()
     path = tmp_path / "p"
@@ -201,7 +201,7 @@ def test_preferences_that_go_round(judged: cal.Campaign, tmp_path: Path) -> None
     judged.add_assessor(Assessor("Ada L"))
     for place, (a, b) in enumerate(["xy", "yz", "zx"]):
         judged.record(Event(f"c{place}", "Ada L", "1", a, "preference", 1, b))
-    made = export.prefs(judged, assessor="Ada L")
+    made = export.export_preferences(judged, assessor="Ada L")
     assert made.content.decode().splitlines()[::2] == [
         "1 Ada_L-1 1 x 2", "1 Ada_L-2 2 y 2", "1 Ada_L-3 3 z 2",
     ]  # fmt: skip
@@ -220,14 +220,14 @@ def test_preferences_that_go_round(judged: cal.Campaign, tmp_path: Path) -> None
 
 
 def test_runs_are_files_inside_the_folder(judged: cal.Campaign) -> None:
-    made = export.runs(judged)
+    made = export.export_runs(judged)
     assert sorted(made) == ["%2E.%2Fup.run", "bm 25.run"]
     assert made["bm 25.run"].content.decode().splitlines()[2] == ("1 Q0 c 3 1e-30 bm_25")
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "tsv", "jsonl", "feather"])
 def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
-    made = export.tables(judged, kind)
+    made = export.export_tables(judged, kind)
     assert sorted(made) == sorted(f"{name}.{kind}" for name in tidy_tables.TABLES)
     assert not any(b"secret" in one.content for one in made.values())  # of a token
     if kind == "parquet":
@@ -251,7 +251,7 @@ def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
 @pytest.mark.parametrize("end", ["csv", "tsv", "json", "jsonl", "parquet"])
 def test_judgments_can_be_imported_again(judged: cal.Campaign, end: str, tmp_path: Path) -> None:
     path = tmp_path / f"j.{end}"
-    path.write_bytes(tidy_tables.format_table(export.judgments(judged), str(path)))
+    path.write_bytes(tidy_tables.format_table(export.export_judgments(judged), str(path)))
     with cal.Campaign.create(tmp_path / "b.campaign") as other:
         other.add_topics(judged.topics())
         import_judgments(other, path)
@@ -262,7 +262,7 @@ def test_judgments_can_be_imported_again(judged: cal.Campaign, end: str, tmp_pat
 
 def test_grades_and_preferences_in_json(judged: cal.Campaign, tmp_path: Path) -> None:
     path = tmp_path / "q.json"
-    path.write_bytes(export.qrels(judged, str(path)).content)
+    path.write_bytes(export.export_qrels(judged, str(path)).content)
     with cal.Campaign.create(tmp_path / "b.campaign") as other:
         other.add_topics(judged.topics())
         done = import_judgments(other, path, assessor="ada")
@@ -279,7 +279,7 @@ def test_grades_and_preferences_in_json(judged: cal.Campaign, tmp_path: Path) ->
             with pytest.raises(cal.InputError, match=told):
                 import_judgments(other, path, assessor="ada")
         # Levels of preferences are no grades.
-        path.write_bytes(export.prefs(judged, str(path)).content)
+        path.write_bytes(export.export_preferences(judged, str(path)).content)
         with pytest.raises(
             cal.InputError, match="has a column of subgroups, as TREC's preferences"
         ):
@@ -318,7 +318,7 @@ def test_status(judged: cal.Campaign) -> None:
     assert first[2:] == (0, 5, 4, 2, 2, 2, 1)
     assert second[2:] == (0, 1, 1, 0, 0, 0, 0)
     # What an adjudicator decides is what counts, and what is exported.
-    operations.decide(judged, [("1", "a", 0, None)], "eve")
+    operations.record_decisions(judged, [("1", "a", 0, None)], "eve")
     exported = adjudicated_grades(judged).grades["1"]
     assert exported["a"] == 0
     assert (

@@ -18,7 +18,7 @@ from calipers.campaign.judgment_import import import_judgments
 from calipers.campaign.pooling import depth_pool
 from calipers.campaign.quality import assess_quality
 from calipers.campaign.records import Topic
-from calipers.campaign.storage import VERSION
+from calipers.campaign.storage import FORMAT_VERSION
 from calipers.measures import parse
 from calipers.measures.errors import UnknownMeasureError
 from calipers.report.blocks import Figures, Table
@@ -161,7 +161,7 @@ def test_files_of_the_first_version_are_opened_as_they_are(tmp_path: Path) -> No
     path = tmp_path / "c.campaign"
     made(path, goal="top-3", measures=["AP"]).close()
     with sqlite3.connect(path) as file:
-        assert file.execute("PRAGMA user_version").fetchone() == (VERSION,) == (2,)
+        assert file.execute("PRAGMA user_version").fetchone() == (FORMAT_VERSION,) == (2,)
         file.execute("DELETE FROM about WHERE key = 'measures'")
         file.execute("PRAGMA user_version = 1")
     file.close()
@@ -210,7 +210,9 @@ def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
     with made(tmp_path / "d", goal="top-3", measures=["NumRel"]) as campaign:
         assert operations.select_measures(campaign).names == ("NumRel",)
         assert operations.ordering_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
-        assert operations.select_measures(campaign, sampled=True).names == operations.ESTIMATES
+        assert (
+            operations.select_measures(campaign, sampled=True).names == operations.SAMPLE_MEASURES
+        )
 
 
 # ------------------------------------------------------------------------------------------ the page

@@ -92,7 +92,9 @@ def test_a_pool_of_all_that_runs_retrieved(path: Path) -> None:
     with cal.Campaign.open(path, readonly=True) as campaign:
         assert {one.document for one in campaign.pool("1")} == {f"1{d}" for d in every}
         assert operations.pooled_depth(campaign) is None
-        assert operations.whole_pool(campaign, "all") == operations.whole_pool(campaign, longest)
+        assert operations.current_pool(campaign, "all") == operations.current_pool(
+            campaign, longest
+        )
         assert operations.adaptive_order(campaign) is None
     # A pool of all is as deep as they get, whatever follows.
     run("pool", path, "--depth", "2")

@@ -33,7 +33,7 @@ def test_rankings_are_in_the_order_that_is_evaluated() -> None:
 
 
 def test_how_a_pool_grows_with_its_depth() -> None:
-    found = pooling.growth(RANKINGS, range(1, 7), JUDGED)
+    found = pooling.pool_growth(RANKINGS, range(1, 7), JUDGED)
     assert [step.documents for step in found] == [3, 4, 6, 8, 10, 12]
     assert [step.relevant for step in found] == [1, 2, 3, 4, 4, 5]
     assert [step.new for step in found] == [3, 1, 2, 2, 2, 2]
@@ -113,9 +113,9 @@ def test_weights(weight: str, expected: dict[str, float]) -> None:
         (lambda: pooling.JudgingQueue({}), "has no rankings"),
         (lambda: pooling.JudgingQueue(RUNS, max_documents=0), "max_documents is 0"),
         (lambda: sampling.strata_by_depth(RANKINGS, [3, 3]), r"depths are \[3, 3\]"),
-        (lambda: sampling.draw({"1": {"a": ["x"]}}, {"b": 1}), "there is no stratum 'b'"),
-        (lambda: sampling.draw({"1": {"a": ["x"]}}, {"a": 1.5}), "sample size 1.5"),
-        (lambda: sampling.draw({"1": {"a": ["x"]}}, {"a": 0}), "sample size 0"),
+        (lambda: sampling.draw_sample({"1": {"a": ["x"]}}, {"b": 1}), "there is no stratum 'b'"),
+        (lambda: sampling.draw_sample({"1": {"a": ["x"]}}, {"a": 1.5}), "sample size 1.5"),
+        (lambda: sampling.draw_sample({"1": {"a": ["x"]}}, {"a": 0}), "sample size 0"),
     ],
 )
 def test_what_is_wrong_is_told(what: Any, message: str) -> None:
@@ -137,7 +137,7 @@ def test_orders_that_judgments_make(method: str, expected: str) -> None:
     )
 
 
-@pytest.mark.parametrize("method", sorted(pooling.METHODS))
+@pytest.mark.parametrize("method", sorted(pooling.QUEUE_METHODS))
 def test_a_queue_goes_on_where_it_was(method: str) -> None:
     """Made anew from the judgments it asks for the same; a topic ends with its cap, and begins with
     best ranks; what was put aside does not come until it is no longer."""
@@ -199,26 +199,26 @@ def test_strata_and_draws() -> None:
     assert sampling.strata_by_depth(RANKINGS, [2, 4]) == {
         "1": {"1-2": ["d1", "d10", "d2", "d7"], "3-4": ["d11", "d3", "d4", "d8"]}
     }
-    by_place = sampling.strata_by_place(pooling.depth_pool(RANKINGS, 6), [4, 5])
+    by_place = sampling.strata_by_position(pooling.depth_pool(RANKINGS, 6), [4, 5])
     assert [len(of) for of in by_place["1"].values()] == [4, 5, 3]
-    sample = sampling.draw({"q": STRATA, "r": {"1": ["z"]}}, {"2": 0.5}, seed=4)
+    sample = sampling.draw_sample({"q": STRATA, "r": {"1": ["z"]}}, {"2": 0.5}, seed=4)
     assert sample.topics["q"]["1"].inclusion == sample.topics["r"]["1"].inclusion == 1
     second = sample.topics["q"]["2"]
     assert (second.inclusion, len(set(second.sampled))) == (0.5, 4)
-    assert sampling.draw({"q": STRATA}, {"2": 0.5}, seed=4).topics["q"] == sample.topics["q"]
-    assert sampling.draw({"q": STRATA}, {"2": 0.5}, seed=5).topics["q"] != sample.topics["q"]
+    assert sampling.draw_sample({"q": STRATA}, {"2": 0.5}, seed=4).topics["q"] == sample.topics["q"]
+    assert sampling.draw_sample({"q": STRATA}, {"2": 0.5}, seed=5).topics["q"] != sample.topics["q"]
     # The first of a draw are what fewer would have been, and each document is as likely.
     assert (
-        sampling.draw({"q": STRATA}, {"2": 2}, seed=4).topics["q"]["2"].sampled
+        sampling.draw_sample({"q": STRATA}, {"2": 2}, seed=4).topics["q"]["2"].sampled
         == second.sampled[:2]
     )
     times = np.zeros(8)
     for seed in range(800):
-        drawn = sampling.draw({"q": STRATA}, {"2": 2}, seed=seed).topics["q"]["2"].sampled
+        drawn = sampling.draw_sample({"q": STRATA}, {"2": 2}, seed=seed).topics["q"]["2"].sampled
         times[[STRATA["2"].index(d) for d in drawn]] += 1
     assert np.abs(times - 200).max() < 4 * math.sqrt(800 * 0.25 * 0.75)
     # A share is rounded up; one document alone would say nothing of its stratum.
-    assert len(sampling.draw({"q": STRATA}, {"2": 0.01}).topics["q"]["2"].sampled) == 2
+    assert len(sampling.draw_sample({"q": STRATA}, {"2": 0.01}).topics["q"]["2"].sampled) == 2
 
 
 def test_judgments_of_a_sample() -> None:
@@ -229,7 +229,7 @@ def test_judgments_of_a_sample() -> None:
     )  # fmt: skip
     every = {"q": {d: GRADES.get(d, 0) for of in STRATA.values() for d in of}}
     assert sample.judgments(every) == SAMPLED
-    found = cal.retrieval(sample.judgments(every), RUN, measures=list(sampling.ESTIMATORS))
+    found = cal.retrieval(sample.judgments(every), RUN, measures=list(sampling.SAMPLE_MEASURES))
     expected = {"xinfAP": 0.437499, "statAP": 0.4375, "HT-AP": 0.445833, "infNDCG@1000": 0.757807}
     assert {e.measure: e.value for e in found} == pytest.approx(expected, abs=5e-7)
     found = cal.retrieval(every, RUN, measures=["AP", "nDCG"])
@@ -239,20 +239,20 @@ def test_judgments_of_a_sample() -> None:
 
 
 def test_how_many_relevant_documents_there_are() -> None:
-    total, error = sampling.estimated_relevant(SAMPLED)["q"]
+    total, error = sampling.estimate_relevant(SAMPLED)["q"]
     assert total == 8
     # Of the second stratum 3 of 4 are relevant: 8²(1 − ½)s²/4 with s² = ¼.
     assert error == pytest.approx(math.sqrt(64 * 0.5 * 0.25 / 4))
     one = {"q": {"1": {"a": 1, "b": -1}}}
-    assert math.isnan(sampling.estimated_relevant(one)["q"][1])
+    assert math.isnan(sampling.estimate_relevant(one)["q"][1])
     whole = {"q": {"": {d: g for of in SAMPLED["q"].values() for d, g in of.items()}}}
-    assert sampling.estimated_relevant(whole)["q"][0] == 7.5
+    assert sampling.estimate_relevant(whole)["q"][0] == 7.5
 
 
 def test_the_jackknife_of_strata_by_hand() -> None:
     """Of every judged document of the second stratum, the estimate without it."""
     expected = {}
-    for name in sampling.ESTIMATORS:
+    for name in sampling.SAMPLE_MEASURES:
         left = []
         for d in ("p4", "p5", "p8", "p12"):
             less = {
@@ -290,7 +290,7 @@ def test_totals_that_people_correct() -> None:
     strata = {"1": {"top": [f"d{i}" for i in range(10)], "rest": [f"d{i}" for i in range(10, 30)]}}
     found = []
     for seed in range(400):
-        drawn = sampling.draw(strata, {"top": 5, "rest": 6}, seed=seed).topics["1"]
+        drawn = sampling.draw_sample(strata, {"top": 5, "rest": 6}, seed=seed).topics["1"]
         said = {
             s: {d: truth[d] if d in of.sampled else None for d in of.documents}
             for s, of in drawn.items()
@@ -330,7 +330,7 @@ def test_estimates_are_near_what_all_judgments_give() -> None:
     held = []
     for few, numbers in ((1, {"2": 12, "3": 9}), (0, {"2": 20, "3": 30})):
         for seed in range(6):
-            judged = sampling.draw(strata, numbers, seed=seed).judgments(full)
+            judged = sampling.draw_sample(strata, numbers, seed=seed).judgments(full)
             x, ht = sampling.design_errors(judged, run, ["xinfAP", "HT-AP"])
             off.setdefault(few, []).append(abs(x.value - truth))
             held += [abs(e.value - truth) < 3.5 * e.standard_error for e in (x, ht)]

@@ -28,7 +28,7 @@ def values(judgments: Any) -> list[float]:
 
 def test_a_system_that_did_not_take_part() -> None:
     assert values(JUDGED) == pytest.approx([0.2, 0.5, 0.516667], abs=5e-7)
-    shallow = quality.pooled_only(JUDGED, RANKINGS, 3)
+    shallow = quality.restrict_to_depth(JUDGED, RANKINGS, 3)
     assert values(shallow) == pytest.approx([0.166667, 0.666667, 0.638889], abs=5e-7)
     found = quality.leave_one_group_out(shallow, RANKINGS, depth=3, measures=["AP"])
     second = found[1]
@@ -132,7 +132,7 @@ def test_sparse_judgments() -> None:
 
 def test_how_many_topics_separate() -> None:
     judged, rankings = systems(30, {"a": 2.0, "b": 1.1, "c": 1.0})
-    [found] = quality.separation(judged, rankings, measures=["AP"], draws=5)
+    [found] = quality.discriminative_power(judged, rankings, measures=["AP"], draws=5)
     assert (found.topics, found.pairs, found.separated) == (30, 3, 2)
     assert [size for size, _, _ in found.by_topics] == [5, 10, 20, 25]
     assert found.by_topics[-1][1] == pytest.approx(2 / 3)
@@ -152,10 +152,10 @@ def test_a_difference_that_is_the_same_on_every_topic_needs_the_fewest() -> None
     judged = {t: {"x": 1} for t in topics}
     orders = {"a": "xyz", "b": "yxz", "c": "yzx", "same": "yzx"}
     rankings = {name: {t: list(order) for t in topics} for name, order in orders.items()}
-    [found] = quality.separation(judged, rankings, measures=["RR"], draws=2)
+    [found] = quality.discriminative_power(judged, rankings, measures=["RR"], draws=2)
     assert found.needed == (5, 5)  # 5 of 6 pairs
     del rankings["a"], rankings["b"]
-    [found] = quality.separation(judged, rankings, measures=["RR"], draws=2)
+    [found] = quality.discriminative_power(judged, rankings, measures=["RR"], draws=2)
     assert found.needed == (None, None)
 
 
@@ -171,18 +171,18 @@ def test_topics_that_say_nothing() -> None:
         "a": {"easy": ["x"], "none": ["x"], "hard": ["x"], "good": ["x"], "late": ["z", "x"]},
         "b": {"easy": ["x"], "none": ["x"], "hard": ["x"], "good": ["z", "w", "x"], "late": ["w", "x"]},
     }  # fmt: skip
-    told = {one.topic: one for one in quality.topic_separation(judged, rankings, "RR")}
+    told = {one.topic: one for one in quality.classify_topics(judged, rankings, "RR")}
     assert {t: one.kind for t, one in told.items()} == {
         "easy": "easy", "hard": "hard", "none": "undefined", "good": "separates", "late": "alike",
     }  # fmt: skip
     assert told["good"].spread == pytest.approx(2 / 3)
     assert math.isnan(told["none"].mean)
-    near = {o.topic: o.kind for o in quality.topic_separation(judged, rankings, "RR", near=0.7)}
+    near = {o.topic: o.kind for o in quality.classify_topics(judged, rankings, "RR", near=0.7)}
     assert near["good"] == "hard" or near["good"] in ("alike", "easy")
     # τ with the order of all other topics.
     judged, rankings = systems(6, {"a": 2.0, "b": 1.0, "c": 0.3})
     table = score_systems(judged, rankings, ["AP"])["AP"].values
-    for place, one in enumerate(quality.topic_separation(judged, rankings)):
+    for place, one in enumerate(quality.classify_topics(judged, rankings)):
         rest = np.delete(table, place, axis=0).mean(axis=0)
         assert one.agrees == cal.rank_correlation(rest, table[place]).value
 

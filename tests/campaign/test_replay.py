@@ -175,14 +175,14 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
         decisions = list(rows(SOURCE / "decided.csv"))
         assert {(topic, document) for topic, document, _ in decisions} == disputed
         left = decisions.pop()
-        operations.decide(campaign, [(*one, None) for one in decisions], "dora")
+        operations.record_decisions(campaign, [(*one, None) for one in decisions], "dora")
         final: dict[str, dict[str, int]] = defaultdict(dict)
         for (topic, document), of in said.items():
             final[topic][document] = min(of.values())
         for topic, document, grade in decisions:
             final[topic][document] = grade
         qrels = tmp_path / "town.qrels"
-        qrels.write_bytes(export.qrels(campaign, str(qrels)).content)
+        qrels.write_bytes(export.export_qrels(campaign, str(qrels)).content)
 
     lines = [line.split() for line in qrels.read_text(encoding="utf-8").splitlines()]
     assert {(topic, document): int(grade) for topic, _, document, grade in lines} == {

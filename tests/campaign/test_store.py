@@ -24,7 +24,7 @@ from calipers.campaign.records import (
     StoredRun,
     Topic,
 )
-from calipers.campaign.storage import PRAGMAS, VERSION
+from calipers.campaign.storage import FORMAT_VERSION, PRAGMAS
 
 
 def grade(event: str, grade: int | None, document: str = "d", **more: object) -> Event:
@@ -43,7 +43,7 @@ def grades(campaign: cal.Campaign, **of: object) -> list[tuple[str, str, int]]:
 def test_what_is_set_is_read_back(durable: None, campaign: cal.Campaign) -> None:
     for name, value in PRAGMAS.items():
         assert campaign.read(f"PRAGMA {name}") == [(value,)]
-    assert campaign.read("PRAGMA user_version") == [(VERSION,)]
+    assert campaign.read("PRAGMA user_version") == [(FORMAT_VERSION,)]
     assert campaign.read("PRAGMA journal_mode") == [("delete",)]
     assert campaign.read("PRAGMA synchronous") == [(3,)]
 
@@ -95,11 +95,11 @@ def test_what_is_no_campaign(campaign: cal.Campaign, tmp_path: Path) -> None:
         cal.Campaign.open(tmp_path)
     campaign.close()
     data = bytearray(Path(campaign.path).read_bytes())
-    data[60:64] = (VERSION + 1).to_bytes(4, "big")
+    data[60:64] = (FORMAT_VERSION + 1).to_bytes(4, "big")
     (tmp_path / "newer").write_bytes(data)
     with pytest.raises(cal.InputError, match="was made by a later version of Calipers"):
         cal.Campaign.open(tmp_path / "newer")
-    data[60:64] = VERSION.to_bytes(4, "big")
+    data[60:64] = FORMAT_VERSION.to_bytes(4, "big")
     (tmp_path / "torn").write_bytes(data[:5000] + b"\xff" * (len(data) - 5000))
     with pytest.raises(cal.InputError, match="is damaged"):
         cal.Campaign.open(tmp_path / "torn").topics()

@@ -204,7 +204,9 @@ def written(nested: dict[str, dict[str, Any]], kind: Any, path: Path) -> None:
 def nested(path: Path, kind: Any) -> dict[str, dict[str, Any]]:
     rows, _ = trec.read_rows("input", path, kind)
     out: dict[str, dict[str, Any]] = {}
-    columns = (rows[name].to_pylist() for name in ("topic", "doc", trec_tables.VALUES[kind][0]))
+    columns = (
+        rows[name].to_pylist() for name in ("topic", "doc", trec_tables.VALUE_COLUMNS[kind][0])
+    )
     for topic, doc, value in zip(*columns, strict=True):
         out.setdefault(topic.decode(), {})[doc.decode()] = value
     return out
@@ -255,7 +257,7 @@ def test_every_format_evaluates_to_the_same_numbers(folder: Path) -> None:
 
 
 def test_large_files_are_written_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "_BATCH", 3)
+    monkeypatch.setattr(formats, "_BATCH_ROWS", 3)
     for end in ENDS:
         convert("a.run", f"b{end}")
         rows, _ = trec.read_rows("b", folder / f"b{end}", "run")

@@ -18,7 +18,7 @@ from click.testing import Result
 from in_process import invoke
 
 import calipers as cal
-from calipers.report.per_topic import units
+from calipers.report.per_topic import unit_blocks
 from calipers.report.writers.text import Text
 from calipers.results import PerUnit
 
@@ -223,7 +223,7 @@ def test_hostile_names_do_not_reach_the_terminal() -> None:
     qrels = {"\x1b[31m\t1": {"a": 1}}
     ev = cal.retrieval(qrels, {"\x1b]0;x": {"\x1b[31m\t1": {"a": 1.0}}}, measures=["RR"])
     assert ev.per_unit is not None
-    assert "\x1b" not in Text().write(units(ev, ev.per_unit))
+    assert "\x1b" not in Text().write(unit_blocks(ev, ev.per_unit))
     from calipers.report.per_topic import trec_files, trec_lines
 
     slashes = cal.retrieval(

@@ -18,7 +18,7 @@ from calipers.data import streams
 @pytest.fixture
 def days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory of partitions."""
-    monkeypatch.setattr(streams, "ROWS", 64)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 64)
     random = np.random.default_rng(0)
     for day in ("mon", "tue", "wed"):
         folder = tmp_path / "clicks" / f"day={day}"

@@ -17,7 +17,7 @@ from forked import command
 
 from calipers.cli.trec_eval import run
 from calipers.cli.trec_eval.c_parsing import MAX_INT, ProgramExit, parse_float, parse_int
-from calipers.cli.trec_eval.measure_table import NICKNAMES, TABLE
+from calipers.cli.trec_eval.measure_table import MEASURES, NICKNAMES
 from calipers.cli.trec_eval.options import Options, read_options
 
 Program = Callable[..., tuple[str, int, str]]
@@ -189,11 +189,11 @@ def test_real_numbers_as_c_reads_them(text: str, expected: float) -> None:
 
 
 def test_the_measures() -> None:
-    assert len(TABLE) == 57
+    assert len(MEASURES) == 57
     assert len(NICKNAMES["all_trec"]) == 37
     assert len(NICKNAMES["all_prefs"]) == 16
-    assert all(name in TABLE for names in NICKNAMES.values() for name in names)
-    for row in TABLE.values():
+    assert all(name in MEASURES for names in NICKNAMES.values() for name in names)
+    for row in MEASURES.values():
         assert row.description
 
 
@@ -727,7 +727,7 @@ def shuffled(choose: random.Random, lines: list[str]) -> str:
 def random_command(choose: random.Random, topics: list[str]) -> tuple[by_hand.Asked, list[str]]:
     asked = by_hand.Asked({}, version=choose.choice([10, 10, 9]))
     arguments = ["--conventions", str(asked.version)]
-    names = [name for name in ["runid", *by_hand.MEASURES] if TABLE[name].since <= asked.version]
+    names = [name for name in ["runid", *by_hand.MEASURES] if MEASURES[name].since <= asked.version]
     for name in choose.sample(names, choose.randint(1, 20)):
         asked.measures[name] = text = random_parameters(choose, name)
         arguments += ["-m", name if text is None else f"{name}.{text}"]

@@ -19,7 +19,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 def test_steps_are_counted_in_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(progress, "monotonic", lambda: now)
-    monkeypatch.setattr(progress, "_loop", lambda: (0, 0))
+    monkeypatch.setattr(progress, "_core_progress", lambda: (0, 0))
     assert progress.progress_text() is None
     told = []
     outer = progress.track("abcd", "measuring")
@@ -31,7 +31,7 @@ def test_steps_are_counted_in_one_another(monkeypatch: pytest.MonkeyPatch) -> No
     assert told[0] == "measuring 1 of 4 · slicing 1 of 2"
     # After 3 of 8 steps of ten seconds each, and ten seconds in the fourth: 40 for 3, so 5 take 67.
     assert told[3] == "measuring 2 of 4 · slicing 2 of 2 · about 67 s left"
-    monkeypatch.setattr(progress, "_loop", lambda: (1, 4))
+    monkeypatch.setattr(progress, "_core_progress", lambda: (1, 4))
     assert progress.progress_text() == "25%"
 
 
@@ -39,7 +39,7 @@ def test_rows_have_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """And how long they take still, where their number is known."""
     now = 100.0
     monkeypatch.setattr(progress, "monotonic", lambda: now)
-    monkeypatch.setattr(progress, "_loop", lambda: (0, 0))
+    monkeypatch.setattr(progress, "_core_progress", lambda: (0, 0))
     for total, end in ((8_000_000, " of 8,000,000"), (None, "")):
         told = []
         for _ in progress.track_rows([3_000_000] * 2, "pass 1", total, int):
@@ -89,8 +89,8 @@ def test_loops_of_the_core_say_how_far_they_are() -> None:
 def test_the_line_goes_before_anything_else_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     import pty
 
-    monkeypatch.setattr("calipers.cli.progress_line._PATIENCE", 0.01)
-    monkeypatch.setattr("calipers.cli.progress_line._EVERY", 0.01)
+    monkeypatch.setattr("calipers.cli.progress_line._DELAY_SECONDS", 0.01)
+    monkeypatch.setattr("calipers.cli.progress_line._INTERVAL_SECONDS", 0.01)
     ours, theirs = pty.openpty()
     watched = ProgressLine(theirs)
     steps = progress.track(range(3), "measuring")

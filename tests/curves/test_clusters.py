@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.curves.clusters import BARS, MOST_CLUSTERS, MOST_POINTS, diagonal, lines
+from calipers.curves.clusters import (
+    MAX_BARS,
+    MAX_CLUSTERS,
+    MAX_POINTS,
+    line_by_clustering,
+    order_by_class,
+)
 from calipers.report.charts import figures
 from calipers.results import Curve
 
@@ -42,17 +48,17 @@ def test_silhouettes_are_those_of_the_points() -> None:
 
 def test_of_many_points_and_clusters_the_largest_are_drawn() -> None:
     """Bars keep the sum of what they stand for; the mean is that of all points."""
-    n = 3 * MOST_POINTS
+    n = 3 * MAX_POINTS
     label = np.arange(n) % 30 * (np.arange(n) % 4 > 0)
     points = RANDOM.normal(size=(n, 2))
     found = curves(points, label, measures=["simplified-silhouette"])
     drawn = found["silhouettes"]
     sizes = np.bincount(label)
-    assert len(drawn) == MOST_CLUSTERS
+    assert len(drawn) == MAX_CLUSTERS
     assert {c.classes for c in drawn} == {30}
-    assert sum(len(c.x) - 1 for c in drawn) <= BARS + MOST_CLUSTERS
+    assert sum(len(c.x) - 1 for c in drawn) <= MAX_BARS + MAX_CLUSTERS
     assert [int(np.diff(c.x).sum()) for c in drawn] == [sizes[int(c.series)] for c in drawn]
-    assert min(sizes[int(c.series)] for c in drawn) >= np.sort(sizes)[-MOST_CLUSTERS]
+    assert min(sizes[int(c.series)] for c in drawn) >= np.sort(sizes)[-MAX_CLUSTERS]
     means = cal.clustering(points, label, measures=["simplified-silhouette"], interval="none")
     (table,) = means.label_tables
     for c in drawn:
@@ -60,7 +66,7 @@ def test_of_many_points_and_clusters_the_largest_are_drawn() -> None:
         assert mean == pytest.approx(table.values["simplified-silhouette"][int(c.series)])
     shown = found["projection"]
     assert [c.series for c in shown] == [*(c.series for c in drawn), ""]
-    assert sum(len(c.x) for c in shown) == MOST_POINTS
+    assert sum(len(c.x) for c in shown) == MAX_POINTS
     assert {c.areas["points"] for c in shown} == {n}
 
 
@@ -115,15 +121,15 @@ def test_figures_by_what_is_known() -> None:
 
 
 def test_lines_join_clusterings_of_one_kind() -> None:
-    assert set(lines({"a": 2, "b": 3}).values()) == {""}
-    both = lines({"kmeans_2": 2, "kmeans_3": 3, "ward k=2": 2, "ward k=3": 3})
+    assert set(line_by_clustering({"a": 2, "b": 3}).values()) == {""}
+    both = line_by_clustering({"kmeans_2": 2, "kmeans_3": 3, "ward k=2": 2, "ward k=3": 3})
     assert both == {"kmeans_2": "kmeans", "kmeans_3": "kmeans", "ward k=2": "ward",
                     "ward k=3": "ward"}  # fmt: skip
-    assert not lines({"a": 2, "b": 3, "a1": 2})
+    assert not line_by_clustering({"a": 2, "b": 3, "a1": 2})
 
 
 def test_clusters_stand_below_their_classes() -> None:
-    assert diagonal(np.array([[0, 9, 5.0], [7, 1, 0.0]])) == [1, 2, 0]
+    assert order_by_class(np.array([[0, 9, 5.0], [7, 1, 0.0]])) == [1, 2, 0]
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "\x1b[31m", "\u202e", ""])

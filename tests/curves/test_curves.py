@@ -14,8 +14,8 @@ from sklearn import metrics
 
 import calipers as cal
 from calipers.curves.downsampling import TOLERANCE, downsample_curve
-from calipers.curves.score_curves import OF_SCORES, ScoreCurves
-from calipers.curves.thresholds import OF_THRESHOLD
+from calipers.curves.score_curves import SCORE_SOURCES, ScoreCurves
+from calipers.curves.thresholds import DEFAULT_MEASURES
 from calipers.report.charts import figures
 from calipers.report.figures.curves import curve_charts
 from calipers.results import Curve, Evaluation
@@ -39,7 +39,7 @@ def evaluation(
 
 
 #: The kinds of curves of scores.
-OF_SCORE_CHARTS = [chart.name for chart in curve_charts(OF_SCORES)]
+OF_SCORE_CHARTS = [chart.name for chart in curve_charts(SCORE_SOURCES)]
 
 WEIGHTED = pytest.mark.parametrize("weighted", [False, True])
 
@@ -308,7 +308,7 @@ def promised(whole: Curve, thin: Curve) -> None:
     n=st.sampled_from([1, 2, 5, 60, 400, 1500]),
     digits=st.sampled_from([1, 2, 6]),
     kind=st.sampled_from([k for k in OF_SCORE_CHARTS if k != "density"]),
-    measure=st.sampled_from(OF_THRESHOLD),
+    measure=st.sampled_from(DEFAULT_MEASURES),
 )
 def test_thinning_keeps_to_its_tolerance(
     seed: int, n: int, digits: int, kind: str, measure: str
@@ -382,7 +382,7 @@ def test_nothing_is_computed_before_it_is_looked_at() -> None:
     ev = cal.classification(truth, score={"a": score, "b": -score}, measures=["AUC"])
     curves = ev.curves
     assert isinstance(curves, ScoreCurves)
-    assert len(curves) == 2 * (8 + len(OF_THRESHOLD))
+    assert len(curves) == 2 * (8 + len(DEFAULT_MEASURES))
     assert not curves._cache
     assert all("replicates" not in vars(scored) for scored in curves.score_data)
     assert curves[0] is curves[0]

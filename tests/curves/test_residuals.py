@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.curves.residuals import BINS, CONDITIONAL
+from calipers.curves.residuals import CONDITIONAL_LABELS, MAX_BINS
 from calipers.results import Curve
 
 RANDOM = np.random.default_rng(7)
@@ -59,7 +59,7 @@ def test_means_of_bins_by_hand() -> None:
     truth = np.arange(40.0)
     said = truth + np.tile([1.0, -1.0, 2.0, 0.0], 10)
     found = curves(RANDOM.permutation(truth), truth)  # any order of rows is looked through
-    assert set(CONDITIONAL) < set(found)
+    assert set(CONDITIONAL_LABELS) < set(found)
     order = RANDOM.permutation(40)
     (drawn,) = curves(truth[order], said[order])["residual given truth"]
     assert drawn.x.tolist() == [4.5, 14.5, 24.5, 34.5]
@@ -92,7 +92,7 @@ def test_rows_of_one_number_stay_in_one_bin() -> None:
     (drawn,) = curves(truth, said)["prediction given truth"]
     assert drawn.x[0] == 1.0
     assert drawn.y[0] == pytest.approx(said[:90].mean())
-    assert len(drawn.x) <= BINS
+    assert len(drawn.x) <= MAX_BINS
 
 
 def test_histograms_share_their_bars() -> None:

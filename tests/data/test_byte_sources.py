@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from calipers.data.byte_sources import LONGEST, ByteSource, CheckedText, JsonLines
+from calipers.data.byte_sources import MAX_LINE_BYTES, ByteSource, CheckedText, JsonLines
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
 from calipers.data.streams import Stream
@@ -112,13 +112,13 @@ class Endless:
 
 
 @pytest.mark.parametrize("size", [-1, 1 << 31])
-@pytest.mark.parametrize(("block", "most"), [(b"a", LONGEST), (b"a\n\0b", 0)])
+@pytest.mark.parametrize(("block", "most"), [(b"a", MAX_LINE_BYTES), (b"a\n\0b", 0)])
 def test_what_is_no_text_is_told_before_it_fills_the_memory(
     block: bytes, most: int, size: int
 ) -> None:
     endless: Any = Endless(block)
     with pytest.raises(InputError):
-        CheckedText("a", endless, LONGEST).read(size)
+        CheckedText("a", endless, MAX_LINE_BYTES).read(size)
     assert endless.taken <= most + (1 << 20)
 
 
@@ -130,8 +130,8 @@ def test_lines_may_end_as_they_like_and_be_many(tmp_path: Path) -> None:
 
 
 def test_json_may_be_one_line_of_any_length(tmp_path: Path) -> None:
-    text = b'["' + b"a" * (LONGEST + 1) + b'"]'
-    assert len(read_json(written(tmp_path, "a.json", text))[0]) == LONGEST + 1
+    text = b'["' + b"a" * (MAX_LINE_BYTES + 1) + b'"]'
+    assert len(read_json(written(tmp_path, "a.json", text))[0]) == MAX_LINE_BYTES + 1
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])

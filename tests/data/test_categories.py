@@ -156,8 +156,8 @@ def test_a_text_that_would_be_lost_later_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, later: str, message: str,
     *, is_pipe: bool,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(batch_sources, "HEAD", 64)
-    monkeypatch.setattr(batch_sources, "BLOCK", 128)
+    monkeypatch.setattr(batch_sources, "HEAD_BYTES", 64)
+    monkeypatch.setattr(batch_sources, "BLOCK_BYTES", 128)
     content = csv(z=["1"] * 100, a=[*[first] * 77, later, *[first] * 22])
     path = tmp_path / "a.csv"
     path.write_bytes(content)
@@ -170,8 +170,8 @@ def test_a_text_that_would_be_lost_later_is_an_error(
 def test_padded_numbers_of_other_columns_are_read_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_sources, "HEAD", 64)
-    monkeypatch.setattr(batch_sources, "BLOCK", 128)
+    monkeypatch.setattr(batch_sources, "HEAD_BYTES", 64)
+    monkeypatch.setattr(batch_sources, "BLOCK_BYTES", 128)
     ids = [str(i) for i in range(100)]
     zips = [f"{i:03}" for i in range(100)]
     path = tmp_path / "a.csv"

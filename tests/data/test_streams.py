@@ -94,8 +94,8 @@ FILES = {
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Text in blocks of a few rows."""
-    monkeypatch.setattr(batch_sources, "HEAD", 4096)
-    monkeypatch.setattr(batch_sources, "BLOCK", 2048)
+    monkeypatch.setattr(batch_sources, "HEAD_BYTES", 4096)
+    monkeypatch.setattr(batch_sources, "BLOCK_BYTES", 2048)
 
 
 def written(folder: Path, name: str, data: bytes | pa.Table) -> str:

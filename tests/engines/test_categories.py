@@ -171,7 +171,7 @@ def test_slices_of_numbers_may_have_any_decimals(tmp_path: Path, engine: str) ->
 
 
 def test_a_later_contradiction_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_sources, "HEAD", 64)
+    monkeypatch.setattr(batch_sources, "HEAD_BYTES", 64)
     path = tmp_path / "a.csv"
     path.write_text("q,y,p\n" + "1,0,0.5\n1,1,0.4\n" * 20 + "01,1,0.5\n01,0,0.4\n")
     expected = r"a\.csv: row 40: column 'q': '01' is text .* write Parquet"

@@ -343,7 +343,7 @@ def test_missing_numbers_of_the_truth_are_left_out(engine: str) -> None:
 
 @pytest.mark.parametrize("first", [1, 2])
 def test_weights_that_are_one_in_a_batch(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calipers.data.streams.ROWS", 300)
+    monkeypatch.setattr("calipers.data.streams.BATCH_ROWS", 300)
     random, rows = np.random.default_rng(0), np.arange(600)
     data = {"y": rows % 2, "w": np.where(rows < 300, first, 3 - first)}
     data |= {"p": (0.2 * data["y"] + 0.8 * random.random(600)).round(2), "q": random.random(600)}
@@ -366,7 +366,7 @@ def test_slices_of_measures_without_a_direction(engine: str) -> None:
 
 
 def test_batches_without_a_complete_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calipers.data.streams.ROWS", 10)
+    monkeypatch.setattr("calipers.data.streams.BATCH_ROWS", 10)
     data = few_rows(x=np.where(np.arange(60) < 20, np.nan, 0.5))
     with pytest.raises(cal.InputError, match="all 10 rows from row 0 on are incomplete"):
         cal.classification("y", probability="x", data=data, missing="drop", engine="stream")

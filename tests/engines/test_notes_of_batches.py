@@ -116,8 +116,8 @@ DROPPED: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", DROPPED)
 @pytest.mark.parametrize("size", [1 << 18, 13])
 def test_missing_values(case: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", size)
-    monkeypatch.setattr(stream_columns, "AT_ONCE", size)
+    monkeypatch.setattr(streams, "BATCH_ROWS", size)
+    monkeypatch.setattr(stream_columns, "MAX_EXPANDED_ROWS", size)
     task, arguments = DROPPED[case]
     memory, stream = evaluate_both(task, data=GAPS, missing="drop", **arguments)
     assert "of 60 rows are left out because values are missing: " in memory.notes[0]
@@ -126,7 +126,7 @@ def test_missing_values(case: str, size: int, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("more", [{}, {"slice_bins": {"far": [0.0]}}])
 def test_infinite_numbers_of_slices(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", 13)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 13)
     data = {**DATA, "far": np.where(np.arange(ROWS) == 50, np.inf, DATA["x"])}
     arguments: dict[str, Any] = {"truth": "x", "predicted": "y", "slices": "far", **more}
     for engine in ("memory", "stream"):
@@ -154,7 +154,7 @@ SINGLE_ROWS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", SINGLE_ROWS)
 def test_clusters_of_one_row(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are no clusters, if only the rows that count have one each."""
-    monkeypatch.setattr(streams, "ROWS", 13)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 13)
     arguments = SINGLE_ROWS[case]
     rows = np.arange(ROWS)
     data = {
@@ -218,7 +218,7 @@ def test_batches_without_rows_of_a_class(
         "user": np.arange(200) // 7,
         **{f"p_{k}": column for k, column in enumerate(scores.T)},
     }
-    monkeypatch.setattr(streams, "ROWS", 30)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 30)
     memory, stream = evaluate_both(
         "classification",
         truth="kind",

@@ -142,7 +142,7 @@ def test_retrieval_has_the_values_of_every_topic(
 ) -> None:
     """Bit for bit, and with them all that follows; judgments may be here or there. Weights, slices
     and baselines are of topics, which are here."""
-    monkeypatch.setattr(streams, "ROWS", 100)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 100)
     frames = {name: framed(engine, of, request) for name, of in lists.items()}
     qrels, runs = lists["qrels"], {name: lists[name] for name in ("bm25", "dense")}
     there = {name: frames[name] for name in runs}
@@ -287,7 +287,7 @@ def test_ranking_has_the_values_of_every_group(
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", 60)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 60)
     asked = {"measures": ["nDCG@5", "RR@5", "P@1", "AP@5"], **more}
     engine = "stream" if of_groups == "stream" else None
     ours, theirs = (
@@ -365,7 +365,7 @@ def test_batches_end_where_groups_do(
     size: int, clicks: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many rows are read at once: one group has 200."""
-    monkeypatch.setattr(streams, "ROWS", size)
+    monkeypatch.setattr(streams, "BATCH_ROWS", size)
     rows = clicks.sort_by("q.id")
     found = StreamEngine(Stream.from_input(rows)).group_batches("q.id")
     batches: list[Batch] = []
@@ -397,7 +397,7 @@ class Sizes(Mergeable):
 def test_a_group_that_comes_back_is_named(
     size: int, clicks: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", size)
+    monkeypatch.setattr(streams, "BATCH_ROWS", size)
     rows = clicks.sort_by("q.id")
     names = rows["q.id"].to_pylist()
     again = pa.concat_tables([rows.slice(0, 600), rows.slice(names.index("q12"), 1)])
@@ -413,7 +413,7 @@ def test_groups_may_be_left_out_with_their_batch(
     clicks: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where all of its rows lack a value; where all rows do, nothing is left."""
-    monkeypatch.setattr(streams, "ROWS", 20)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 20)
     rows = clicks.sort_by("q.id")
     new = rows["new"].to_pylist()
     for k, name in enumerate(rows["q.id"].to_pylist()):

@@ -44,7 +44,7 @@ def table() -> pa.Table:
 
 @pytest.fixture
 def path(table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(streams, "ROWS", 7)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 7)
     pq.write_table(table, tmp_path / "ratings.parquet", row_group_size=7)
     return str(tmp_path / "ratings.parquet")
 

@@ -59,7 +59,7 @@ def found(path: Path, engine: str, **asked: Any) -> Any:
 def test_findings_and_curves_of_batches(
     table: pa.Table, tmp_path: Path, design: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", 70)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 70)
     path = tmp_path / "rows.parquet"
     pq.write_table(table, path)
     asked = DESIGNS[design]
@@ -83,7 +83,7 @@ def test_some_of_many_rows(
     path, made = tmp_path / "rows.parquet", []
     pq.write_table(table, path)
     for size in (70, 1000):
-        monkeypatch.setattr(streams, "ROWS", size)
+        monkeypatch.setattr(streams, "BATCH_ROWS", size)
         made.append(found(path, "stream"))
     one, other = made
     seen = next(note for note in one.notes if "that need rows use" in note)
@@ -107,7 +107,7 @@ def test_some_of_many_rows(
 def test_the_largest_residuals_of_batches_are_those_of_all(
     weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_sample, "MOST_LARGEST", 25)
+    monkeypatch.setattr(row_sample, "MAX_LARGEST_RESIDUALS", 25)
     random = np.random.default_rng(8)
     e = random.standard_t(2, 500).round(1)  # of equal ones the first are kept
     w = random.gamma(2, size=500) if weighted else None

@@ -350,7 +350,7 @@ def test_limits_that_hold_together_are_those_of_memory(
 def test_differences_of_rows_in_many_batches_are_those_of_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", 1_000)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 1_000)
     random, n = np.random.default_rng(11), 9_000
     latent, few = random.normal(size=n), random.random(n) < 0.02
     near = 1 / (1 + np.exp(-latent - 0.3 * random.normal(size=n)))
@@ -387,7 +387,7 @@ def test_differences_of_rows_in_many_batches_are_those_of_memory(
 def test_differences_of_what_some_rows_lack_hang_on_no_cut(
     rows: pa.Table, task: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", size)
+    monkeypatch.setattr(streams, "BATCH_ROWS", size)
     verb, given = CALLS[task]
     random, columns = np.random.default_rng(3), dict(zip(rows.column_names, rows, strict=True))
     if task == "raters":
@@ -443,7 +443,7 @@ def test_averages_of_areas_of_scores_that_are_taken_together(
     shares = random.dirichlet(np.ones(3), n) + 0.4 * np.eye(3)[kind]
     shares /= shares.sum(axis=1, keepdims=True)
     table = pa.table({"kind": kind, **{f"p_{k}": shares[:, k] for k in range(3)}})
-    monkeypatch.setattr(stream_columns, "LEAST_SCORES", 400)
+    monkeypatch.setattr(stream_columns, "MIN_SCORES", 400)
     memory, stream = (
         cal.classification(
             "kind",

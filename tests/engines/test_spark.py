@@ -47,7 +47,7 @@ def sizes(batches: Any) -> Any:
 def test_a_data_frame_has_the_numbers_of_one_process(
     name: str, frame: Any, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", 130)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 130)
     ours, theirs = called(name, data=frame), called(name, data=path, engine="stream")
     same(ours, theirs)
     assert ours.provenance["conventions"]["engine"] == "spark"

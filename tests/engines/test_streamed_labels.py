@@ -55,7 +55,7 @@ def both(**asked: Any) -> list[Any]:
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some batches have no row of the second site."""
-    monkeypatch.setattr(streams, "ROWS", 37)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 37)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_little_memory_says_between_which_values_an_average_lies(
 ) -> None:
     from calipers.evaluation import stream_columns
 
-    monkeypatch.setattr(stream_columns, "LEAST_SCORES", 40)
+    monkeypatch.setattr(stream_columns, "MIN_SCORES", 40)
     given = {"truth": "y_*", "probability": "p_*", "data": TABLE, "measures": ["macro-AUC"]}
     exact = cal.multilabel(**given)["macro-AUC"].value
     found = cal.multilabel(engine="stream", memory=20_000, **given)["macro-AUC"]

@@ -16,7 +16,7 @@ import pytest
 import calipers as cal
 from calipers.data.errors import InputError
 from calipers.engines import spark as engine
-from calipers.engines.remote import Worker, check_workers, describe_worker
+from calipers.engines.remote import Worker, check_workers, make_worker_probe
 
 pytestmark = [
     # PySpark says so of every pandas that is newer than itself.
@@ -30,7 +30,7 @@ OWN = Worker("a", "/bin/python", platform.python_version(), cal.__version__, "")
 
 
 def test_a_worker_answers_for_itself() -> None:
-    found = Worker(*describe_worker()())
+    found = Worker(*make_worker_probe()())
     assert found[1:] == (sys.executable, platform.python_version(), cal.__version__, "")
     check_workers("Spark", [found, found])
 
@@ -57,14 +57,14 @@ def test_what_keeps_a_worker_from_working_is_told(worker: Worker, words: str) ->
 @contextmanager
 def workers_run(session: Any, python: str) -> Iterator[None]:
     """Spark's workers run another program, and are asked again."""
-    context, before = session.sparkContext, set(engine._ABLE)
+    context, before = session.sparkContext, set(engine._CHECKED_APPLICATIONS)
     own, context.pythonExec = context.pythonExec, python
-    engine._ABLE.clear()
+    engine._CHECKED_APPLICATIONS.clear()
     try:
         yield
     finally:
         context.pythonExec = own
-        engine._ABLE.update(before)
+        engine._CHECKED_APPLICATIONS.update(before)
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_workers_that_came_later_are_told_of(
         "raise ModuleNotFoundError(\"No module named 'calipers'\", name='calipers')"
     )
     with workers_run(spark, str(tmp_path / "venv" / "bin" / "python")):
-        engine._ABLE.add(engine._application(spark))
+        engine._CHECKED_APPLICATIONS.add(engine._application_id(spark))
         with pytest.raises(InputError, match="one of Spark's workers has no Calipers"):
             cal.classification("y", score="near", data=path, engine="spark", measures=["AUC"])
 
@@ -160,12 +160,12 @@ def test_the_command_of_an_environment_that_is_not_activated(path: Path) -> None
 def test_workers_of_dask_are_asked_once(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from calipers.engines import dask
 
-    dask._ABLE.clear()
+    dask._CHECKED_WORKERS.clear()
     dask.check_workers()
-    assert {at for _, at in dask._ABLE} == set(cluster.nthreads())
+    assert {at for _, at in dask._CHECKED_WORKERS} == set(cluster.nthreads())
     monkeypatch.setattr(cal, "__version__", "9.9")
     dask.check_workers()  # they are known
-    dask._ABLE.clear()
+    dask._CHECKED_WORKERS.clear()
     with pytest.raises(InputError, match=r"Dask's worker on .* has Calipers .*, and this process"):
         dask.check_workers()
 

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import calipers as cal
-from calipers.estimation.calibration import Bins, ProbableRows
+from calipers.estimation.calibration import Bins, ProbabilityRows
 from calipers.estimation.scores import ScoredRows
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.intervals import Interval
@@ -150,6 +150,6 @@ def test_scores_without_weight_are_in_no_bin() -> None:
     def interval(rows: Any) -> Interval:
         clusters = ClusterIndex(site[rows].astype(np.uint32), 30, weight[rows])
         sample = ScoredRows(y[rows], p[rows], weight[rows], clusters, Settings())
-        return ProbableRows(sample).point_estimate(cal.measure("ECE")).methods["of bins"](0.95)
+        return ProbabilityRows(sample).point_estimate(cal.measure("ECE")).methods["of bins"](0.95)
 
     assert interval(slice(None)) == interval(used)

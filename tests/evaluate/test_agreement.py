@@ -668,7 +668,7 @@ def test_ratings_read_once_and_from_files(tmp_path: Path, monkeypatch: pytest.Mo
 
     from calipers.data import streams
 
-    monkeypatch.setattr(streams, "ROWS", 17)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 17)
     table = pa.table(weighed()).drop_columns(["doc"])
     expected = cal.agreement(table, measures=OF_ALL[:1], weight="w")
     asked: dict[str, Any] = {"measures": OF_ALL[:1], "weight": "w"}
@@ -695,7 +695,7 @@ def test_who_said_what_in_batches(more: dict[str, Any], monkeypatch: pytest.Monk
 
     from calipers.data import streams
 
-    monkeypatch.setattr(streams, "ROWS", 17)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 17)
     said = {**three(), "e": np.array([*three()["a"][:60], *three()["odd"][60:]])}
     w = np.random.default_rng(2).integers(1, 4, 120)
     table = pa.table({**said, "w": w / 2, "often": w % 3})

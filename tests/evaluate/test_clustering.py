@@ -13,7 +13,7 @@ from scipy import stats
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.evaluate.clustering import AGAINST_TRUTH
+from calipers.evaluate.clustering import TRUTH_MEASURES
 from calipers.inference.independence import independence_test, sums_of_squares
 from calipers.measures import definitions
 from calipers.statistics import ContingencyTable
@@ -318,8 +318,8 @@ def test_a_sample_adds_its_own_error(name: str, metric: str) -> None:
 
 
 def test_of_very_many_points_a_sample_is_taken_and_said(monkeypatch: Any) -> None:
-    monkeypatch.setattr("calipers.evaluation.cluster_tables.MOST_POINTS", 149)
-    monkeypatch.setattr("calipers.evaluation.cluster_tables.SAMPLED_POINTS", 50)
+    monkeypatch.setattr("calipers.evaluation.cluster_tables.MAX_SILHOUETTE_POINTS", 149)
+    monkeypatch.setattr("calipers.evaluation.cluster_tables.N_SAMPLED_POINTS", 50)
     ev = cal.clustering(POINTS, NEAREST, measures=["silhouette", "squared-silhouette"])
     assert ev["silhouette"].n == 50
     assert ev["squared-silhouette"].n == 150
@@ -371,7 +371,7 @@ def test_slices_of_measures_against_the_truth() -> None:
         if (row.slice, row.estimate.system, row.estimate.measure) == ("south", "a", "ARI")
     )
     assert found.value == pytest.approx(alone.value)
-    assert (found.n, ev.measures) == (own.sum(), (*AGAINST_TRUTH,))
+    assert (found.n, ev.measures) == (own.sum(), (*TRUTH_MEASURES,))
 
 
 def test_points_have_no_value_in_one_cluster() -> None:
@@ -420,7 +420,7 @@ def test_many_points_are_dealt_by_their_margins(monkeypatch: pytest.MonkeyPatch)
     # The same p by points and by margins, but for chance.
     few = np.array([0, 0, 1, 1, 0, 1, 0, 1, 1, 1] * 3), np.array([0, 0, 1, 0, 1, 1] * 5)
     by_points = independence_test(*few, 20_000, 1)
-    monkeypatch.setattr("calipers.inference.independence.MANY_POINTS", 10)
+    monkeypatch.setattr("calipers.inference.independence.MIN_POINTS_FOR_TABLES", 10)
     by_margins = independence_test(*few, 20_000, 1)
     assert 0.05 < by_points < 0.95
     assert by_margins == pytest.approx(by_points, abs=0.02)

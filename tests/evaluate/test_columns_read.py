@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.cli import cli
-from calipers.data.columns import columns_read
+from calipers.data.columns import select_named
 
 NAMES = ["y", "p_a", "p_b", "extra", "w"]
 
@@ -60,7 +60,7 @@ def test_nor_by_the_command(path: Path) -> None:
     ],
 )
 def test_which_columns_are_named(given: Any, found: list[str]) -> None:
-    assert list(columns_read(given, NAMES)) == found
+    assert list(select_named(given, NAMES)) == found
 
 
 def test_a_misspelled_column_is_told_which_there_are(path: Path) -> None:

@@ -127,11 +127,11 @@ def test_a_lot_has_the_value_of_its_rows() -> None:
     lots = permutation.draw_subsets(60, 12, Settings(n_resamples=40))
     for of in (None, weight):
         scored = ScoredRows(truth, score, of, None, SETTINGS)
-        [table] = permutation._tables(scored, lots)
+        [table] = permutation._subset_tables(scored, lots)
         counts = ClassCounts.from_codes(
             truth.astype(int), (score > 0.5).astype(int), ("0", "1"), SETTINGS, of
         )
-        [matrix] = permutation._counts(counts, lots)
+        [matrix] = permutation._count_subsets(counts, lots)
         areas, aps = (cal.measure(name, family="scores").apply(table) for name in ("AUC", "AP"))
         f1 = cal.measure("F1", family="counts").apply(matrix)
         for k, rows in enumerate(lots):
@@ -149,7 +149,7 @@ def test_a_lot_of_rows_with_labels_has_the_value_of_its_rows(weighs: bool) -> No
     weight = random.uniform(0.5, 2, 40) if weighs else None
     lots = permutation.draw_subsets(40, 9, Settings(n_resamples=20))
     sample = MultilabelSample(truth, predicted, ("a", "b", "c"), weight, None, SETTINGS)
-    [made] = permutation._labels(sample, lots)
+    [made] = permutation._subset_label_matrices(sample, lots)
     f1, mcc = (cal.measure(m, family="counts").apply(made) for m in ("macro-F1", "macro-MCC"))
     for k, rows in enumerate(lots):
         own: dict[str, Any] = {"sample_weight": None if weight is None else weight[rows]}

@@ -152,8 +152,8 @@ def test_a_matrix_is_collapsed_as_often_for_many_classes_as_for_few(
 ) -> None:
     """Once for the data, for constant answers and for a batch of replicates, whatever is measured."""
     calls = []
-    original = confusion._one_vs_rest
-    monkeypatch.setattr(confusion, "_one_vs_rest", lambda m: calls.append(1) or original(m))
+    original = confusion._one_vs_rest_counts
+    monkeypatch.setattr(confusion, "_one_vs_rest_counts", lambda m: calls.append(1) or original(m))
     made = []
     for k in (12, 110, 400):
         truth, predicted = table(k, 1200)

@@ -308,7 +308,7 @@ def test_macro_averages_of_scarce_labels_do_not_jump() -> None:
 def test_differences_of_very_many_numbers_go_by_the_delta_method(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sets, "MOST_REDRAWN", 100 * 5 * 3 * 2000)
+    monkeypatch.setattr(sets, "MAX_RESAMPLED_VALUES", 100 * 5 * 3 * 2000)
     truth, score, _ = scored(2, rows)
     systems = {"a": score > 0.5, "b": score > 0.4}
     found = cal.multilabel(truth, systems, measures="micro-F1").comparison["micro-F1"]

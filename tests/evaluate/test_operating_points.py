@@ -19,7 +19,7 @@ from calipers.inference.settings import Settings
 from calipers.measures import definitions
 from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, ScoreTable
-from calipers.systems.thresholds import ThresholdRule, replicated_choices
+from calipers.systems.thresholds import ThresholdRule, choose_on_replicates
 
 EXAMPLES = json.loads((Path(__file__).parent.parent / "seed_examples.json").read_text("utf-8"))
 TWENTY = next(example for example in EXAMPLES if example["id"] == "roc-twenty")
@@ -102,7 +102,7 @@ def test_replicates_choose_as_on_their_whole_tables(seed: int) -> None:
     table = ScoreTable.from_rows(truth, score, weight)
     drawn = ScoreReplicates(table, Settings(n_resamples=20, seed=seed), rows)
     for rule in map(ThresholdRule.parse, SOUGHT):
-        found, there = replicated_choices(rule, drawn)
+        found, there = choose_on_replicates(rule, drawn)
         places, cells, own = [], [], []
         for again, left_out in drawn.map_tables(lambda *both: both, out_of_bag=True):
             assert left_out is not None

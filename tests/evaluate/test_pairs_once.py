@@ -114,7 +114,7 @@ def test_pairs_share_what_they_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = counting(monkeypatch, _core, "bootstrap_means")
     whole = evaluation.compare(interval="bootstrap")
     assert drawn.total() == 1
-    monkeypatch.setattr(topic_scores, "_AT_ONCE", 1)
+    monkeypatch.setattr(topic_scores, "_MAX_DRAWN_VALUES", 1)
     again = evaluation.compare(interval="bootstrap")
     assert repr(again.differences) == repr(whole.differences)
     assert drawn.total() == 1 + PAIRS
@@ -123,11 +123,11 @@ def test_pairs_share_what_they_draw(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_detectable_is_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search is as long for a thousand differences as for one, and finds the same."""
     se, degrees = RANDOM.random(1000), [None, 9, 49, 0.5] * 250
-    one_by_one = [power.all_detectable([each], [None], power=0.9)[0] for each in se]
+    one_by_one = [power.detectable_differences([each], [None], power=0.9)[0] for each in se]
     steps = counting(monkeypatch, power, "_two_sided_power")
-    power.all_detectable(se[:1], [49])
+    power.detectable_differences(se[:1], [49])
     alone = steps.total()
-    found = power.all_detectable(se, degrees)
+    found = power.detectable_differences(se, degrees)
     assert steps.total() == 2 * alone
     for at in range(8):
         size, freedom = found[at], degrees[at]
@@ -141,7 +141,7 @@ def test_what_is_detectable_is_searched_for_once(monkeypatch: pytest.MonkeyPatch
             reached = stats.nct.sf(stats.t.ppf(0.975, freedom), freedom, ratio)
         assert reached == pytest.approx(0.8, abs=1e-6)
     monkeypatch.undo()
-    assert power.all_detectable(se, [None] * 1000, power=0.9).tolist() == one_by_one
+    assert power.detectable_differences(se, [None] * 1000, power=0.9).tolist() == one_by_one
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 100])

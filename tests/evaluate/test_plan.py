@@ -192,8 +192,8 @@ def test_areas_of_two_systems() -> None:
     made = cal.plan("AUC", value=0.8, prevalence=0.2, difference=0.03, correlation=0.6)
     assert made.n < alone.n / 2
     assert not made.notes
-    errors = [sample_size.auc_error(a, 0.2, made.n) for a in (0.83, 0.8)]
-    shift = 0.03 / sample_size.paired_error(*errors, 0.6)
+    errors = [sample_size.hanley_mcneil_auc_se(a, 0.2, made.n) for a in (0.83, 0.8)]
+    shift = 0.03 / sample_size.paired_difference_se(*errors, 0.6)
     assert made.power == pytest.approx(power.shift_power(shift))
     positives = cal.plan("PR-AUC", value=0.6, half_width=0.05)
     assert positives.unit == "positive rows"
@@ -201,12 +201,14 @@ def test_areas_of_two_systems() -> None:
     every = cal.plan("AP", value=0.6, half_width=0.05, prevalence=0.1)
     assert every.n == pytest.approx(10 * positives.n, rel=0.01)
     chance = cal.plan("AUC", value=0.7, prevalence=0.5, reference=0.5)
-    assert chance.power == power.area_power(0.7, 0.5, sample_size.auc_error(0.7, 0.5, chance.n))
+    assert chance.power == power.area_power(
+        0.7, 0.5, sample_size.hanley_mcneil_auc_se(0.7, 0.5, chance.n)
+    )
 
 
 def test_margins() -> None:
     made = cal.plan("nDCG@10", sd=0.2, margin=0.03)
-    known = power.margin_power(0, 0.03, 0.2 / math.sqrt(made.n), 0.95, made.n - 1)
+    known = power.non_inferiority_power(0, 0.03, 0.2 / math.sqrt(made.n), 0.95, made.n - 1)
     assert made.power == pytest.approx(known)
     better = cal.plan("nDCG@10", sd=0.2, margin=0.03, difference=0.01)
     both = cal.plan("nDCG@10", sd=0.2, margin=0.03, equivalence=True)
@@ -214,14 +216,16 @@ def test_margins() -> None:
     assert both.power >= 0.8
     assert "equivalence within 0.03" in both.sentence
     shares = cal.plan("accuracy", discordant=0.1, margin=0.02)
-    assert shares.power == pytest.approx(power.margin_power(0, 0.02, math.sqrt(0.1 / shares.n)))
+    assert shares.power == pytest.approx(
+        power.non_inferiority_power(0, 0.02, math.sqrt(0.1 / shares.n))
+    )
 
 
 def test_what_a_number_of_units_gives() -> None:
     made = cal.plan("nDCG@10", sd=0.2, n=50)
     assert made.n == 50
     assert made.min_detectable == pytest.approx(
-        power.all_detectable([0.2 / math.sqrt(50)], [49])[0]
+        power.detectable_differences([0.2 / math.sqrt(50)], [49])[0]
     )
     assert made.half_width == sample_size.mean_half_width(0.2, 50)
     made = cal.plan("nDCG@10", sd=0.2, n=50, difference=0.05)
@@ -257,7 +261,7 @@ def test_topics_by_the_t_test_of_the_pilot(measure: str) -> None:
     assert made.n == math.ceil(known)
     assert (made.pilot, made.unit) == (50, "topics")
     assert made.n_conservative is not None
-    spread = sample_size.upper_sd(float(d.std(ddof=1)), 50)
+    spread = sample_size.sd_upper_limit(float(d.std(ddof=1)), 50)
     assert made.n_conservative == math.ceil(
         TTestPower().solve_power(0.02 / spread, None, 0.05, 0.8)
     )
@@ -292,7 +296,7 @@ def test_what_a_test_set_could_have_seen() -> None:
     made = cal.plan("AP", TOPICS)
     assert made.n == 50
     assert made.min_detectable == pytest.approx(
-        power.all_detectable([d.std(ddof=1) / math.sqrt(50)], [49])[0]
+        power.detectable_differences([d.std(ddof=1) / math.sqrt(50)], [49])[0]
     )
     assert "or more in AP is detected with 80% power" in made.sentence
 

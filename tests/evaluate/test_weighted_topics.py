@@ -16,10 +16,10 @@ from statsmodels.stats.weightstats import DescrStatsW
 import calipers as cal
 from calipers import _core
 from calipers.data.errors import InputError
-from calipers.findings.rankings import _without_each
+from calipers.findings.rankings import _leave_one_out_means
 from calipers.inference import bayesian_bootstrap
-from calipers.inference.method_limits import FLOOR
-from calipers.inference.paired_tests import ROUNDING
+from calipers.inference.method_limits import VARIANCE_FLOOR
+from calipers.inference.paired_tests import ROUNDING_TOLERANCE
 from calipers.statistics import FloatArray
 
 MEASURES = ["NumRel", "AP", "Success@1", "gm-AP", "micro-SetP", "RR"]
@@ -333,8 +333,8 @@ def test_joint_p_values_by_all_deals() -> None:
         mean = w @ d / w.sum()
         squares = np.square(w[:, None] * d).sum(axis=0) / w.sum() ** 2
         apart = np.square(w[:, None] * (d - mean)).sum(axis=0) / w.sum() ** 2
-        variance = np.maximum(apart, ROUNDING * squares) * n / (n - 1)
-        return mean / np.sqrt(variance + FLOOR * variance.mean())
+        variance = np.maximum(apart, ROUNDING_TOLERANCE * squares) * n / (n - 1)
+        return mean / np.sqrt(variance + VARIANCE_FLOOR * variance.mean())
 
     largest = np.array([np.abs(statistics(cube)).max() for cube in every_deal()])
     own = np.abs(statistics(CUBE))
@@ -544,7 +544,7 @@ def test_findings_know_weights() -> None:
 def test_means_without_each_topic() -> None:
     random = np.random.default_rng(0)
     d, w = random.normal(0.05, 0.02, 30), random.exponential(size=30)
-    mean, error_, size = _without_each(d, w)
+    mean, error_, size = _leave_one_out_means(d, w)
     for j in (0, 4, 29):
         rest, own = np.delete(d, j), np.delete(w, j)
         assert mean[j] == pytest.approx(np.average(rest, weights=own), abs=1e-14)

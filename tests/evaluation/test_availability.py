@@ -20,9 +20,9 @@ from calipers.cli.group import cli
 from calipers.evaluation.availability import (
     ENGINE_REASONS,
     ENGINES,
-    OPTIONS,
-    REASONS,
     ROW_REASONS,
+    TABLE_OPTIONS,
+    TASK_REASONS,
     get_availability,
     unavailable_reason,
 )
@@ -423,7 +423,7 @@ BASES: dict[tuple[str, str], Any] = {}
 CELLS = [
     pytest.param(task, option, engine, id=f"{task}-{option}-{engine}")
     for task in TASKS
-    for option in OPTIONS
+    for option in TABLE_OPTIONS
     for engine in ("memory", "stream")
     if get_availability(TASKS[task], option, engine).text == "yes"
 ]
@@ -459,7 +459,7 @@ def test_defaults_are_those_of_the_verb(task: str) -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_option_of_the_table_is_taken_or_refused(task: str) -> None:
-    for option in OPTIONS:
+    for option in TABLE_OPTIONS:
         taken = option in TASKS[task].takes
         assert taken == (get_availability(TASKS[task], option).text == "yes"), option
         assert (unavailable_reason(task, option) is None) == taken
@@ -470,7 +470,7 @@ def test_every_option_of_the_table_is_taken_or_refused(task: str) -> None:
     [
         (task, o)
         for task in TASKS
-        for o in OPTIONS
+        for o in TABLE_OPTIONS
         if get_availability(TASKS[task], o).text != "yes"
     ],
 )
@@ -494,7 +494,7 @@ def test_what_is_refused_says_why(task: str, option: str) -> None:
     [
         (task, option)
         for task in TASKS
-        for option in OPTIONS
+        for option in TABLE_OPTIONS
         if option in TASKS[task].takes and "stream" in TASKS[task].engines
         if get_availability(TASKS[task], option, "stream").text == "no"
     ],
@@ -519,12 +519,12 @@ def test_batches_that_would_cut_through_groups_are_refused() -> None:
 
 def test_the_lists_name_what_there_is() -> None:
     """A reason for what is taken after all, or of no option, is a mistake."""
-    for task, option in REASONS:
-        assert option in OPTIONS
+    for task, option in TASK_REASONS:
+        assert option in TABLE_OPTIONS
         assert option not in TASKS[task].takes
     for name, task in TASKS.items():
-        reasoned = {option for of, option in REASONS if of == name}
-        assert set(OPTIONS) - task.takes - reasoned == set()
+        reasoned = {option for of, option in TASK_REASONS if of == name}
+        assert set(TABLE_OPTIONS) - task.takes - reasoned == set()
         assert set(ENGINES) - set(task.engines) == {e for of, e in ENGINE_REASONS if of == name}
 
 

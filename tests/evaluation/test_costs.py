@@ -14,7 +14,7 @@ from scipy import stats
 
 import calipers as cal
 from calipers.cli import cli
-from calipers.inference.proportions import ranks_of_quantile
+from calipers.inference.proportions import quantile_ranks
 
 RANDOM = np.random.default_rng(11)
 ROWS = 200
@@ -66,7 +66,7 @@ def test_limits_of_quantiles_are_order_statistics() -> None:
     ("share", "n", "level"), list(product((0.1, 0.5, 0.95), (6, 73, 500), (0.9, 0.95)))
 )
 def test_ranks_hold_the_quantile_as_often_as_they_say(share: float, n: int, level: float) -> None:
-    found, below = ranks_of_quantile(share, n, level), stats.binom(n, share)
+    found, below = quantile_ranks(share, n, level), stats.binom(n, share)
     tail = (1 - level) / 2
     if found is None:
         assert below.cdf(0) > tail or below.sf(n - 1) > tail

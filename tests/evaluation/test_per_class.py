@@ -84,7 +84,7 @@ def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPa
 def test_of_many_rows_nothing_is_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, p = rows()
     of_few = cal.classification(truth, probability=p, n_resamples=200, curves=False).per_class()
-    monkeypatch.setattr(per_class, "MOST_RESAMPLED", 1)
+    monkeypatch.setattr(per_class, "MAX_RESAMPLED_VALUES", 1)
     of_many = cal.classification(truth, probability=p, n_resamples=200, curves=False).per_class()
     assert of_few.values["AP"].tolist() == of_many.values["AP"].tolist()
     assert of_few.low["AP"].tolist() != of_many.low["AP"].tolist()

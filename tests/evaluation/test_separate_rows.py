@@ -14,8 +14,8 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.data.confusion_matrices import meaning, parse_header
-from calipers.report.figures.plane import DISTANCE
+from calipers.data.confusion_matrices import axis_role, parse_header
+from calipers.report.figures.plane import DISTANCE_HEADING
 
 #: Cancer tests of 2,030 people: a row for each answer, positive first.
 CANCER = [[20, 180], [10, 1820]]
@@ -263,7 +263,7 @@ def test_rows_goes_with_a_matrix() -> None:
     ],
 )
 def test_what_a_name_says(name: Any, what: str | None) -> None:
-    assert meaning(name) == what
+    assert axis_role(name) == what
 
 
 def test_headers() -> None:
@@ -477,7 +477,7 @@ def test_the_roc_plane_names_points_and_inverts_what_lies_below() -> None:
     assert set(named) == {"A", "B", "B′", "C", "D"}
     assert named["B′"] == pytest.approx((0.2, 0.6))
     [figure] = chart.figures
-    assert figure.head[-1] == DISTANCE
+    assert figure.head[-1] == DISTANCE_HEADING
     distances = {row[0]: row[-1] for row in figure.rows}
     expected = {"A": 0.65, "C": 0.2, "D": 0.55, "B′: B reversed": 0.4}
     for name, j in expected.items():

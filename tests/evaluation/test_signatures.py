@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from calipers.evaluation.availability import OPTIONS as ORDER
+from calipers.evaluation.availability import TABLE_OPTIONS as ORDER
 from calipers.evaluation.options import Options
 from calipers.evaluation.tasks import TASKS, WEIGHT
 

@@ -13,7 +13,7 @@ import pytest
 import calipers as cal
 from calipers import _core
 from calipers.evaluation.estimates import estimate_measure
-from calipers.evaluation.slice_definitions import define_slices, slice_columns
+from calipers.evaluation.slice_definitions import define_slices, parse_slice_columns
 from calipers.evaluation.slices import Complement, Subsets
 from calipers.inference.intervals import normal_quantile
 from calipers.inference.variance_estimators import StandardError
@@ -101,7 +101,7 @@ def rests(task: str, d: dict[str, npt.NDArray[Any]], **given: Any) -> tuple[Subs
     ev = TASKS[task](d, measures=MORE.get(task), interval="analytic", **given)
     source: Any = ev.sources
     (system,) = source.by_name.values()
-    (cut,), _ = define_slices(slice_columns({"slice": d["slice"]}), None, ROWS)
+    (cut,), _ = define_slices(parse_slice_columns({"slice": d["slice"]}), None, ROWS)
     return Subsets(system, cut), list(source.measures)
 
 

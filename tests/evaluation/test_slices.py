@@ -168,13 +168,13 @@ def test_a_test_of_shares_is_fishers_and_says_of_0_what_the_interval_says(n: int
     errors = {0.5: 0.0, 0.8: 0.0, 0.95: 0.0}
     for x in range(n + 1):
         for y in range(m + 1):
-            test = two_samples.fisher(x / n, n, y / m, m)
+            test = two_samples.fisher_exact(x / n, n, y / m, m)
             assert test is not None
             if (x + y) % 5 == 0:
                 expected = stats.fisher_exact([[x, n - x], [y, m - y]]).pvalue
                 assert test.p == pytest.approx(expected, rel=1e-8)
             limits = (proportions.wilson(k / of, of, 0.95) for k, of in ((x, n), (y, m)))
-            made = intervals.difference(x / n, next(limits), y / m, next(limits))
+            made = intervals.mover_interval(x / n, next(limits), y / m, next(limits))
             made, test = two_samples.align_with_test(made, test, x / n - y / m, 0.95)
             assert (test.p <= 0.05) == (not made.low <= 0 <= made.high)
             if test.p <= 0.05:
@@ -185,8 +185,8 @@ def test_a_test_of_shares_is_fishers_and_says_of_0_what_the_interval_says(n: int
 
 
 def test_weighted_shares_are_not_counted() -> None:
-    assert two_samples.fisher(0.4, 7.3, 0.5, 10) is None
-    assert two_samples.fisher(0.43, 7, 0.5, 10) is None
+    assert two_samples.fisher_exact(0.4, 7.3, 0.5, 10) is None
+    assert two_samples.fisher_exact(0.43, 7, 0.5, 10) is None
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_aucs_are_two_independent_delongs() -> None:
     tables = [
         ScoreTable.from_rows(d["truth"][part], d["probability"][part]) for part in (inside, ~inside)
     ]
-    se = math.hypot(*map(intervals.delong, tables))
+    se = math.hypot(*map(intervals.delong_se, tables))
     assert row.p == pytest.approx(2 * stats.norm.sf(abs(row.value) / se), rel=1e-9)
     assert row.high - row.value == pytest.approx(stats.norm.ppf(0.975) * se, rel=1e-9)
 

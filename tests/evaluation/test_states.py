@@ -28,7 +28,7 @@ with gzip.open(Path(__file__).with_name("states_1.jsonl.gz"), "rt", encoding="ut
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", 90)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 90)
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_large_tables_of_scores_stay_within_the_memory(
 
     days = [evaluated("two", table.slice(k, 350)) for k in (0, 350)]
     whole = cal.merge_states(days)["q", "AUC"].value
-    monkeypatch.setattr(module, "LEAST_SCORES", 300)
+    monkeypatch.setattr(module, "MIN_SCORES", 300)
     merged = cal.merge_states(days, memory=1, measures=["AUC", "accuracy"])
     found = merged["q", "AUC"]
     assert found.lower_bound < whole < found.upper_bound

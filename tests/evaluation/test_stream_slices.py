@@ -37,7 +37,7 @@ TASKS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", 90)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 90)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_slices_are_few(
 ) -> None:
     from calipers.evaluation import stream_columns as module
 
-    monkeypatch.setattr(module, "LEAST_SCORES", 300)
+    monkeypatch.setattr(module, "MIN_SCORES", 300)
     with pytest.raises(InputError, match=words):
         cal.classification(
             "y", {"a": "y"}, data=table, slices=slices, engine="stream", memory=memory

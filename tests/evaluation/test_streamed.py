@@ -40,7 +40,7 @@ OF_NUMBERS = ("RMSE", "MSE", "MAE", "R2", "Pearson", "mean-error")
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", 70)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 70)
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +298,7 @@ def test_any_number_of_threads_gives_the_same_digits(
     import calipers.engines.local as module
 
     whole = found()
-    monkeypatch.setattr(module, "MOST_THREADS", 1)
+    monkeypatch.setattr(module, "MAX_THREADS", 1)
     assert found() == whole
 
 
@@ -473,8 +473,8 @@ def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.M
     """Neighbours are taken together, and the areas lie between the bounds, which are near."""
     from calipers.evaluation import stream_columns as module
 
-    monkeypatch.setattr(streams, "ROWS", 4000)
-    monkeypatch.setattr(module, "LEAST_SCORES", 12_000)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 4000)
+    monkeypatch.setattr(module, "MIN_SCORES", 12_000)
     random = np.random.default_rng(0)
     truth = random.random(30_000) < 0.4
     score = random.normal(size=30_000) + truth

@@ -86,7 +86,7 @@ def test_batches_have_the_numbers_of_memory(
     more: dict[str, Any], table: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Values, intervals, defaults, notes and differences of clusterings."""
-    monkeypatch.setattr(streams, "ROWS", 130)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 130)
     asked: dict[str, Any] = {
         "features": "x_*", "labels": ["near", "noisy"], "truth": "kind", "data": table,
         "measures": [*AGAINST_TRUTH, *OF_POINTS], "curves": False, "interval": "analytic", **more,
@@ -229,7 +229,7 @@ def test_what_can_be_read_once_is_set_against_the_truth(table: pa.Table) -> None
 
 
 def test_a_batch_without_a_complete_row(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", 90)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 90)
     none = pa.array([None if k < 180 else k % 4 for k in range(900)])
     rows = table.append_column("late", none)
     asked: dict[str, Any] = {"labels": "late", "truth": "kind", "data": rows, "missing": "drop"}

@@ -18,8 +18,8 @@ ROWS = 300
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", 70)
-    monkeypatch.setattr(stream_columns, "AT_ONCE", 50)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 70)
+    monkeypatch.setattr(stream_columns, "MAX_EXPANDED_ROWS", 50)
 
 
 @pytest.fixture(scope="module")

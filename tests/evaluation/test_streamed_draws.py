@@ -37,7 +37,7 @@ def test_intervals_are_those_of_drawn_rows(
     table: pa.Table, weight: str | None, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where scores are put together before they are drawn."""
-    monkeypatch.setattr(poisson_bootstrap, "MOST_CELLS", cells)
+    monkeypatch.setattr(poisson_bootstrap, "MAX_TABLE_CELLS", cells)
     asked = {"data": table, "weight": weight, "measures": MEASURES, "curves": False}
     ours = cal.classification("y", probability="p", engine="stream", **asked)
     theirs = cal.classification("y", probability="p", engine="memory", **asked)
@@ -55,7 +55,7 @@ def test_any_number_of_replicates_at_a_time_is_the_same(
 ) -> None:
     found = []
     for at_once in (10_000, 10_000, 300_000):
-        monkeypatch.setattr(poisson_bootstrap, "AT_A_TIME", at_once)
+        monkeypatch.setattr(poisson_bootstrap, "MAX_BATCH_ELEMENTS", at_once)
         asked = {"data": table, "measures": ["KS"], "n_resamples": 300, "engine": "stream"}
         found.append(cal.classification("y", probability="p", **asked)["KS"])
     assert (found[0].low, found[0].high) == (found[1].low, found[1].high)

@@ -128,7 +128,7 @@ def test_one_system_no_interval_and_too_many_pairs_have_none(
 ) -> None:
     assert not slices_of(evaluated(data("x"))).differences
     assert not slices_of(evaluated(data(), interval="none")).differences
-    monkeypatch.setattr(within_slices, "MOST_PAIRS_WITHIN", 2)
+    monkeypatch.setattr(within_slices, "MAX_PAIRS_WITHIN_SLICES", 2)
     ev = evaluated(data())
     assert not slices_of(ev).differences
     assert any("not compared within slices" in note for note in ev.notes)

@@ -153,7 +153,7 @@ def test_rules_cost_what_they_say(world: str, option: str, monkeypatch: pytest.M
 
     evaluate(600)  # so that nothing is imported while it is watched
     # Some rows are sorted whatever their number; cells are added up by cluster but once.
-    monkeypatch.setattr(duplicates, "MOST_SORTED", ROWS // 10)
+    monkeypatch.setattr(duplicates, "MAX_EXAMINED_ROWS", ROWS // 10)
     watch = Watch(monkeypatch, times=2 if option == "cluster" else 1)
     large: dict[str, int] = {}
     for again in range(TRIES):

@@ -19,7 +19,7 @@ from calipers.findings import KINDS, RULES, Subject, class_balance, classes, pre
 from calipers.findings import no_skill as chance
 from calipers.findings.confusion_cells import BinaryCells, MulticlassCells, class_cells, single_cell
 from calipers.findings.regression import NumericPredictions
-from calipers.findings.rules import p_of_level
+from calipers.findings.rules import p_from_intervals
 from calipers.inference import proportions
 from calipers.results import SEVERITIES, Evaluation, Finding
 from calipers.statistics import ConfusionMatrix
@@ -480,7 +480,7 @@ def test_shares_at_the_border_are_seldom_called_unbalanced_or_leaning() -> None:
         tn, fp, fn, tp = rng.multinomial(2000, [0.86, 0.04, 0.015, 0.085])
         counts = [[tn, fp], [fn, tp]]
         return of_matrix(
-            counts, ("0", "1"), class_balance.imbalance, predictions.overpredicted_class
+            counts, ("0", "1"), class_balance.class_imbalance, predictions.overpredicted_class
         )
 
     found = rates(make, 2000)
@@ -713,11 +713,14 @@ def test_the_p_value_of_an_interval_is_where_it_would_reach_the_value() -> None:
     def speaks(level: float) -> bool:
         return proportions.clopper_pearson(0.8, 30, level).low > 0.5
 
-    assert p_of_level(speaks, 0.95) == pytest.approx(stats.binom.sf(23, 30, 0.5), rel=1e-6)
+    assert p_from_intervals(speaks, 0.95) == pytest.approx(stats.binom.sf(23, 30, 0.5), rel=1e-6)
     # No finding contradicts the interval beside it, though the one-sided p-value is small.
     assert stats.binom.sf(19, 30, 0.5) < 0.05
     assert (
-        p_of_level(lambda level: proportions.clopper_pearson(2 / 3, 30, level).low > 0.5, 0.95) == 1
+        p_from_intervals(
+            lambda level: proportions.clopper_pearson(2 / 3, 30, level).low > 0.5, 0.95
+        )
+        == 1
     )
 
 

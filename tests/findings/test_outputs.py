@@ -14,12 +14,12 @@ from scipy import stats
 import calipers as cal
 from calipers.findings import RULES, Subject
 from calipers.findings.comparisons import ComparisonResults
-from calipers.findings.duplicates import MOST_SORTED, RowOutputs, _sample_by_value
+from calipers.findings.duplicates import MAX_EXAMINED_ROWS, RowOutputs, _sample_by_value
 from calipers.results import Comparison, Evaluation
 
 NAMES = np.array(["a", "b", "c"])
 DUPLICATED = RULES["calipers.findings.duplicates.duplicated_rows"]
-REVERSED = RULES["calipers.findings.comparisons.slices_reverse"]
+REVERSED = RULES["calipers.findings.comparisons.simpsons_paradox"]
 
 
 def kinds(evaluation: Evaluation) -> set[str]:
@@ -139,13 +139,13 @@ def test_scores_that_tie_by_chance_are_no_repetition(leaves: int) -> None:
 
 
 def test_of_very_many_rows_some_are_looked_at() -> None:
-    rng, rows = np.random.default_rng(5), 3 * MOST_SORTED
+    rng, rows = np.random.default_rng(5), 3 * MAX_EXAMINED_ROWS
     truth, score = scored(rng, rows)
     places = np.append(np.arange(rows), np.arange(rows // 20))
     of = RowOutputs(truth[places], {"x": [score[places]]}, {}, False)
     [found] = DUPLICATED.findings(Subject(None, 0.95, (of,)))
     assert found.values["proportion"] == pytest.approx(1 / 21, rel=0.1)
-    assert found.values["examined rows"] == pytest.approx(MOST_SORTED, rel=0.1)
+    assert found.values["examined rows"] == pytest.approx(MAX_EXAMINED_ROWS, rel=0.1)
 
 
 def large_tables(rows: int) -> dict[str, Callable[[], Evaluation]]:
@@ -171,13 +171,13 @@ def large_tables(rows: int) -> dict[str, Callable[[], Evaluation]]:
 @pytest.mark.parametrize("task", large_tables(1))
 def test_of_very_many_rows_columns_may_have_few_values(task: str) -> None:
     # Some of the rows are looked at, and columns of few values are passed over.
-    evaluation = large_tables(MOST_SORTED + 20_000)[task]()
+    evaluation = large_tables(MAX_EXAMINED_ROWS + 20_000)[task]()
     assert evaluation.estimates
     assert "duplicated-rows" not in kinds(evaluation)
 
 
 def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
-    rng, rows = np.random.default_rng(7), 2 * MOST_SORTED
+    rng, rows = np.random.default_rng(7), 2 * MAX_EXAMINED_ROWS
     truth, score = scored(rng, rows)
     places = np.append(np.arange(rows), np.arange(rows // 10))
     said = {"tenths": [score[places].round(1)], "score": [score[places]]}
@@ -187,7 +187,7 @@ def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
 
 
 def test_both_zeros_are_in_a_sample_together() -> None:
-    key = np.append(np.zeros(MOST_SORTED), np.arange(2 * MOST_SORTED, dtype=float))
+    key = np.append(np.zeros(MAX_EXAMINED_ROWS), np.arange(2 * MAX_EXAMINED_ROWS, dtype=float))
     key[::2] *= -1
     sample = _sample_by_value(key)
     assert len(set(sample[key == 0].tolist())) == 1

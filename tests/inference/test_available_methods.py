@@ -21,7 +21,7 @@ from calipers.estimation.counts import ClassCounts
 from calipers.inference import intervals, proportions
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.gradients import gradient
-from calipers.inference.settings import INTERVALS, METHODS, Settings
+from calipers.inference.settings import INTERVAL_CHOICES, METHODS, Settings
 from calipers.measures import parse
 from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray
@@ -434,7 +434,7 @@ def test_one_cluster_is_none() -> None:
     made = two_classes("bca,wilson", cluster=np.zeros(N))
     for one in made:
         assert one.interval_reason == "too_few_clusters"
-    assert INTERVALS == ("auto", "bootstrap", "analytic", "none")
+    assert INTERVAL_CHOICES == ("auto", "bootstrap", "analytic", "none")
 
 
 def average_precision(truth: FloatArray, score: FloatArray) -> float:

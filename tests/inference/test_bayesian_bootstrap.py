@@ -9,9 +9,9 @@ from scipy import integrate, optimize, special, stats
 import calipers as cal
 from calipers.inference.bayesian_bootstrap import (
     AugmentedMean,
+    endpoint_distance,
     endpoints_about_mean,
-    lower_tail,
-    reach,
+    mean_interval,
     standard_deviation,
 )
 from calipers.statistics import FloatArray
@@ -21,7 +21,7 @@ from calipers.statistics import FloatArray
 @pytest.mark.parametrize(("hits", "n"), [(1, 2), (1, 3), (13, 25), (1, 100), (97, 100), (9, 5000)])
 def test_shares_have_half_a_unit_at_the_end_of_each_limit(hits: int, n: int, level: float) -> None:
     values, tail = np.repeat([1.0, 0.0], [hits, n - hits]), (1 - level) / 2
-    made = lower_tail(values, (0.0, 1.0), level)
+    made = mean_interval(values, (0.0, 1.0), level)
     low = stats.beta(hits, n - hits + 0.5).ppf(tail)
     high = stats.beta(hits + 0.5, n - hits).isf(tail)
     share = hits / n
@@ -33,13 +33,13 @@ def test_shares_have_half_a_unit_at_the_end_of_each_limit(hits: int, n: int, lev
     assert stats.beta(hits, n - hits + 1).ppf(tail) < low < both.ppf(tail)
     assert both.isf(tail) < high < stats.beta(hits + 1, n - hits).isf(tail)
     # The same in percent, and turned round.
-    percent = lower_tail(-100 * values, (-100.0, 0.0), level)
+    percent = mean_interval(-100 * values, (-100.0, 0.0), level)
     assert (percent.low, percent.high) == pytest.approx((-100 * made.high, -100 * made.low))
 
 
 @pytest.mark.parametrize("n", [1, 2, 25, 1000, 20_000])
 def test_all_alike_ends_at_the_value(n: int) -> None:
-    made = lower_tail(np.ones(n), (0.0, 1.0), 0.95)
+    made = mean_interval(np.ones(n), (0.0, 1.0), 0.95)
     assert made.high == 1
     assert made.low == pytest.approx(stats.beta(n, 0.5).ppf(0.025), rel=1e-8)
 
@@ -59,7 +59,7 @@ def of_three(at: float, zeros: float, halves: float, ones: float) -> float:
     ("zeros", "halves", "ones"), [(0, 1, 99), (7, 5, 3), (40, 8, 2), (1, 1, 0)]
 )
 def test_three_values_are_integrals(zeros: int, halves: int, ones: int) -> None:
-    made = lower_tail(np.repeat([0.0, 0.5, 1.0], [zeros, halves, ones]), (0.0, 1.0), 0.95)
+    made = mean_interval(np.repeat([0.0, 0.5, 1.0], [zeros, halves, ones]), (0.0, 1.0), 0.95)
     for end, share, at in ((made.low, 0.025, 0.0), (made.high, 0.975, 1.0)):
         own = zeros + (at == 0) / 2, halves, ones + (at == 1) / 2
         if not own[0]:  # ones and halves alone: from ½ to 1
@@ -80,29 +80,29 @@ def test_many_values_are_what_draws_say(weighs: bool) -> None:
     end = float(np.square(weight).sum() / weight.sum())  # a unit, of Kish's number of them
     own: FloatArray = np.append(weight / end if weighs else np.ones(30), 1.0)
     drawn = random.standard_gamma(np.append(np.ones(30), 0.5), (200_000, 31)) * own
-    made = lower_tail(values, (0.0, 1.0), 0.95, weight if weighs else None)
+    made = mean_interval(values, (0.0, 1.0), 0.95, weight if weighs else None)
     for limit, at, share in ((made.low, 0.0, 0.025), (made.high, 1.0, 0.975)):
         means = drawn @ np.append(values, at) / drawn.sum(axis=1)
         assert np.mean(means <= limit) == pytest.approx(share, abs=5 * 0.00035)
 
 
 def test_where_nothing_is_known_there_is_nothing() -> None:
-    assert lower_tail(np.full(5, 0.3), (-np.inf, np.inf), 0.95).reason == "no_spread"
-    assert lower_tail(np.full(2, 0.3), (-np.inf, np.inf), 0.95).reason == "no_spread"
-    assert lower_tail(np.array([0.3]), (-np.inf, np.inf), 0.95).reason == "too_few_units"
-    assert lower_tail(np.full(5, 0.3), (0.3, 0.3), 0.95).reason == "no_spread"
+    assert mean_interval(np.full(5, 0.3), (-np.inf, np.inf), 0.95).reason == "no_spread"
+    assert mean_interval(np.full(2, 0.3), (-np.inf, np.inf), 0.95).reason == "no_spread"
+    assert mean_interval(np.array([0.3]), (-np.inf, np.inf), 0.95).reason == "too_few_units"
+    assert mean_interval(np.full(5, 0.3), (0.3, 0.3), 0.95).reason == "no_spread"
     assert standard_deviation(np.full(5, 0.3), (0.3, 0.3)) == 0
 
 
 def test_how_far_halves_are_put() -> None:
-    assert reach(np.array([0.1, 0.0, 0.0, -0.2])) == pytest.approx(0.4)
-    assert reach(np.array([0.1, 0.0, 0.0, -0.2]), 0.3) == 0.3
-    assert reach(np.array([0.1, 1e-17, 0.0, -0.2])) == pytest.approx(
+    assert endpoint_distance(np.array([0.1, 0.0, 0.0, -0.2])) == pytest.approx(0.4)
+    assert endpoint_distance(np.array([0.1, 0.0, 0.0, -0.2]), 0.3) == 0.3
+    assert endpoint_distance(np.array([0.1, 1e-17, 0.0, -0.2])) == pytest.approx(
         0.4
     )  # rounding is no difference
-    assert reach(np.zeros(4), 1.0) == 1
-    assert reach(np.array([0.1]), 1.0) == 1
-    assert reach(np.zeros(4)) == np.inf
+    assert endpoint_distance(np.zeros(4), 1.0) == 1
+    assert endpoint_distance(np.array([0.1]), 1.0) == 1
+    assert endpoint_distance(np.zeros(4)) == np.inf
 
 
 # --- What users see -------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def test_values_near_one_end_are_not_moved_by_the_other(side: int) -> None:
     random, missed = np.random.default_rng(4), 0
     for _ in range(250):
         values = np.minimum(1.0, random.exponential(0.01, 20))
-        made = lower_tail(values if side > 0 else 1 - values, (0.0, 1.0), 0.95)
+        made = mean_interval(values if side > 0 else 1 - values, (0.0, 1.0), 0.95)
         low, high = (made.low, made.high) if side > 0 else (1 - made.high, 1 - made.low)
         missed += not low <= 0.01 <= high
     assert missed <= 15

@@ -13,8 +13,8 @@ import pytest
 from scipy import optimize, stats
 
 import calipers as cal
-from calipers.estimation.losses import skewed_t
-from calipers.inference.bayesian_bootstrap import lower_tail
+from calipers.estimation.losses import hall_interval
+from calipers.inference.bayesian_bootstrap import mean_interval
 from calipers.inference.summaries import Summary
 
 TRUTH = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
@@ -189,10 +189,10 @@ def test_weighted_and_clustered_losses() -> None:
 
 
 def test_a_skewed_mean_of_either_sign() -> None:
-    made = skewed_t(0.4, 0.3, 0.25, 14, 0.95, positive=False)
+    made = hall_interval(0.4, 0.3, 0.25, 14, 0.95, positive=False)
     assert limits(made) == near(*hall(0.4, 0.3, 0.25, 14, positive=False))
     for mean, se in ((0.0, 0.0), (1e3, 1e-10)):
-        assert skewed_t(mean, se, 0.0, 14, 0.95, positive=False).reason == "no_spread"
+        assert hall_interval(mean, se, 0.0, 14, 0.95, positive=False).reason == "no_spread"
 
 
 def test_root_mean_squares() -> None:
@@ -319,12 +319,12 @@ def test_half_a_row_at_the_end_of_a_limit() -> None:
 def test_the_bayesian_bootstrap_of_a_share() -> None:
     values = np.repeat([0.0, 1.0], [2, 7])
     for weight in (None, np.full(9, 3.0)):
-        made = lower_tail(values, (0.0, 1.0), 0.9, weight)
+        made = mean_interval(values, (0.0, 1.0), 0.9, weight)
         assert limits(made) == near(*stats.beta.ppf([0.05, 0.95], [7, 7.5], [2.5, 2]))
 
 
 def test_the_bayesian_bootstrap_of_a_share_from_minus_1_to_1() -> None:
-    made = lower_tail(np.repeat([-1.0, 1.0], [2, 7]), (-1.0, 1.0), 0.9)
+    made = mean_interval(np.repeat([-1.0, 1.0], [2, 7]), (-1.0, 1.0), 0.9)
     ends = stats.beta.ppf([0.05, 0.95], [7, 7.5], [2.5, 2])
     assert limits(made) == near(*(2 * ends - 1))
     share = stats.beta(7.5, 2.5)
@@ -341,7 +341,7 @@ def test_the_bayesian_bootstrap_with_weights() -> None:
     ])  # fmt: skip
     total = drawn.sum(axis=1)
     expected = [np.quantile(drawn @ [*x, at] / total, q) for at, q in ((0, 0.025), (1, 0.975))]
-    made = lower_tail(x, (0.0, 1.0), 0.95, w)
+    made = mean_interval(x, (0.0, 1.0), 0.95, w)
     assert limits(made) == pytest.approx(tuple(expected), abs=4e-3)
     # The linear part of Σgwx/Σgw, with n + 1 of the Dirichlet.
     shape, weight, at = np.append(np.ones(5), [0.5, 0.5]), np.append(w, [end, end]), [*x, 0, 1]
@@ -353,11 +353,11 @@ def test_the_bayesian_bootstrap_with_weights() -> None:
 def test_many_different_values_are_put_together() -> None:
     """Their mean is as good as normal, with the error σ/√n."""
     x = np.random.default_rng(8).beta(2, 5, 4000) * 1e-3
-    made = lower_tail(x, (0.0, 1e-3), 0.95)
+    made = mean_interval(x, (0.0, 1e-3), 0.95)
     half = Z * x.std() / np.sqrt(4000)
     assert limits(made) == pytest.approx((x.mean() - half, x.mean() + half), abs=0.06 * half)
     w = np.tile([0.25, 3.0], 2000)
     mean = np.average(x, weights=w)
     half = Z * np.sqrt(((w * (x - mean)) ** 2).sum()) / w.sum()
-    made = lower_tail(x, (0.0, 1e-3), 0.95, w)
+    made = mean_interval(x, (0.0, 1e-3), 0.95, w)
     assert limits(made) == pytest.approx((mean - half, mean + half), abs=0.06 * half)

@@ -16,7 +16,7 @@ import calipers as cal
 from calipers import _core
 from calipers.inference import intervals, proportions
 from calipers.inference.clusters import ClusterIndex, cr2
-from calipers.inference.influence import ScoreInfluence, influence
+from calipers.inference.influence import ScoreInfluence, measure_influence
 from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
@@ -204,7 +204,7 @@ def balanced(clusters: int, seed: int) -> Rows:
 
 def auc_error(truth: npt.NDArray[np.bool_], score: FloatArray, clusters: ClusterIndex) -> float:
     """By how much rows move the AUC, put together by clusters."""
-    found = influence(parse("AUC"), ScoreTable.from_rows(truth, score, clusters.weight))
+    found = measure_influence(parse("AUC"), ScoreTable.from_rows(truth, score, clusters.weight))
     assert found is not None
     moved = found.row_values(truth, score)
     moved = moved if clusters.weight is None else moved * clusters.weight
@@ -229,11 +229,13 @@ def test_every_row_its_own_cluster_is_delong() -> None:
     weight = np.random.default_rng(0).uniform(0.5, 2, 80)
     own = ClusterIndex.from_names(np.arange(80))
     found = auc_error(truth, score, own)
-    assert found == pytest.approx(intervals.delong(ScoreTable.from_rows(truth, score)), rel=1e-12)
+    assert found == pytest.approx(
+        intervals.delong_se(ScoreTable.from_rows(truth, score)), rel=1e-12
+    )
     # With weights the two differ by what they divide by: 1 − share of the weight, or Kish's size.
     weighted = ClusterIndex.from_names(np.arange(80), weight)
     found = auc_error(truth, score, weighted)
-    expected = intervals.delong(ScoreTable.from_rows(truth, score, weight))
+    expected = intervals.delong_se(ScoreTable.from_rows(truth, score, weight))
     assert found == pytest.approx(expected, rel=0.02)
 
 

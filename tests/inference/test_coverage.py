@@ -156,8 +156,8 @@ def test_a_wrong_variance_would_be_seen(
     coverage: ModuleType, monkeypatch: pytest.MonkeyPatch, factor: float, right: bool
 ) -> None:
     """DeLong's as it is, a fifth too small, and a quarter too large."""
-    delong = intervals.delong
-    monkeypatch.setattr(intervals, "delong", lambda table: math.sqrt(factor) * delong(table))
+    delong = intervals.delong_se
+    monkeypatch.setattr(intervals, "delong_se", lambda table: math.sqrt(factor) * delong(table))
     held, simulations = held_of_areas(coverage, 2500), 2500
     assert (binom.interval(1 - RARE, simulations, 0.95)[0] <= held) == (right or factor > 1)
     assert (held <= binom.interval(1 - RARE, simulations, 0.95)[1]) == (right or factor < 1)
@@ -247,7 +247,7 @@ def test_readings_are_those_of_the_verbs(coverage: ModuleType, name: str) -> Non
                 continue
             for test in ("auto", *world.tests):
                 for shown in whole.compare(test=test, adjust="none", interval="none").differences:
-                    asked = hypotheses.test(below[shown.measure], hypotheses.Hypothesis(test))
+                    asked = hypotheses.run_test(below[shown.measure], hypotheses.Hypothesis(test))
                     assert shown.p == pytest.approx(asked.p, rel=1e-12, nan_ok=True)
 
 

@@ -12,7 +12,7 @@ from applies import APPLIES
 
 import calipers as cal
 from calipers.evaluate.splits import DESIGNS
-from calipers.evaluation.compare import WAYS as ADJUST
+from calipers.evaluation.compare import ADJUSTMENT_METHODS as ADJUST
 from calipers.inference.hypotheses import TESTS
 from calipers.inference.settings import METHODS
 from calipers.measures import TASKS, UnknownMeasureError, parse

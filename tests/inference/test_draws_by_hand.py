@@ -32,7 +32,7 @@ from scipy import stats
 import calipers as cal
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.topics import TopicRows, estimate_over_topics
-from calipers.inference.bayesian_bootstrap import lower_tail
+from calipers.inference.bayesian_bootstrap import mean_interval
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 
@@ -443,7 +443,7 @@ def test_topics(values: Any) -> None:
         return made["a", measure]
 
     n, mean = len(values), values.mean()
-    own = lower_tail(values, (0.0, 1.0), 0.95)
+    own = mean_interval(values, (0.0, 1.0), 0.95)
     assert limits(found("AP")) == near(own.low, own.high)
     assert limits(found("AP", interval="studentized")) == near(*studentized(values))
     assert found("likes").method == "bootstrap-t"
@@ -486,7 +486,7 @@ def test_geometric_means(topics: int) -> None:
     low, high = np.exp(x.mean() + np.array([-1, 1]) * stats.t.ppf(0.975, topics - 1) * se)
     assert limits(student) == near(low, min(high, 1.0))
     # By default half a topic stands at 1 and at trec_eval's floor.
-    expected = lower_tail(logs("b"), (float(np.log(1e-5)), 0.0), 0.95)
+    expected = mean_interval(logs("b"), (float(np.log(1e-5)), 0.0), 0.95)
     made = of_ranks("gm-AP")["b", "gm-AP"]
     assert limits(made) == near(np.exp(expected.low), np.exp(expected.high))
 
@@ -507,7 +507,7 @@ def test_values_without_a_range() -> None:
     x = VALUES[:7] * 40
     middle = np.median(x)
     end = np.abs(x - middle).max() * (1 + 2 / 6)  # six differ from the median
-    expected = lower_tail(x, (middle - end, middle + end), 0.95)
+    expected = mean_interval(x, (middle - end, middle + end), 0.95)
     made = cal.from_values({"a": x}, measure="likes", interval="bayesian-bootstrap")["a", "likes"]
     assert limits(made) == near(expected.low, expected.high)
 

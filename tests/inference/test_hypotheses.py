@@ -17,17 +17,17 @@ from calipers.inference.procedures import (
     LimitsProcedure,
     McNemarProcedure,
     Procedure,
-    Randomization,
+    RandomizationProcedure,
     ReplicateProcedure,
     SignedRankProcedure,
-    Wald,
+    WaldProcedure,
 )
 from calipers.inference.variance_estimators import StandardError
 from calipers.statistics import FloatArray
 
 
 def by_error(value: float, se: float, name: str = "t", degrees: float | None = None) -> Procedure:
-    return Wald(value=value, method=name, name=name, t=StandardError(se, name, degrees))
+    return WaldProcedure(value=value, method=name, name=name, t=StandardError(se, name, degrees))
 
 
 def by_units(
@@ -38,7 +38,7 @@ def by_units(
     shared = {"value": float(np.average(d, weights=weight)), "method": test, "name": test}
     if test == "wilcoxon":
         return SignedRankProcedure(**shared, units=d)
-    return Randomization(**shared, units=d, weight=weight, n_resamples=n_resamples)
+    return RandomizationProcedure(**shared, units=d, weight=weight, n_resamples=n_resamples)
 
 
 def by_replicates(drawn: FloatArray) -> Procedure:
@@ -116,7 +116,7 @@ def test_the_interval_that_just_reaches_the_margin() -> None:
     """Of normal limits that is the normal test, of either side."""
 
     def limits(level: float) -> Interval:
-        return intervals.normal_mean(0.3, 0.1, level)
+        return intervals.normal_interval(0.3, 0.1, level)
 
     test = LimitsProcedure(value=0.3, method="normal", name="normal", limits=limits).test
     for at, beyond in ((0.1, 2), (0.25, 0.5), (0.35, -0.5), (0.5, -2)):
@@ -133,7 +133,7 @@ def test_the_interval_tells_the_same() -> None:
     seen = set()
     for _ in range(200):
         value, se, margin = generator.normal(0, 0.5), generator.uniform(0.1, 0.5), 0.6
-        made = intervals.student(value, se, 20, 0.9)
+        made = intervals.student_interval(value, se, 20, 0.9)
         test = by_error(value, se, "t", 19).test
         equivalent, no_worse = (
             hypotheses.equivalence_test(test, margin),
@@ -166,7 +166,7 @@ def test_where_there_is_no_answer() -> None:
     assert none_discordant.p() == 1
     assert math.isnan(hypotheses.equivalence_test(none_discordant.test, 0.2).p)
     # Where an error is not known, any difference that there can be is possible.
-    unknown = Wald(
+    unknown = WaldProcedure(
         value=0.1, method="t", name="t", t=StandardError(math.nan, "t"), bounds=(-1.0, 1.0)
     )
     assert unknown.p(-0.5, "greater") == 1
@@ -205,7 +205,7 @@ def test_paired_shares_at_the_margin() -> None:
         se = math.sqrt((row[0] + row[1] - 200 * d * d) / 200 / 199)
         values = np.array([1.0, -1.0, 0.0])
         ends = max(-1.0, d - 1), min(1.0, d + 1)
-        made = Wald(
+        made = WaldProcedure(
             value=d, method="", name="", t=StandardError(se, "t", 199.0),
             bayes=AugmentedMean.from_values(values, ends, counts=row), bounds=(-1.0, 1.0),
         )  # fmt: skip

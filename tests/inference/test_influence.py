@@ -15,13 +15,13 @@ import calipers as cal
 from calipers import _core
 from calipers.inference import intervals, paired_tests
 from calipers.inference.clusters import ClusterIndex
-from calipers.inference.gradients import cell_influence, class_gradient
+from calipers.inference.gradients import cell_derivatives, class_gradient
 from calipers.inference.influence import (
-    MOST_GROUPS,
+    MAX_JACKKNIFE_GROUPS,
     ScoreInfluence,
-    influence,
-    jackknife,
+    group_jackknife,
     jackknife_groups,
+    measure_influence,
 )
 from calipers.inference.score_bootstrap import ranked_rows
 from calipers.inference.variance_estimators import TwoClassVariance, VarianceEstimator
@@ -49,7 +49,7 @@ def example(seed: int, *, weighted: bool = False) -> tuple[Any, FloatArray, Floa
 
 
 def of(name: str, table: ScoreTable) -> ScoreInfluence:
-    found = influence(parse(name, "scores"), table)
+    found = measure_influence(parse(name, "scores"), table)
     assert found is not None
     return found
 
@@ -150,8 +150,8 @@ def test_the_core_finds_the_same_area_and_error(name: str) -> None:
 def test_delong_of_fawcetts_twenty_rows() -> None:
     table = ScoreTable.from_rows(FAWCETT, FAWCETT_SCORES)
     assert float(of("AUC", table).error(table)) == pytest.approx(0.1270170592, abs=5e-11)
-    assert intervals.delong(table) == pytest.approx(0.1270170592, abs=5e-11)
-    assert intervals.hanley_mcneil(0.68, 10, 10) == pytest.approx(0.1218626009, abs=5e-11)
+    assert intervals.delong_se(table) == pytest.approx(0.1270170592, abs=5e-11)
+    assert intervals.hanley_mcneil_se(0.68, 10, 10) == pytest.approx(0.1218626009, abs=5e-11)
     assert float(parse("AP", "scores").apply(table)) == pytest.approx(0.7357475806, abs=5e-11)
 
 
@@ -169,7 +169,7 @@ def test_the_error_of_an_auc_is_delongs() -> None:
     for seed in range(60):
         truth, score, weight = example(seed, weighted=seed % 2 == 0)
         table = ScoreTable.from_rows(truth, score, weight)
-        expected = intervals.delong(table)
+        expected = intervals.delong_se(table)
         assert float(of("AUC", table).error(table)) == pytest.approx(expected, abs=1e-12)
         moved = of("AUC", table).row_values(truth, score)
         assert class_error(moved, truth, weight) == pytest.approx(expected, abs=1e-12)
@@ -246,7 +246,7 @@ def test_a_paired_test_of_two_average_precisions_keeps_its_level() -> None:
         scores = [np.round(common + generator.normal(0, 0.7, 400), 1) for _ in range(2)]
         moved = [rows_of("AP", truth, s, None) for s in scores]
         values = [average_precision_score(truth, s) for s in scores]
-        test = paired_tests.normal(
+        test = paired_tests.z_test_from_stats(
             values[0] - values[1], class_error(moved[0] - moved[1], truth), "x"
         )
         rejected += test.p < 0.05
@@ -293,7 +293,7 @@ def test_averages_over_some_classes_rise_as_scikit_learns(
 
     steps = 1e-5 * np.eye(80)
     slopes = np.array([(value(1 + h) - value(1 - h)) / 2e-5 for h in steps])
-    ours = cell_influence(class_gradient(measure, matrix), truth, said)
+    ours = cell_derivatives(class_gradient(measure, matrix), truth, said)
     assert float(measure.apply(matrix)) == pytest.approx(value(np.ones(80)))
     assert ours == pytest.approx(slopes, abs=1e-9)
 
@@ -305,13 +305,15 @@ def test_averages_over_some_classes_rise_as_scikit_learns(
 def test_the_jackknife_of_few_rows_leaves_out_one_at_a_time(
     weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("calipers.inference.influence._AT_ONCE", 60)  # three rows at a time
+    monkeypatch.setattr(
+        "calipers.inference.influence._MAX_BATCH_ELEMENTS", 60
+    )  # three rows at a time
     truth, score, weight = example(10, weighted=weighted)
     for name in ("AUC", "KS", "recall@FPR=0.2", "EER"):
         measure = parse(name, "scores")
         table = ScoreTable.from_rows(truth, score, weight)
         rows = None if weight is None else (truth, score, weight, None)
-        ours = jackknife(measure, table, ranked_rows(table, rows))
+        ours = group_jackknife(measure, table, ranked_rows(table, rows))
         without = []
         for row in range(len(truth)):
             keep = np.arange(len(truth)) != row
@@ -324,9 +326,9 @@ def test_the_jackknife_of_few_rows_leaves_out_one_at_a_time(
 
 
 def test_the_jackknife_of_many_rows_leaves_out_groups_of_equal_size() -> None:
-    assert jackknife_groups(MOST_GROUPS).tolist() == list(range(MOST_GROUPS))
-    sizes = np.bincount(jackknife_groups(1050), minlength=MOST_GROUPS)
-    assert len(sizes) == MOST_GROUPS
+    assert jackknife_groups(MAX_JACKKNIFE_GROUPS).tolist() == list(range(MAX_JACKKNIFE_GROUPS))
+    sizes = np.bincount(jackknife_groups(1050), minlength=MAX_JACKKNIFE_GROUPS)
+    assert len(sizes) == MAX_JACKKNIFE_GROUPS
     assert set(sizes.tolist()) == {5, 6}
     assert (jackknife_groups(1050) == jackknife_groups(1050)).all()
     generator = np.random.default_rng(0)
@@ -334,9 +336,9 @@ def test_the_jackknife_of_many_rows_leaves_out_groups_of_equal_size() -> None:
     score = truth + generator.normal(0, 1, 4000)
     table = ScoreTable.from_rows(truth, score)
     measure = parse("AP", "scores")
-    left_out = jackknife(measure, table, ranked_rows(table))
+    left_out = group_jackknife(measure, table, ranked_rows(table))
     # Groups vary as rows do: Σ of squares, up to the chance of which rows come together.
-    assert len(left_out) == MOST_GROUPS
+    assert len(left_out) == MAX_JACKKNIFE_GROUPS
     assert np.square(left_out).sum() == pytest.approx(
         float(of("AP", table).error(table)) ** 2, rel=0.35
     )
@@ -347,7 +349,7 @@ def test_the_jackknife_leaves_out_clusters() -> None:
     code = (np.arange(len(truth)) // 3).astype(np.uint32)
     table = ScoreTable.from_rows(truth, score)
     rows = (truth, score, None, code)
-    ours = jackknife(parse("AUC"), table, ranked_rows(table, rows))
+    ours = group_jackknife(parse("AUC"), table, ranked_rows(table, rows))
     without = [
         roc_auc_score(truth[code != c], score[code != c])
         for c in np.unique(code)
@@ -361,12 +363,12 @@ def test_the_jackknife_leaves_out_clusters() -> None:
 def test_what_is_not_known() -> None:
     truth, score, _ = example(1)
     table = ScoreTable.from_rows(truth, score)
-    assert influence(parse("recall@FPR=0.1", "scores"), table) is None
-    assert influence(parse("EER", "scores"), table) is None
+    assert measure_influence(parse("recall@FPR=0.1", "scores"), table) is None
+    assert measure_influence(parse("EER", "scores"), table) is None
     many = np.linspace(0, 1, 2000)
     long = ScoreTable.from_rows(many > stats.uniform.rvs(size=2000, random_state=0), many)
-    assert influence(parse("KS", "scores"), long) is None
-    assert influence(parse("AP", "scores"), long) is not None
+    assert measure_influence(parse("KS", "scores"), long) is None
+    assert measure_influence(parse("AP", "scores"), long) is not None
 
 
 # --------------------------------------------------------------------------------- work, not time

@@ -119,12 +119,12 @@ def test_the_ratings_of_hanley_and_mcneil() -> None:
     table = ratings()
     area = float(parse("AUC").apply(table))
     assert area == pytest.approx(0.8931710615, abs=5e-11)
-    assert intervals.hanley_mcneil(area, 51, 58) == pytest.approx(0.0324865796, abs=5e-11)
-    assert intervals.delong(table) == pytest.approx(0.0307244084, abs=5e-11)
+    assert intervals.hanley_mcneil_se(area, 51, 58) == pytest.approx(0.0324865796, abs=5e-11)
+    assert intervals.delong_se(table) == pytest.approx(0.0307244084, abs=5e-11)
 
 
 def test_hanley_and_mcneil_at_three_quarters() -> None:
-    half = intervals.normal_quantile(0.95) * intervals.hanley_mcneil(0.75, 100, 100)
+    half = intervals.normal_quantile(0.95) * intervals.hanley_mcneil_se(0.75, 100, 100)
     assert (0.75 - half, 0.75 + half) == pytest.approx((0.682515, 0.817485), abs=5e-7)
 
 
@@ -184,7 +184,7 @@ def test_delong_by_brute_force() -> None:
         for k in range(2):
             table = ScoreTable.from_rows(truth, scores[k])
             assert float(parse("AUC").apply(table)) == pytest.approx(areas[k], abs=1e-12)
-            assert intervals.delong(table) ** 2 == pytest.approx(covariance[k, k], abs=1e-12)
+            assert intervals.delong_se(table) ** 2 == pytest.approx(covariance[k, k], abs=1e-12)
         expected = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
         found = difference_error(truth, scores)
         assert found**2 == pytest.approx(expected, abs=1e-12)
@@ -230,7 +230,7 @@ def test_delong_with_weights() -> None:
             both = np.outer(weight[truth], weight[~truth])
             area = (both * pairs(truth, scores[k])).sum() / both.sum()
             assert float(parse("AUC").apply(table)) == pytest.approx(area, abs=1e-12)
-            assert intervals.delong(table) == pytest.approx(corrected(slopes[:, k]), rel=1e-6)
+            assert intervals.delong_se(table) == pytest.approx(corrected(slopes[:, k]), rel=1e-6)
         found = difference_error(truth, scores, weight)
         assert found == pytest.approx(corrected(slopes[:, 0] - slopes[:, 1]), rel=1e-6)
 
@@ -287,7 +287,7 @@ def test_the_bound_for_separated_classes_holds(smaller: int, level: float) -> No
     """At the limit itself separation is seen with probability (1 − level)/2 at most: with it
     exactly when negatives are all alike, and less often for normal scores."""
     tail = (1 - level) / 2
-    limit = intervals.separated_auc(1.0, smaller, level).low
+    limit = intervals.separated_auc_interval(1.0, smaller, level).low
     generator = np.random.default_rng(smaller)
     draws = 40_000
     noise = 4 * math.sqrt(tail / draws)
@@ -299,7 +299,7 @@ def test_the_bound_for_separated_classes_holds(smaller: int, level: float) -> No
     negative = generator.normal(0, 1, (draws, 2 * smaller)).max(axis=1)
     assert (positive > negative).mean() <= tail + noise
 
-    low = intervals.separated_auc(0.0, smaller, level)
+    low = intervals.separated_auc_interval(0.0, smaller, level)
     assert (low.low, low.high) == (0.0, pytest.approx(1 - limit))
 
 
@@ -338,12 +338,12 @@ def test_normal_student_and_root_mean() -> None:
     value = np.random.default_rng(4).normal(3.0, 2.0, 40)
     mean, se = value.mean(), value.std(ddof=1) / math.sqrt(40)
     for ours, theirs in (
-        (intervals.normal_mean(mean, se, 0.9), stats.norm.interval(0.9, mean, se)),
-        (intervals.student(mean, se, 40, 0.9), stats.t.interval(0.9, 39, mean, se)),
+        (intervals.normal_interval(mean, se, 0.9), stats.norm.interval(0.9, mean, se)),
+        (intervals.student_interval(mean, se, 40, 0.9), stats.t.interval(0.9, 39, mean, se)),
     ):
         assert (ours.low, ours.high) == pytest.approx(theirs, rel=1e-12)
     # ln √m has the standard error se/(2m) by the delta method.
-    made = intervals.root_mean(4.0, 0.5, 0.95)
+    made = intervals.root_mean_interval(4.0, 0.5, 0.95)
     expected = np.exp(stats.norm.interval(0.95, math.log(2.0), 0.5 / 8))
     assert (made.low, made.high) == pytest.approx(tuple(expected), rel=1e-12)
 
@@ -361,21 +361,21 @@ def test_the_coverage_of_the_root_of_a_mean_square() -> None:
     for draw, second_moment in ((generator.normal, 1.0), (generator.laplace, 2.0)):
         squares = np.square(draw(size=(2000, 400)))
         mean, se = squares.mean(axis=1), squares.std(axis=1, ddof=1) / 20
-        made = [intervals.root_mean(m, s, 0.95) for m, s in zip(mean, se, strict=True)]
+        made = [intervals.root_mean_interval(m, s, 0.95) for m, s in zip(mean, se, strict=True)]
         inside = np.mean([m.low <= math.sqrt(second_moment) <= m.high for m in made])
         assert 0.92 <= inside <= 0.97
 
 
 def test_chi_square_of_ten_residuals() -> None:
-    made = intervals.chi_square(4.0, 10, 3.0, 0.95)
+    made = intervals.chi_square_interval(4.0, 10, 3.0, 0.95)
     assert (made.low, made.high) == pytest.approx((2.794868, 7.019734), abs=5e-7)
     assert made.method == "chi-square [X2]"
     for n, level in ((3, 0.9), (50, 0.99)):
-        found = intervals.chi_square(2.0, n, 3.0, level)
+        found = intervals.chi_square_interval(2.0, n, 3.0, level)
         limits = 2.0 * np.sqrt(n / stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], n))
         assert (found.low, found.high) == pytest.approx(tuple(limits), rel=1e-10)
-    assert intervals.chi_square(0.0, 10, 3.0, 0.95).reason == "no_spread"
-    assert intervals.chi_square(1.0, 0.0, 3.0, 0.95).reason == "too_few_rows"
+    assert intervals.chi_square_interval(0.0, 10, 3.0, 0.95).reason == "no_spread"
+    assert intervals.chi_square_interval(1.0, 0.0, 3.0, 0.95).reason == "too_few_rows"
 
 
 def test_chi_square_says_when_the_residuals_are_not_normal() -> None:
@@ -452,7 +452,7 @@ def test_bca_is_scipys(statistic: Any, level: float) -> None:
         ours = intervals.bca(
             float(statistic(values)),
             theirs.bootstrap_distribution,
-            intervals.acceleration(intervals.bootstrap_bias_correction(without)),
+            intervals.acceleration(intervals.jackknife_influence(without)),
             level,
         )
         limits = theirs.confidence_interval
@@ -545,20 +545,20 @@ def test_the_standard_error_of_a_share() -> None:
 
 def test_two_shares_differ_by_one_at_most() -> None:
     for first, second in ((1.0, 0.0), (0.0, 1.0)):
-        made = proportions.paired_proportions(first, second, 1, 0.95)
+        made = proportions.bonett_price(first, second, 1, 0.95)
         low, high = 1 / 3 - stats.norm.ppf(0.975) * math.sqrt(8 / 27), 1.0  # a, b = 2/3, 1/3
         expected = (low, high) if first else (-high, -low)
         assert (made.low, made.high) == pytest.approx(expected, rel=1e-12)
 
 
 def test_standard_errors_of_roots() -> None:
-    assert intervals.root_mean(9.0, 0.6, 0.95).se == pytest.approx(0.1, rel=1e-12)
-    assert intervals.chi_square(4.0, 8, 3.0, 0.95).se == pytest.approx(1.0, rel=1e-12)
+    assert intervals.root_mean_interval(9.0, 0.6, 0.95).se == pytest.approx(0.1, rel=1e-12)
+    assert intervals.chi_square_interval(4.0, 8, 3.0, 0.95).se == pytest.approx(1.0, rel=1e-12)
 
 
 def test_a_kurtosis_is_far_from_3_at_three_of_its_standard_errors() -> None:
     for kurtosis, far in ((5.99, False), (6.01, True)):  # √(24/24) = 1
-        assert ("but" in intervals.chi_square(4.0, 24, kurtosis, 0.95).method) is far
+        assert ("but" in intervals.chi_square_interval(4.0, 24, kurtosis, 0.95).method) is far
 
 
 def test_two_misplaced_rows_are_enough_for_delong() -> None:
@@ -613,7 +613,7 @@ def test_intervals_of_areas_end_at_their_limits() -> None:
             intervals.hanley_interval(area, table, 0.95),
         ):
             assert (made.low, made.high)[int(area > 0.5)] == float(area > 0.5)
-    above = intervals.separated_auc(1.0, 4, 0.9)
+    above = intervals.separated_auc_interval(1.0, 4, 0.9)
     assert (above.low, above.high) == (pytest.approx(0.05**0.25), 1.0)
-    below = intervals.separated_auc(0.0, 4, 0.9)
+    below = intervals.separated_auc_interval(0.0, 4, 0.9)
     assert (below.low, below.high) == (0.0, pytest.approx(1 - 0.05**0.25))

@@ -120,7 +120,7 @@ def test_averages_over_classes(rows: Rows, design: str) -> None:
 @pytest.mark.parametrize("name", ["macro-recall", "micro-recall"])
 def test_labels_that_are_all_right(name: str, many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four labels of ten rows each: 40 trials, a little fewer for what n − 1 takes off."""
-    monkeypatch.setattr(multilabel, "MOST_REDRAWN", 0 if many else 10**9)
+    monkeypatch.setattr(multilabel, "MAX_RESAMPLED_VALUES", 0 if many else 10**9)
     truth = np.arange(40)[:, None] % 4 == np.arange(4)
     size = 43 / (11 / 9) if name.startswith("macro") else 40.75 / (10.25 / 9)
     made = cal.multilabel(truth, truth, measures=[name])[name]
@@ -185,7 +185,7 @@ def test_what_added_rows_of_classes_move(classes: int) -> None:
         for j in others:
             neither = rest.sum() - rest[k] - rest[j]
             expected += 0.25 / len(others) * (missed[k] + wrong[j] + neither) ** 2
-    assert effective_sample_size._added_squares(moved) == pytest.approx(expected)
+    assert effective_sample_size._prior_sum_of_squares(moved) == pytest.approx(expected)
 
 
 def test_many_labels_of_few_rows() -> None:

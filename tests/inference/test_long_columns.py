@@ -119,8 +119,8 @@ def test_a_line_looked_for_from_groups_is_the_most_likely(monkeypatch: pytest.Mo
     p, weight = 1 / (1 + np.exp(-latent)), random.random(3000)
     plain = ProbabilityLevels.from_table(ScoreTable.from_rows(positive, p, weight)).line
     monkeypatch.setattr(calibration, "_MAX_DIRECT_LEVELS", 100)
-    monkeypatch.setattr(calibration, "_GROUPS", 20)
-    monkeypatch.setattr(calibration, "BLOCK", 64)
+    monkeypatch.setattr(calibration, "_N_GROUPS", 20)
+    monkeypatch.setattr(calibration, "BLOCK_ROWS", 64)
     found = ProbabilityLevels.from_table(ScoreTable.from_rows(positive, p, weight)).line
     assert found == pytest.approx(plain, rel=1e-9)
     # The gradient of the likelihood is 0 there.

@@ -12,7 +12,7 @@ import calipers as cal
 from calipers import _core
 from calipers.estimation.scores import ScoredRows
 from calipers.inference import max_statistic, paired_tests
-from calipers.inference.method_limits import FLOOR
+from calipers.inference.method_limits import VARIANCE_FLOOR
 from calipers.inference.procedures import PValueProcedure
 from calipers.inference.settings import Settings
 from calipers.report.verdict import outcome
@@ -25,7 +25,7 @@ def largest(table: np.ndarray, pairs: list[tuple[int, int]]) -> np.ndarray:
     for measure in range(table.shape[2]):
         apart = np.array([table[:, a, measure] - table[:, b, measure] for a, b in pairs])
         variance = apart.var(axis=1, ddof=1) / len(table)
-        found.append(apart.mean(axis=1) / np.sqrt(variance + FLOOR * variance.mean()))
+        found.append(apart.mean(axis=1) / np.sqrt(variance + VARIANCE_FLOOR * variance.mean()))
     t = np.concatenate(found)
     return np.array([np.abs(t).max(), t.max(), -t.min()])
 
@@ -62,7 +62,7 @@ def test_two_systems_are_swapped() -> None:
     found = max_statistic.permuted_maxima(table, 1, 4096, 0)
     signs = np.array(list(itertools.product((1, -1), repeat=12)))
     means = np.abs((signs * apart).mean(axis=1))
-    own = apart.mean() / np.sqrt(apart.var(ddof=1) / 12 * (1 + FLOOR))
+    own = apart.mean() / np.sqrt(apart.var(ddof=1) / 12 * (1 + VARIANCE_FLOOR))
     assert found.p(np.array([own]), np.array([11.0]))[0] == np.mean(
         means >= abs(apart.mean()) - 1e-12
     )
@@ -113,7 +113,7 @@ def test_what_is_kept_has_the_inner_products() -> None:
     b = 0.6 * a + 0.8 * random.normal(size=50_000)
     b[:40] += 100  # a few rows that count
     norms = np.linalg.norm(a) * np.linalg.norm(b)
-    most = max_statistic.SINGLES // len(a)
+    most = max_statistic.MAX_SINGLE_VALUES // len(a)
     for tests, kind, within in ((2, np.float64, 1e-15), (most, np.float32, 1e-8)):
         one, other = (
             of.astype(float)
@@ -123,7 +123,7 @@ def test_what_is_kept_has_the_inner_products() -> None:
         correlation = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
         assert correlation == pytest.approx(a @ b / norms, abs=within)
     one, other = max_statistic.sketch_vector(a, most + 1), max_statistic.sketch_vector(b, most + 1)
-    assert len(one) == max_statistic.SKETCH
+    assert len(one) == max_statistic.SKETCH_SIZE
     assert abs(one @ other - a @ b) / norms < 0.05
     assert one @ one == pytest.approx(a @ a, rel=0.1)
     np.testing.assert_allclose(max_statistic.sketch_vector(a - b, most + 1), one - other, atol=1e-9)
@@ -133,7 +133,7 @@ def test_what_is_kept_has_the_inner_products() -> None:
 def test_large_and_small_influences_are_kept_alike() -> None:
     """Single precision has no room for numbers beyond 1e38, which a factor mends."""
     column = np.random.default_rng(6).normal(size=5_000)
-    tests = max_statistic.DOUBLES // len(column) + 1
+    tests = max_statistic.MAX_DOUBLE_VALUES // len(column) + 1
     for scale in (1e-60, 1.0, 1e60):
         found = max_statistic.gaussian_maxima(
             [max_statistic.sketch_vector(scale * column, tests), column], 0
@@ -339,7 +339,7 @@ def test_all_deals_of_weighted_units_with_gaps(weighted: bool) -> None:
         apart = dealt[:, [1, 2, 2]] - dealt[:, [0, 0, 1]]
         means = w @ apart
         variance = w**2 @ (apart - means) ** 2 * n / (n - 1)
-        t = means / np.sqrt(variance + FLOOR * variance.mean())
+        t = means / np.sqrt(variance + VARIANCE_FLOOR * variance.mean())
         every.append([np.abs(t).max(), t.max(), -t.min()])
     own = weight[:, None] * 3 if weighted else None
     found = max_statistic.permuted_maxima(table, None, 6**4, 0, own)
@@ -350,13 +350,13 @@ def test_all_deals_of_weighted_units_with_gaps(weighted: bool) -> None:
 
 def test_errors_with_a_share_of_their_mean() -> None:
     errors = np.array([0.1, 0.3, np.nan])
-    found = max_statistic.floored_errors(
+    found = max_statistic.floored_standard_errors(
         np.array([0.2, -0.4, 0.1]), errors, np.array([9.0, 9.0, 9.0])
     )
-    expected = np.sqrt(np.square(errors) + FLOOR * (0.01 + 0.09) / 2)
+    expected = np.sqrt(np.square(errors) + VARIANCE_FLOOR * (0.01 + 0.09) / 2)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert np.isnan(
-        max_statistic.floored_errors(np.array([0.2]), np.array([np.nan]), np.ones(1))
+        max_statistic.floored_standard_errors(np.array([0.2]), np.array([np.nan]), np.ones(1))
     ).all()
 
 
@@ -365,18 +365,18 @@ def test_errors_that_rounding_leaves_of_constant_differences() -> None:
     half everywhere have variance 0, and 10⁻¹² of their mean square for it."""
     table = np.stack([np.full((3, 1), 0.5), np.zeros((3, 1))], axis=1)
     [seen] = max_statistic.permuted_maxima(table, 1, 8, 0).replicates[:1, :1][0]
-    [error] = max_statistic.floored_errors(np.array([0.5]), np.zeros(1), np.array([3.0]))
-    assert error == pytest.approx(np.sqrt(1e-12 * 0.25 / 2 * (1 + FLOOR)), rel=1e-9)
+    [error] = max_statistic.floored_standard_errors(np.array([0.5]), np.zeros(1), np.array([3.0]))
+    assert error == pytest.approx(np.sqrt(1e-12 * 0.25 / 2 * (1 + VARIANCE_FLOOR)), rel=1e-9)
     assert 0.5 / error == pytest.approx(seen, rel=1e-9)
 
 
 def test_sketches_add_with_signs() -> None:
     """Numbers of one sign, added up without signs of their own, would be longer by far."""
-    ones = np.ones(4 * max_statistic.SKETCH)
-    other = np.tile([1.0, 3.0], 2 * max_statistic.SKETCH)
+    ones = np.ones(4 * max_statistic.SKETCH_SIZE)
+    other = np.tile([1.0, 3.0], 2 * max_statistic.SKETCH_SIZE)
     found = max_statistic.sketch_vector(ones, 10_000), max_statistic.sketch_vector(other, 10_000)
     for a, b, expected in ((0, 0, 4.0), (0, 1, 8.0), (1, 1, 20.0)):
-        assert found[a] @ found[b] / max_statistic.SKETCH == pytest.approx(expected, rel=0.15)
+        assert found[a] @ found[b] / max_statistic.SKETCH_SIZE == pytest.approx(expected, rel=0.15)
 
 
 def test_the_share_of_the_mean_variance_is_a_tenth() -> None:
@@ -455,6 +455,6 @@ def test_a_difference_is_held_against_all_deals_of_its_side(sign: int, alternati
             np.column_stack([apart, np.zeros(7)])[:, :, None], 1, 128, 0
         ),
         sign=sign,
-        se=float(np.sqrt(apart.var(ddof=1) / 7 * (1 + FLOOR))),
+        se=float(np.sqrt(apart.var(ddof=1) / 7 * (1 + VARIANCE_FLOOR))),
     )
     assert together.p(0.0, alternative) == truth[alternative]

@@ -259,7 +259,7 @@ def test_infinite_values() -> None:
 def test_of_two_systems_it_is_fishers_randomization() -> None:
     generator = np.random.default_rng(9)
     table = generator.normal(size=(14, 2, 3)) + np.array([[0.0], [0.6]])
-    fishers = paired_tests.randomization(table[:, 0] - table[:, 1], 2**14, 0)
+    fishers = paired_tests.randomization_test(table[:, 0] - table[:, 1], 2**14, 0)
     for ours, exact in zip(omnibus.randomized_tukey(table, 40_000), fishers, strict=True):
         assert exact.name.endswith("exact")
         assert ours.p[0, 1] == pytest.approx(exact.p, abs=5 * 0.5 / math.sqrt(40_000))

@@ -49,7 +49,7 @@ def test_students_t_is_scipys() -> None:
     for n in (2, 5, 50):
         a, b = generator.normal(size=(2, n))
         d = a - b
-        ours = paired_tests.student(d.mean(), d.std(ddof=1) / math.sqrt(n), n)
+        ours = paired_tests.t_test_from_stats(d.mean(), d.std(ddof=1) / math.sqrt(n), n)
         assert ours.p == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-10)
 
 
@@ -78,7 +78,7 @@ def test_exact_randomization_is_scipys(n: int) -> None:
     generator = np.random.default_rng(n)
     for _ in range(20):
         d = random_differences(generator, n)
-        (ours,) = paired_tests.randomization(d[:, None], 10_000, 0)
+        (ours,) = paired_tests.randomization_test(d[:, None], 10_000, 0)
         assert ours.name == "paired randomization, exact"
         signs = np.array(list(product([-1, 1], repeat=n)))
         extreme = np.abs(signs @ d) >= abs(d.sum()) - 1e-9
@@ -97,8 +97,8 @@ def test_exact_randomization_is_scipys(n: int) -> None:
 def test_sampled_randomization_comes_near_the_exact_one() -> None:
     generator = np.random.default_rng(8)
     table = generator.normal(0.4, 1.0, (15, 6))
-    exact = paired_tests.randomization(table, 2**15, 0)
-    drawn = paired_tests.randomization(table, 2**15 - 1, 0)
+    exact = paired_tests.randomization_test(table, 2**15, 0)
+    drawn = paired_tests.randomization_test(table, 2**15 - 1, 0)
     assert {t.name for t in exact} == {"paired randomization, exact"}
     assert {t.name for t in drawn} == {"paired randomization"}
     for a, b in zip(exact, drawn, strict=True):
@@ -106,28 +106,28 @@ def test_sampled_randomization_comes_near_the_exact_one() -> None:
 
 
 def test_a_sampled_p_value_is_never_0() -> None:
-    (found,) = paired_tests.randomization(np.ones((40, 1)), 999, 0)
+    (found,) = paired_tests.randomization_test(np.ones((40, 1)), 999, 0)
     assert found.p == 1 / 1000
 
 
 def test_the_randomization_test_keeps_its_level() -> None:
     """4,000 samples of 12 without a difference: 5% and 10% are rejected, as the exact test does."""
     d = np.random.default_rng(9).standard_t(3, (12, 4000))
-    p = np.array([t.p for t in paired_tests.randomization(d, 10_000, 0)])
+    p = np.array([t.p for t in paired_tests.randomization_test(d, 10_000, 0)])
     for level in (0.05, 0.1):
         assert (p <= level).mean() == pytest.approx(level, abs=0.015)
 
 
 def test_the_bootstrap_p_value() -> None:
     replicates = np.r_[np.full(970, 0.2), np.full(29, -0.1), np.nan]
-    assert paired_tests.bootstrap(replicates).p == pytest.approx(2 * 30 / 1000)
-    assert paired_tests.bootstrap(-replicates).p == pytest.approx(2 * 30 / 1000)
-    assert paired_tests.bootstrap(np.zeros(100)).p == 1.0
+    assert paired_tests.bootstrap_test(replicates).p == pytest.approx(2 * 30 / 1000)
+    assert paired_tests.bootstrap_test(-replicates).p == pytest.approx(2 * 30 / 1000)
+    assert paired_tests.bootstrap_test(np.zeros(100)).p == 1.0
     on_zero = np.array([0.3, 0.0, 0.0, -0.1])  # three of four on either side, or on 0
-    assert [paired_tests.bootstrap(on_zero, side).p for side in SIDES] == pytest.approx(
+    assert [paired_tests.bootstrap_test(on_zero, side).p for side in SIDES] == pytest.approx(
         [1, 0.8, 0.8]
     )
-    assert math.isnan(paired_tests.bootstrap(np.full(10, np.nan)).p)
+    assert math.isnan(paired_tests.bootstrap_test(np.full(10, np.nan)).p)
 
 
 def test_delong_paired_is_near_the_paired_bootstrap() -> None:
@@ -153,7 +153,8 @@ def test_delong_paired_is_near_the_paired_bootstrap() -> None:
 
 
 @pytest.mark.parametrize(
-    "test", [paired_tests.normal, lambda v, s, n: paired_tests.student(v, s, 5, n)]
+    "test",
+    [paired_tests.z_test_from_stats, lambda v, s, n: paired_tests.t_test_from_stats(v, s, 5, n)],
 )
 def test_a_difference_without_any_error_is_no_proof(test: object) -> None:
     """Six rows, separated by one system and tied by the other: DeLong's variance is 0, and a p of
@@ -176,15 +177,15 @@ def test_a_difference_without_any_error_is_no_proof(test: object) -> None:
 
 def test_students_t_needs_two_units() -> None:
     """Effective ones, of which there may be one and a half."""
-    assert math.isnan(paired_tests.student(1.0, 0.5, 1.5).p)
-    assert paired_tests.student(1.0, 0.5, 2.0).p == pytest.approx(2 * stats.t.sf(2, 1))
+    assert math.isnan(paired_tests.t_test_from_stats(1.0, 0.5, 1.5).p)
+    assert paired_tests.t_test_from_stats(1.0, 0.5, 2.0).p == pytest.approx(2 * stats.t.sf(2, 1))
 
 
 def test_nothing_is_learnt_from_replicates_of_one_value() -> None:
-    assert math.isnan(paired_tests.bootstrap(np.full(999, 0.4)).p)
-    assert paired_tests.bootstrap(np.zeros(999)).p == 1
+    assert math.isnan(paired_tests.bootstrap_test(np.full(999, 0.4)).p)
+    assert paired_tests.bootstrap_test(np.zeros(999)).p == 1
     assert math.isnan(
-        paired_tests.bootstrap(np.append(np.linspace(1, 2, 900), np.full(99, np.nan))).p
+        paired_tests.bootstrap_test(np.append(np.linspace(1, 2, 900), np.full(99, np.nan))).p
     )
     ev = cal.classification([1], predicted={"a": [1], "b": [0]}, positive=1, measures="F1")
     assert ev.compare()["F1"].p > 0.2
@@ -223,7 +224,7 @@ def test_one_and_two_sides_are_scipys(side: str) -> None:
         assert paired_tests.paired_t(d, side).p == pytest.approx(
             stats.ttest_rel(a, b, alternative=side).pvalue, rel=1e-9
         )
-        (ours,) = paired_tests.randomization(d[:, None], 1000, 0, side)
+        (ours,) = paired_tests.randomization_test(d[:, None], 1000, 0, side)
         signs = np.array(list(product([-1, 1], repeat=n))) @ d
         towards = {"two-sided": np.abs, "greater": np.array, "less": np.negative}[side]
         assert ours.p == pytest.approx((towards(signs) >= towards(d.sum()) - 1e-9).mean())
@@ -234,7 +235,9 @@ def test_one_and_two_sides_are_scipys(side: str) -> None:
         assert paired_tests.mcnemar(above, below, side).p == pytest.approx(expected, rel=1e-10)
     z = stats.norm.sf(1.5)
     expected = {"two-sided": 2 * z, "greater": z, "less": 1 - z}[side]
-    assert paired_tests.normal(0.3, 0.2, "z", side).p == pytest.approx(expected, rel=1e-12)
+    assert paired_tests.z_test_from_stats(0.3, 0.2, "z", side).p == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_every_result_names_its_sides() -> None:
@@ -245,10 +248,10 @@ def test_every_result_names_its_sides() -> None:
             paired_tests.wilcoxon(d, side),
             paired_tests.sign_test(d, side),
             paired_tests.mcnemar(4, 2, side),
-            paired_tests.normal(1, 1, "z", side),
-            paired_tests.bootstrap(d, side),
-            *paired_tests.randomization(d[:, None], 99, 0, side),
-            paired_tests.swapped_ratios(np.ones((5, 2)), np.ones((5, 2)), 99, 0, side),
+            paired_tests.z_test_from_stats(1, 1, "z", side),
+            paired_tests.bootstrap_test(d, side),
+            *paired_tests.randomization_test(d[:, None], 99, 0, side),
+            paired_tests.ratio_randomization_test(np.ones((5, 2)), np.ones((5, 2)), 99, 0, side),
         ]
         assert {t.alternative for t in tests} == {side}
         assert all(t.sides in str(t) for t in tests)
@@ -262,8 +265,8 @@ def test_the_sides_of_a_randomization_meet(drawn: bool) -> None:
     """What counts for both sides lies beyond the value or on it."""
     d = np.round(np.random.default_rng(22).normal(0.2, 1, (12, 5)), 1)
     tried = 4095 if drawn else 4096
-    p = {side: [t.p for t in paired_tests.randomization(d, tried, 3, side)] for side in SIDES}
-    turned = [t.p for t in paired_tests.randomization(-d, tried, 3, "less")]
+    p = {side: [t.p for t in paired_tests.randomization_test(d, tried, 3, side)] for side in SIDES}
+    turned = [t.p for t in paired_tests.randomization_test(-d, tried, 3, "less")]
     np.testing.assert_allclose(turned, p["greater"])
     smaller = np.minimum(p["greater"], p["less"])
     assert (np.abs(2 * smaller - p["two-sided"]) < 0.1).all()
@@ -275,8 +278,8 @@ def test_units_without_a_value_do_not_count() -> None:
     d = generator.normal(0.3, 1, (200, 3))
     d[::3, 1] = np.nan
     d[8:, 2] = np.nan
-    tests = paired_tests.randomization(d, 20_000, 1)
-    alone = [paired_tests.randomization(c[~np.isnan(c)][:, None], 20_000, 1)[0] for c in d.T]
+    tests = paired_tests.randomization_test(d, 20_000, 1)
+    alone = [paired_tests.randomization_test(c[~np.isnan(c)][:, None], 20_000, 1)[0] for c in d.T]
     assert tests[0] == alone[0]
     assert tests[1].p == pytest.approx(alone[1].p, abs=0.01)
     assert tests[2] == alone[2]
@@ -291,7 +294,7 @@ def test_no_p_value_without_finite_values(n: int) -> None:
     table = np.full((n, 3), 0.5)
     table[:, 0] = np.nan
     table[0, 1] = np.inf
-    p = [t.p for t in paired_tests.randomization(table, 1000, 0)]
+    p = [t.p for t in paired_tests.randomization_test(table, 1000, 0)]
     assert np.isnan(p).tolist() == [True, True, False]
     nothing = np.full(n, np.nan)
     for test in (paired_tests.paired_t, paired_tests.wilcoxon, paired_tests.sign_test):
@@ -314,26 +317,26 @@ def test_swapped_ratios_by_force(side: str) -> None:
         seen = towards(difference((0,) * n))
         drawn = [towards(difference(swap)) for swap in product([0, 1], repeat=n)]
         expected = np.mean([x >= seen - 1e-9 for x in drawn])
-        exact = paired_tests.swapped_ratios(first, second, 256, 0, side)
+        exact = paired_tests.ratio_randomization_test(first, second, 256, 0, side)
         assert exact.p == pytest.approx(expected)
-        sampled = paired_tests.swapped_ratios(first, second, 2**n - 1, 0, side)
+        sampled = paired_tests.ratio_randomization_test(first, second, 2**n - 1, 0, side)
         assert sampled.name == "paired randomization"
-    assert math.isnan(paired_tests.swapped_ratios(first * [1, 0], second, 99, 0).p)
+    assert math.isnan(paired_tests.ratio_randomization_test(first * [1, 0], second, 99, 0).p)
 
 
 def test_swaps_that_are_drawn() -> None:
     """They come near the share of all; p counts the swap that was seen in."""
     first, second = np.random.default_rng(26).integers(1, 6, (2, 12, 2)).astype(float)
-    exact = paired_tests.swapped_ratios(first, second, 4096, 0).p
-    drawn = paired_tests.swapped_ratios(first, second, 4095, 0).p
+    exact = paired_tests.ratio_randomization_test(first, second, 4096, 0).p
+    drawn = paired_tests.ratio_randomization_test(first, second, 4095, 0).p
     assert 0.05 < exact < 0.95
     assert drawn == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4095))
     # None of 99 makes as much of 40 units that all say the same: one in 2³⁹ would.
     first, second = np.tile([4.0, 5.0], (40, 1)), np.tile([1.0, 5.0], (40, 1))
-    assert paired_tests.swapped_ratios(first, second, 99, 0).p == 1 / 100
+    assert paired_tests.ratio_randomization_test(first, second, 99, 0).p == 1 / 100
     # Of many units the swaps are drawn in turns; with equal ones all make as much.
     first = np.ones((50_000, 2))
-    assert paired_tests.swapped_ratios(first, first, 99, 0).p == 1
+    assert paired_tests.ratio_randomization_test(first, first, 99, 0).p == 1
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -441,7 +444,7 @@ def test_tests_keep_their_level(side: str, law: str) -> None:
         "tails": generator.standard_t(2, (20, 1500)),
     }[law]
     p = {
-        "randomization": [t.p for t in paired_tests.randomization(d, 2000, 0, side)],
+        "randomization": [t.p for t in paired_tests.randomization_test(d, 2000, 0, side)],
         "wilcoxon": [paired_tests.wilcoxon(x, side).p for x in d.T],
         "sign": [paired_tests.sign_test(x, side).p for x in d.T],
         "t": [paired_tests.paired_t(x, side).p for x in d.T],

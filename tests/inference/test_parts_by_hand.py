@@ -13,7 +13,7 @@ from scipy import optimize, stats
 
 import calipers as cal
 from calipers import _core
-from calipers.estimation.calibration import ProbableRows
+from calipers.estimation.calibration import ProbabilityRows
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses, estimate_from_moments
 from calipers.estimation.multilabel import MultilabelSample
@@ -233,7 +233,7 @@ def test_means_of_few() -> None:
         assert test.p == pytest.approx(p, nan_ok=True)
     assert compared(regression([1.0]), regression([1.0, 2.0]))[0].reason == "too_few_rows"
     for value, p in ((0.0, 1.0), (0.1, np.nan)):
-        test = unpaired.student_from_error(value, 0.0, 5, 0.95, "clustered")[1]
+        test = unpaired.student_result(value, 0.0, 5, 0.95, "clustered")[1]
         assert test.p == pytest.approx(p, nan_ok=True)
     right = Rows(*(np.repeat(of, 4) for of in (1, 0.9, 0.1, 1.0, 0)))
     assert compared(counts(right, "accuracy"), counts(right, "accuracy"))[1].p == 1
@@ -425,7 +425,7 @@ def test_areas_of_precision() -> None:
 
 
 def test_an_interval_about_0_at_any_level_has_a_p_value_of_1() -> None:
-    assert unpaired.invert_interval(lambda level: Interval(-level, level, "even"), "even").p == 1.0
+    assert unpaired.inversion_test(lambda level: Interval(-level, level, "even"), "even").p == 1.0
 
 
 # --- Draws ----------------------------------------------------------------------------------------
@@ -456,7 +456,7 @@ def test_calibration_errors_are_turned() -> None:
         values.append(formula(np.ones(rows.n)))
         drawn.append(formula(times))
     apart = 2 * (values[0] - values[1]) - (drawn[0] - drawn[1])
-    readings = [ProbableRows(scored(rows)).point_estimate(cal.measure("ECE")) for rows in PARTS]
+    readings = [ProbabilityRows(scored(rows)).point_estimate(cal.measure("ECE")) for rows in PARTS]
     made, test = compared(*readings)
     assert limits(made) == near(*np.quantile(apart, [0.025, 0.975]))
     sides = np.count_nonzero(apart <= 0), np.count_nonzero(apart >= 0)
@@ -474,6 +474,6 @@ def test_calibration_slopes() -> None:
         values.append(beta[1])
         variance += np.linalg.inv((x.T * p * (1 - p)) @ x)[1, 1]
     readings = [
-        ProbableRows(scored(r)).point_estimate(cal.measure("calibration-slope")) for r in PARTS
+        ProbabilityRows(scored(r)).point_estimate(cal.measure("calibration-slope")) for r in PARTS
     ]
     check(compared(*readings), values[0] - values[1], float(np.sqrt(variance)))

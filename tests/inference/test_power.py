@@ -12,9 +12,9 @@ from statsmodels.stats.power import FTestAnovaPower, TTestPower, normal_power
 from statsmodels.stats.proportion import power_proportions_2indep
 
 from calipers.inference import hypotheses, intervals, paired_tests, power, proportions, sample_size
-from calipers.inference.procedures import Wald
+from calipers.inference.procedures import WaldProcedure
 from calipers.inference.sample_size_models import (
-    WILCOXON_UNITS,
+    WILCOXON_SIZE_RATIO,
     AreaVarianceModel,
     MeanVarianceModel,
     ProportionVarianceModel,
@@ -72,12 +72,12 @@ def test_the_randomization_test_needs_as_many_as_t() -> None:
     n = sample_size.smallest_n(lambda n: power_of_t(0.5, 1, n) >= 0.8)
     assert n is not None
     drawn = np.random.default_rng(2).normal(0.5, 1, (n, 2000))
-    p = np.array([t.p for t in paired_tests.randomization(drawn, 999, 0)])
+    p = np.array([t.p for t in paired_tests.randomization_test(drawn, 999, 0)])
     assert agrees((p < 0.05).mean(), power_of_t(0.5, 1, n), 2000)
 
 
 def test_wilcoxon_needs_a_little_more_than_t() -> None:
-    n = math.ceil(100 * WILCOXON_UNITS)
+    n = math.ceil(100 * WILCOXON_SIZE_RATIO)
     drawn = np.random.default_rng(3).normal(0.28, 1, (4000, n))
     found = stats.wilcoxon(drawn, axis=1, method="approx").pvalue < 0.05
     assert agrees(found.mean(), power_of_t(0.28, 1, 100), 4000)
@@ -86,7 +86,7 @@ def test_wilcoxon_needs_a_little_more_than_t() -> None:
 @pytest.mark.parametrize("degrees", [None, 1, 3, 24, 1000])
 @pytest.mark.parametrize("wanted", [0.5, 0.8, 0.99])
 def test_what_is_detectable_has_the_power(degrees: float | None, wanted: float) -> None:
-    shift = power.all_detectable([0.02], [degrees], 0.95, wanted)[0] / 0.02
+    shift = power.detectable_differences([0.02], [degrees], 0.95, wanted)[0] / 0.02
     assert power.shift_power(shift, 0.95, degrees) == pytest.approx(wanted, abs=1e-9)
     t, shares = stats.norm.ppf(0.975), (np.arange(20_000) + 0.5) / 20_000
     if degrees is not None:  # the mean over what the estimated error may be
@@ -97,19 +97,19 @@ def test_what_is_detectable_has_the_power(degrees: float | None, wanted: float) 
 
 def test_detectable_by_simulation() -> None:
     n, random = 16, np.random.default_rng(4)
-    d = power.all_detectable([2 / math.sqrt(n)], [n - 1])[0]
+    d = power.detectable_differences([2 / math.sqrt(n)], [n - 1])[0]
     p = stats.ttest_1samp(random.normal(d, 2, (20_000, n)), 0, axis=1).pvalue
     assert agrees((p < 0.05).mean(), 0.8, 20_000)
 
 
 @pytest.mark.parametrize("se", [0.0, -1.0, math.nan, math.inf])
 def test_without_spread_nothing_is_detectable(se: float) -> None:
-    assert math.isnan(power.all_detectable([se], [None])[0])
-    assert math.isnan(power.all_detectable([1.0], [0])[0])
+    assert math.isnan(power.detectable_differences([se], [None])[0])
+    assert math.isnan(power.detectable_differences([1.0], [0])[0])
 
 
 def test_power_below_the_level_asks_for_nothing() -> None:
-    assert power.all_detectable([1.0], [None], 0.95, 0.05)[0] == 0
+    assert power.detectable_differences([1.0], [None], 0.95, 0.05)[0] == 0
 
 
 # ------------------------------------------------------------------------------- margins
@@ -125,7 +125,7 @@ def test_margins_by_simulation(true: float, n: int) -> None:
     reach = stats.t.ppf(0.95, n - 1) * se
     error = 1 / math.sqrt(n)
     above = (mean - reach > -margin).mean()
-    assert agrees(above, power.margin_power(true, margin, error, 0.95, n - 1), tries)
+    assert agrees(above, power.non_inferiority_power(true, margin, error, 0.95, n - 1), tries)
     within = ((mean - reach > -margin) & (mean + reach < margin)).mean()
     assert agrees(within, power.equivalence_power(true, margin, error, 0.95, n - 1), tries)
 
@@ -134,9 +134,9 @@ def test_the_margin_tests_themselves_have_this_power() -> None:
     random = np.random.default_rng(6)
     values = random.normal(0.05, 1, 4000)
     error = StandardError(1.0, "normal")
-    normal = [Wald(value=v, t=error, method="normal", name="normal").test for v in values]
+    normal = [WaldProcedure(value=v, t=error, method="normal", name="normal").test for v in values]
     shown = [hypotheses.non_inferiority_test(t, 2.5).p <= 0.05 for t in normal]
-    assert agrees(np.mean(shown), power.margin_power(0.05, 2.5, 1.0), 4000)
+    assert agrees(np.mean(shown), power.non_inferiority_power(0.05, 2.5, 1.0), 4000)
     shown = [hypotheses.equivalence_test(t, 2.5).p <= 0.05 for t in normal]
     assert agrees(np.mean(shown), power.equivalence_power(0.05, 2.5, 1.0), 4000)
 
@@ -194,7 +194,7 @@ def test_power_of_mcnemar_by_simulation_and_rising() -> None:
 
 def test_half_width_of_a_paired_difference_by_simulation() -> None:
     drawn = np.random.default_rng(8).multinomial(700, [0.06, 0.06, 0.88], 2000)
-    made = [proportions.paired_proportions(b / 700, c / 700, 700, 0.95) for b, c, _ in drawn]
+    made = [proportions.bonett_price(b / 700, c / 700, 700, 0.95) for b, c, _ in drawn]
     mean = np.mean([(i.high - i.low) / 2 for i in made])
     assert ProportionVarianceModel(0.9, 0.12, is_difference=True).half_width(
         700, 0.95
@@ -228,7 +228,7 @@ def test_the_error_gives_hanley_and_mcneils_table_of_sizes(
     first: float, second: float, z: float, n: int
 ) -> None:
     # Table III of 1982: as many positives as negatives, one-sided at 5%.
-    a, b = (sample_size.auc_error(area, 0.5, 2e7) ** 2 * 1e7 for area in (first, second))
+    a, b = (sample_size.hanley_mcneil_auc_se(area, 0.5, 2e7) ** 2 * 1e7 for area in (first, second))
     size = (1.645 * math.sqrt(2 * a) + z * math.sqrt(a + b)) ** 2 / (second - first) ** 2
     assert math.floor(size) == n
 
@@ -242,7 +242,7 @@ def exponential(random: np.random.Generator, area: float, n: int, prevalence: fl
 
 def test_the_interval_of_an_auc_has_the_half_width_and_the_power() -> None:
     random, area, n, prevalence = np.random.default_rng(10), 0.8, 1200, 0.15
-    se = sample_size.auc_error(area, prevalence, n)
+    se = sample_size.hanley_mcneil_auc_se(area, prevalence, n)
     halves, left_out, areas = [], [], []
     for _ in range(1500):
         table = exponential(random, area, n, prevalence)
@@ -281,8 +281,8 @@ def test_the_paired_test_of_two_aucs_has_the_power() -> None:
     tries = 1500
     seen = np.array([[area(t) for t in pair(n)] for _ in range(tries)])
     r = np.corrcoef(seen.T)[0, 1]
-    errors = [sample_size.auc_error(a, prevalence, n) for a in areas]
-    se = sample_size.paired_error(*errors, r)
+    errors = [sample_size.hanley_mcneil_auc_se(a, prevalence, n) for a in areas]
+    se = sample_size.paired_difference_se(*errors, r)
     assert se == pytest.approx(np.std(seen[:, 0] - seen[:, 1]), rel=4 / math.sqrt(2 * tries))
     found = np.abs(seen[:, 0] - seen[:, 1]) > 1.96 * np.std(seen[:, 0] - seen[:, 1])
     assert agrees(found.mean(), power.shift_power(0.05 / se), tries)
@@ -290,7 +290,7 @@ def test_the_paired_test_of_two_aucs_has_the_power() -> None:
 
 def test_the_half_width_of_pr_auc_is_that_in_print() -> None:
     # Boyd, Eng and Page: 0.75 with 100 positives, (0.656104, 0.825094).
-    half = AreaVarianceModel(0.75, sample_size.pr_auc_error, "").half_width(100, 0.95)
+    half = AreaVarianceModel(0.75, sample_size.pr_auc_se, "").half_width(100, 0.95)
     assert half == pytest.approx((0.825094 - 0.656104) / 2, abs=1e-6)
 
 
@@ -349,13 +349,13 @@ def test_rows_in_clusters_count_for_less() -> None:
 
 
 def test_bonferroni() -> None:
-    assert sample_size.bonferroni(0.95, 10) == pytest.approx(1 - 0.05 / 10)
-    assert sample_size.bonferroni(0.95, 1) == 0.95
+    assert sample_size.bonferroni_level(0.95, 10) == pytest.approx(1 - 0.05 / 10)
+    assert sample_size.bonferroni_level(0.95, 1) == 0.95
 
 
 def test_the_upper_limit_of_a_spread_holds_as_often_as_it_says() -> None:
     drawn = np.random.default_rng(15).normal(0, 1, (20_000, 12)).std(axis=1, ddof=1)
-    holds = np.array([sample_size.upper_sd(s, 12) >= 1 for s in drawn[:5000]])
+    holds = np.array([sample_size.sd_upper_limit(s, 12) >= 1 for s in drawn[:5000]])
     assert agrees(holds.mean(), 0.8, 5000)
 
 
@@ -371,7 +371,7 @@ def test_the_search_ends() -> None:
 def test_powers_are_probabilities_that_rise(degrees: float, level: float) -> None:
     shifts = [0, 1e-6, 0.1, 1, 5, 10, 20, 40, 100, 1e3, 1e5]
     of_t = [power.shift_power(s, level, degrees) for s in shifts]
-    of_margin = [power.margin_power(0, s, 1.0, level, degrees) for s in shifts]
+    of_margin = [power.non_inferiority_power(0, s, 1.0, level, degrees) for s in shifts]
     both = [power.equivalence_power(0, max(s, 1e-9), 1.0, level, degrees) for s in shifts]
     for found in (of_t, of_margin, both):
         assert min(found) >= 0

@@ -15,9 +15,9 @@ import pytest
 import calipers
 import calipers as cal
 from calipers import _core
-from calipers.inference.score_bootstrap import AREAS
+from calipers.inference.score_bootstrap import CORE_AREAS
 from calipers.measures import parse
-from calipers.results import NO_INTERVAL
+from calipers.results import INTERVAL_REASONS
 from calipers.statistics import FloatArray, ScoreTable
 
 # ------------------------------------------------------------------------- the core against NumPy
@@ -102,7 +102,7 @@ def test_areas_of_replicates_are_the_measures_of_the_rows_drawn(weighted: bool) 
     for b in range(300):
         w = counts[b] * (weight if weighted else 1.0)
         table = ScoreTable.from_rows(truth, score, w)
-        expected = [float(parse(name, "scores").apply(table)) for name in AREAS]
+        expected = [float(parse(name, "scores").apply(table)) for name in CORE_AREAS]
         np.testing.assert_allclose(areas[b], expected, rtol=1e-11)
 
 
@@ -113,7 +113,7 @@ def test_the_sweep_of_a_table_is_the_measures() -> None:
         truth[:2] = [True, False]
         table = ScoreTable.from_rows(truth, score, weight if seed % 2 else None)
         swept = _core.sweep_scores(table.positive, table.negative)
-        expected = [float(parse(name, "scores").apply(table)) for name in AREAS]
+        expected = [float(parse(name, "scores").apply(table)) for name in CORE_AREAS]
         np.testing.assert_allclose(swept, expected, rtol=1e-11)
 
 
@@ -260,8 +260,8 @@ def reasons_in_the_source() -> set[str]:
 
 
 def test_every_reason_for_no_interval_has_a_text_and_every_text_a_reason() -> None:
-    assert reasons_in_the_source() == set(NO_INTERVAL)
-    assert all(NO_INTERVAL.values())
+    assert reasons_in_the_source() == set(INTERVAL_REASONS)
+    assert all(INTERVAL_REASONS.values())
 
 
 def test_no_reason_is_given_beside_an_interval() -> None:

@@ -16,7 +16,7 @@ from calipers.inference import method_selection
 from calipers.inference.clusters import ClusterIndex, subset_difference_error
 from calipers.inference.point_estimate import PointEstimate, weighted_sum
 from calipers.inference.settings import Settings
-from calipers.inference.variance_estimators import DisjointRows, Influence
+from calipers.inference.variance_estimators import DisjointRowsVariance, Influence
 from calipers.measures import list_measures
 
 SETTINGS = Settings()
@@ -154,7 +154,7 @@ def test_disjoint_rows_are_independent() -> None:
     auc = ScoredRows(HUMAN, SCORE, None, None, SETTINGS).point_estimate(cal.measure("AUC"))
     estimates = [mean(few), mean(many), auc]
     influences = [influence_of(estimate) for estimate in estimates]
-    space = DisjointRows.from_subsets([i.space for i in influences], [30, 200, N])
+    space = DisjointRowsVariance.from_subsets([i.space for i in influences], [30, 200, N])
     total = space.embed(0, influences[0]) + 0.5 * space.embed(1, influences[1])
     total = total - 2.0 * space.embed(2, influences[2])
     errors = np.array([estimate.standard_error.se for estimate in estimates])  # type: ignore[union-attr]
@@ -170,7 +170,7 @@ def test_clusters_with_rows_in_two_sets_are_summed_over_both() -> None:
     rows = [np.arange(120) < 40, np.arange(120) >= 40]
     subsets = [mean(values[mask], None, index.take_rows(mask)) for mask in rows]
     influences = [influence_of(subset) for subset in subsets]
-    space = DisjointRows.from_subsets([i.space for i in influences], [40, 80])
+    space = DisjointRowsVariance.from_subsets([i.space for i in influences], [40, 80])
     found = (space.embed(0, influences[0]) - space.embed(1, influences[1])).error
     expected = subset_difference_error(*(i.space.cluster_sums(i.column) for i in influences))
     assert (found.se, found.degrees) == pytest.approx(tuple(expected), rel=1e-12)
@@ -181,12 +181,12 @@ def test_clusters_with_rows_in_two_sets_are_summed_over_both() -> None:
 def test_sets_of_rows_are_distinguished() -> None:
     few, many = mean(random.random(30)), mean(random.random(200))
     first, second = influence_of(few.with_rows("few")), influence_of(many.with_rows("many"))
-    space = DisjointRows.from_subsets([first.space, second.space], [30, 200])
+    space = DisjointRowsVariance.from_subsets([first.space, second.space], [30, 200])
     with pytest.raises(ValueError, match="other rows than those of set 1"):
         space.embed(1, first)
-    other = DisjointRows.from_subsets([second.space, first.space], [200, 30])
+    other = DisjointRowsVariance.from_subsets([second.space, first.space], [200, 30])
     with pytest.raises(ValueError, match="of different rows"):
         space.embed(0, first) + other.embed(0, second)
     clusters = influence_of(mean(random.random(30), None, ClusterIndex.from_names(np.arange(30))))
     with pytest.raises(ValueError, match="expected all or none"):
-        DisjointRows.from_subsets([clusters.space, second.space], [30, 200])
+        DisjointRowsVariance.from_subsets([clusters.space, second.space], [30, 200])

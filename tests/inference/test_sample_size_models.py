@@ -12,8 +12,8 @@ from scipy import integrate, stats
 
 import calipers as cal
 from calipers.inference import sample_size, sample_size_models
-from calipers.inference.intervals import logit_normal, normal_quantile
-from calipers.inference.proportions import paired_proportions, wilson
+from calipers.inference.intervals import logit_interval, normal_quantile
+from calipers.inference.proportions import bonett_price, wilson
 
 
 def half(made: object) -> float:
@@ -37,7 +37,7 @@ def test_paired_shares_by_every_table(width: float) -> None:
     n, discordant = 60, 0.12
     exact = 0.0
     for up, down in product(range(n + 1), repeat=2):
-        if up + down <= n and half(paired_proportions(up / n, down / n, n, 0.95)) <= width:
+        if up + down <= n and half(bonett_price(up / n, down / n, n, 0.95)) <= width:
             parts, chances = [up, down, n - up - down], [discordant / 2] * 2 + [1 - discordant]
             exact += float(stats.multinomial.pmf(parts, n, chances))
     assert sample_size_models.paired_proportion_assurance(
@@ -114,8 +114,12 @@ def test_errors_of_areas_by_integration(area: float) -> None:
     d = math.sqrt(2) * stats.norm.ppf(area)
     both = integrate.quad(lambda y: stats.norm.pdf(y) * stats.norm.cdf(d - y) ** 2, -9, 9)[0]
     for made, one, other in (
-        (sample_size.auc_error(area, 0.3, 100), area / (2 - area), 2 * area**2 / (1 + area)),
-        (sample_size.normal_auc_error(area, 0.3, 100), both, both),
+        (
+            sample_size.hanley_mcneil_auc_se(area, 0.3, 100),
+            area / (2 - area),
+            2 * area**2 / (1 + area),
+        ),
+        (sample_size.binormal_auc_se(area, 0.3, 100), both, both),
     ):
         spread = area * (1 - area) + (p - 1) * (one - area**2) + (n - 1) * (other - area**2)
         assert made == pytest.approx(math.sqrt(spread / (p * n)), rel=1e-8)
@@ -161,14 +165,18 @@ def test_an_area_by_simulation() -> None:
     for low, high in zip(negative, positive, strict=True):
         seen = float(np.searchsorted(low, high).mean() / (n - m))
         halves.append(
-            half(logit_normal(seen, sample_size.auc_error(seen, share, n), 0.95, "logit"))
+            half(
+                logit_interval(
+                    seen, sample_size.hanley_mcneil_auc_se(seen, share, n), 0.95, "logit"
+                )
+            )
         )
     found = float((np.array(halves) <= width).mean())
     made = cal.plan("AUC", value=area, prevalence=share, half_width=width, n=n)
     assert made.n_assured is None  # nothing is searched
-    from calipers.evaluate.assumptions import design_from_assumptions
+    from calipers.evaluate.assumptions import model_from_assumptions
 
-    design = design_from_assumptions(
+    design = model_from_assumptions(
         "AUC", {"value": area, "prevalence": share}, paired=True, test="t", systems=2,
         goal="half_width",
     ).design  # fmt: skip
@@ -182,7 +190,7 @@ def test_the_error_of_normal_scores_by_simulation() -> None:
     negative = np.sort(random.normal(size=(4000, n)), axis=1)
     positive = random.normal(shift, size=(4000, m))
     areas = [np.searchsorted(a, b).mean() / n for a, b in zip(negative, positive, strict=True)]
-    found = sample_size.normal_auc_error(area, m / (m + n), m + n)
+    found = sample_size.binormal_auc_se(area, m / (m + n), m + n)
     assert found == pytest.approx(float(np.std(areas)), rel=0.045)
 
 
@@ -252,5 +260,5 @@ def test_what_contradicts_itself_is_refused(
 def test_an_auc_plan_says_what_normal_scores_would_give() -> None:
     made = cal.plan("AUC", value=0.8, prevalence=0.1, half_width=0.02)
     [note] = [note for note in made.notes if "normal" in note]
-    se = sample_size.normal_auc_error(0.8, 0.1, made.n)
-    assert f"±{half(logit_normal(0.8, se, 0.95, 'logit')):.3g}." in note
+    se = sample_size.binormal_auc_se(0.8, 0.1, made.n)
+    assert f"±{half(logit_interval(0.8, se, 0.95, 'logit')):.3g}." in note

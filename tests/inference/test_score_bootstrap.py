@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 import calipers as cal
 from calipers import _core
 from calipers.inference import score_bootstrap
-from calipers.inference.score_bootstrap import AREAS, ScoreReplicates
+from calipers.inference.score_bootstrap import CORE_AREAS, ScoreReplicates
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, definitions, parse
 from calipers.statistics import ScoreTable
@@ -49,7 +49,7 @@ def test_a_replicate_is_the_measure_of_its_rows(measure: Measure, weighted: bool
 
 
 BY_THE_CORE = [
-    *(parse(name, "scores") for name in AREAS),
+    *(parse(name, "scores") for name in CORE_AREAS),
     *(m for m in MEASURES if m.definition.needs_refinement is not None),
     *(
         parse(f"{of}={share}", "scores")
@@ -124,7 +124,7 @@ def test_a_block_of_equal_scores_may_be_longer_than_a_run_of_rows() -> None:
         assert_allclose(replicates.evaluate(measure), expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", AREAS)
+@pytest.mark.parametrize("name", CORE_AREAS)
 def test_the_core_s_areas_are_the_measures_of_the_same_replicates(name: str) -> None:
     """Three areas are computed while drawing, the others from tables: the draws are the same."""
     replicates, measure = drawn(weighted=True), parse(name, "scores")
@@ -145,10 +145,12 @@ def test_what_is_left_out_is_drawn_not_once() -> None:
 def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [drawn(weighted=True).evaluate(measure) for measure in MEASURES]
     # Three at a time, and one at last.
-    monkeypatch.setattr(score_bootstrap, "AT_A_TIME", 3 * len(drawn(weighted=True).table.scores))
-    monkeypatch.setattr(score_bootstrap, "COARSE_AT_A_TIME", 10)
+    monkeypatch.setattr(
+        score_bootstrap, "MAX_BATCH_ELEMENTS", 3 * len(drawn(weighted=True).table.scores)
+    )
+    monkeypatch.setattr(score_bootstrap, "MAX_COARSE_POINTS", 10)
     for threads in (1, 3):
-        monkeypatch.setattr(score_bootstrap, "MOST_THREADS", threads)
+        monkeypatch.setattr(score_bootstrap, "MAX_THREADS", threads)
         again = drawn(weighted=True)
         for measure, before in zip(MEASURES, whole, strict=True):
             assert_array_equal(again.evaluate(measure), before)
@@ -157,7 +159,7 @@ def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 def test_classes_that_keep_their_sizes_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, score, _ = rows()
     table = ScoreTable.from_rows(truth, score)
-    monkeypatch.setattr(score_bootstrap, "AT_A_TIME", 3 * len(table.scores))
+    monkeypatch.setattr(score_bootstrap, "MAX_BATCH_ELEMENTS", 3 * len(table.scores))
     parts = list(score_bootstrap.stratified_replicates(table, SETTINGS))
     assert [len(part.positive) for part in parts] == [3] * 13 + [1]
     for part in parts:

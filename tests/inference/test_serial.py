@@ -50,7 +50,7 @@ def by_hand(x: Any) -> tuple[float, float, int]:
 def test_hac_error(n: int) -> None:
     x = autoregressive(1, n, 0.6, 1)[0]
     x = np.array([2.0, 1, 3, 2, -2, -1, -3, -2]) if n == 8 else x
-    found, (rho, se, degrees) = serial.dependence(x), by_hand(x)
+    found, (rho, se, degrees) = serial.estimate_dependence(x), by_hand(x)
     assert (found.rho, found.error.se) == pytest.approx((rho, se), rel=1e-12)
     assert found.error.degrees == degrees
     assert found.effective == pytest.approx(n * (1 - rho) / (1 + rho))
@@ -61,15 +61,15 @@ def test_eight_numbers_on_paper() -> None:
     x = np.array([2.0, 1, 3, 2, -2, -1, -3, -2])
     r = (2 + 3 + 6 - 4 + 2 + 3 + 6) / 36
     assert serial.autocorrelations(x, 1)[0] == pytest.approx(r)
-    assert serial.dependence(x).rho == pytest.approx(r + (1 + 3 * r) / 8)
-    assert serial.detector(x)[0] == pytest.approx((r + 1 / 8) * math.sqrt(8))
+    assert serial.estimate_dependence(x).rho == pytest.approx(r + (1 + 3 * r) / 8)
+    assert serial.dependence_statistics(x)[0] == pytest.approx((r + 1 / 8) * math.sqrt(8))
 
 
 def test_detector() -> None:
     sets = autoregressive(1000, 100, 0.0, 2)
     false = np.mean([serial.is_dependent(x) for x in sets])
     assert 0.04 < false < 0.10  # 5% and 2.5%, partly the same
-    p = np.array([serial.p_value(x) for x in sets])
+    p = np.array([serial.dependence_p_value(x) for x in sets])
     assert np.mean(p <= 0.05) < 0.065  # its error is 0.007
     assert np.mean([serial.is_dependent(x) for x in autoregressive(200, 100, 0.6, 3)]) > 0.99
     assert not serial.is_dependent(np.ones(50))
@@ -80,7 +80,7 @@ def test_coverage() -> None:
     """Of the mean of AR(1) series with ρ = 0.6, 200 numbers each."""
     hits = plain = 0
     for x in autoregressive(500, 200, 0.6, 4):
-        error = serial.dependence((x - x.mean()) / len(x)).error
+        error = serial.estimate_dependence((x - x.mean()) / len(x)).error
         hits += abs(x.mean()) <= stats.t.ppf(0.975, error.degrees) * error.se
         plain += abs(x.mean()) <= stats.t.ppf(0.975, 199) * x.std(ddof=1) / math.sqrt(200)
     assert 0.92 < hits / 500 < 0.98
@@ -225,7 +225,9 @@ def test_rows_of_one_time_are_added_up() -> None:
     assert made.method.startswith("HAC")
     independent = np.random.default_rng(10).normal(size=(400, 60))
     order = TimeOrder(np.repeat(np.arange(20), 3), 20)
-    assert 0.02 < np.mean([serial.is_shared(order, x) for x in independent]) < 0.09
+    assert (
+        0.02 < np.mean([serial.has_simultaneous_dependence(order, x) for x in independent]) < 0.09
+    )
 
 
 def test_panels_keep_what_clusters_say() -> None:

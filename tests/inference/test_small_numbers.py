@@ -10,7 +10,7 @@ import pytest
 from scipy import special, stats
 
 import calipers as cal
-from calipers.estimation.topics import pooled_t
+from calipers.estimation.topics import pooled_t_interval
 from calipers.inference import intervals
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
@@ -62,7 +62,7 @@ def test_bootstrap_t_of_a_ratio_is_that_of_all_resamples(level: float) -> None:
         (drawn - value)[some] / errors[some], [(1 + level) / 2, (1 - level) / 2]
     )
     table, settings = np.column_stack([x, w]), Settings(n_resamples=100_000)
-    found = pooled_t(Summary("pooled"), table, float(value), settings, level)
+    found = pooled_t_interval(Summary("pooled"), table, float(value), settings, level)
     expected = value - np.array([high, low]) * error
     # The draws of 100 000 move the ends by less; 1/n for 1/(n − 1) would by 4.6% of the width.
     assert [found.low, found.high] == pytest.approx(expected, abs=0.01 * np.ptp(expected))
@@ -92,28 +92,33 @@ def test_a_value_is_turned_on_log_odds_with_half_a_row_on_either_side(size: int)
 
 def test_nothing_but_rounding_is_no_spread() -> None:
     """What is no more than 10⁻¹² of the mean; a small mean may have a large error."""
-    for made in (intervals.normal_mean, lambda *of: intervals.student(*of[:2], 9, of[2])):
+    for made in (
+        intervals.normal_interval,
+        lambda *of: intervals.student_interval(*of[:2], 9, of[2]),
+    ):
         for mean, se in ((0.0, 0.0), (1e6, 1e-9)):
             assert made(mean, se, 0.95).reason == "no_spread"
         assert made(1e-9, 1e-5, 0.95).high > 1e-5
-    assert intervals.root_mean(0.0, 0.1, 0.95).reason == "no_spread"
-    assert intervals.root_mean(0.0, float("nan"), 0.95).reason == "no_spread"
-    assert intervals.root_mean(1.0, float("nan"), 0.95).reason == "too_few_rows"
+    assert intervals.root_mean_interval(0.0, 0.1, 0.95).reason == "no_spread"
+    assert intervals.root_mean_interval(0.0, float("nan"), 0.95).reason == "no_spread"
+    assert intervals.root_mean_interval(1.0, float("nan"), 0.95).reason == "too_few_rows"
 
 
 def test_from_how_many_units_on_there_are_intervals() -> None:
     """χ² from one, and Student's t from two, which may be effective ones."""
-    made = intervals.chi_square(3.0, 1, 3.0, 0.9)
+    made = intervals.chi_square_interval(3.0, 1, 3.0, 0.9)
     assert (made.low, made.high) == pytest.approx(3 / np.sqrt(stats.chi2.ppf([0.95, 0.05], 1)))
-    assert intervals.chi_square(3.0, 0.9, 3.0, 0.9).reason == "too_few_rows"
-    assert intervals.student(1.0, 0.5, 1.9, 0.9).reason == "too_few_units"
-    assert intervals.student(1.0, 0.5, 2, 0.9).high == pytest.approx(1 + 0.5 * stats.t.ppf(0.95, 1))
+    assert intervals.chi_square_interval(3.0, 0.9, 3.0, 0.9).reason == "too_few_rows"
+    assert intervals.student_interval(1.0, 0.5, 1.9, 0.9).reason == "too_few_units"
+    assert intervals.student_interval(1.0, 0.5, 2, 0.9).high == pytest.approx(
+        1 + 0.5 * stats.t.ppf(0.95, 1)
+    )
 
 
 @pytest.mark.parametrize(("n", "far"), [(100, 3 * np.sqrt(0.24)), (6, 6.0), (1000, 1.0)])
 def test_which_kurtosis_is_not_of_normal_residuals(n: int, far: float) -> None:
     for apart, said in ((far - 0.01, False), (far + 0.01, True), (-far - 0.01, True)):
-        method = intervals.chi_square(1.0, n, 3 + apart, 0.95).method
+        method = intervals.chi_square_interval(1.0, n, 3 + apart, 0.95).method
         assert ("but kurtosis" in method) == said
 
 

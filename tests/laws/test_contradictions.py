@@ -15,7 +15,7 @@ from kinds_of_readings import KINDS, data
 from test_public_verbs import BATCHES, UNWEIGHTED, evaluation
 
 import calipers as cal
-from calipers.evaluation.compare import WAYS
+from calipers.evaluation.compare import ADJUSTMENT_METHODS
 from calipers.inference import available_methods, method_selection
 from calipers.inference.hypotheses import TESTS
 from calipers.inference.point_estimate import PointEstimate
@@ -26,7 +26,7 @@ from calipers.report.verdict import Outcome, outcome, significance_level
 LEVELS = (0.7, 0.95)
 NAMES = sorted(
     {
-        *available_methods.OF_TESTS.values(),
+        *available_methods.METHOD_BY_TEST.values(),
         *METHODS,
         "units",
         "by error",
@@ -176,7 +176,7 @@ def check(d: cal.Difference) -> None:
 
 
 @pytest.mark.parametrize("task", ["topics", "numbers", "classes"])
-@pytest.mark.parametrize("adjust", WAYS)
+@pytest.mark.parametrize("adjust", ADJUSTMENT_METHODS)
 def test_every_adjustment_and_alternative(task: str, adjust: str) -> None:
     for alternative in ("two-sided", "better", "less"):
         asked: dict[str, Any] = {"adjust": adjust, "alternative": alternative, "margin": 0.0371}

@@ -14,7 +14,7 @@ import pytest
 
 import calipers as cal
 from calipers.measures import TASKS, definitions
-from calipers.results import NO_INTERVAL
+from calipers.results import INTERVAL_REASONS
 
 N = 14
 RANDOM = np.random.default_rng(3)
@@ -73,7 +73,7 @@ def looked_at(evaluation: cal.Evaluation, *, printed: bool = True) -> None:
     hangs on numbers and not on where they come from."""
     for estimate in evaluation:
         assert math.isfinite(estimate.value) or estimate.undefined or math.isinf(estimate.value)
-        assert estimate.has_interval or estimate.interval_reason in NO_INTERVAL, estimate
+        assert estimate.has_interval or estimate.interval_reason in INTERVAL_REASONS, estimate
         assert not estimate.has_interval or estimate.low <= estimate.value <= estimate.high, (
             estimate
         )

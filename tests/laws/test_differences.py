@@ -15,7 +15,7 @@ import calipers as cal
 from calipers.inference.hypotheses import TESTS
 from calipers.measures import definitions, registry
 from calipers.measures.registration import measure
-from calipers.results import NO_INTERVAL
+from calipers.results import INTERVAL_REASONS
 from calipers.statistics import ConfusionMatrix, FloatArray, JudgedRankings, Moments, ScoreTable
 
 INTERVALS = ("auto", "bootstrap", "analytic", "bca")
@@ -38,7 +38,7 @@ def lawful(d: cal.Difference) -> None:
         assert d.low <= d.high, d
         assert d.method != "none", d
     else:
-        assert d.interval_reason in NO_INTERVAL, d
+        assert d.interval_reason in INTERVAL_REASONS, d
         assert math.isnan(d.low), d
         assert math.isnan(d.high), d
     if d.test == "none":
@@ -88,9 +88,12 @@ def test_a_test_that_does_not_apply_is_none(task: str, test: str) -> None:
 @pytest.fixture
 def catalogue() -> Iterator[None]:
     """Takes out again what a test puts in."""
-    kept, names = dict(registry.REGISTRY), {k: list(v) for k, v in registry.NAMES.items()}
+    kept, names = (
+        dict(registry.REGISTRY),
+        {k: list(v) for k, v in registry.DEFINITIONS_BY_NAME.items()},
+    )
     yield
-    for book, before in ((registry.REGISTRY, kept), (registry.NAMES, names)):
+    for book, before in ((registry.REGISTRY, kept), (registry.DEFINITIONS_BY_NAME, names)):
         book.clear()
         book.update(before)  # type: ignore[arg-type]
 

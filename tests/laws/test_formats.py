@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from results_of_verbs import MADE, result
 
 from calipers.cli import cli
-from calipers.cli.output import formats
+from calipers.cli.output import list_formats
 
 
 def as_json(made: Any) -> str:
@@ -69,7 +69,7 @@ def formats_of(text: str) -> set[str]:
 def test_nothing_writes_another_format_than_asked(name: str, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     file.write_text(as_json(result(name)), "utf-8")
-    for turn, form in enumerate(formats(), start=list(MADE).index(name)):
+    for turn, form in enumerate(list_formats(), start=list(MADE).index(name)):
         path = tmp_path / f"out-{form}" if turn % 2 else None  # to the terminal, and to a file
         line = ["show", str(file), "--format", form]
         done = CliRunner().invoke(cli, line if path is None else [*line, "-o", str(path)])

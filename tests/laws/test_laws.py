@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kinds import KINDS, RANDOM, SCORES, WEIGHTS, Kind, merged, same, some_measure, together
 
 from calipers.measures import REASONS, TASKS, Definition, Measure, definitions, parse
-from calipers.measures.undefined_reasons import EMPTY_MARGIN
+from calipers.measures.undefined_reasons import EMPTY_MARGIN_REASONS
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -246,7 +246,7 @@ def test_all_small_tables_of_probabilities(scores: list[float], most: int) -> No
 def test_every_reason_has_a_text(definition: Definition) -> None:
     reasons = set(definition.undefined)
     if definition.statistic is ConfusionMatrix and definition.proportion_of is not None:
-        reasons.add(EMPTY_MARGIN[definition.proportion_of])
+        reasons.add(EMPTY_MARGIN_REASONS[definition.proportion_of])
     assert reasons <= set(REASONS)
     assert all(REASONS[reason] for reason in reasons)
 

@@ -18,7 +18,7 @@ from in_process import invoke
 
 import calipers as cal
 from calipers.measures import TASKS, Measure, definitions, list_measures, parse
-from calipers.measures.averages import PAIRWISE
+from calipers.measures.averages import PAIRWISE_AVERAGES
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES
 
@@ -400,7 +400,11 @@ def names() -> Iterator[tuple[str, str, str]]:
     for task, families in TASKS.items():
         for definition in (d for family in families for d in definitions(family)):
             name, averages = str(definition.example()), FAMILIES[definition.family].averages
-            hows = [how for how in averages if how not in PAIRWISE or definition.reads == "scores"]
+            hows = [
+                how
+                for how in averages
+                if how not in PAIRWISE_AVERAGES or definition.reads == "scores"
+            ]
             for how in ("", *(f"{how}-" for how in hows)):
                 yield how + name, definition.family, task
 

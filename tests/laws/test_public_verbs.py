@@ -10,7 +10,7 @@ import pytest
 
 import calipers as cal
 from calipers.measures import TASKS, Definition, definitions
-from calipers.results import NO_INTERVAL
+from calipers.results import INTERVAL_REASONS
 
 #: Methods whose limits contain the value whatever the data.
 AROUND_THE_VALUE = {
@@ -187,7 +187,7 @@ def test_an_estimate_has_an_interval_or_says_why_not(task: str, interval: str) -
                     continue
                 assert math.isfinite(e.value), e
                 if e.interval_reason is not None:
-                    assert e.interval_reason in NO_INTERVAL
+                    assert e.interval_reason in INTERVAL_REASONS
                     few = rows == 30 and e.interval_reason in ("degenerate_replicates", "no_spread")
                     assert few or interval == "analytic" or definition.interval == "none", e
                     continue
@@ -227,7 +227,7 @@ def test_two_systems_get_a_paired_difference(task: str) -> None:
                 assert d.low <= d.high, d
                 assert d.method != "none", d
             else:
-                assert d.interval_reason in NO_INTERVAL
+                assert d.interval_reason in INTERVAL_REASONS
                 assert rows == 30, "two systems that differ get an interval here"
                 assert d.interval_reason in ("degenerate_replicates", "no_analytic_interval")
 

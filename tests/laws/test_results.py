@@ -65,7 +65,7 @@ from calipers.results.learning import (
     ValidationCurveRow,
 )
 from calipers.results.per_unit import PerUnitRow
-from calipers.results.schema import KINDS
+from calipers.results.schema import RESULT_CLASSES
 from calipers.results.serialization import JsonSerializable, result_name
 from calipers.results.tidy import TidyResult
 
@@ -185,8 +185,8 @@ def test_results_come_back_from_joblib() -> None:
 
 
 def test_every_kind_of_result_is_among_the_samples() -> None:
-    assert set(samples()) == set(KINDS.values())
-    assert set(KINDS.values()) == {
+    assert set(samples()) == set(RESULT_CLASSES.values())
+    assert set(RESULT_CLASSES.values()) == {
         Comparison, ConfusionMatrixResult, Curve, ThresholdTables, ThresholdTable, Definition, Difference, Estimate, Evaluation, Finding,
         SparseConfusion,
         ValidationCurveRow, BiasVarianceRow, BiasVariance, LearningCurve, LearningCurveExtrapolation, LearningCurveRow, ValidationCurve,
@@ -209,7 +209,7 @@ def test_a_result_and_its_parts_are_read_back(verb: str) -> None:
         assert same(part, type(part).from_json(written(part))), part
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RESULT_CLASSES)
 @settings(max_examples=20)
 @given(
     st.lists(st.sampled_from([math.inf, -math.inf, math.nan, 0.1, 5e-324, 1e308, -0.0]), min_size=3)
@@ -229,7 +229,7 @@ def test_no_number_is_lost(kind: str, numbers: list[float]) -> None:
             return tuple(filled(part) for part in value)
         return value
 
-    sample = samples_once()[KINDS[kind]]
+    sample = samples_once()[RESULT_CLASSES[kind]]
     kept = ("level", "level_each", "provenance", "range")
     kept += ("p", "p_adjusted", "p_noninferiority", "p_equivalence", "friedman_p", "anova_p")
     made = replace(sample, **{
@@ -289,13 +289,13 @@ def put(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 WRONG = ["abc", "inf", 0, -1, 1.5, 1e400, True, None, [], {}, [None], {"": None}, 2**70]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RESULT_CLASSES)
 @settings(max_examples=20)
 @given(st.data())
 def test_what_the_schema_refuses_is_refused_and_nothing_else(
     kind: str, data: st.DataObject
 ) -> None:
-    whole = json.loads(written(samples_once()[KINDS[kind]]))
+    whole = json.loads(written(samples_once()[RESULT_CLASSES[kind]]))
     path = data.draw(st.sampled_from([p for p in places(whole) if p]))
     change = data.draw(st.sampled_from(["replace", "remove", "add"]))
     if change == "replace":
@@ -325,7 +325,7 @@ def test_what_the_schema_refuses_is_refused_and_nothing_else(
 
 def refusal(kind: str, data: Any) -> str | None:
     try:
-        KINDS[kind].from_dict(data)
+        RESULT_CLASSES[kind].from_dict(data)
     except cal.InputError as error:
         return str(error)
     return None

@@ -11,8 +11,8 @@ import pytest
 
 import calipers as cal
 from calipers.results.per_unit import PerUnitRow
-from calipers.results.schema import KINDS, json_schema
-from calipers.results.schema_1 import FIELDS, RESULTS, VALUES
+from calipers.results.schema import RESULT_CLASSES, json_schema
+from calipers.results.schema_1 import FIELD_NAMES, RESULT_NAMES, VALUE_NAMES
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -54,9 +54,9 @@ def test_nothing_is_lost(name: str) -> None:
 
 def test_documents_have_every_field_that_is_renamed() -> None:
     there = {x for document in DOCUMENTS.values() for x in parts(document) if isinstance(x, str)}
-    missing = {name for names in FIELDS.values() for name in names} - there
+    missing = {name for names in FIELD_NAMES.values() for name in names} - there
     assert not missing
-    assert {document["result"] for document in DOCUMENTS.values()} & RESULTS.keys() == {
+    assert {document["result"] for document in DOCUMENTS.values()} & RESULT_NAMES.keys() == {
         "cutoffs",
         "decomposition",
         "regions",
@@ -64,12 +64,12 @@ def test_documents_have_every_field_that_is_renamed() -> None:
 
 
 def test_new_names_are_those_of_the_classes() -> None:
-    classes = {cls.__name__: cls for cls in (*KINDS.values(), PerUnitRow)}
-    for name, fields in FIELDS.items():
+    classes = {cls.__name__: cls for cls in (*RESULT_CLASSES.values(), PerUnitRow)}
+    for name, fields in FIELD_NAMES.items():
         known = {*classes[name].__dataclass_fields__}
         assert set(fields.values()) <= known, name
-    assert set(RESULTS.values()) <= {*KINDS, "per-unit-row"}
-    assert {name for name, _ in VALUES} <= classes.keys()
+    assert set(RESULT_NAMES.values()) <= {*RESULT_CLASSES, "per-unit-row"}
+    assert {name for name, _ in VALUE_NAMES} <= classes.keys()
 
 
 def test_names_of_measures_have_the_parameters_of_today() -> None:

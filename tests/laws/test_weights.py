@@ -298,7 +298,7 @@ STREAMED: dict[str, tuple[Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", STREAMED)
 def test_weights_of_batches(name: str, cluster: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no batch knows the weights of the others."""
-    monkeypatch.setattr(streams, "ROWS", 13)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 13)
     verb, asked = STREAMED[name]
     columns: dict[str, Any] = {
         "positive": COLUMNS["positive"].astype(int),

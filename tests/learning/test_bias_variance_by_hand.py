@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calipers.learning.bias_variance import decompose_squared_error, zero_one
+from calipers.learning.bias_variance import decompose_squared_error, decompose_zero_one_loss
 
 GRID = np.linspace(0.05, 0.95, 181)
 
@@ -144,7 +144,7 @@ def test_domingos_three_points() -> None:
     """Right mostly; wrong mostly; three classes, where ties go to the smallest."""
     said = np.array([[0, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 2], [0, 1, 2]])
     truth = np.array([0, 0, 1])
-    by_row = [values(zero_one(said[:, [i]], truth[[i]], 3)) for i in range(3)]
+    by_row = [values(decompose_zero_one_loss(said[:, [i]], truth[[i]], 3)) for i in range(3)]
     assert [row["error"] for row in by_row] == pytest.approx([0.2, 0.8, 0.6])
     assert [row["bias"] for row in by_row] == [0, 1, 0]
     assert [row["variance"] for row in by_row] == pytest.approx([0.2, -0.2, 0.6])
@@ -156,7 +156,7 @@ def test_domingos_three_points() -> None:
 def test_the_parts_of_0_1_loss_add_up() -> None:
     random = np.random.default_rng(4)
     said, truth = random.integers(0, 4, (9, 40)), random.integers(0, 4, 40)
-    parts = zero_one(said, truth, 4, n_resamples=200)
+    parts = decompose_zero_one_loss(said, truth, 4, n_resamples=200)
     v = values(parts)
     assert v["error"] == pytest.approx(np.mean(said != truth))
     assert v["error"] == pytest.approx(v["bias"] + v["unbiased variance"] - v["biased variance"])
@@ -165,7 +165,7 @@ def test_the_parts_of_0_1_loss_add_up() -> None:
     assert v["bias"] == pytest.approx(np.mean(counts.argmax(axis=0) != truth))
     for part in parts.values():
         assert part.interval.low <= part.value <= part.interval.high
-    fixed = zero_one(said, truth, 4, sampled=False, n_resamples=200)
+    fixed = decompose_zero_one_loss(said, truth, 4, sampled=False, n_resamples=200)
     assert values(fixed) == v
     assert fixed["error"].interval.se < parts["error"].interval.se
 

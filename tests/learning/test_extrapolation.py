@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import curve_fit
 
-from calipers.learning.learning_curves import extrapolate, fit
+from calipers.learning.learning_curves import extrapolate, fit_curves
 
 SIZES = np.array([20.0, 30.0, 45.0, 68.0, 100.0])
 FORMS = {
@@ -20,7 +20,7 @@ FORMS = {
 def test_a_curve_of_the_form_is_found_again(form: str) -> None:
     a, b, c = (0.2, 3.0, 0.02) if form == "exponential" else (0.2 * (form == "power"), 3.0, 0.7)
     exact = FORMS[form](SIZES, a, b, c)
-    made = fit(SIZES, exact[None], np.ones(5), form)
+    made = fit_curves(SIZES, exact[None], np.ones(5), form)
     assert float(made.predict(200)[0]) == pytest.approx(FORMS[form](200, a, b, c), rel=1e-5)
 
 
@@ -28,7 +28,7 @@ def test_a_power_law_by_another_optimiser() -> None:
     random = np.random.default_rng(0)
     curves = 1 + 10 / (SIZES - 11) * np.exp(random.normal(0, 0.1, (6, 5)))
     weights = random.uniform(0.5, 2, 5)
-    made = fit(SIZES, curves, weights, "power").predict(200)
+    made = fit_curves(SIZES, curves, weights, "power").predict(200)
     for own, curve in zip(made, curves, strict=True):
         known, _ = curve_fit(
             FORMS["power"], SIZES, curve, [1, 10, 1], sigma=1 / np.sqrt(weights),
@@ -39,19 +39,19 @@ def test_a_power_law_by_another_optimiser() -> None:
 
 def test_a_form_misses_what_is_not_of_it_even_without_noise() -> None:
     exact = 1 + 10 / (SIZES - 11)
-    assert float(fit(SIZES, exact[None], np.ones(5), "power").predict(200)[0]) == pytest.approx(
-        1.091187, abs=1e-6
-    )
+    assert float(
+        fit_curves(SIZES, exact[None], np.ones(5), "power").predict(200)[0]
+    ) == pytest.approx(1.091187, abs=1e-6)
     assert pytest.approx(1.052910, abs=1e-6) == 1 + 10 / (200 - 11)
 
 
 def test_nothing_falls_below_0_nor_rises() -> None:
     rising = np.array([[1.0, 2.0, 3.0, 4.0, 5.0]])
     for form in ("power", "exponential"):
-        made = fit(SIZES, rising, np.ones(5), form)
+        made = fit_curves(SIZES, rising, np.ones(5), form)
         assert float(made.predict(200)[0]) == pytest.approx(3.0, rel=1e-6)
     falling = 1000 * SIZES[None] ** -3
-    assert float(fit(SIZES, falling, np.ones(5), "power").a[0]) == pytest.approx(0, abs=1e-4)
+    assert float(fit_curves(SIZES, falling, np.ones(5), "power").a[0]) == pytest.approx(0, abs=1e-4)
 
 
 def drawn(truth: np.ndarray, splits: int, noise: float = 0.2, seed: int = 0) -> np.ndarray:

@@ -191,7 +191,7 @@ def test_what_is_chosen_is_measured_on_the_test_rows() -> None:
     assert made.optimism.value == pytest.approx(known.value - shown[made.best])
     best = made[made.best].apparent
     pair = [Interval(e.low, e.high, "") for e in (made.corrected, best)]
-    apart = intervals.difference(made.corrected.value, pair[0], best.value, pair[1])
+    apart = intervals.mover_interval(made.corrected.value, pair[0], best.value, pair[1])
     assert (made.optimism.low, made.optimism.high) == pytest.approx((apart.low, apart.high))
     assert [one.selection_frequency for one in made] == [
         float(one.name == made.best) for one in made

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import calipers as cal
 from calipers.cli import cli
 from calipers.measures import TASKS, parse
-from calipers.measures.aliases import READ_OTHERWISE
+from calipers.measures.aliases import OTHER_MEANINGS
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.registry import get_definition
 
@@ -61,12 +61,12 @@ def test_a_name_that_is_another_number_elsewhere(
 )
 def test_other_names_say_nothing(name: str, verb: Any, data: tuple[Any, ...]) -> None:
     told = notes(verb, name, *data)
-    assert not any(note in told for of in READ_OTHERWISE.values() for note in of.values())
+    assert not any(note in told for of in OTHER_MEANINGS.values() for note in of.values())
 
 
 def test_the_notes_stand_beside_the_measure() -> None:
     """In the catalogue, in the command and in the glossary; each is of a measure that there is."""
-    for (family, name), of in READ_OTHERWISE.items():
+    for (family, name), of in OTHER_MEANINGS.items():
         definition = get_definition(family, name)
         assert parse(str(definition.example()), family).definition is definition
         shown = " ".join(

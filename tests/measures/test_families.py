@@ -36,7 +36,7 @@ from calipers.statistics import ConfusionMatrix, ScoreTable
 PARTITIONS = Family(name="external", reads="partitions")
 BOOKS: tuple[dict[Any, Any], ...] = (
     families.FAMILIES, families.TASKS, parameters.PARAMETERS, undefined_reasons.REASONS,
-    registry.REGISTRY, registry.NAMES,
+    registry.REGISTRY, registry.DEFINITIONS_BY_NAME,
 )  # fmt: skip
 
 

@@ -240,7 +240,7 @@ def test_topics_are_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None
     r = rankings(random_topics(11, 50, longest=6))
     measures = measured(EXACT)
     whole = value_bounds(r, measures)
-    monkeypatch.setattr(incomplete, "CELLS", 7)
+    monkeypatch.setattr(incomplete, "MAX_CELLS", 7)
     for one, other in zip(whole, value_bounds(r, measures), strict=True):
         assert one is not None
         assert other is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from calipers import measures
-from calipers.measures.registry import NAMES, REGISTRY
+from calipers.measures.registry import DEFINITIONS_BY_NAME, REGISTRY
 
 #: Threads that begin at one moment, each with another name or module, and change places often.
 AT_ONCE = """
@@ -83,13 +83,17 @@ def test_no_package_imports_its_own_modules() -> None:
 def test_a_module_that_is_executed_again(module: str) -> None:
     """As after an import that was interrupted: what it registered itself is not in its way."""
     found = importlib.import_module(f"calipers.measures.{module}")
-    before, known = list(REGISTRY), {name: len(of) for name, of in NAMES.items()}
-    kept = dict(REGISTRY), {name: list(of) for name, of in NAMES.items()}, dict(vars(found))
+    before, known = list(REGISTRY), {name: len(of) for name, of in DEFINITIONS_BY_NAME.items()}
+    kept = (
+        dict(REGISTRY),
+        {name: list(of) for name, of in DEFINITIONS_BY_NAME.items()},
+        dict(vars(found)),
+    )
     try:
         importlib.reload(found)
         assert list(REGISTRY) == before
-        assert {name: len(of) for name, of in NAMES.items()} == known
+        assert {name: len(of) for name, of in DEFINITIONS_BY_NAME.items()} == known
     finally:
-        for books, own in zip((REGISTRY, NAMES, vars(found)), kept, strict=True):
+        for books, own in zip((REGISTRY, DEFINITIONS_BY_NAME, vars(found)), kept, strict=True):
             books.clear()
             books.update(own)

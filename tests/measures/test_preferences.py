@@ -173,7 +173,7 @@ def test_loops_over_pairs_count_the_same(
     seed: int, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the tables of pairs are cut into blocks of few cells."""
-    monkeypatch.setattr(grouped_rankings, "_CELLS", cells)
+    monkeypatch.setattr(grouped_rankings, "_MAX_CELLS", cells)
     generator = np.random.default_rng(seed)
     topics = [random_topic(generator) for _ in range(60)]
     values = ours(GroupedRankings.from_rankings(*zip(*topics, strict=True)))

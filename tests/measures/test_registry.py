@@ -26,9 +26,12 @@ from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments
 def catalogue() -> Iterator[None]:
     """Takes out again what a test puts in."""
     definitions()  # which registers all that come with Calipers
-    kept, names = dict(registry.REGISTRY), {k: list(v) for k, v in registry.NAMES.items()}
+    kept, names = (
+        dict(registry.REGISTRY),
+        {k: list(v) for k, v in registry.DEFINITIONS_BY_NAME.items()},
+    )
     yield
-    for entries, before in ((registry.REGISTRY, kept), (registry.NAMES, names)):
+    for entries, before in ((registry.REGISTRY, kept), (registry.DEFINITIONS_BY_NAME, names)):
         entries.clear()
         entries.update(before)  # type: ignore[arg-type]
 
@@ -59,7 +62,9 @@ def add(name: str, family: str, formula: Callable[..., Any] = within, **traits: 
 
 
 def state() -> Any:
-    return dict(registry.REGISTRY), {name: tuple(of) for name, of in registry.NAMES.items()}
+    return dict(registry.REGISTRY), {
+        name: tuple(of) for name, of in registry.DEFINITIONS_BY_NAME.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -126,11 +131,11 @@ def test_a_name_of_another_task_is_shared_where_that_is_said() -> None:
 
 def test_names_of_sets_are_taken() -> None:
     from calipers.cli.trec_eval.measure_table import NICKNAMES
-    from calipers.evaluate.retrieval import SETS
+    from calipers.evaluate.retrieval import MEASURE_SETS
     from calipers.evaluation.shared import DEFAULT
 
-    assert {DEFAULT, *SETS, *NICKNAMES} == registration.OF_SEVERAL
-    for name in (*registration.OF_SEVERAL, "Default"):
+    assert {DEFAULT, *MEASURE_SETS, *NICKNAMES} == registration.MEASURE_SET_NAMES
+    for name in (*registration.MEASURE_SET_NAMES, "Default"):
         for names in (
             {"name": name},
             {"name": "mine", "aliases": (name,), "shared_names": (name,)},
@@ -218,7 +223,7 @@ def test_every_measure_of_the_catalogue_keeps_the_rules() -> None:
     for one in definitions():
         families = registration._families_of_task(one)
         for name in one.spellings:
-            assert registration._SPELLED.fullmatch(name)
+            assert registration._NAME_PATTERN.fullmatch(name)
             for other in registry.find_candidates(name, families):
                 assert other is one or registration._is_distinguishable(one, other)
         for text in spellings(one):

@@ -191,11 +191,11 @@ def test_what_others_write(text: str, name: str) -> None:
 
 def test_all_trec_is_what_trec_eval_prints() -> None:
     """But for the tag and the string of relevance, which are no numbers."""
-    from calipers.cli.trec_eval.measure_table import NICKNAMES, TABLE
+    from calipers.cli.trec_eval.measure_table import MEASURES, NICKNAMES
 
     asked = {e.measure.split("(")[0].split("@")[0]
              for e in cal.retrieval(QRELS, RUN, measures="all_trec", interval="none")}  # fmt: skip
-    rows = [TABLE[name].measure for name in NICKNAMES["all_trec"]]
+    rows = [MEASURES[name].measure for name in NICKNAMES["all_trec"]]
     assert asked == {name for name in rows if name}
 
 

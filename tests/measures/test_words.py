@@ -24,8 +24,8 @@ from calipers.measures import (
     parse_by_task,
     registry,
 )
-from calipers.measures.name_parsing import canonical_name, senses
-from calipers.measures.phrases import NO_MEASURES, PHRASES
+from calipers.measures.name_parsing import canonical_name, possible_definitions
+from calipers.measures.phrases import NON_MEASURE_HINTS, PHRASES
 from calipers.statistics import Moments
 
 #: What is said of a name that has several meanings, lacks a number or is no measure by itself.
@@ -375,7 +375,7 @@ def parse_or_senses(name: str, task: str) -> list[Any]:
     try:
         return [parse(name, TASKS[task], KNOWN.get(task))]
     except UnknownMeasureError:
-        return list(senses(name, TASKS[task]))
+        return list(possible_definitions(name, TASKS[task]))
 
 
 def as_words(name: str) -> Iterator[str]:
@@ -394,7 +394,10 @@ def test_every_name_is_read_in_words() -> None:
                 if d.infix is not None or "@" in name:
                     continue
                 for text in as_words(name):
-                    assert {*senses(text, of)} & {*senses(name, of), d}, (task, text)
+                    assert {*possible_definitions(text, of)} & {
+                        *possible_definitions(name, of),
+                        d,
+                    }, (task, text)
                     read += text != name
     assert read > 1000
 
@@ -581,7 +584,10 @@ def test_the_command_takes_words(tmp_path: Any) -> None:
 
 
 def test_measures_that_come_later_are_in_the_index_and_own_spellings_come_first() -> None:
-    kept, names = dict(registry.REGISTRY), {name: list(of) for name, of in registry.NAMES.items()}
+    kept, names = (
+        dict(registry.REGISTRY),
+        {name: list(of) for name, of in registry.DEFINITIONS_BY_NAME.items()},
+    )
     try:
         assert str(parse("hit rates", "counts")) == "recall"
 
@@ -598,8 +604,8 @@ def test_measures_that_come_later_are_in_the_index_and_own_spellings_come_first(
     finally:
         registry.REGISTRY.clear()
         registry.REGISTRY.update(kept)
-        registry.NAMES.clear()
-        registry.NAMES.update(names)
+        registry.DEFINITIONS_BY_NAME.clear()
+        registry.DEFINITIONS_BY_NAME.update(names)
     with pytest.raises(UnknownMeasureError):
         parse("Near Misses", "regression")
 
@@ -616,7 +622,7 @@ def test_no_phrase_waits_for_what_is_spelled_as_names_are() -> None:
 
 
 def test_what_is_no_measure_names_measures_that_there_are() -> None:
-    for task, phrases in NO_MEASURES.items():
+    for task, phrases in NON_MEASURE_HINTS.items():
         for phrase, told in phrases.items():
             with pytest.raises(UnknownMeasureError, match=re.escape(told)):
                 parse(phrase, TASKS[task])
@@ -633,7 +639,7 @@ def test_what_is_a_chart_or_a_default_is_there() -> None:
     }
     seen: list[Any] = []
     for task, evaluation in data.items():
-        for told in dict.fromkeys(NO_MEASURES[task].values()):
+        for told in dict.fromkeys(NON_MEASURE_HINTS[task].values()):
             seen += map(evaluation.chart, re.findall(r"evaluation\.chart\('(.*)'\)", told))
             for name in re.findall(r"evaluation\['(.*)'\]\.no_skill", told):
                 entropy = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))

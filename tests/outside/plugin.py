@@ -25,4 +25,4 @@ def install(
         (folder / f"{name}.py").write_text(text, "utf-8")
         patch.delitem(sys.modules, name, raising=False)
     patch.syspath_prepend(folder)
-    patch.setattr(plugins, "LOADED", set())
+    patch.setattr(plugins, "LOADED_ENTRY_POINTS", set())

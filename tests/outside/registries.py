@@ -15,14 +15,14 @@ from calipers.report.figures.registry import CHARTS
 
 BOOKS: tuple[dict[Any, Any], ...] = (
     families.FAMILIES, families.TASKS, parameters.PARAMETERS, undefined_reasons.REASONS,
-    registry.REGISTRY, registry.NAMES, cli.commands, CHARTS.entries,
-    TABLE_FORMATS.entries, rules.KINDS, rules.RULES, *method_selection.TABLES,
+    registry.REGISTRY, registry.DEFINITIONS_BY_NAME, cli.commands, CHARTS.entries,
+    TABLE_FORMATS.entries, rules.KINDS, rules.RULES, *method_selection.RULE_TABLES,
 )  # fmt: skip
 
 
 @contextmanager
 def as_before() -> Iterator[None]:
-    registry.load(families.FAMILIES)  # a module says its measures once
+    registry.load_families(families.FAMILIES)  # a module says its measures once
     list(CHARTS)
     kept = [{k: list(v) if isinstance(v, list) else v for k, v in b.items()} for b in BOOKS]
     try:

@@ -22,7 +22,7 @@ from calipers.cli.group import cli
 from calipers.data import tables
 from calipers.findings import rule
 from calipers.inference.method_selection import MethodRule, register_policy
-from calipers.plugins import GROUPS, NameTakenError, PluginError
+from calipers.plugins import ENTRY_POINT_GROUPS, NameTakenError, PluginError
 
 RANDOM = np.random.default_rng(11)
 TRUE = RANDOM.random(120) < 0.4
@@ -261,7 +261,7 @@ def test_the_page_of_plugins_is_about_what_there_is(plug: Plug) -> None:
     groups = re.findall(r"^\| `(calipers\.\w+)` \|.*?\| `([\w.]+)`.*$", page, re.MULTILINE)
     assert len(groups) >= 5
     for group, function in groups:
-        assert group in GROUPS
+        assert group in ENTRY_POINT_GROUPS
         module, _, name = function.rpartition(".")
         assert callable(getattr(importlib.import_module(module), name))
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)

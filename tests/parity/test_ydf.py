@@ -199,7 +199,9 @@ def test_the_interval_of_hanley() -> None:
         (0.929207, 2357, 7412, 0.921865, 0.936549),
         (0.929207, 7412, 2357, 0.924358, 0.934056),
     ):
-        half = intervals.normal_quantile(0.95) * intervals.hanley_mcneil(area, positives, negatives)
+        half = intervals.normal_quantile(0.95) * intervals.hanley_mcneil_se(
+            area, positives, negatives
+        )
         assert area - half == pytest.approx(low, abs=1e-6)
         assert area + half == pytest.approx(high, abs=1e-6)
 

@@ -145,10 +145,10 @@ def test_units_are_sorted_and_thinned() -> None:
     rows = per_unit.unit_differences(evaluation.per_unit, "nDCG@10", "dense", "bm25")
     spec = per_unit.unit_chart(rows, 0.1, True)
     values = [row["difference"] for row in spec["data"]["values"]]
-    assert len(values) == per_unit.MOST_BARS
+    assert len(values) == per_unit.MAX_BARS
     assert values == sorted(values, reverse=True)
     assert vega.sample_evenly(list(range(7)), 3) == [0, 3, 6]
-    assert per_unit.extremes(list(range(7)), 4) == [0, 1, 5, 6]
+    assert per_unit.select_extremes(list(range(7)), 4) == [0, 1, 5, 6]
 
 
 @pytest.mark.parametrize("task", OF_JAVASCRIPT)
@@ -162,8 +162,8 @@ def test_no_name_in_a_chart_is_one_that_every_object_of_javascript_has(task: str
             yield from (text for item in part for text in texts(item))
 
     drawn = [text for figure in figures(OF_JAVASCRIPT[task]()) for text in texts(figure.spec)]
-    assert not vega.PROPERTIES & set(drawn)
-    assert f"constructor{vega.UNSEEN}" in drawn
+    assert not vega.JAVASCRIPT_PROPERTIES & set(drawn)
+    assert f"constructor{vega.INVISIBLE_SUFFIX}" in drawn
 
 
 def test_three_costs_are_selected_from() -> None:

@@ -9,7 +9,12 @@ import pytest
 
 import calipers as cal
 from calipers.report.charts import figures
-from calipers.report.class_tables import class_table, common_order, largest_confusions, summary
+from calipers.report.class_tables import (
+    class_table,
+    common_order,
+    largest_confusions,
+    matrix_summary,
+)
 from calipers.report.figures.confusions import caption, heat_map
 from calipers.report.figures.figure import group_selectable
 
@@ -78,12 +83,12 @@ def test_many_classes() -> None:
 def test_in_words() -> None:
     ev = cal.classification(["a", "a", "a", "b", "c"], ["a", "b", "b", "b", "c"], interval="none")
     assert largest_confusions(ev.confusion) == [("a", "b", 2.0)]
-    assert summary(ev.confusion) == (
+    assert matrix_summary(ev.confusion) == (
         "3 of 5 are on the diagonal; the most frequent error predicts b for a (2)."
     )
     assert "interval" not in caption(ev.confusion, ev.confusion.labels)
     right = cal.classification(["a", "b", "c"], ["a", "b", "c"])
-    assert summary(right.confusion) == "3 of 3 are on the diagonal."
+    assert matrix_summary(right.confusion) == "3 of 3 are on the diagonal."
 
 
 def test_names_are_shown_safely() -> None:

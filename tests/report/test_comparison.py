@@ -17,20 +17,20 @@ import calipers as cal
 from calipers.report import numbers
 from calipers.report.blocks import Lines
 from calipers.report.charts import comparison_figures
-from calipers.report.documents import _charts_of_comparison
-from calipers.report.figures.per_unit import every_unit_figure
+from calipers.report.documents import _comparison_charts
+from calipers.report.figures.per_unit import all_unit_figures
 from calipers.report.glossary import glossary
 from calipers.report.headlines import comparison_headlines
 from calipers.report.page_data import all_pairs_data
 from calipers.report.table_rows import comparison_heading as heading
 from calipers.report.verdict import (
     adjustment_text,
+    difference_sentence,
     format_detectable,
     homogeneous_groups_text,
+    omnibus_sentence,
     outcome,
-    overall_sentence,
     p_heading,
-    sentence,
 )
 from calipers.results import Comparison, OmnibusTest, PerUnit
 
@@ -174,11 +174,11 @@ def test_size(systems: int, measures: int, units: int) -> None:
 
 
 def test_what_is_not_drawn_is_said(four: Comparison) -> None:
-    made, missing = every_unit_figure(four)
+    made, missing = all_unit_figures(four)
     assert (len(made), missing) == (12, 0)
     assert "not drawn" not in page(four)
     many = compared(values(systems=8), test="t", interval="analytic")
-    made, missing = every_unit_figure(many)
+    made, missing = all_unit_figures(many)
     assert len(made) + missing == len(many) == 56
     assert f"{missing} of 56 differences are not drawn unit by unit" in page(many)
 
@@ -199,7 +199,7 @@ def test_differences_without_a_chart_are_counted(systems: int, measures: int, un
     assert drawn == len(made) - undrawn
     notes = [
         text
-        for block in _charts_of_comparison(made)
+        for block in _comparison_charts(made)
         if isinstance(block, Lines)
         for text in block.items
     ]
@@ -213,7 +213,7 @@ def test_right_to_left_names_in_titles_are_isolated() -> None:
     titles = re.findall("<h3>(.*?) <a", page(made))
     for title in ("Every pair", "Mean ranks"):
         assert f"{title}: \u2068דיוק\u2069" in titles
-    figures = [*comparison_figures(made), *every_unit_figure(made)[0]]
+    figures = [*comparison_figures(made), *all_unit_figures(made)[0]]
     selected = [f for f in figures if f.choice]
     assert selected
     assert all(f.title.startswith(f"{f.chosen_from}: ") for f in selected)
@@ -360,7 +360,7 @@ def test_detectable_is_never_rounded_down(size: float, text: str) -> None:
 
 def test_a_margin_without_a_better_side() -> None:
     d = difference(higher_is_better=None, margin=0.05, p_noninferiority=0.2, p_equivalence=0.3)
-    assert "A difference of -0.05 or less is not excluded (" in sentence(d)
+    assert "A difference of -0.05 or less is not excluded (" in difference_sentence(d)
 
 
 def test_many_pairs_are_summed_up() -> None:
@@ -374,11 +374,11 @@ def test_many_pairs_are_summed_up() -> None:
 def test_all_systems_together() -> None:
     overall = OmnibusTest("AP", ("a", "b", "c"), (0.1, 0.2, 0.3), (2.9, 1.9, 1.2), 50, "topics", 0.95,
                       4.0, 0.2, 0.47, (("c", "b"),))  # fmt: skip
-    assert overall_sentence(overall) == (
+    assert omnibus_sentence(overall) == (
         "On AP, the 3 systems do not differ significantly (Friedman, p = 0.20, 50 topics)."
     )
     told = replace(overall, friedman_p=0.0004, homogeneous_groups=())
-    assert overall_sentence(told) == (
+    assert omnibus_sentence(told) == (
         "On AP, the 3 systems differ significantly (Friedman, p < 0.001, 50 topics)."
     )
     assert (homogeneous_groups_text(overall), homogeneous_groups_text(told)) == (

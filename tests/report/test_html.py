@@ -21,8 +21,8 @@ import calipers as cal
 from calipers.report.charts import figures
 from calipers.report.figures import rendering
 from calipers.report.figures.figure import (
-    FIRST_PICTURES,
-    MOST_PICTURES,
+    MAX_IMAGES,
+    N_FIRST_IMAGES,
     Figure,
     lazy_figures,
 )
@@ -188,7 +188,7 @@ def test_a_name_adds_no_markup(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_page_holds_no_control_characters(name: str) -> None:
-    text = page(hostile(name, "b")).replace(rendering.javascript(), "")
+    text = page(hostile(name, "b")).replace(rendering.vega_script(), "")
     text.encode("utf-8")
     allowed = "\n\u2068\u2069\xa0"
     # The zero-width joiners of the names themselves aside, everything can be seen.
@@ -279,24 +279,24 @@ def test_a_missing_folder_is_said_clearly(tmp_path: Path) -> None:
 @pytest.fixture
 def anew() -> Iterator[None]:
     """The bundle as a new process finds it."""
-    rendering.javascript.cache_clear()
+    rendering.vega_script.cache_clear()
     yield
-    rendering.javascript.cache_clear()
+    rendering.vega_script.cache_clear()
 
 
 @pytest.mark.usefixtures("anew")
 def test_the_bundle_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "cache_folder", lambda: tmp_path / "calipers")
-    made = rendering.javascript()
+    made = rendering.vega_script()
     (file,) = (tmp_path / "calipers").iterdir()
     assert file.read_bytes().decode().startswith(made)
     assert "</script" not in made
     assert made.startswith("/*\nSoftware in this script")
     assert "Redistributions in binary form must reproduce" in made[: made.index("*/")]
     assert "<!--" not in made
-    rendering.javascript.cache_clear()
-    monkeypatch.setattr(rendering, "_make", lambda: pytest.fail("made again"))
-    assert rendering.javascript() == made
+    rendering.vega_script.cache_clear()
+    monkeypatch.setattr(rendering, "_make_script", lambda: pytest.fail("made again"))
+    assert rendering.vega_script() == made
 
 
 @pytest.mark.usefixtures("anew")
@@ -307,13 +307,13 @@ def test_a_copy_that_is_not_whole_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Callable[[bytes], bytes]
 ) -> None:
     monkeypatch.setattr(rendering, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(rendering, "_make", lambda: "let script = 'ß';\n" * 20)
-    made = rendering.javascript()
+    monkeypatch.setattr(rendering, "_make_script", lambda: "let script = 'ß';\n" * 20)
+    made = rendering.vega_script()
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
     file.write_bytes(harm(whole))
-    rendering.javascript.cache_clear()
-    assert rendering.javascript() == made
+    rendering.vega_script.cache_clear()
+    assert rendering.vega_script() == made
     assert file.read_bytes() == whole
 
 
@@ -324,8 +324,8 @@ def test_an_unwritable_cache_only_costs_time_once(
     made = []
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setattr(rendering, "cache_folder", lambda: tmp_path / "file" / "calipers")
-    monkeypatch.setattr(rendering, "_make", lambda: made.append(1) or "script")
-    assert rendering.javascript() == rendering.javascript() == "script"
+    monkeypatch.setattr(rendering, "_make_script", lambda: made.append(1) or "script")
+    assert rendering.vega_script() == rendering.vega_script() == "script"
     assert len(made) == 1
 
 
@@ -375,7 +375,7 @@ def test_a_curve_with_undefined_values_can_be_drawn() -> None:
 def test_of_many_charts_to_choose_from_only_the_first_have_pictures_and_numbers() -> None:
     one = Figure("t", "l", "c", {}, ("x",), (("1",),), choice="q", chosen_from="topics")
     plain = replace(one, choice="", chosen_from="")
-    for number, full in ((MOST_PICTURES, MOST_PICTURES), (MOST_PICTURES + 1, FIRST_PICTURES)):
+    for number, full in ((MAX_IMAGES, MAX_IMAGES), (MAX_IMAGES + 1, N_FIRST_IMAGES)):
         made = list(lazy_figures([plain, *[one] * number, plain]))
         assert [f.later for f in made] == [False] * (1 + full) + [True] * (number - full) + [False]
         assert all(bool(f.rows) != f.later for f in made)

@@ -8,7 +8,7 @@ import numpy as np
 
 import calipers as cal
 from calipers.report.blocks import Explorer, Lines
-from calipers.report.page_data import explorer
+from calipers.report.page_data import explorer_block
 
 
 def test_each_place_has_its_counts_and_the_threshold_in_use_is_one() -> None:
@@ -16,7 +16,7 @@ def test_each_place_has_its_counts_and_the_threshold_in_use_is_one() -> None:
     truth = random.integers(0, 2, 4000)
     score = random.normal(truth, 1)
     ev = cal.classification(truth, score=score, interval="none", measures="AUC", threshold=0.5)
-    made = explorer(ev)
+    made = explorer_block(ev)
     assert isinstance(made, Explorer)
     [system] = json.loads(made.data)["systems"]
     assert 0.5 in system["at"]
@@ -28,17 +28,17 @@ def test_each_place_has_its_counts_and_the_threshold_in_use_is_one() -> None:
 
 def test_of_one_class_there_is_nothing_to_move() -> None:
     ev = cal.classification([1, 1, 1], score=[0.1, 0.5, 0.9], positive=1, interval="none")
-    assert explorer(ev) is None
+    assert explorer_block(ev) is None
 
 
 def test_weights_without_a_threshold_are_told() -> None:
     truth, score = [0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.7, 0.9]
     options = {"weight": [1.0, 2.5, 1.0, 1.0, 2.0], "interval": "none"}
     ev = cal.classification(truth, score=score, **options)
-    made = explorer(ev)
+    made = explorer_block(ev)
     assert isinstance(made, Lines)
     page = ev.to_html()
     assert made.items[0].split("(")[0] in page
     assert 'class="explorer"' not in page
-    with_one = explorer(cal.classification(truth, score=score, threshold=0.5, **options))
+    with_one = explorer_block(cal.classification(truth, score=score, threshold=0.5, **options))
     assert isinstance(with_one, Explorer)

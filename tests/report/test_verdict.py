@@ -76,11 +76,11 @@ NAN = float("nan")
     ],
 )  # fmt: skip
 def test_sentences(changes: dict[str, object], text: str) -> None:
-    assert verdict.sentence(difference(**changes)) == text
+    assert verdict.difference_sentence(difference(**changes)) == text
 
 
 def test_one_difference_needs_no_adjustment() -> None:
-    text = verdict.sentences(Comparison((difference(),)))[0]
+    text = verdict.difference_sentences(Comparison((difference(),)))[0]
     assert "(p < 0.001," in text
 
 
@@ -92,7 +92,7 @@ def test_the_level_decides() -> None:
 
 def test_without_an_interval_the_p_value_decides() -> None:
     assert verdict.outcome(difference(low=NAN, high=NAN)) is Outcome.BETTER
-    assert "by 0.0210 (" in verdict.sentence(difference(low=NAN, high=NAN))
+    assert "by 0.0210 (" in verdict.difference_sentence(difference(low=NAN, high=NAN))
 
 
 def test_no_difference_is_no_verdict() -> None:
@@ -131,7 +131,7 @@ def test_the_primary_measure_leads(outcomes: str, first: str, others: str) -> No
         comparison = Comparison(tuple(found), adjustment="max-t", primary=primary)
         [said] = headlines.comparison_headlines(comparison)
         assert said.startswith(first)
-        assert headlines.other_measures(comparison) == others
+        assert headlines.other_measures_sentence(comparison) == others
     turned = Comparison(tuple(found), adjustment="max-t", primary=f"m{len(outcomes) - 1}")
     assert f" on m{len(outcomes) - 1}" in headlines.comparison_headlines(turned)[0]
 
@@ -252,7 +252,7 @@ def test_what_nobody_tested_is_nowhere_said_not_to_differ(systems: int) -> None:
     said = headlines.comparison_headlines(comparison)
     assert all("not tested" in x or "Not tested" in x or "is tested" in x for x in said)
     assert not any("ignificant" in x or "undefined" in x for x in said)
-    others = headlines.other_measures(comparison)
+    others = headlines.other_measures_sentence(comparison)
     assert others == "On the 2 other measures there is no significant difference. Not tested: RR."
     assert "0 of " in headlines.omitted_pairs_note(comparison)
     assert " Not tested: " in headlines.omitted_pairs_note(comparison)
@@ -260,7 +260,7 @@ def test_what_nobody_tested_is_nowhere_said_not_to_differ(systems: int) -> None:
     names = {name: float(name[1:]) for d in own for name in (d.system, d.baseline)}
     key_of = dict(zip(names, "abcdefghijkl", strict=False))
     # No letters, which systems share that do not differ; and a question mark in the row of signs.
-    assert not any(wide.marks(comparison, own, names, key_of).values())
+    assert not any(wide.mark_systems(comparison, own, names, key_of).values())
     assert set("".join(wide.sign_rows(own, list(names)))) == {"\\", "?"}
 
 

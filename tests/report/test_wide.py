@@ -15,7 +15,7 @@ from samples import regression, retrieval
 
 import calipers as cal
 from calipers.report.verdict import outcome
-from calipers.report.wide import AS_BEST, runs, shared_letters
+from calipers.report.wide import AS_BEST, format_runs, shared_letters
 
 
 def errors(systems: int, seed: int = 0, **options: object) -> cal.Evaluation:
@@ -98,7 +98,7 @@ def test_a_table_too_wide_has_measures_in_rows_or_comes_in_parts(
     ev = cal.regression(truth, said, measures=names)
     table = ev.to_text().split("\n\n")[1 if not ev.findings else 2].splitlines()
     assert [line.split()[0] for line in table[2:10]] == names
-    monkeypatch.setattr("calipers.report.wide.WIDTH", width)
+    monkeypatch.setattr("calipers.report.wide.DEFAULT_WIDTH", width)
     many = MANY.to_text().split("\n\nRanked")[0].partition(" # ")[2].splitlines()
     assert max(map(len, many)) <= width
     assert sum(line.count("system ") for line in many) == (2 if width == 60 else 1)
@@ -177,12 +177,12 @@ def test_the_page_has_every_pair_to_choose_from() -> None:
     [("", ""), ("a", "a"), ("ab", "ab"), ("abc", "a–c"), ("abcegh", "a–c,e,gh"), ("ac", "ac")],
 )
 def test_letters_in_a_row_are_shortened(letters: str, written: str) -> None:
-    assert runs(tuple(letters)).replace("g,h", "gh") == written
+    assert format_runs(tuple(letters)).replace("g,h", "gh") == written
 
 
 def test_numbers_are_never_run_together() -> None:
-    assert runs(("1", "2")) == "1,2"
-    assert runs(("9", "10", "11", "30")) == "9–11,30"
+    assert format_runs(("1", "2")) == "1,2"
+    assert format_runs(("9", "10", "11", "30")) == "9–11,30"
 
 
 def test_systems_that_do_not_line_up_are_only_held_to_the_best() -> None:

@@ -24,7 +24,7 @@ from calipers.report.blocks import (
     Table,
     Verdict,
     mark_literal,
-    name,
+    mark_name,
     render_text,
 )
 from calipers.report.documents import DisplayOptions, document
@@ -168,7 +168,7 @@ class Least(Writer):
 
 def test_four_methods_make_a_format() -> None:
     table = Table([Column("a!", KEY, ["x!"]), Column("n", NUMBER, ["1"])], caption=["So."])
-    blocks = [Heading("T", 1), Lines([name("a!")]), Lines(["b", "c"]), Notes([]), table,
+    blocks = [Heading("T", 1), Lines([mark_name("a!")]), Lines(["b", "c"]), Notes([]), table,
               Fold("More", [Lines(["in"])])]  # fmt: skip
     assert Least().write(blocks).splitlines() == [
         "1:T", "", "a!!", "", "-b", "-c", "", "['a!!', 'n'] [False, True]", "[['x!!', '1']]", "",
@@ -182,7 +182,7 @@ def test_four_methods_make_a_format() -> None:
 
 def test_marked_names_cannot_be_faked_by_data() -> None:
     assert render_text(mark_literal("\x02a\x03"), lambda text: f"<{text}>") == "<\\x02a\\x03>"
-    assert render_text(f"is {name('b')}.", str.upper) == "is B."
+    assert render_text(f"is {mark_name('b')}.", str.upper) == "is B."
 
 
 def test_a_registered_format_is_there_at_once_and_none_of_ours_is_replaced() -> None:

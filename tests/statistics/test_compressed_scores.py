@@ -211,12 +211,14 @@ def test_long_tables_are_merged_as_one(sizes: tuple[int, int], decimals: int) ->
 @pytest.mark.parametrize("name", AREAS)
 def test_acceleration_is_that_of_the_influence_of_rows(name: str) -> None:
     from calipers import measure
-    from calipers.inference.influence import influence
+    from calipers.inference.influence import measure_influence
     from calipers.inference.intervals import acceleration
 
     truth, score, _ = rows(6)
     table = ScoreTable.from_rows(truth, score)
-    moved = influence(measure({"AP-DG": "PR-AUC-DG"}.get(name, name), family="scores"), table)
+    moved = measure_influence(
+        measure({"AP-DG": "PR-AUC-DG"}.get(name, name), family="scores"), table
+    )
     assert moved is not None
     expected = acceleration(moved.row_values(truth, score))
     assert table.acceleration(name) == pytest.approx(expected, rel=1e-10)

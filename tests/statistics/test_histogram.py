@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calipers.statistics import Histogram
-from calipers.statistics.histogram import MOST_OF_TAIL, MOST_VALUES
+from calipers.statistics.histogram import MAX_GROUPS, MAX_TAIL_VALUES
 
 
 def parts(values: np.ndarray, weight: np.ndarray | None, number: int) -> Histogram:
@@ -33,7 +33,7 @@ def test_bins_are_the_same_however_rows_are_split(shift: float, weighted: bool) 
     width = one.width
     assert np.log2(width) == round(np.log2(width))
     cell = np.floor(values / width)
-    assert np.ptp(cell) < MOST_VALUES <= np.ptp(np.floor(values / (width / 2)))
+    assert np.ptp(cell) < MAX_GROUPS <= np.ptp(np.floor(values / (width / 2)))
     found, place = np.unique(cell, return_inverse=True)
     sums = np.bincount(place, own)
     assert one.cell.tolist() == found.tolist()
@@ -45,7 +45,7 @@ def test_bins_are_the_same_however_rows_are_split(shift: float, weighted: bool) 
         assert made.squares == pytest.approx(np.bincount(place, own**2), rel=1e-12)
         assert made.mean == pytest.approx(np.bincount(place, own * values) / sums, rel=1e-12)
         assert (made.min_value, made.max_value, made.rows) == (values.min(), values.max(), 9000)
-        assert sorted(made.largest) == sorted(values)[-MOST_OF_TAIL:]
+        assert sorted(made.largest) == sorted(values)[-MAX_TAIL_VALUES:]
 
 
 def test_few_values_stay_what_they_are() -> None:

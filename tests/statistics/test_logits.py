@@ -10,7 +10,7 @@ import pytest
 
 from calipers.statistics import FloatArray, Moments, ScoreTable, leave_one_out_sums
 from calipers.statistics.calibration import ProbabilityLevels, expit
-from calipers.statistics.logits import MOST_BINS, STEEPEST, WIDTH, LogitSummary, LogitSums
+from calipers.statistics.logits import MAX_BIN_WIDTH, MAX_BINS, MAX_SLOPE, LogitSummary, LogitSums
 
 
 @pytest.mark.parametrize("steep", [-2.0, 0.3, 1.0, 2.2])
@@ -34,7 +34,7 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
         for both in (True, False):
             a, b = levels.line if both else (levels.offset, 1.0)
             line = sums.fit((a + 0.05, b - 0.02 if both else 1.0), fit_slope=both)
-            if abs(b) > STEEPEST:
+            if abs(b) > MAX_SLOPE:
                 assert line is None
                 continue
             assert line is not None
@@ -62,13 +62,13 @@ def test_what_the_sums_cannot_tell_is_left_to_the_rows() -> None:
     """Infinite logits, too wide a range, lines too steep for the series, separated classes."""
     positive = np.array([0.0, 1.0, 0.0, 1.0])
     assert of(np.array([-np.inf, 0.0, 1.0, 2.0]), positive) is None
-    assert of(np.array([0.0, 0.0, 0.0, (MOST_BINS + 1) * WIDTH]), positive) is None
+    assert of(np.array([0.0, 0.0, 0.0, (MAX_BINS + 1) * MAX_BIN_WIDTH]), positive) is None
     separated = of(np.array([-1.0, 1.0, -0.5, 2.0]), positive)
     assert separated is not None
     assert separated.fit((0.0, 1.0), fit_slope=True) is None
     random = np.random.default_rng(0)
     logit = random.normal(size=4000)
-    steep = of(logit, (random.random(4000) < expit(1.3 * STEEPEST * logit)).astype(float))
+    steep = of(logit, (random.random(4000) < expit(1.3 * MAX_SLOPE * logit)).astype(float))
     assert steep is not None
     assert steep.fit((0.0, 1.0), fit_slope=True) is None
     assert steep.fit((0.0, 1.0), fit_slope=False) is not None

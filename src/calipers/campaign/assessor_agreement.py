@@ -28,10 +28,10 @@ from calipers.campaign.system_scores import (
 from calipers.data.ratings import read_ratings
 from calipers.evaluate.agreement import agreement as agreement_of_raters
 from calipers.inference import bayesian_bootstrap
-from calipers.inference.intervals import normal_quantile, to_student
-from calipers.inference.transformations import SCALES
+from calipers.inference.intervals import normal_quantile, student_se
+from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.measures import parse
-from calipers.measures.rater_agreement import counted_items, item_influence
+from calipers.measures.rater_agreement import counted_item_mask, item_influence
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Ratings
 
@@ -39,10 +39,10 @@ from calipers.statistics import FloatArray, Ratings
 Grades: TypeAlias = Mapping[str, Judgments]
 
 #: Default measures. (Fleiss' κ is only defined if all documents have the same number of grades.)
-AGREEMENT = ("Krippendorff-alpha", "percent-agreement", "Gwet-AC1", "Fleiss-kappa")
+DEFAULT_MEASURES = ("Krippendorff-alpha", "percent-agreement", "Gwet-AC1", "Fleiss-kappa")
 
 #: With fewer topics, intervals over topics are too narrow.
-FEW_TOPICS = 10
+MIN_TOPICS = 10
 
 
 class AssessorGrade(Protocol):
@@ -124,7 +124,7 @@ def agreement(grades: Grades, **options: Any) -> Evaluation:
     >>> disagreement["percent-agreement"].value, dict(disagreement["percent-agreement"].undefined)
     (nan, {'no_shared_item': 4})
     """
-    options = {"scale": "ordinal", "measures": list(AGREEMENT)} | options
+    options = {"scale": "ordinal", "measures": list(DEFAULT_MEASURES)} | options
     return agreement_of_raters(
         _columns(grades), item="item", rater="assessor", rating="grade", **options
     )
@@ -196,7 +196,7 @@ def topic_level_agreement(
     )
     value, influence = float(parsed_measure.apply(ratings)), item_influence(parsed_measure, ratings)
     topic_names = np.array(rated_items.rows.column("topic").to_pylist())[
-        counted_items(parsed_measure, ratings)
+        counted_item_mask(parsed_measure, ratings)
     ]
     topics, topic_codes = np.unique(topic_names, return_inverse=True)
     n_topics, items = len(topics), len(topic_names)
@@ -209,7 +209,7 @@ def topic_level_agreement(
     low, high = _topic_mean_interval(
         value, value + topic_influence, parsed_measure.definition.range, level
     )
-    few_topics_caution = f"{n_topics} topics only" if n_topics < FEW_TOPICS else ""
+    few_topics_caution = f"{n_topics} topics only" if n_topics < MIN_TOPICS else ""
     return TopicLevelAgreement(
         str(parsed_measure), value, low, high, n_topics, items, few_topics_caution
     )
@@ -220,13 +220,13 @@ def _topic_mean_interval(
 ) -> tuple[float, float]:
     """Return the limits for the mean over topics: for each limit the wider one of two methods."""
     lowest, highest = value_range
-    reached = highest - bayesian_bootstrap.reach(highest - topics, highest - lowest)
-    interval = bayesian_bootstrap.lower_tail(topics, (max(lowest, reached), highest), level)
+    reached = highest - bayesian_bootstrap.endpoint_distance(highest - topics, highest - lowest)
+    interval = bayesian_bootstrap.mean_interval(topics, (max(lowest, reached), highest), level)
     if not value < 1:
         return interval.low, interval.high
     n_topics = len(topics)
-    se = to_student(float(topics.std(ddof=1)) / math.sqrt(n_topics), n_topics - 1, level)
-    low, high = SCALES["rest"].symmetric_limits(value, normal_quantile(level) * se)
+    se = student_se(float(topics.std(ddof=1)) / math.sqrt(n_topics), n_topics - 1, level)
+    low, high = TRANSFORMATIONS["rest"].symmetric_limits(value, normal_quantile(level) * se)
     return max(lowest, min(low, interval.low)), max(high, interval.high)
 
 
@@ -447,7 +447,7 @@ def _shared_topics(grades: Grades) -> list[str]:
     return sorted(topic for topic, n_assessors in n_by_topic.items() if n_assessors > 1)
 
 
-def swapped_orders(
+def ranking_stability(
     grades: Grades,
     final: Judgments,
     rankings: Rankings,
@@ -480,7 +480,7 @@ def swapped_orders(
     --------
     >>> ann, ben = {"1": {"x": 1, "y": 0}}, {"1": {"x": 0, "y": 1}}
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
-    >>> [found] = swapped_orders({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
+    >>> [found] = ranking_stability({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
     >>> found.distinct, found.tau_low, found.tau_high
     (2, -1.0, 1.0)
     """
@@ -504,11 +504,11 @@ def swapped_orders(
             for topic, row in zip(scores[name].topics, scores[name].values, strict=True):
                 if topic in topic_index:
                     choices[topic_index[topic]].append(row)
-        results.append(_orders(final_scores, choices, draws, seed, len(shared_topics)))
+        results.append(_measure_stability(final_scores, choices, draws, seed, len(shared_topics)))
     return results
 
 
-def _orders(
+def _measure_stability(
     final_scores: SystemTopicScores,
     choices: list[list[FloatArray]],
     draws: int,

@@ -25,20 +25,20 @@ from calipers.data.errors import InputError, format_first_names
 from calipers.statistics import FloatArray
 
 #: Weight, in documents, of the judgment of a topic by its author.
-AUTHOR = 5.0
+AUTHOR_WEIGHT = 5.0
 
 #: Judges do not judge a topic if their own systems alone found at least this proportion of its
 #: pool.
-MOST_OWN = 0.5
+MAX_UNIQUE_PROPORTION = 0.5
 
 #: Maximum number of variables (judges times topics) for which the optimal assignment is always
 #: found, and of several optimal ones the first.
-EXACT = 100
+MAX_EXACT_VARIABLES = 100
 
 #: Maximum numbers of nodes of branch and bound, of exact and of larger programs. (With a time limit
 #: the result would depend on the machine.) The result is then the best assignment so far, with a
 #: bound on the improvement that is possible.
-MOST_NODES = (20_000, 200)
+MAX_NODES = (20_000, 200)
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,9 @@ def assign(
     allowed = np.array(
         [[j not in conflicts_by_topic[k] for k in range(len(topics))] for j in names], bool
     )
-    allowed &= proportions < MOST_OWN
+    allowed &= proportions < MAX_UNIQUE_PROPORTION
     for k, topic in enumerate(topics):
-        _check(
+        _check_eligible(
             topic,
             n_judges_by_topic[topic],
             names,
@@ -169,7 +169,7 @@ def assign(
         _group_constraints(names, participant_by_judge, allowed, n_judges_by_topic, topics),
     )
     chosen, objective, optimality_gap = program.best()
-    unique = optimality_gap == 0 and chosen.size <= EXACT
+    unique = optimality_gap == 0 and chosen.size <= MAX_EXACT_VARIABLES
     if unique:
         chosen = program.first(chosen, objective)
     loads = (chosen * size).sum(axis=1)
@@ -183,7 +183,7 @@ def assign(
     )
 
 
-def _check(
+def _check_eligible(
     topic: str,
     n_judges: int,
     names: list[str],
@@ -199,7 +199,7 @@ def _check(
     majority_owners = [
         n
         for n, proportion in zip(names, proportions.tolist(), strict=True)
-        if proportion >= MOST_OWN
+        if proportion >= MAX_UNIQUE_PROPORTION
     ]
     if majority_owners:
         reasons.append(
@@ -248,7 +248,7 @@ class _IntegerProgram:
     @property
     def cost(self) -> FloatArray:
         """Coefficients of the objective function."""
-        return np.append((self.unique_documents - AUTHOR * self.wrote).reshape(-1), 1.0)
+        return np.append((self.unique_documents - AUTHOR_WEIGHT * self.wrote).reshape(-1), 1.0)
 
     def _solved(
         self, cost: FloatArray, fixed: Mapping[int, int], max_objective: float | None = None
@@ -290,7 +290,10 @@ class _IntegerProgram:
             integrality=np.append(np.ones(n_variables), 0),
             bounds=Bounds(lower, upper),
             constraints=LinearConstraint(np.array(rows), low, high),
-            options={"node_limit": MOST_NODES[n_variables > EXACT], "mip_rel_gap": 0.0},
+            options={
+                "node_limit": MAX_NODES[n_variables > MAX_EXACT_VARIABLES],
+                "mip_rel_gap": 0.0,
+            },
         )
 
     def best(self) -> tuple[Any, float, float]:
@@ -330,5 +333,6 @@ class _IntegerProgram:
     def _objective(self, chosen: Any) -> float:
         loads = (chosen * self.size).sum(axis=1)
         return float(
-            loads.max(initial=0.0) + (chosen * (self.unique_documents - AUTHOR * self.wrote)).sum()
+            loads.max(initial=0.0)
+            + (chosen * (self.unique_documents - AUTHOR_WEIGHT * self.wrote)).sum()
         )

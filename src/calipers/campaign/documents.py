@@ -32,7 +32,7 @@ from calipers.data.tables import (
 from calipers.data.trec_tables import DOCUMENT
 
 #: Media types by extension; other files are text if they are valid UTF-8.
-_MEDIA = {
+_MEDIA_BY_EXTENSION = {
     ".htm": "text/html",
     ".html": "text/html",
     ".xhtml": "text/html",
@@ -45,7 +45,7 @@ _MEDIA = {
 }
 
 #: Media types of images, with the tests that detect them by the first bytes.
-_BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
+_IMAGE_SIGNATURES: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/png", lambda body: body.startswith(b"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", lambda body: body.startswith(b"\xff\xd8\xff")),
     ("image/gif", lambda body: body.startswith((b"GIF87a", b"GIF89a"))),
@@ -63,7 +63,7 @@ _TITLES = ("title", "name", "headline")
 #: Maximum size of a document, in bytes.
 _MAX_BYTES = 1 << 26
 
-_BATCH = 4096
+_BATCH_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _iterate_documents(
         return
     with read_errors(path, "documents"):
         rows = (
-            _parse_lines(path)
+            _parse_json_lines(path)
             if TEXT_FORMATS.get(suffix) == "jsonl"
             else _parse_tsv(path, columns)
             if TEXT_FORMATS.get(suffix) == "tsv"
@@ -282,7 +282,7 @@ def _read_folder(folder: Path, ids: Collection[str] | None) -> Iterator[tuple[st
 def _read_file(document: str, path: Path) -> Document:
     if path.stat().st_size > _MAX_BYTES:
         raise InputError(f"{path}: has more than {_MAX_BYTES >> 20} MiB")
-    media = _MEDIA.get(path.suffix.lower(), "text/plain")
+    media = _MEDIA_BY_EXTENSION.get(path.suffix.lower(), "text/plain")
     return check_document(str(path), Document(document, path.read_bytes(), media))
 
 
@@ -292,7 +292,7 @@ def check_document(location: str, document: Document) -> Document:
     A text document with the content of an image becomes an image, and XML is converted to UTF-8.
     """
     body = document.body
-    image_media = next((media for media, begins in _BEGINNINGS if begins(body)), None)
+    image_media = next((media for media, begins in _IMAGE_SIGNATURES if begins(body)), None)
     if document.media.startswith("image/") and image_media is None:
         raise InputError(f"{location}: is not a PNG, JPEG, GIF or WebP image")
     if image_media is not None:
@@ -319,7 +319,7 @@ def check_document(location: str, document: Document) -> Document:
 _Rows = Iterator[tuple[str, Mapping[str, Any]]]
 
 
-def _parse_lines(path: str) -> _Rows:
+def _parse_json_lines(path: str) -> _Rows:
     with ByteSource.from_input(path).text() as stream:
         for number, line in stream.lines():
             if line.strip():
@@ -360,7 +360,7 @@ def _parse_table_rows(path: str) -> _Rows:
     from calipers.data.streams import Stream
 
     stream = Stream.from_input(path, text=(*_IDS, *_TEXT_COLUMNS, *_TITLES))
-    for batch in stream.batches(stream.names, rows=_BATCH):
+    for batch in stream.batches(stream.names, rows=_BATCH_ROWS):
         columns = {name: column.to_pylist() for name, column in batch.columns.items()}
         for index, values in enumerate(zip(*columns.values(), strict=True)):
             yield f"{path}: row {batch.first + index}", dict(zip(columns, values, strict=True))
@@ -370,7 +370,7 @@ def _parse_rows(
     path: str, rows: _Rows, ids: Collection[str] | None, columns: DocumentColumns
 ) -> Iterator[tuple[str, Document]]:
     for location, row in rows:
-        document_id = _id(location, row, columns.document)
+        document_id = _document_id(location, row, columns.document)
         if ids is not None and document_id not in ids:
             continue
         title = _get_field(location, row, columns.title, _TITLES)
@@ -393,7 +393,7 @@ def _get_field(
     return next((row[name] for name in default_columns if row.get(name) is not None), None)
 
 
-def _id(location: str, row: Mapping[str, Any], column: str | None) -> str:
+def _document_id(location: str, row: Mapping[str, Any], column: str | None) -> str:
     value = _get_field(location, row, column, _IDS)
     if value is None:
         raise InputError(f"{location}: has no id; expected a column {column or ', '.join(_IDS)}")
@@ -420,7 +420,7 @@ def _body(
         if value is None:
             continue
         if media.startswith("image/"):
-            return _image(location, value, folder), media
+            return _image_bytes(location, value, folder), media
         if not isinstance(value, str):
             raise InputError(f"{location}: the text is {format_value(value)}, expected text")
         try:
@@ -433,7 +433,7 @@ def _body(
     )
 
 
-def _image(location: str, value: Any, folder: Path) -> bytes:
+def _image_bytes(location: str, value: Any, folder: Path) -> bytes:
     """Return the bytes of an image: the value, those of a record, or those of a file below."""
     if isinstance(value, Mapping):
         value = value.get("bytes") or value.get("path")
@@ -460,7 +460,7 @@ _HEADINGS = frozenset(
 _PARAGRAPHS = _HEADINGS | {"p", "para", "li", "item", "text", "abs", "abstract"}
 
 #: Maximum length of a group of short texts, such as the parts of a name, on one line.
-_LINE = 160
+_MAX_LINE_LENGTH = 160
 
 #: Entities that XML itself defines, and sections in which references are plain text.
 _XML_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
@@ -499,7 +499,7 @@ def _parse_elements(location: str, body: bytes) -> list[Element]:
     Characters may be written as the entities of HTML, as in documents whose document type declares
     these elsewhere.
     """
-    text = _REFERENCE.sub(_character, body.decode())
+    text = _REFERENCE.sub(_expand_entity, body.decode())
     elements = parse_elements(location, text.encode(), "a document")
     # (With a document type, the parser ignores unknown entities in attributes.)
     for match in _REFERENCE.finditer(text):
@@ -512,7 +512,7 @@ def _parse_elements(location: str, body: bytes) -> list[Element]:
     return elements
 
 
-def _character(match: re.Match[str]) -> str:
+def _expand_entity(match: re.Match[str]) -> str:
     name = match[1]
     if name is None or name in _XML_ENTITIES:
         return match[0]
@@ -574,6 +574,6 @@ def _shape(element: Element, text_parts: list[str]) -> str:
         return "empty"
     is_short = (
         not any(child.elements or child.tag.lower() in _PARAGRAPHS for child in children)
-        and sum(len(child.text) for child in children) <= _LINE
+        and sum(len(child.text) for child in children) <= _MAX_LINE_LENGTH
     )
     return "line" if is_short else "group"

@@ -17,7 +17,7 @@ from calipers.data.errors import InputError, format_value
 _VIEWS = {"grade": "grades", "preference": "preferences", "adjudication": "adjudications"}
 
 #: Maximum numbers of characters of a name and of a note.
-_LONGEST_NAME, _LONGEST_NOTE = 1000, 100_000
+_MAX_NAME_LENGTH, _MAX_NOTE_LENGTH = 1000, 100_000
 
 _FIELDS = tuple(field.name for field in fields(Event))
 
@@ -27,7 +27,9 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
 
-def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, str]) -> RecordResult:
+def record_event(
+    connection: sqlite3.Connection, event: Event, grades: Mapping[int, str]
+) -> RecordResult:
     """Record an event within a transaction; an event with a known id is not recorded again.
 
     Raises
@@ -35,7 +37,7 @@ def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, st
     EditConflict
         If the event refers to a value that has changed in the meantime.
     """
-    check(event, grades)
+    check_event(event, grades)
     before = connection.execute(
         "SELECT event, assessor, topic, document, other, kind, grade, again FROM events "
         "WHERE id = ?",
@@ -50,11 +52,11 @@ def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, st
     if event.kind == "undo":
         _check_undo(connection, event)
     else:
-        _check_fresh(connection, event)
-    return RecordResult(insert(connection, event), new=True)
+        _check_current(connection, event)
+    return RecordResult(insert_event(connection, event), new=True)
 
 
-def insert(connection: sqlite3.Connection, event: Event) -> int:
+def insert_event(connection: sqlite3.Connection, event: Event) -> int:
     """Record an event that has been checked, and return its number."""
     cursor = connection.execute(
         f"INSERT INTO events ({list_columns(_FIELDS)}) VALUES ({', '.join('?' * len(_FIELDS))})",
@@ -64,7 +66,7 @@ def insert(connection: sqlite3.Connection, event: Event) -> int:
     return cursor.lastrowid
 
 
-def check(event: Event, grades: Mapping[int, str]) -> None:
+def check_event(event: Event, grades: Mapping[int, str]) -> None:
     """Check that an event is valid by itself."""
     for name in ("id", "assessor", "topic", "document"):
         check_name(getattr(event, name), name)
@@ -85,8 +87,8 @@ def check(event: Event, grades: Mapping[int, str]) -> None:
         raise InputError(f"grade {format_value(event.grade)}, expected {expected}")
     if event.note is not None and not _is_text(event.note):
         raise InputError("the note contains an invalid character")
-    if event.note is not None and len(event.note) > _LONGEST_NOTE:
-        raise InputError(f"the note has more than {_LONGEST_NOTE} characters")
+    if event.note is not None and len(event.note) > _MAX_NOTE_LENGTH:
+        raise InputError(f"the note has more than {_MAX_NOTE_LENGTH} characters")
     seconds = event.seconds
     if seconds is not None and (not math.isfinite(seconds) or seconds < 0):
         raise InputError(f"seconds {format_value(seconds)}, expected a number from 0")
@@ -99,8 +101,10 @@ def check_name(name: object, label: str) -> str:
     """Check that an id or a name is text that can be stored, and return it."""
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"{label} {format_value(name)}, expected a name")
-    if len(name) > _LONGEST_NAME:
-        raise InputError(f"{label} {format_value(name)} has more than {_LONGEST_NAME} characters")
+    if len(name) > _MAX_NAME_LENGTH:
+        raise InputError(
+            f"{label} {format_value(name)} has more than {_MAX_NAME_LENGTH} characters"
+        )
     if not _is_text(name):
         raise InputError(f"{label} {format_value(name)} contains an invalid character")
     if any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in name):
@@ -131,9 +135,9 @@ def _check_known(connection: sqlite3.Connection, event: Event) -> None:
             raise InputError(f"assessor {format_value(event.assessor)} is not an adjudicator")
 
 
-def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
+def _check_current(connection: sqlite3.Connection, event: Event) -> None:
     """Check that the value that an event replaces is the current one."""
-    view = _VIEWS.get(_counts_as(event.kind, event.other_document))
+    view = _VIEWS.get(_effective_kind(event.kind, event.other_document))
     if view is None:
         return
     event_number, grade = _current_event(connection, event, view)
@@ -147,7 +151,7 @@ def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
         )
 
 
-def _counts_as(kind: str, other_document: str | None) -> str:
+def _effective_kind(kind: str, other_document: str | None) -> str:
     if kind == "import":
         return "grade" if other_document is None else "preference"
     return kind
@@ -185,7 +189,7 @@ def _check_undo(connection: sqlite3.Connection, event: Event) -> None:
     if kind == "undo":
         raise InputError("an undo cannot be undone; judge again")
     is_current = connection.execute("SELECT 1 FROM standing WHERE event = ?", (event.replaces,))
-    view = _VIEWS.get(_counts_as(kind, undone[3]))
+    view = _VIEWS.get(_effective_kind(kind, undone[3]))
     current: tuple[int | None, int | None] = (event.replaces, None)
     if view is not None:
         current = _current_event(

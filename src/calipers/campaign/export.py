@@ -43,7 +43,7 @@ def is_table(path: str) -> bool:
     suffix, _ = file_extension(path)
     if suffix in TEXT_FORMATS or suffix in BINARY_FORMATS or suffix == ".json":
         return True
-    if not tidy_tables.is_trec(suffix):
+    if not tidy_tables.is_trec_extension(suffix):
         raise InputError(
             f"{path}: the extension {suffix} is not supported; expected .txt, .trec or none for "
             "TREC text, or .csv, .tsv, .json, .jsonl, .parquet or .feather"
@@ -65,7 +65,7 @@ def compress_file(path: str, make: Callable[[str], ExportFile]) -> ExportFile:
     return exported
 
 
-def qrels(
+def export_qrels(
     campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
 ) -> ExportFile:
     """Export judgments in the format of ``path``: TREC's four fields, JSON, or a table.
@@ -96,7 +96,7 @@ def qrels(
     return ExportFile(stream.getvalue(), tuple(notes))
 
 
-def format_sampled_judgments(
+def export_sampled_judgments(
     campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
 ) -> ExportFile:
     """Export the judgments of a sampled pool with their strata.
@@ -138,10 +138,12 @@ def format_sampled_judgments(
             tidy_tables.format_table(pa.table(columns), path, escape_formulas=False), tuple(notes)
         )
     lines = (
-        " ".join((_field(topic), "0", _field(document), _field(stratum), str(grade)))
+        " ".join(
+            (_check_field(topic), "0", _check_field(document), _check_field(stratum), str(grade))
+        )
         for topic, document, stratum, grade, _ in zip(*columns.values(), strict=True)
     )
-    return ExportFile(_lines(lines), tuple(notes))
+    return ExportFile(_encode_lines(lines), tuple(notes))
 
 
 def _collect_grades(
@@ -172,10 +174,12 @@ def _collect_grades(
 
 
 #: The columns of preferences, in the order of TREC's text.
-PREFERENCES = "topic", "assessor", "subgroup", "doc", "grade"
+PREFERENCE_COLUMNS = "topic", "assessor", "subgroup", "doc", "grade"
 
 
-def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) -> ExportFile:
+def export_preferences(
+    campaign: Campaign, path: str = "", *, assessor: str | None = None
+) -> ExportFile:
     """Export preferences in TREC's format, or as a table by the extension of ``path``.
 
     The fields are topic, assessor, pair, document and level. The preferred document of a pair has
@@ -191,7 +195,7 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
         raise InputError(f"{campaign.path}: there are no preferences yet")
     rows, cyclic_groups = list[tuple[str, str, str, str, int]](), list[str]()
     for (topic, name), assessor_preferences in preferences_by_assessor.items():
-        is_cyclic = _is_circular(assessor_preferences)
+        is_cyclic = _is_cyclic(assessor_preferences)
         cyclic_groups += [f"{name} (topic {topic})"] * is_cyclic
         for pair_number, entry in enumerate(assessor_preferences, 1):
             group = (name if as_table else "_".join(name.split())) + f"-{pair_number}" * is_cyclic
@@ -207,14 +211,16 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
     if as_table:
         import pyarrow as pa
 
-        columns = dict(zip(PREFERENCES, map(list, zip(*rows, strict=True)), strict=True))
+        columns = dict(zip(PREFERENCE_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
         return ExportFile(
             tidy_tables.format_table(pa.table(columns), path, escape_formulas=False), notes
         )
-    return ExportFile(_lines(" ".join(_field(str(entry)) for entry in row) for row in rows), notes)
+    return ExportFile(
+        _encode_lines(" ".join(_check_field(str(entry)) for entry in row) for row in rows), notes
+    )
 
 
-def _is_circular(preferences: list[Preference]) -> bool:
+def _is_cyclic(preferences: list[Preference]) -> bool:
     """Return whether preferences are cyclic."""
     worse_documents: dict[str, set[str]] = defaultdict(set)
     for preference in preferences:
@@ -236,7 +242,7 @@ def _is_circular(preferences: list[Preference]) -> bool:
     return False
 
 
-def runs(campaign: Campaign) -> dict[str, ExportFile]:
+def export_runs(campaign: Campaign) -> dict[str, ExportFile]:
     """Export the runs as TREC files, by file name."""
     return {
         f"{file_name(name)}.run": ExportFile(zlib.decompress(content))
@@ -250,11 +256,11 @@ def file_name(name: str) -> str:
     return f"%2E{encoded[1:]}" if encoded.startswith(".") else encoded
 
 
-def _lines(lines: Iterator[str]) -> bytes:
+def _encode_lines(lines: Iterator[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _field(text: str) -> str:
+def _check_field(text: str) -> str:
     """Check that a field of TREC text has no blanks, and return it."""
     if not text or any(sign in text for sign in " \t\n\v\f\r\0"):
         raise InputError(
@@ -263,7 +269,7 @@ def _field(text: str) -> str:
     return text
 
 
-def tables(campaign: Campaign, kind: str) -> Mapping[str, ExportFile]:
+def export_tables(campaign: Campaign, kind: str) -> Mapping[str, ExportFile]:
     """Export all data as tidy tables, by file name."""
     return {
         f"{name}.{kind}": ExportFile(
@@ -274,13 +280,13 @@ def tables(campaign: Campaign, kind: str) -> Mapping[str, ExportFile]:
 
 
 #: The columns of a table of judgments.
-JUDGMENTS = (
+JUDGMENT_COLUMNS = (
     *("assessor", "kind", "topic", "document", "other_document", "grade"),
     *("time", "seconds", "display_position", "is_repeat", "event"),
 )
 
 
-def judgments(campaign: Campaign, assessor: str | None = None) -> Any:
+def export_judgments(campaign: Campaign, assessor: str | None = None) -> Any:
     """Export all current grades and preferences as one table.
 
     It has the assessor, person or program, the time, and the duration, and can be imported again.
@@ -297,4 +303,4 @@ def judgments(campaign: Campaign, assessor: str | None = None) -> Any:
         {"other_document": None, **record._asdict(), "kind": assessors[record.assessor].kind}
         for record in records
     )
-    return tidy_tables.build_table(JUDGMENTS, sorted(rows, key=lambda row: row["event"]))
+    return tidy_tables.build_table(JUDGMENT_COLUMNS, sorted(rows, key=lambda row: row["event"]))

@@ -22,7 +22,7 @@ class Goal:
     measures: tuple[str, ...]
 
 
-_TOP = re.compile(r"top[- ]?([1-9]\d{0,3})")
+_TOP_K = re.compile(r"top[- ]?([1-9]\d{0,3})")
 
 
 def parse_goal(name: str) -> Goal:
@@ -39,7 +39,7 @@ def parse_goal(name: str) -> Goal:
     100
     """
     normalized = " ".join(str(name).lower().replace("_", " ").split())
-    top = _TOP.fullmatch(normalized)
+    top = _TOP_K.fullmatch(normalized)
     if top is not None:
         k = int(top[1])
         return Goal(f"top-{k}", k, (f"nDCG@{k}", f"RR@{k}", f"P@{k}"))
@@ -60,7 +60,7 @@ def parse_measures(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
     >>> parse_measures(["map", "ndcg_cut_10"])
     ('AP', 'nDCG@10')
     """
-    from calipers.evaluate.retrieval import spelled_out
+    from calipers.evaluate.retrieval import expand_measure_sets
     from calipers.measures import Measure, parse
     from calipers.measures.families import TASKS
     from calipers.statistics import JudgedRankings, SampledRankings
@@ -68,7 +68,7 @@ def parse_measures(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
     if not isinstance(names, str | Iterable):
         raise InputError(f"measures are {format_value(names)}, expected names such as nDCG@10")
     canonical = list[str]()
-    for name in spelled_out(names if isinstance(names, str) else list(names)) or ():
+    for name in expand_measure_sets(names if isinstance(names, str) else list(names)) or ():
         measure = name if isinstance(name, Measure) else parse(name, TASKS["retrieval"])
         if measure.definition.statistic not in (JudgedRankings, SampledRankings):
             raise InputError(

@@ -140,13 +140,13 @@ def import_judgments(
                 counts.add("unjudged")
                 continue
             try:
-                events.check(event, grades)
+                events.check_event(event, grades)
                 registry.take(
                     event.assessor, program=program if row.program is None else row.program
                 )
             except InputError as error:
                 raise InputError(f"{row.location}: {error}") from None
-            key, grade = _key(event)
+            key, grade = _judgment_key(event)
             if scope is not None and (key in current_events or event not in scope):
                 counts.add("unasked")
                 continue
@@ -169,11 +169,11 @@ def import_judgments(
                     "replaces it)"
                 )
             counts.add("new" if event_number is None else "replaced")
-            events.insert(connection, replace(event, replaces=event_number))
+            events.insert_event(connection, replace(event, replaces=event_number))
     return ImportSummary(**counts.counts, assessors=tuple(registry.new))
 
 
-def _key(event: Event) -> tuple[tuple[Any, ...], int | None]:
+def _judgment_key(event: Event) -> tuple[tuple[Any, ...], int | None]:
     """Return what is judged, and the grade; that of a sorted pair is relative to its first."""
     key = event.assessor, event.topic, event.is_repeat
     if event.other_document is None:
@@ -195,7 +195,7 @@ def _current_events(campaign: Campaign) -> dict[tuple[Any, ...], tuple[int, int 
             grade=preference.grade, other_document=preference.other_document,
             is_repeat=preference.is_repeat,
         )  # fmt: skip
-        key, grade = _key(pair)
+        key, grade = _judgment_key(pair)
         event_by_key[key] = preference.event, grade
     return event_by_key
 
@@ -285,7 +285,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 }
 
 #: Advice if a file has the five fields of sample_eval.
-_SAMPLED = (
+_SAMPLE_ADVICE = (
     "strata and probabilities of a sample cannot be imported (calipers campaign sample draws one), "
     "grades can: as a table with the columns topic, doc and grade"
 )
@@ -333,7 +333,8 @@ def _detect_kind(path: str) -> Kind:
     fields = len(first_line(path))
     if fields == 5:
         raise InputError(
-            f"{path}: 5 fields are preferences (--kind prefs), or judgments of a sample; {_SAMPLED}"
+            f"{path}: 5 fields are preferences (--kind prefs), or judgments of a sample; "
+            f"{_SAMPLE_ADVICE}"
         )
     return "qrels"
 
@@ -347,10 +348,10 @@ def _check_assessor(location: str, assessor: str | None) -> str:
 def _parse_qrels(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
     assessor_name = _check_assessor(rows.path or "judgments", assessor)
     for row in range(len(rows.level)):
-        topic, document = _ids(rows, row, rows.topic, rows.document)
+        topic, document = _decode_ids(rows, row, rows.topic, rows.document)
         yield JudgmentRow(
             _format_location(rows, row),
-            _event(assessor_name, topic, document, int(rows.level[row])),
+            _make_event(assessor_name, topic, document, int(rows.level[row])),
         )
 
 
@@ -358,11 +359,11 @@ def _parse_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentR
     """Yield the pairs of each subgroup of TREC preferences; the higher level is preferred."""
     rows_by_subgroup: dict[tuple[str, str, bytes], list[int]] = defaultdict(list)
     for row in range(len(rows.level)):
-        topic, group = _ids(rows, row, rows.topic, rows.group)
+        topic, group = _decode_ids(rows, row, rows.topic, rows.group)
         subgroup = b"" if rows.subgroup is None else rows.subgroup[row].as_py()
         rows_by_subgroup[topic, group, subgroup].append(row)
     if rows_by_subgroup and max(map(len, rows_by_subgroup.values())) < 2:
-        raise InputError(f"{rows.path}: no subgroup compares two documents; {_SAMPLED}")
+        raise InputError(f"{rows.path}: no subgroup compares two documents; {_SAMPLE_ADVICE}")
     for (topic, group, _), subgroup_rows in rows_by_subgroup.items():
         if len(subgroup_rows) > _MAX_SUBGROUP_DOCUMENTS:
             raise InputError(
@@ -371,11 +372,11 @@ def _parse_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentR
             )
         for a, b in combinations(subgroup_rows, 2):
             document, other_document = (
-                _ids(rows, a, rows.document)[0],
-                _ids(rows, b, rows.document)[0],
+                _decode_ids(rows, a, rows.document)[0],
+                _decode_ids(rows, b, rows.document)[0],
             )
             sign = (rows.level[a] > rows.level[b]) - 1 * (rows.level[a] < rows.level[b])
-            event = _event(assessor or group, topic, document, int(sign))
+            event = _make_event(assessor or group, topic, document, int(sign))
             yield JudgmentRow(
                 _format_location(rows, b), replace(event, other_document=other_document)
             )
@@ -385,14 +386,14 @@ def _format_location(rows: JudgmentRows, row: int) -> str:
     return f"{rows.path}:{rows.line[row]}"
 
 
-def _ids(rows: JudgmentRows, row: int, *columns: Any) -> list[str]:
+def _decode_ids(rows: JudgmentRows, row: int, *columns: Any) -> list[str]:
     try:
         return [column[row].as_py().decode() for column in columns]
     except UnicodeDecodeError:
         raise InputError(f"{_format_location(rows, row)}: an id is not UTF-8") from None
 
 
-def _event(assessor: str, topic: str, document: str, grade: int) -> Event:
+def _make_event(assessor: str, topic: str, document: str, grade: int) -> Event:
     return Event(f"import-{uuid4().hex}", assessor, topic, document, "import", grade)
 
 
@@ -400,7 +401,7 @@ def _read_file(path: str, assessor: str | None) -> Iterator[JudgmentRow]:
     from calipers.report.spreadsheets import unescape_formula
 
     text_columns = [
-        name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBERS
+        name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBER_COLUMNS
     ]
     table = read_table(path, text=text_columns)
     is_csv = TEXT_FORMATS.get(file_extension(path)[0]) in ("csv", "tsv")
@@ -433,7 +434,7 @@ def _to_table(path: str, rows: Any) -> Any:
         return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
-_NUMBERS = {*GRADE, "seconds", *COLUMNS["display_position"], *COLUMNS["is_repeat"]}
+_NUMBER_COLUMNS = {*GRADE, "seconds", *COLUMNS["display_position"], *COLUMNS["is_repeat"]}
 
 
 def _parse_table(
@@ -491,7 +492,7 @@ def _to_event(location: str, fields: Mapping[str, Any], assessor: str | None, pl
     grade = _parse_int(location, "grade", fields["grade"])
     if grade is None:
         raise InputError(f"{location}: the grade is missing")
-    event = _event(
+    event = _make_event(
         text_fields.get("assessor") or _check_assessor(location, assessor),
         text_fields["topic"],
         text_fields["document"],
@@ -504,7 +505,7 @@ def _to_event(location: str, fields: Mapping[str, Any], assessor: str | None, pl
         event,
         other_document=text_fields.get("other_document"),
         note=text_fields.get("note"),
-        time=_time(location, fields.get("time")),
+        time=_to_utc(location, fields.get("time")),
         seconds=None if seconds is None else float(seconds),
         display_position=_parse_int(location, "display_position", fields.get("display_position")),
         is_repeat=bool(_parse_int(location, "is_repeat", fields.get("is_repeat"))),
@@ -529,7 +530,7 @@ def _parse_int(location: str, field_name: str, value: Any) -> int | None:
     return number
 
 
-def _time(location: str, value: Any) -> str | None:
+def _to_utc(location: str, value: Any) -> str | None:
     """Convert a time to UTC; without a time zone it is in UTC."""
     if value is None:
         return None

@@ -14,7 +14,7 @@ from calipers.campaign.assessor_agreement import grades_by_assessor
 from calipers.campaign.assignment import Assignment, assign
 from calipers.campaign.goals import parse_goal, parse_measures
 from calipers.campaign.pooling import (
-    METHODS,
+    QUEUE_METHODS,
     JudgingQueue,
     Pool,
     depth_pool,
@@ -31,10 +31,10 @@ from calipers.measures.families import TASKS
 from calipers.statistics import SampledRankings
 
 #: Default measures if the pool is a sample.
-ESTIMATES = "xinfAP", "HT-AP", "infNDCG"
+SAMPLE_MEASURES = "xinfAP", "HT-AP", "infNDCG"
 
 #: Function that yields the next documents of a topic, given the grades so far and the skipped ones.
-Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]
+AdaptiveOrder: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def select_measures(
     all other measures.
     """
     candidates = parse_measures(requested) if requested else campaign.info.measures
-    default_measures = ESTIMATES if sampled else parse_goal(campaign.info.goal).measures
+    default_measures = SAMPLE_MEASURES if sampled else parse_goal(campaign.info.goal).measures
     suitable = [
         name for name in candidates if (_definition(name).statistic is SampledRankings) == sampled
     ]
@@ -229,14 +229,14 @@ def pooled_depth(campaign: Campaign) -> int | None:
     return None if "all" in depths else max(depths, default=None)
 
 
-def adaptive_order(campaign: Campaign) -> Adaptive | None:
+def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
     """Return the function that yields the next documents of a topic for an adaptive order.
 
     The result is None unless the last pool has such an order, which depends on the judgments so
     far.
     """
     all_settings = pool_settings(campaign)
-    if not all_settings or all_settings[-1].get("order") not in METHODS:
+    if not all_settings or all_settings[-1].get("order") not in QUEUE_METHODS:
         return None
     settings, pooled = all_settings[-1], dict[str, set[str]]()
     for entry in campaign.pool():
@@ -389,7 +389,7 @@ def sampled_judgments(
     return judgments or None
 
 
-def decide(
+def record_decisions(
     campaign: Campaign,
     decisions: Iterable[tuple[str, str, int, str | None]],
     adjudicator: str,
@@ -432,6 +432,6 @@ def decide(
     return n_new
 
 
-def whole_pool(campaign: Campaign, depth: Depth) -> Pool:
+def current_pool(campaign: Campaign, depth: Depth) -> Pool:
     """Return the pool of a depth from the current runs."""
     return depth_pool(read_rankings(campaign)[0], depth)

@@ -27,10 +27,10 @@ from calipers.campaign.runs import (
     Judgments,
     Rankings,
     check_min_int,
-    down_to,
     group_runs,
     groups_by_document,
     list_topics,
+    parse_depth,
 )
 from calipers.data.errors import InputError, did_you_mean
 from calipers.statistics import FloatArray
@@ -96,7 +96,7 @@ def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
     >>> [one.document for one in pool["1"]]
     ['x', 'z']
     """
-    max_rank = down_to(depth)
+    max_rank = parse_depth(depth)
     return {
         topic: [
             PoolEntry(document, position)
@@ -219,7 +219,7 @@ class PoolGrowth:
     relevant: int | None
 
 
-def growth(
+def pool_growth(
     rankings: Rankings, depths: Iterable[int], judgments: Judgments | None = None, rel: int = 1
 ) -> list[PoolGrowth]:
     """Compute the total size of the pools of all topics by depth.
@@ -243,7 +243,7 @@ def growth(
     Examples
     --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
-    >>> [step.documents for step in growth(rankings, [1, 2])]
+    >>> [step.documents for step in pool_growth(rankings, [1, 2])]
     [2, 3]
     """
     steps, before = list[PoolGrowth](), 0
@@ -486,7 +486,7 @@ def _thompson_priorities(runs: _RunStates, rng: np.random.Generator) -> FloatArr
 
 #: Methods: the function that returns priorities, and the factor by which earlier counts are
 #: multiplied at each judgment (1 keeps all of them, 0 none).
-METHODS: dict[str, tuple[_PriorityFunction, float]] = {
+QUEUE_METHODS: dict[str, tuple[_PriorityFunction, float]] = {
     "move-to-front": (_move_to_front_priorities, 1.0),
     "max-mean": (_mean_priorities, 1.0),
     "max-mean-non-stationary": (_mean_priorities, 0.0),
@@ -549,8 +549,8 @@ class JudgingQueue:
         max_documents: int | None = None,
         judged: Iterable[tuple[str, bool]] = (),
     ) -> None:
-        if method not in METHODS:
-            raise InputError(f"method is {method!r}; {did_you_mean(method, METHODS)}")
+        if method not in QUEUE_METHODS:
+            raise InputError(f"method is {method!r}; {did_you_mean(method, QUEUE_METHODS)}")
         if not rankings:
             raise InputError(
                 f"topic {topic!r}: has no rankings; expected those of one or more runs"
@@ -559,7 +559,7 @@ class JudgingQueue:
         self.max_documents = (
             None if max_documents is None else check_min_int(max_documents, "max_documents")
         )
-        self._priorities, self._retention = METHODS[method]
+        self._priorities, self._retention = QUEUE_METHODS[method]
         names = sorted(rankings)
         self._rankings: list[list[str]] = [list(rankings[name]) for name in names]
         self._document_sets = [set(ranking) for ranking in self._rankings]

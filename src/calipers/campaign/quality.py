@@ -20,9 +20,9 @@ from calipers.campaign.runs import (
     Judgments,
     Rankings,
     check_min_int,
-    down_to,
     group_runs,
     groups_by_document,
+    parse_depth,
 )
 from calipers.campaign.store import Campaign
 from calipers.campaign.system_scores import (
@@ -77,7 +77,7 @@ def assess_quality(
         raise InputError(f"{campaign.path}: there is only one run; a ranking needs two")
     default_selection = operations.ordering_measures(campaign)
     selected_measures = tuple(measures) or default_selection.names
-    pool_depth = operations.pooled_depth(campaign) if depth is None else down_to(depth)
+    pool_depth = operations.pooled_depth(campaign) if depth is None else parse_depth(depth)
     group_results = (
         leave_one_group_out(
             final, rankings, groups, depth=pool_depth, measures=selected_measures, level=level
@@ -95,8 +95,12 @@ def assess_quality(
                 final, rankings, measures=selected_measures, draws=draws, seed=seed, level=level
             )
         ),
-        tuple(separation(final, rankings, measures=selected_measures, seed=seed, level=level)),
-        tuple(topic_separation(final, rankings, selected_measures[0])),
+        tuple(
+            discriminative_power(
+                final, rankings, measures=selected_measures, seed=seed, level=level
+            )
+        ),
+        tuple(classify_topics(final, rankings, selected_measures[0])),
         (*quality_warnings(campaign, rule), *(() if measures else default_selection.omitted)),
     )
 
@@ -141,7 +145,7 @@ def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
 
 
 #: Largest difference between values that count as equal.
-HAIR = 1e-9
+TOLERANCE = 1e-9
 
 
 def remove_judgments(
@@ -160,7 +164,9 @@ def remove_judgments(
     }
 
 
-def pooled_only(judgments: Judgments, rankings: Rankings, depth: int) -> dict[str, dict[str, int]]:
+def restrict_to_depth(
+    judgments: Judgments, rankings: Rankings, depth: int
+) -> dict[str, dict[str, int]]:
     """Return the judgments that pools of a smaller depth would have had."""
     pools = depth_pool(rankings, depth)
     pooled = {topic: {entry.document for entry in entries} for topic, entries in pools.items()}
@@ -356,7 +362,7 @@ def sparse_judgments(
             ):
                 changes_by_measure.setdefault(change.measure, []).append(change)
         results += [
-            _sparsify(name, n_known, changes) for name, changes in changes_by_measure.items()
+            _average_draws(name, n_known, changes) for name, changes in changes_by_measure.items()
         ]
     return results
 
@@ -382,7 +388,7 @@ def _sample_relevant(
     return sampled
 
 
-def _sparsify(name: str, number: int, changes: Sequence[RankingChange]) -> SparseJudgments:
+def _average_draws(name: str, number: int, changes: Sequence[RankingChange]) -> SparseJudgments:
     tau = [change.tau for change in changes]
     first = changes[0]
     values = [[pair[k] for pair in change.values.values()] for change in changes for k in (0, 1)]
@@ -424,13 +430,13 @@ class Separation:
 
 
 #: Standard deviation that is possible for the values of every measure.
-_SMALL = 0.1
+_REFERENCE_SD = 0.1
 
 #: Minimum number of topics for paired t-tests.
-_FEWEST = 5
+_MIN_TOPICS = 5
 
 
-def separation(
+def discriminative_power(
     judgments: Judgments,
     rankings: Rankings,
     *,
@@ -458,13 +464,9 @@ def separation(
     list of Separation
         Discriminative power by each measure.
 
-    Examples
-    --------
-    >>> rankings = {"a": {str(t): ["x", "y"] for t in range(9)},
-    ...             "b": {str(t): ["y", "x"] for t in range(9)}}
-    >>> [found] = separation({str(t): {"x": 1} for t in range(9)}, rankings, measures=["RR"])
-    >>> found.separated, found.needed
-    (1, (5, 5))
+    Examples -------- >>> rankings = {"a": {str(t): ["x", "y"] for t in range(9)}, ...
+    "b": {str(t): ["y", "x"] for t in range(9)}} >>> [found] = discriminative_power({str(t): {"x":
+    1} for t in range(9)}, rankings, measures=["RR"]) >>> found.separated, found.needed (1, (5, 5))
     """
     return [
         _separation(scores, check_min_int(draws, "draws"), seed)
@@ -507,10 +509,10 @@ def _n_topics_needed(
         return math.nan, (None, None)
     mean, sd = np.abs(differences.mean(axis=1)), differences.std(axis=1, ddof=1)
     # If the difference is the same on every topic, the fewest topics are enough.
-    effect = np.where(mean > HAIR, mean / np.maximum(sd, HAIR), 0.0)
+    effect = np.where(mean > TOLERANCE, mean / np.maximum(sd, TOLERANCE), 0.0)
     effect = np.sort(effect)[::-1]
     needed = [
-        _topics(scores, effect[math.ceil(proportion * len(effect)) - 1])
+        _n_topics_for_effect(scores, effect[math.ceil(proportion * len(effect)) - 1])
         for proportion in (0.5, 0.8)
     ]
     return _detectable(scores, sd, differences.shape[1]), (needed[0], needed[1])
@@ -519,17 +521,19 @@ def _n_topics_needed(
 def _detectable(scores: SystemTopicScores, sd: FloatArray, n_topics: int) -> float:
     """Return the difference that is detected with 80% power, for the median standard deviation."""
     median_sd = float(np.median(sd))
-    if not median_sd > HAIR:
+    if not median_sd > TOLERANCE:
         return math.nan
     # (The detectable difference is a multiple of the standard deviation, which may be greater with
     # few topics than a measure permits. So it is computed for a small one.)
-    detectable = plan(scores.measure, sd=_SMALL, n=n_topics, level=scores.level).min_detectable
-    detectable *= median_sd / _SMALL
+    detectable = plan(
+        scores.measure, sd=_REFERENCE_SD, n=n_topics, level=scores.level
+    ).min_detectable
+    detectable *= median_sd / _REFERENCE_SD
     low, high = parse(scores.measure, ("retrieval",)).definition.range
     return math.nan if detectable > high - low else float(detectable)
 
 
-def _topics(scores: SystemTopicScores, effect: float) -> int | None:
+def _n_topics_for_effect(scores: SystemTopicScores, effect: float) -> int | None:
     """Return the number of topics that detect a standardized difference with 80% power."""
     if not effect > 1e-3:
         return None
@@ -537,7 +541,7 @@ def _topics(scores: SystemTopicScores, effect: float) -> int | None:
     # in [0, 1].)
     scale = 0.5 / max(1.0, effect)
     return max(
-        _FEWEST, plan(scores.measure, sd=scale, difference=effect * scale, level=scores.level).n
+        _MIN_TOPICS, plan(scores.measure, sd=scale, difference=effect * scale, level=scores.level).n
     )
 
 
@@ -558,7 +562,7 @@ class TopicSeparation:
     agrees: float
 
 
-def topic_separation(
+def classify_topics(
     judgments: Judgments, rankings: Rankings, measure: str = "AP", *, near: float = 0.0
 ) -> list[TopicSeparation]:
     """Classify topics by whether they separate the systems.
@@ -583,7 +587,7 @@ def topic_separation(
     Examples
     --------
     >>> rankings = {"a": {"1": ["x"], "2": ["x"]}, "b": {"1": ["x"], "2": ["y", "x"]}}
-    >>> told = topic_separation({"1": {"x": 1}, "2": {"x": 1}}, rankings, "RR")
+    >>> told = classify_topics({"1": {"x": 1}, "2": {"x": 1}}, rankings, "RR")
     >>> [(one.topic, one.kind) for one in told]
     [('1', 'easy'), ('2', 'separates')]
     """
@@ -598,7 +602,7 @@ def topic_separation(
         spread = float(np.ptp(row))
         others = others[~np.isnan(others).any(axis=1)]
         agrees = correlation(others.mean(axis=0), row) if len(others) and len(row) > 1 else math.nan
-        kind = "separates" if spread > near + HAIR else _difficulty(row, best, near)
+        kind = "separates" if spread > near + TOLERANCE else _difficulty(row, best, near)
         results.append(
             TopicSeparation(topic, kind, float(scores.values[index].mean()), spread, agrees)
         )
@@ -606,6 +610,6 @@ def topic_separation(
 
 
 def _difficulty(row: Any, best: float, near: float) -> str:
-    if row.max() <= near + HAIR and row.min() >= -HAIR:
+    if row.max() <= near + TOLERANCE and row.min() >= -TOLERANCE:
         return "hard"
-    return "easy" if row.min() >= best - near - HAIR else "alike"
+    return "easy" if row.min() >= best - near - TOLERANCE else "alike"

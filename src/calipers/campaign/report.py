@@ -27,7 +27,7 @@ from calipers.report.blocks import (
     mark_literal,
 )
 from calipers.report.figures.basic_charts import bar_chart, line_chart, range_chart
-from calipers.report.figures.curves import MOST_CURVES, get_chart
+from calipers.report.figures.curves import MAX_CURVES, get_chart
 from calipers.report.figures.figure import Figure
 from calipers.report.grouping import group_by
 from calipers.report.numbers import format_count, rounding
@@ -41,7 +41,7 @@ _DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 75, 100)
 
 
 #: Maximum number of participants with graphs of their own.
-_GRAPHS = 24
+_MAX_PARTICIPANT_GRAPHS = 24
 
 
 def page(campaign: Campaign, **options: Any) -> str:
@@ -203,7 +203,7 @@ def _scores(
     )
     if sampled is not None:
         note += " Estimates from a sample of the pool are ratios, and not unbiased."
-    values = _values(evaluations, names)
+    values = _format_estimates(evaluations, names)
     best = [
         [participant, len(participant_runs), participant_runs[0], *values[participant_runs[0]]]
         for participant, participant_runs in runs_by_participant.items()
@@ -242,7 +242,9 @@ def _sort_key(
     return math.isnan(value), value if higher is False else -value, run
 
 
-def _values(evaluations: Mapping[str, Evaluation], measures: Iterable[str]) -> dict[str, list[str]]:
+def _format_estimates(
+    evaluations: Mapping[str, Evaluation], measures: Iterable[str]
+) -> dict[str, list[str]]:
     """Format value and interval of each run by each measure, rounded alike within a measure."""
     cells_by_run: dict[str, list[str]] = {run: [] for run in evaluations}
     for name in measures:
@@ -268,9 +270,9 @@ def _graphs(
     def curves(positions: str, runs: Iterable[str]) -> list[Curve]:
         return [curve for run in runs for curve in averaged_curves(evaluations[run], positions)]
 
-    best = [participant_runs[0] for participant_runs in runs_by_participant.values()][:MOST_CURVES]
+    best = [participant_runs[0] for participant_runs in runs_by_participant.values()][:MAX_CURVES]
     first = (
-        f"The first {MOST_CURVES} of {len(runs_by_participant)} participants. "
+        f"The first {MAX_CURVES} of {len(runs_by_participant)} participants. "
         if len(runs_by_participant) > len(best)
         else ""
     )
@@ -284,13 +286,13 @@ def _graphs(
         for participant, participant_runs in runs_by_participant.items()
         if len(participant_runs) > 1 or len(runs_by_participant) == 1
     }
-    for participant, participant_runs in list(selected.items())[:_GRAPHS]:
+    for participant, participant_runs in list(selected.items())[:_MAX_PARTICIPANT_GRAPHS]:
         prefix = (
-            f"The first {MOST_CURVES} of {len(participant_runs)} runs. "
-            if len(participant_runs) > MOST_CURVES
+            f"The first {MAX_CURVES} of {len(participant_runs)} runs. "
+            if len(participant_runs) > MAX_CURVES
             else ""
         )
-        run_curves = curves("recalls", participant_runs[:MOST_CURVES])
+        run_curves = curves("recalls", participant_runs[:MAX_CURVES])
         yield from _graph(f"Recall and precision: {shorten_name(participant)}", prefix, run_curves)
 
 
@@ -340,7 +342,7 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
         default=1,
     )
     depths = [d for d in _DEPTHS if d <= longest]
-    grown = pooling.growth(rankings, depths, final or None)
+    grown = pooling.pool_growth(rankings, depths, final or None)
     points = [("documents", step.depth, float(step.documents)) for step in grown]
     if final:
         points += [("known relevant", step.depth, float(step.relevant or 0)) for step in grown]
@@ -435,7 +437,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
         repeat_rows = [[name, *values] for name, values in repeat_agreement.items()]
         head = "assessor", "identical grades", "low", "high", "documents"
         tables.append(_table(head, repeat_rows, "Intra-assessor agreement"))
-    tables += _orders(campaign, grades, measures, level)
+    tables += _stability_tables(campaign, grades, measures, level)
     decided = len(campaign.adjudications())
     n_disputed = len(
         assessor_agreement.disagreements(grades, operations.adjudicated_decisions(campaign))
@@ -444,14 +446,14 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
     return _section("agreement", "Agreement", lines=lines, tables=tables)
 
 
-def _orders(
+def _stability_tables(
     campaign: Campaign, grades: Any, measures: Sequence[str], level: float
 ) -> list[list[Block]]:
     """Return the tables of ranking stability under the choice of assessors."""
     if len(campaign.runs()) < 2:
         return []
     rankings, _ = operations.read_rankings(campaign)
-    swapped = assessor_agreement.swapped_orders(
+    swapped = assessor_agreement.ranking_stability(
         grades, operations.final_grades(campaign), rankings, measures=measures, level=level
     )  # fmt: skip
     if not swapped:

@@ -125,10 +125,10 @@ def read_rankings(runs: Runs, depth: int | None = None) -> dict[str, dict[str, l
         raise InputError(f"depth is {depth}, expected 1 or more")
     source_by_name = named_runs(runs)
     check_stdin(source_by_name.values())
-    return {name: _ranking(name, source, depth) for name, source in source_by_name.items()}
+    return {name: _read_ranking(name, source, depth) for name, source in source_by_name.items()}
 
 
-def _ranking(name: str, source: TrecSource, depth: int | None) -> dict[str, list[str]]:
+def _read_ranking(name: str, source: TrecSource, depth: int | None) -> dict[str, list[str]]:
     table, _ = read_rows(name, source, "run")
     rows: dict[bytes, list[tuple[float, bytes]]] = {}
     for topic, document, score in zip(
@@ -171,7 +171,7 @@ def groups_by_document(
     The depth None means all documents, as ``"all"`` does.
     """
     document_groups: dict[str, set[str]] = {}
-    max_rank = None if depth is None else down_to(depth)
+    max_rank = None if depth is None else parse_depth(depth)
     for group, runs in groups.items():
         for run in runs:
             for document in rankings[run].get(topic, ())[:max_rank]:
@@ -179,10 +179,10 @@ def groups_by_document(
     return document_groups
 
 
-def down_to(depth: object) -> int | None:
+def parse_depth(depth: object) -> int | None:
     """Return the rank of a pool depth; None if all documents are pooled.
 
-    >>> down_to(10), down_to("all")
+    >>> parse_depth(10), parse_depth("all")
     (10, None)
     """
     if isinstance(depth, str):

@@ -32,7 +32,7 @@ from calipers.evaluation.shared import select_measures
 from calipers.statistics import FloatArray, SampledRankings
 
 #: Default measures.
-ESTIMATORS = ("xinfAP", "statAP", "HT-AP", "infNDCG")
+SAMPLE_MEASURES = ("xinfAP", "statAP", "HT-AP", "infNDCG")
 
 #: The documents of each stratum, by topic and the name of the stratum.
 Strata = Mapping[str, Mapping[str, Sequence[str]]]
@@ -68,7 +68,8 @@ class StratifiedSample:
     def judgments(self, grades: Judgments) -> SampledJudgments:
         """Return the grades of the sampled documents in their strata, −1 for all others.
 
-        >>> sample = draw({"1": {"top": ["x", "y"], "rest": ["z", "w"]}}, {"rest": 1}, seed=1)
+        >>> strata = {"1": {"top": ["x", "y"], "rest": ["z", "w"]}}
+        >>> sample = draw_sample(strata, {"rest": 1}, seed=1)
         >>> sample.judgments({"1": {"x": 2, "y": 0, "z": 1, "w": 1}})
         {'1': {'top': {'x': 2, 'y': 0}, 'rest': {'z': -1, 'w': 1}}}
         """
@@ -132,7 +133,7 @@ def strata_by_depth(rankings: Rankings, depths: Iterable[int]) -> dict[str, dict
     return strata_by_topic
 
 
-def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, list[str]]]:
+def strata_by_position(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, list[str]]]:
     """Stratify documents by their position in the order of the pool.
 
     Parameters
@@ -150,7 +151,7 @@ def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, lis
     Examples
     --------
     >>> from calipers.campaign.pooling import depth_pool
-    >>> strata_by_place(depth_pool({"a": {"1": ["x", "y", "z"]}}, 3), [1])
+    >>> strata_by_position(depth_pool({"a": {"1": ["x", "y", "z"]}}, 3), [1])
     {'1': {'1': ['x'], '2': ['y', 'z']}}
     """
     stops = np.cumsum([check_min_int(size, "size") for size in sizes]).tolist()
@@ -166,7 +167,9 @@ def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, lis
     return strata_by_topic
 
 
-def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -> StratifiedSample:
+def draw_sample(
+    strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0
+) -> StratifiedSample:
     """Sample documents of each stratum at random without replacement.
 
     Parameters
@@ -242,11 +245,11 @@ class DesignError:
 
 
 #: With fewer relevant documents in the samples of incomplete strata, standard errors are too small.
-FEW_RELEVANT = 10
+MIN_RELEVANT = 10
 
 
 def design_errors(
-    judgments: Any, run: Any, measures: Sequence[str] = ESTIMATORS
+    judgments: Any, run: Any, measures: Sequence[str] = SAMPLE_MEASURES
 ) -> list[DesignError]:
     """Compute the standard errors of estimates for these topics, by a jackknife within strata.
 
@@ -294,14 +297,14 @@ def design_errors(
     invalid = [str(m) for m in chosen if m.definition.statistic is not SampledRankings]
     if invalid:
         raise InputError(
-            f"{invalid[0]} is not a measure of samples; expected {', '.join(ESTIMATORS)}"
+            f"{invalid[0]} is not a measure of samples; expected {', '.join(SAMPLE_MEASURES)}"
         )
     if ranked.nonrandom_mask().any():
         raise InputError("judgments: have no strata; expected those of a stratified sample")
     values = np.array([measure.apply(ranked) for measure in chosen])
     variances = np.zeros(values.shape)
     for topic in range(len(ranked)):
-        variances[:, topic] = _variances(ranked.take(np.array([topic])), chosen)
+        variances[:, topic] = _topic_variances(ranked.take(np.array([topic])), chosen)
     variances[np.isnan(values)] = np.nan
     return [
         _mean_error(str(m), value, variance, _cautions(ranked))
@@ -309,7 +312,7 @@ def design_errors(
     ]
 
 
-def _variances(ranking: SampledRankings, measures: Sequence[Any]) -> FloatArray:
+def _topic_variances(ranking: SampledRankings, measures: Sequence[Any]) -> FloatArray:
     """Compute the variances of one topic, by measure."""
     fractions = ranking.n_sampled / ranking.stratum_sizes
     stratum_mask = (fractions < 1) & (ranking.n_sampled > 1)
@@ -355,14 +358,14 @@ def _cautions(rankings: SampledRankings) -> tuple[str, ...]:
     )
     n_few_relevant = int(
         np.count_nonzero(
-            (n_relevant < FEW_RELEVANT) & (rankings.sum_of_groups(incomplete_mask) > 0)
+            (n_relevant < MIN_RELEVANT) & (rankings.sum_of_groups(incomplete_mask) > 0)
         )
     )
     n_single = int(np.count_nonzero(incomplete_mask & (rankings.n_sampled == 1)))
     messages = []
     if n_few_relevant:
         messages.append(
-            f"{n_few_relevant} of {len(rankings)} topics have fewer than {FEW_RELEVANT} relevant "
+            f"{n_few_relevant} of {len(rankings)} topics have fewer than {MIN_RELEVANT} relevant "
             "documents in the samples of incomplete strata: their standard errors are too small"
         )
     if n_single:
@@ -370,7 +373,7 @@ def _cautions(rankings: SampledRankings) -> tuple[str, ...]:
     return tuple(messages)
 
 
-def estimated_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, float]]:
+def estimate_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, float]]:
     """Estimate the number of relevant documents in the pool of each topic, with its standard error.
 
     Parameters
@@ -394,7 +397,7 @@ def estimated_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, f
     Examples
     --------
     >>> strata = {"1": {"a": {"x": 1, "y": 0}, "b": {"z": 1, "v": 0, "w": -1, "u": -1}}}
-    >>> [(topic, found)] = estimated_relevant(strata).items()
+    >>> [(topic, found)] = estimate_relevant(strata).items()
     >>> topic, round(found[0], 3), round(found[1], 3)
     ('1', 3.0, 1.414)
     """

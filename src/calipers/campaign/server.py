@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 #: Maximum size of a request, in bytes: a note of 100,000 characters fits.
-_LARGEST = 500_000
+_MAX_BODY_BYTES = 500_000
 
 #: Lifetime of the cookie with the token of a link, in days.
-_DAYS = 90
+_COOKIE_DAYS = 90
 
 _SCRIPTS = ("outbox.js", "documents.js", "judge.js")
 
@@ -125,7 +125,7 @@ class RequestGuard:
         if reason is None:
             await self._app(scope, receive, send_with_headers)
         else:
-            await _answer({"error": reason}, 403)(scope, receive, send_with_headers)
+            await _json_response({"error": reason}, 403)(scope, receive, send_with_headers)
 
     def _rejection_reason(self, scope: Mapping[str, Any]) -> str | None:
         headers: dict[str, list[str]] = {}
@@ -143,7 +143,7 @@ class RequestGuard:
         return None
 
 
-def _answer(content: Any, status: int = 200) -> Response:
+def _json_response(content: Any, status: int = 200) -> Response:
     from starlette.responses import JSONResponse
 
     return JSONResponse(content, status_code=status)
@@ -211,17 +211,17 @@ class _RequestHandlers:
         """Exchange the token of a link for a cookie that scripts cannot read."""
 
         async def exchange_token() -> Response:
-            slug, body = request.path_params["slug"], await _body(request)
+            slug, body = request.path_params["slug"], await _read_json_body(request)
             token = body.get("token")
-            if not isinstance(token, str) or not await _later(
+            if not isinstance(token, str) or not await _run_in_thread(
                 self._sessions.is_valid_link, slug, token
             ):
                 raise _HTTPError(403, "this link is invalid or was revoked")
-            answer = _answer({"assessor": self._sessions.names[slug]})
+            answer = _json_response({"assessor": self._sessions.names[slug]})
             answer.set_cookie(
                 self._cookie,
                 token,
-                max_age=_DAYS * 86_400,
+                max_age=_COOKIE_DAYS * 86_400,
                 path=f"/a/{slug}/",
                 secure=self._secure,
                 httponly=True,
@@ -255,7 +255,7 @@ class _RequestHandlers:
         async def load_image() -> Response:
             name = await self._name(request)
             key, which = request.path_params["key"], request.path_params["which"]
-            stored = await _later(self._sessions.image, name, key, which)
+            stored = await _run_in_thread(self._sessions.image, name, key, which)
             if stored is None:
                 raise _HTTPError(404, "there is no such image")
             return Response(stored[1], media_type=stored[0])
@@ -266,23 +266,23 @@ class _RequestHandlers:
         """Record an event; the response is sent once it is on disk."""
 
         async def record_event() -> Response:
-            name, body = await self._name(request), await _body(request)
+            name, body = await self._name(request), await _read_json_body(request)
             try:
-                result = await _later(
+                result = await _run_in_thread(
                     self._sessions.record, name, body, request.query_params.get("topic")
                 )
             except EditConflict as conflict:
-                current = await _later(
+                current = await _run_in_thread(
                     self._sessions.current_judgment, name, body.get("task"), conflict
                 )
-                return _answer({"error": str(conflict), "current": current}, 409)
-            return _answer(result)
+                return _json_response({"error": str(conflict), "current": current}, 409)
+            return _json_response(result)
 
         return await self._respond(record_event)
 
     async def _read(self, request: Request, read: Callable[..., Any], *arguments: Any) -> Response:
         async def read_data() -> Response:
-            return _answer(await _later(read, await self._name(request), *arguments))
+            return _json_response(await _run_in_thread(read, await self._name(request), *arguments))
 
         return await self._respond(read_data)
 
@@ -290,7 +290,7 @@ class _RequestHandlers:
         """Return the name of the assessor who sent the request."""
         slug = request.path_params["slug"]
         token = request.cookies.get(self._cookie, "")
-        if not await _later(self._sessions.is_valid_link, slug, token):
+        if not await _run_in_thread(self._sessions.is_valid_link, slug, token):
             raise _HTTPError(401, "open the link that you were given")
         return self._sessions.names[slug]
 
@@ -299,24 +299,24 @@ class _RequestHandlers:
         try:
             return await answer()
         except _HTTPError as refused:
-            return _answer({"error": str(refused)}, refused.status)
+            return _json_response({"error": str(refused)}, refused.status)
         except BusyError as busy:
-            return _answer({"error": str(busy)}, 503)
+            return _json_response({"error": str(busy)}, 503)
         except InputError as error:
             # (If the file cannot be read at the moment, the page has to retry, and to keep its
             # events.)
             busy_file = isinstance(error.__context__, sqlite3.Error)
-            return _answer({"error": str(error)}, 503 if busy_file else 422)
+            return _json_response({"error": str(error)}, 503 if busy_file else 422)
 
 
-async def _later(function: Callable[..., Any], *arguments: Any) -> Any:
+async def _run_in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     """Run a function in a thread, because SQLite waits for the disk."""
     from starlette.concurrency import run_in_threadpool
 
     return await run_in_threadpool(function, *arguments)
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def _read_json_body(request: Request) -> dict[str, Any]:
     """Parse the body of a request with JSON content type as an object."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -324,8 +324,8 @@ async def _body(request: Request) -> dict[str, Any]:
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _LARGEST:
-            raise _HTTPError(413, f"more than {_LARGEST} bytes")
+        if len(body) > _MAX_BODY_BYTES:
+            raise _HTTPError(413, f"more than {_MAX_BODY_BYTES} bytes")
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):

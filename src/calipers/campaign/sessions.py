@@ -38,10 +38,10 @@ from calipers.campaign.workflow import (
 from calipers.data.errors import InputError, did_you_mean, format_value
 
 #: Number of tasks that a page loads in advance, and of events that it can undo after a reload.
-AHEAD, BEHIND = 64, 100
+N_AHEAD, N_UNDOABLE = 64, 100
 
 #: Maximum number of characters of documents that are sent together.
-_TOGETHER = 1_000_000
+_MAX_CHARACTERS = 1_000_000
 
 #: Kinds of events that a page may send.
 _KINDS = ("grade", "preference", "skip", "note", "undo")
@@ -71,7 +71,7 @@ class SessionManager:
         self._lock, self._version, self.recorded = threading.RLock(), -1, 0
         self.names = {assessor_slug(name): name for name in assessors}
         info = campaign.info
-        self._info, self.id = info, abbreviate_token(info.name, info.created)
+        self._info, self.id = info, opaque_id(info.name, info.created)
         self._refresh()
 
     # ----------------------------------------------------------------------------------- content
@@ -83,7 +83,7 @@ class SessionManager:
             return
         assessor_by_name = self._campaign.assessors()
         for name in self.names.values():
-            _check_judges(assessor_by_name, name)
+            _check_person(assessor_by_name, name)
         self._hashes = {
             n: (assessor_by_name[n].token_hash or "").split() for n in self.names.values()
         }
@@ -117,7 +117,7 @@ class SessionManager:
             plan = GradingWorkflow(documents, name, self._settings, self._adaptive)
         topics = [topic for topic in self._topics if topic in documents]
         tasks = {
-            abbreviate_token(self.id, name, topic, document, is_repeat): (
+            opaque_id(self.id, name, topic, document, is_repeat): (
                 topic,
                 document,
                 is_repeat,
@@ -201,7 +201,7 @@ class SessionManager:
         with self._lock:
             self._refresh()
             session = self._states[name].session
-            acts = [event for event in session.acts(BEHIND) if self._is_known(name, event)]
+            acts = [event for event in session.acts(N_UNDOABLE) if self._is_known(name, event)]
             return {
                 "campaign": self._info.name,
                 "id": self.id,
@@ -245,7 +245,7 @@ class SessionManager:
     def _ahead(self, name: str, topic: str | None) -> dict[str, Any]:
         session = self._states[name].session
         return {
-            "queue": [self._key(name, task) for task in session.upcoming(AHEAD, topic)],
+            "queue": [self._key(name, task) for task in session.upcoming(N_AHEAD, topic)],
             "progress": _progress_to_json(session.progress()),
         }
 
@@ -261,7 +261,7 @@ class SessionManager:
         characters = 0
         with self._lock:
             self._refresh()
-            for key in keys[:AHEAD]:
+            for key in keys[:N_AHEAD]:
                 task = self._task(name, key)
                 past = self._states[name].session.past
                 current = past.current(task)
@@ -271,7 +271,7 @@ class SessionManager:
                     if document is not None
                 ]
                 characters += sum(size for _, size in documents)
-                if task_rows and characters > _TOGETHER:
+                if task_rows and characters > _MAX_CHARACTERS:
                     break
                 task_rows.append(
                     {
@@ -457,7 +457,7 @@ def _progress_to_json(progress: Progress) -> dict[str, Any]:
     return progress._asdict()
 
 
-def _check_judges(assessor_by_name: Mapping[str, Any], name: str) -> None:
+def _check_person(assessor_by_name: Mapping[str, Any], name: str) -> None:
     if name not in assessor_by_name:
         raise InputError(
             f"assessor {format_value(name)} is not of this campaign; "
@@ -469,20 +469,20 @@ def _check_judges(assessor_by_name: Mapping[str, Any], name: str) -> None:
         )
 
 
-_PLAIN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,40}")
+_SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,40}")
 
 #: Key of the display settings in the table ``about``.
-_SETTINGS = "judging"
+_SETTINGS_KEY = "judging"
 #: Settings by the names that they had in earlier files.
 _FORMER_SETTINGS = {"gap": "repeat_distance", "least": "min_grade"}
 
 #: Maximum number of valid links of an assessor; the oldest one is revoked first.
-_LINKS = 20
+_MAX_LINKS = 20
 
 
 def get_settings(campaign: Campaign) -> DisplaySettings:
     """Return the display settings of a campaign, or the defaults if none were set."""
-    rows = campaign.read("SELECT value FROM about WHERE key = ?", (_SETTINGS,))
+    rows = campaign.read("SELECT value FROM about WHERE key = ?", (_SETTINGS_KEY,))
     if not rows:
         return DisplaySettings()
     settings = json.loads(rows[0][0])
@@ -499,7 +499,7 @@ def set_settings(campaign: Campaign, settings: DisplaySettings) -> None:
         connection.execute(
             "INSERT INTO about VALUES (?, ?) "
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (_SETTINGS, json.dumps(asdict(settings))),
+            (_SETTINGS_KEY, json.dumps(asdict(settings))),
         )
 
 
@@ -513,7 +513,7 @@ def create_token(campaign: Campaign, assessor: str, *, revoke_others: bool = Fal
         (earlier_digests,) = connection.execute(
             "SELECT token_hash FROM assessors WHERE assessor = ?", (assessor,)
         ).fetchone()
-        digests = [] if revoke_others else (earlier_digests or "").split()[1 - _LINKS :]
+        digests = [] if revoke_others else (earlier_digests or "").split()[1 - _MAX_LINKS :]
         connection.execute(
             "UPDATE assessors SET token_hash = ? WHERE assessor = ?",
             (" ".join([*digests, token_digest(token)]), assessor),
@@ -526,11 +526,11 @@ def token_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def abbreviate_token(*values: object) -> str:
+def opaque_id(*values: object) -> str:
     """Return an opaque identifier of an object."""
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
 def assessor_slug(assessor: str) -> str:
     """Return the identifier of an assessor in addresses."""
-    return assessor if _PLAIN.fullmatch(assessor) else abbreviate_token("assessor", assessor)
+    return assessor if _SLUG.fullmatch(assessor) else opaque_id("assessor", assessor)

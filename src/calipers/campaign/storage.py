@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 #: Application id that distinguishes a campaign from other databases: "CALP".
-APPLICATION = 0x43414C50
+APPLICATION_ID = 0x43414C50
 
 #: Version of the file format. Files of all versions up to this one are opened as they are. 2:
 #: ``about`` may name measures, pools may have all retrieved documents, and documents may be XML.
-VERSION = 2
+FORMAT_VERSION = 2
 
 KINDS = ("grade", "preference", "skip", "note", "undo", "adjudication", "import")
 
-TABLES = f"""
+TABLES_SQL = f"""
 CREATE TABLE about(key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE participants(participant TEXT PRIMARY KEY);
 CREATE TABLE topics(
@@ -82,17 +82,17 @@ CREATE VIEW standing AS
 """
 
 # Of a group with max(), SQLite takes the other columns from the row that has it.
-_LAST = """SELECT max(event) AS event, id, time, assessor, topic, document, other, kind, grade,
-    note, seconds, shown, again, replaces FROM standing"""
+_CURRENT_SQL = """SELECT max(event) AS event, id, time, assessor, topic, document, other, kind,
+    grade, note, seconds, shown, again, replaces FROM standing"""
 
-VIEWS = f"""
-CREATE VIEW grades AS {_LAST}
+VIEWS_SQL = f"""
+CREATE VIEW grades AS {_CURRENT_SQL}
     WHERE kind IN ('grade', 'import') AND other IS NULL
     GROUP BY assessor, topic, document, again;
-CREATE VIEW preferences AS {_LAST}
+CREATE VIEW preferences AS {_CURRENT_SQL}
     WHERE kind IN ('preference', 'import') AND other IS NOT NULL
     GROUP BY assessor, topic, min(document, other), max(document, other), again;
-CREATE VIEW adjudications AS {_LAST}
+CREATE VIEW adjudications AS {_CURRENT_SQL}
     WHERE kind = 'adjudication' GROUP BY topic, document;
 """
 
@@ -120,7 +120,7 @@ PRAGMAS: Mapping[str, object] = {
 }
 
 #: Messages of SQLite about problems outside of the program and the data, and what to report.
-_TROUBLE = {
+_MESSAGE_BY_ERROR = {
     "locked": "is being written to by another process; try again",
     "is full": "cannot be written: the disk is full",
     "disk I/O error": "cannot be read or written: the disk reports an error",
@@ -171,7 +171,7 @@ class CampaignFile:
                     connection.execute("SELECT count(*) FROM sqlite_master")
             connection = _connect(file_path, readonly=readonly)
             try:
-                _check(str(file_path), connection)
+                _check_campaign(str(file_path), connection)
                 _set_durability(str(file_path), connection)
             except BaseException:
                 connection.close()
@@ -244,10 +244,10 @@ def create_file(path: Path, metadata: Mapping[str, str]) -> None:
     try:
         with _translate_errors(str(path)), closing(_connect(temporary, create=True)) as connection:
             _set_durability(str(path), connection)
-            connection.executescript(f"BEGIN; {TABLES} {VIEWS}")
+            connection.executescript(f"BEGIN; {TABLES_SQL} {VIEWS_SQL}")
             connection.executemany("INSERT INTO about VALUES (?, ?)", metadata.items())
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
             connection.execute("COMMIT")
         _rename_exclusively(temporary, path)
     finally:
@@ -280,16 +280,16 @@ def _connect(path: Path, *, readonly: bool = False, create: bool = False) -> sql
     return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
 
 
-def _check(path: str, connection: sqlite3.Connection) -> None:
+def _check_campaign(path: str, connection: sqlite3.Connection) -> None:
     """Check that the file is a campaign, of a supported version."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION:
+    if application != APPLICATION_ID:
         raise InputError(f"{path}: is not a campaign")
-    if version > VERSION:
+    if version > FORMAT_VERSION:
         raise InputError(
             f"{path}: was made by a later version of Calipers (its format is {version}, the latest "
-            f"known here {VERSION})"
+            f"known here {FORMAT_VERSION})"
         )
 
 
@@ -308,7 +308,9 @@ def _translate_errors(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        message = next((ours for theirs, ours in _TROUBLE.items() if theirs in str(error)), None)
+        message = next(
+            (ours for theirs, ours in _MESSAGE_BY_ERROR.items() if theirs in str(error)), None
+        )
         if message is None:
             raise
         raise InputError(f"{path}: {message}") from None

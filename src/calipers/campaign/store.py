@@ -142,7 +142,7 @@ class Campaign(CampaignFile):
         """
         grades = self.info.grades
         with self.write() as connection:
-            return events.record(connection, event, grades)
+            return events.record_event(connection, event, grades)
 
     # -------------------------------------------------------------------------------------- content
 
@@ -193,7 +193,7 @@ class Campaign(CampaignFile):
             Runs, sorted by participant and name.
         """
         return {
-            run: StoredRun(run, participant, _scores(content))
+            run: StoredRun(run, participant, _parse_run_scores(content))
             for run, participant, content in self.read(
                 "SELECT run, participant, content FROM runs ORDER BY participant, run"
             )
@@ -500,7 +500,7 @@ class Campaign(CampaignFile):
                 "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
                 (run, participant, content, sha256(text).hexdigest(), events.now()),
             )
-        return StoredRun(run, participant, _scores(content))
+        return StoredRun(run, participant, _parse_run_scores(content))
 
     def add_documents(self, documents: Iterable[Document], *, replace: bool = False) -> int:
         """Add documents.
@@ -567,7 +567,7 @@ def _check_grades(grades: Mapping[int, str]) -> dict[int, str]:
     return dict(sorted(grades.items()))
 
 
-def _scores(content: bytes) -> dict[str, dict[str, float]]:
+def _parse_run_scores(content: bytes) -> dict[str, dict[str, float]]:
     """Return documents and scores of a stored run by topic, in the order of their ranks."""
     scores_by_topic: dict[str, dict[str, float]] = {}
     for line in zlib.decompress(content).split(b"\n")[:-1]:

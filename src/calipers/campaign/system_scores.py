@@ -22,7 +22,7 @@ from calipers.statistics import FloatArray
 MEASURES = ("AP", "nDCG@10", "P@10", "RR")
 
 #: Number of permutations of the randomized Tukey HSD; its reciprocal bounds p-values from below.
-DEALS = 2000
+N_PERMUTATIONS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class SystemTopicScores:
         """Compute the p-value of each pair, adjusted for their number: randomized Tukey HSD."""
         if len(self.systems) < 2 or not (~np.isnan(self.values)).all(axis=1).any():
             return np.ones((len(self.systems), len(self.systems)))
-        [test] = omnibus.randomized_tukey(self.values, DEALS, 0, self.level)
+        [test] = omnibus.randomized_tukey(self.values, N_PERMUTATIONS, 0, self.level)
         return test.p
 
     @cached_property
@@ -111,9 +111,12 @@ def score_systems(
     ([1.0, 0.5], [1.0, 2.0])
     """
     evaluation = retrieval(
-        _columns(judgments), {name: _run(ranking) for name, ranking in rankings.items()},
-        measures=list(measures), interval="none", level=level,
-    )  # fmt: skip
+        _judgment_columns(judgments),
+        {name: _to_run(ranking) for name, ranking in rankings.items()},
+        measures=list(measures),
+        interval="none",
+        level=level,
+    )
     assert evaluation.per_unit is not None
     systems, scores = tuple(rankings), {}
     for name in evaluation.measures:
@@ -127,13 +130,13 @@ def score_systems(
     return scores
 
 
-def _columns(judgments: Judgments) -> dict[str, list[Any]]:
+def _judgment_columns(judgments: Judgments) -> dict[str, list[Any]]:
     rows = [(t, d, g) for t, documents in judgments.items() for d, g in documents.items()]
     topic, doc, grade = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
     return {"topic": topic, "doc": doc, "grade": grade}
 
 
-def _run(ranking: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
+def _to_run(ranking: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
     """Return a run with its documents in this order, whatever their ids."""
     rows = [(t, d, -r) for t, documents in ranking.items() for r, d in enumerate(documents)]
     topic, doc, score = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
@@ -190,8 +193,8 @@ def ranking_changes(
         changes.append(
             RankingChange(
                 name,
-                _pairs(scores_before.systems, scores_before.means, scores_after.means),
-                _pairs(scores_before.systems, scores_before.ranks, scores_after.ranks),
+                _zip_by_system(scores_before.systems, scores_before.means, scores_after.means),
+                _zip_by_system(scores_before.systems, scores_before.ranks, scores_after.ranks),
                 correlation(scores_before.merit, scores_after.merit),
                 correlation(scores_before.merit, scores_after.merit, "tau-AP-b"),
                 *(tuple(sorted(pairs)) for pairs in pair_sets),
@@ -200,7 +203,7 @@ def ranking_changes(
     return changes
 
 
-def _pairs(
+def _zip_by_system(
     systems: Sequence[str], first: FloatArray, second: FloatArray
 ) -> dict[str, tuple[float, float]]:
     return dict(zip(systems, zip(first.tolist(), second.tolist(), strict=True), strict=True))

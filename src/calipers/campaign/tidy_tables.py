@@ -14,7 +14,7 @@ from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_GRADED = (
+_GRADE_COLUMNS = (
     "assessor, topic, document, grade, time, seconds, shown AS display_position, "
     "again AS is_repeat, event"
 )
@@ -37,10 +37,10 @@ _QUERIES = {
     "assessors": "SELECT assessor, participant, kind, role, details FROM assessors "
     "ORDER BY assessor",
     "assignments": "SELECT assessor, topic FROM assignments ORDER BY assessor, topic",
-    "judgments": f"SELECT {_GRADED} FROM grades ORDER BY event",
-    "preferences": f"SELECT {_GRADED.replace('grade', 'other AS other_document, grade')} "
+    "judgments": f"SELECT {_GRADE_COLUMNS} FROM grades ORDER BY event",
+    "preferences": f"SELECT {_GRADE_COLUMNS.replace('grade', 'other AS other_document, grade')} "
     "FROM preferences ORDER BY event",
-    "adjudications": f"SELECT {_GRADED} FROM adjudications ORDER BY event",
+    "adjudications": f"SELECT {_GRADE_COLUMNS} FROM adjudications ORDER BY event",
     "events": "SELECT event, id, time, assessor, topic, document, other AS other_document, kind, "
     "grade, note, seconds, shown AS display_position, again AS is_repeat, replaces "
     "FROM events ORDER BY event",
@@ -185,15 +185,26 @@ def _feather(table: pa.Table) -> bytes:
 
 
 #: Extensions of TREC's text.
-_TREC = ("", ".txt", ".text", ".trec", ".qrels", ".qrel", ".prefs", ".sample", ".topics", ".sgml")
+_TREC_EXTENSIONS = (
+    "",
+    ".txt",
+    ".text",
+    ".trec",
+    ".qrels",
+    ".qrel",
+    ".prefs",
+    ".sample",
+    ".topics",
+    ".sgml",
+)
 
 
-def is_trec(suffix: str) -> bool:
+def is_trec_extension(suffix: str) -> bool:
     """Return whether an extension belongs to TREC text.
 
     It is empty, one of the usual ones, or has a digit, as in NIST's ``topics.51-100``.
     """
-    return suffix in _TREC or any(character.isdigit() for character in suffix)
+    return suffix in _TREC_EXTENSIONS or any(character.isdigit() for character in suffix)
 
 
 _FORMATS: Mapping[str, Callable[[Any], bytes]] = {

@@ -11,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from calipers.campaign.records import Topic
-from calipers.campaign.tidy_tables import is_trec
+from calipers.campaign.tidy_tables import is_trec_extension
 from calipers.campaign.topics import FIELDS
 from calipers.data.errors import InputError, format_value
 from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
@@ -19,20 +19,20 @@ from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
 #: Formats of topics.
 FORMATS = ("inex", "trec", "xml", "tsv", "csv", "json", "jsonl", "parquet")
 
-_WIDTH = 80
+_LINE_WIDTH = 80
 
 #: Characters that XML 1.0 does not allow.
-_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INVALID_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 
 #: Tags of TREC's first format, and the label that follows each.
-_TREC = {
+_TREC_TAGS = {
     "title": ("title", "{}"),
     "description": ("desc", "Description:\n{}"),
     "narrative": ("narr", "Narrative:\n{}"),
     "keywords": ("keywords", "{}"),
 }
-_TREC_MORE = {"dom": "Domain: ", "con": "Concept(s):\n", "smry": "Summary:\n", "head": ""}
+_TREC_DETAIL_LABELS = {"dom": "Domain: ", "con": "Concept(s):\n", "smry": "Summary:\n", "head": ""}
 
 
 def detect_format(path: str, topics: Sequence[Topic]) -> str:
@@ -50,7 +50,7 @@ def detect_format(path: str, topics: Sequence[Topic]) -> str:
     if suffix == ".xml":
         return "inex" if topics and all(topic.kind for topic in topics) else "xml"
     kind = {".json": "json", **TEXT_FORMATS, **BINARY_FORMATS}.get(suffix, "trec")
-    if kind not in FORMATS or (kind == "trec" and not is_trec(suffix)):
+    if kind not in FORMATS or (kind == "trec" and not is_trec_extension(suffix)):
         raise InputError(
             f"{path}: topics are not written as {suffix}; expected .xml, .tsv, .csv, .json, "
             ".jsonl, .parquet, or .txt or none for TREC's text (--topics-format says otherwise)"
@@ -165,7 +165,7 @@ def _fold_text(text: str, indent: str) -> Iterator[str]:
             yield ""
         yield from textwrap.wrap(
             paragraph,
-            _WIDTH,
+            _LINE_WIDTH,
             initial_indent=indent,
             subsequent_indent=indent,
             break_long_words=False,
@@ -174,7 +174,7 @@ def _fold_text(text: str, indent: str) -> Iterator[str]:
 
 
 def _text(topic: Topic, text: str) -> str:
-    match = _NO_XML.search(text)
+    match = _INVALID_XML.search(text)
     if match is not None:
         raise InputError(
             f"topic {format_value(topic.topic)}: contains the character {match[0]!r}, which XML "
@@ -198,7 +198,7 @@ def _trec(topics: Sequence[Topic], omitted: set[str]) -> str:
     blocks = []
     for topic in topics:
         lines = ["<top>", "", f"<num> Number: {_escape_markup(topic.topic)}"]
-        for field, (tag, form) in _TREC.items():
+        for field, (tag, form) in _TREC_TAGS.items():
             text = getattr(topic, field)
             if tag == "title" and text.lower().startswith("topic"):
                 form = "Topic: {}"  # noqa: PLW2901
@@ -210,9 +210,9 @@ def _trec(topics: Sequence[Topic], omitted: set[str]) -> str:
                 )
                 lines += [f"<{tag}> {form.format(body)}", ""]
         for name, value in topic.details.items():
-            if name in _TREC_MORE and isinstance(value, str):
+            if name in _TREC_DETAIL_LABELS and isinstance(value, str):
                 folded = "\n".join(_fold_text(_escape_markup(value), ""))
-                lines += [f"<{name}> {_TREC_MORE[name]}{folded}", ""]
+                lines += [f"<{name}> {_TREC_DETAIL_LABELS[name]}{folded}", ""]
             else:
                 omitted.add(name)
         omitted |= {name for name in ("kind", "author") if getattr(topic, name)}

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from calipers.campaign.events import check_name
 from calipers.campaign.records import Topic
 from calipers.campaign.store import Campaign
-from calipers.campaign.xml_tree import Element, decode_text, paragraphs, parse_elements
+from calipers.campaign.xml_tree import Element, paragraphs, parse_elements, read_utf8
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError, format_names, format_value
 from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension, read_table
@@ -32,7 +32,7 @@ FIELDS = {
 
 #: Names of the columns and keys of tables.
 _IDS = (*TOPIC, "id", "_id", "number", "num")
-_NAMES = {name: field for field, names in FIELDS.items() for name in names} | {
+_FIELD_BY_NAME = {name: field for field, names in FIELDS.items() for name in names} | {
     "kind": "kind",
     "author": "author",
     "participant": "author",
@@ -100,7 +100,7 @@ def iterate_topics(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
     """Yield the topics of files, each with its location; a duplicate is an error."""
     location_by_topic: dict[str, str] = {}
     for path in paths:
-        for line, topic in _topics(path):
+        for line, topic in _parse_topics(path):
             location = f"{path}:{line}"
             label = f"{location}: topic"
             check_name(topic.topic, label)
@@ -113,13 +113,13 @@ def iterate_topics(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
             yield location, topic
 
 
-def _topics(path: str) -> Iterator[tuple[int, Topic]]:
+def _parse_topics(path: str) -> Iterator[tuple[int, Topic]]:
     suffix, _ = file_extension(path)
     if path != STDIN and suffix in BINARY_FORMATS:
         return _parse_table(path)
     if path != STDIN and TEXT_FORMATS.get(suffix) == "csv":
         return _parse_table(path)
-    text = decode_text(path)
+    text = read_utf8(path)
     start = text.lstrip()[:1]
     if not start:
         raise InputError(f"{path}: is empty, expected topics")
@@ -136,7 +136,7 @@ def _parse_table(path: str) -> Iterator[tuple[int, Topic]]:
     """Yield the topics of a table; lines are those of the rows, after a header."""
     from calipers.report.spreadsheets import unescape_formula
 
-    table = read_table(path, text=(*_IDS, *_NAMES))
+    table = read_table(path, text=(*_IDS, *_FIELD_BY_NAME))
     is_text = file_extension(path)[0] in TEXT_FORMATS
     for number, row in enumerate(table.to_pylist(), 2):
         if is_text:
@@ -217,7 +217,7 @@ def _parse_row(location: str, row: Mapping[str, Any]) -> Topic:
     fields: dict[str, Any] = {}
     details: dict[str, Any] = {}
     for name, value in values.items():
-        field = _NAMES.get(name)
+        field = _FIELD_BY_NAME.get(name)
         if name == id_column:
             continue
         if field is None or field in fields:
@@ -253,12 +253,12 @@ def _details(location: str, value: Any) -> dict[str, Any]:
 
 
 #: Names of elements that are topics, and names of those that are topics within another element.
-_TOPICS = ("inex-topic", "inex_topic", "topic", "top")
-_OTHERWISE = ("query", "doc")
+_TOPIC_TAGS = ("inex-topic", "inex_topic", "topic", "top")
+_FALLBACK_TOPIC_TAGS = ("query", "doc")
 
-_FIELD = {name: field for field, names in FIELDS.items() for name in names}
-_NUMBERS = ("topic-id", "topic_id", "topicid", "id", "number", "num", "qid")
-_KINDS = ("query-type", "query_type", "type")
+_FIELD_BY_TAG = {name: field for field, names in FIELDS.items() for name in names}
+_ID_ATTRIBUTES = ("topic-id", "topic_id", "topicid", "id", "number", "num", "qid")
+_KIND_ATTRIBUTES = ("query-type", "query_type", "type")
 
 #: The parts of an INEX title: target elements, words, and elements that hold the words.
 _TITLE_ELEMENTS = ("te", "cw", "ce")
@@ -277,7 +277,7 @@ def is_sgml(text: bytes) -> bool:
 def parse_xml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     """Yield the topics of an XML text, each with its line."""
     nodes = [node for root in parse_elements(name, text) for node in root.walk()]
-    for tags in (_TOPICS, _OTHERWISE):
+    for tags in (_TOPIC_TAGS, _FALLBACK_TOPIC_TAGS):
         topic_elements = [node for node in nodes if node.tag.lower() in tags]
         if topic_elements:
             break
@@ -295,9 +295,9 @@ def _parse_element(location: str, element: Element) -> Topic:
     details: dict[str, Any] = {}
     number = kind = None
     for key, value in element.attributes.items():
-        if key.lower() in _NUMBERS and number is None:
+        if key.lower() in _ID_ATTRIBUTES and number is None:
             number = value.strip()
-        elif key.lower() in _KINDS and value.strip().upper() in ("CO", "CAS"):
+        elif key.lower() in _KIND_ATTRIBUTES and value.strip().upper() in ("CO", "CAS"):
             kind = value.strip().upper()
         else:
             details[key] = value
@@ -308,8 +308,10 @@ def _parse_element(location: str, element: Element) -> Topic:
             number = _without_label("num", child.text)
         elif tag in ("author", "participant") and author is None:
             author = child.text or None
-        elif _FIELD.get(tag, tag) in FIELDS and _FIELD[tag] not in fields:
-            fields[_FIELD[tag]] = _title(child, details) if tag == "title" else child.text
+        elif _FIELD_BY_TAG.get(tag, tag) in FIELDS and _FIELD_BY_TAG[tag] not in fields:
+            fields[_FIELD_BY_TAG[tag]] = (
+                _parse_title(child, details) if tag == "title" else child.text
+            )
         else:
             details.setdefault(child.tag, []).append(_to_data(child))
     if not element.elements:
@@ -318,15 +320,22 @@ def _parse_element(location: str, element: Element) -> Topic:
         key: value[0] if isinstance(value, list) and len(value) == 1 and key != "parts" else value
         for key, value in details.items()
     }
-    return build_topic(location, number, fields, kind=_kind(kind), author=author, details=details,
-                source=element.source)  # fmt: skip
+    return build_topic(
+        location,
+        number,
+        fields,
+        kind=_parse_kind(kind),
+        author=author,
+        details=details,
+        source=element.source,
+    )
 
 
-def _kind(text: str | None) -> Literal["CO", "CAS"] | None:
+def _parse_kind(text: str | None) -> Literal["CO", "CAS"] | None:
     return "CO" if text == "CO" else "CAS" if text == "CAS" else None
 
 
-def _title(element: Element, details: dict[str, Any]) -> str:
+def _parse_title(element: Element, details: dict[str, Any]) -> str:
     """Return the words of a title, and add its parts, if there are several, to the details.
 
     A part is ``{"te": target}``, or ``{"cw": words, "ce": element that contains them}``.
@@ -356,7 +365,7 @@ def _to_data(element: Element) -> Any:
 
 # -------------------------------------------------------------------------------------------- SGML
 
-_TOP = re.compile(r"<top>(.*?)(</top>|(?=<top>)|\Z)", re.IGNORECASE | re.DOTALL)
+_TOP_ELEMENT = re.compile(r"<top>(.*?)(</top>|(?=<top>)|\Z)", re.IGNORECASE | re.DOTALL)
 _SGML_TAGS = "num title query desc narr con cons smry dom fac def head nat time keywords toc"
 _TAG = re.compile(
     rf"</?(?P<sgml>{'|'.join(_SGML_TAGS.split())})>|^[ \t]*</?(?P<unlisted>[a-z][\w-]*)>",
@@ -383,15 +392,17 @@ def parse_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     """Yield the topics of TREC's early text format, where a tag ends at the next one."""
     decoded = text.decode()
     line, last_start = 1, 0
-    for match in _TOP.finditer(decoded):
+    for match in _TOP_ELEMENT.finditer(decoded):
         line, last_start = line + decoded.count("\n", last_start, match.start()), match.start()
         fields: dict[str, str] = {}
         for tag, content in _split_tags(match[1]):
             if tag in fields:
                 raise InputError(f"{name}:{line}: the topic has <{tag}> twice")
-            fields[tag] = paragraphs(_without_label(tag, _REFERENCE.sub(_character, content)))
+            fields[tag] = paragraphs(_without_label(tag, _REFERENCE.sub(_unescape, content)))
         number = fields.pop("num", None)
-        topic_fields = {_FIELD[tag]: fields.pop(tag) for tag in list(fields) if tag in _FIELD}
+        topic_fields = {
+            _FIELD_BY_TAG[tag]: fields.pop(tag) for tag in list(fields) if tag in _FIELD_BY_TAG
+        }
         yield (
             line,
             build_topic(
@@ -416,7 +427,7 @@ def _tag_content(tag: str, text: str) -> str:
     return re.split(rf"</{tag}>", text, maxsplit=1, flags=re.IGNORECASE)[0]
 
 
-def _character(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     return html.unescape(match[0])
 
 

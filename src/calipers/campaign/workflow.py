@@ -30,12 +30,12 @@ from calipers.data.errors import InputError, format_value
 ORDERS = ("random", "pool")
 
 #: Number of last judgments whose durations are used, and the minimum number for an estimate.
-_RECENT, _ENOUGH = 50, 3
+_MAX_RECENT, _MIN_TIMES = 50, 3
 
 #: Adaptive order of a topic (move-to-front, a bandit): from the topic, the grades so far and the
 #: documents to exclude, it yields the documents to display next, one after the other, until the
 #: topic ends.
-Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]
+AdaptiveOrder: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class GradingWorkflow:
         documents: Mapping[str, Sequence[str]],
         assessor: str,
         settings: DisplaySettings,
-        adaptive: Adaptive | None = None,
+        adaptive: AdaptiveOrder | None = None,
     ) -> None:
         self._orders = {
             topic: list(topic_documents)
@@ -389,9 +389,9 @@ class AssessorSession:
             sum(self._counts[each][i] for each in requested_topics) for i in range(3)
         )
         times = [
-            e.seconds for e in self.acts(_RECENT) if e.kind != "skip" and e.seconds is not None
+            e.seconds for e in self.acts(_MAX_RECENT) if e.kind != "skip" and e.seconds is not None
         ]
-        median_seconds = median(times) if len(times) >= _ENOUGH else None
+        median_seconds = median(times) if len(times) >= _MIN_TIMES else None
         return Progress(
             done,
             remaining,
@@ -414,7 +414,7 @@ class AssessorSession:
 
 
 #: Stop words, which do not describe an information need.
-_STOP = frozenset(
+_STOP_WORDS = frozenset(
     """
     a an and are as at be been but by can could do does did for from had has have how i in into
     is it its me my no nor not of on or our shall should so such than that the their them then there
@@ -439,7 +439,9 @@ def topic_terms(topic: Topic) -> list[str]:
         for minus, word in _split_excluded(text)
         if not minus
     )
-    return [word for word in words if word not in _STOP and (len(word) > 1 or not word.isascii())]
+    return [
+        word for word in words if word not in _STOP_WORDS and (len(word) > 1 or not word.isascii())
+    ]
 
 
 def _split_excluded(text: str) -> Iterator[tuple[bool, str]]:
@@ -473,7 +475,7 @@ def parse_structure(topic: Topic) -> list[str]:
 
 
 #: Documents that are equally good.
-Tied = list[str]
+TiedDocuments = list[str]
 
 
 class SortState(NamedTuple):
@@ -483,7 +485,7 @@ class SortState(NamedTuple):
     comparisons to be made next, and ``max_remaining`` is an upper bound on their total number.
     """
 
-    groups: list[Tied] | None
+    groups: list[TiedDocuments] | None
     pending: list[tuple[str, str]]
     max_remaining: int
 
@@ -519,9 +521,11 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
 
 
 def _merge_step(
-    first: Sequence[Tied], second: Sequence[Tied], compare: Callable[[str, str], int | None]
+    first: Sequence[TiedDocuments],
+    second: Sequence[TiedDocuments],
+    compare: Callable[[str, str], int | None],
 ) -> SortState:
-    groups: list[Tied] = []
+    groups: list[TiedDocuments] = []
     i = j = 0
     while i < len(first) and j < len(second):
         a, b = first[i], second[j]

@@ -19,14 +19,14 @@ from calipers.data.errors import InputError, format_value
 from calipers.data.tables import check_file, read_errors
 
 #: Maximum depth of elements; topics and documents to be read do not have deeper ones.
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 #: Maximum size of a file, in bytes.
 _MAX_BYTES = 1 << 26
 
-_DECLARED = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']""")
+_ENCODING_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']""")
 _DECLARATIONS = re.compile(rb"<\?xml\b[^>]*\?>")
-_JUNK = 9  # expat's number of "junk after document element"
+_JUNK_AFTER_DOCUMENT = 9  # expat's number of "junk after document element"
 
 
 @dataclass
@@ -90,7 +90,7 @@ def paragraphs(text: str) -> str:
     return "\n\n".join(filter(None, collapsed))
 
 
-def decode_text(path: str) -> bytes:
+def read_utf8(path: str) -> bytes:
     """Read the text of a file and convert it to UTF-8.
 
     Another encoding is used only if an XML declaration names it.
@@ -99,9 +99,9 @@ def decode_text(path: str) -> bytes:
     if source.is_file:
         check_file(path, "topics")
     with read_errors(path, "topics"):
-        declared = _DECLARED.match(_read_head(source))
+        declared = _ENCODING_DECLARATION.match(_read_head(source))
         if declared is not None and source.packed is None:
-            return _decode_source(source, declared[1].decode())
+            return _transcode_source(source, declared[1].decode())
         with source.text() as stream:
             text = stream.read(_MAX_BYTES + 1)
     if len(text) > _MAX_BYTES:
@@ -116,15 +116,15 @@ def _read_head(source: ByteSource) -> bytes:
         return file.read(200)
 
 
-def _decode_source(source: ByteSource, encoding: str) -> bytes:
+def _transcode_source(source: ByteSource, encoding: str) -> bytes:
     raw = Path(source.name).read_bytes() if source.content is None else source.content
     return _decode(encoding, source.name, raw).encode()
 
 
-_SAYS = "which the file says that it is"
+_DECLARED_REASON = "which the file says that it is"
 
 
-def _decode(encoding: str, name: str, raw: bytes, reason: str = _SAYS) -> str:
+def _decode(encoding: str, name: str, raw: bytes, reason: str = _DECLARED_REASON) -> str:
     """Decode text in an encoding; ``reason`` is the reason for it in the error message."""
     try:
         return raw.decode(encoding)
@@ -142,7 +142,7 @@ def decode_xml(name: str, raw: bytes) -> str:
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _decode("UTF-16", name, raw)
     raw = raw.removeprefix(codecs.BOM_UTF8)
-    declared = _DECLARED.match(raw)
+    declared = _ENCODING_DECLARATION.match(raw)
     if declared is None:
         return _decode("UTF-8", name, raw, "which XML is that declares no other encoding")
     return _decode(declared[1].decode(), name, raw)
@@ -153,7 +153,7 @@ def parse_elements(name: str, text: bytes, expected: str = "topics") -> list[Ele
     try:
         return [_TreeBuilder(name, text, expected).root]
     except expat.ExpatError as error:
-        if error.code != _JUNK:
+        if error.code != _JUNK_AFTER_DOCUMENT:
             raise _xml_error(name, error) from None
     # The blanks keep bytes and lines where they were.
     inner = _DECLARATIONS.sub(lambda match: b" " * len(match[0]), text)
@@ -188,8 +188,8 @@ class _TreeBuilder:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self._parser.CurrentLineNumber)
-        if len(self._open) > _DEEPEST:
-            self._error(f"more than {_DEEPEST} elements are open, expected {self._expected}")
+        if len(self._open) > _MAX_DEPTH:
+            self._error(f"more than {_MAX_DEPTH} elements are open, expected {self._expected}")
         if self._open:
             self._open[-1][0].content.append(element)
         else:

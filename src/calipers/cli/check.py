@@ -12,20 +12,20 @@ import click
 from calipers.cli.files import Command, NamedPath
 from calipers.cli.options import text_option
 from calipers.cli.process import EXIT_BAD_INPUT, write_stderr
-from calipers.cli.requirements import SUMMARY
+from calipers.cli.requirements import SUMMARY_VARIABLE
 
 if TYPE_CHECKING:
     from calipers.data.errors import InputError
 
 #: Files with checks, in order of priority, and the keys of their checks.
-FILES: Mapping[str, tuple[str, ...]] = {
+CONFIG_FILES: Mapping[str, tuple[str, ...]] = {
     "calipers.toml": ("check",),
     "pyproject.toml": ("tool", "calipers", "check"),
 }
 
 
 #: Options of output files, which must differ between checks.
-OUTPUTS = ("output", "report", "junit")
+OUTPUT_OPTIONS = ("output", "report", "junit")
 
 
 @click.command("check", cls=Command)
@@ -36,7 +36,8 @@ OUTPUTS = ("output", "report", "junit")
 @click.option(
     "--github-summary",
     is_flag=True,
-    help=f"Add every result to the summary of a job on GitHub: to the file that {SUMMARY} names.",
+    help="Add every result to the summary of a job on GitHub: to the file that "
+    f"{SUMMARY_VARIABLE} names.",
 )
 def command(names: tuple[str, ...], config: str | None, *, github_summary: bool) -> None:
     """Run the evaluations of calipers.toml and check their requirements.
@@ -57,7 +58,7 @@ def command(names: tuple[str, ...], config: str | None, *, github_summary: bool)
       baseline = "last.json"
       require = ["AUC >= 0.9", "AUC not worse than last by 0.01"]
     """
-    path, checks = _read(config)
+    path, checks = _read_checks(config)
     for name in names:
         if name not in checks:
             from calipers.data.errors import did_you_mean
@@ -66,7 +67,7 @@ def command(names: tuple[str, ...], config: str | None, *, github_summary: bool)
     selected = {name: checks[name] for name in names or checks}
     _check_outputs(path, selected)
     codes = [
-        _run_reported(f"{path}: check {name}", check, name, github_summary)
+        _run_check_safely(f"{path}: check {name}", check, name, github_summary)
         for name, check in selected.items()
     ]
     if any(codes):
@@ -77,7 +78,7 @@ def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
     """Check that no two checks write to the same file."""
     check_by_file: dict[str, str] = {}
     for name, check in checks.items():
-        for key in OUTPUTS:
+        for key in OUTPUT_OPTIONS:
             file = check.get(key) if isinstance(check, Mapping) else None
             if file is not None and check_by_file.setdefault(str(file), name) != name:
                 raise _error(
@@ -85,12 +86,12 @@ def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
                 )
 
 
-def _run_reported(location: str, check: Any, name: str, github_summary: bool) -> int:
+def _run_check_safely(location: str, check: Any, name: str, github_summary: bool) -> int:
     """Run a check, and return its exit code; invalid input does not prevent other checks."""
     from calipers.data.errors import InputError
 
     try:
-        return _run(location, check, name, github_summary=github_summary)
+        return _run_check(location, check, name, github_summary=github_summary)
     except InputError as error:
         write_stderr(
             f"calipers: {'' if str(error).startswith(location) else f'{location}: '}{error}"
@@ -98,27 +99,31 @@ def _run_reported(location: str, check: Any, name: str, github_summary: bool) ->
         return EXIT_BAD_INPUT
 
 
-def _read(config: str | None) -> tuple[str, Mapping[str, Any]]:
+def _read_checks(config: str | None) -> tuple[str, Mapping[str, Any]]:
     """Return the configuration file, and its checks by name."""
-    paths = [config] if config is not None else [name for name in FILES if Path(name).exists()]
+    paths = (
+        [config] if config is not None else [name for name in CONFIG_FILES if Path(name).exists()]
+    )
     if not paths:
-        raise click.UsageError(f"there is no {' and no '.join(FILES)} here; --config names a file")
+        raise click.UsageError(
+            f"there is no {' and no '.join(CONFIG_FILES)} here; --config names a file"
+        )
     for path in paths:
-        checks: Any = _toml(path)
-        for key in _keys(path):
+        checks: Any = _parse_toml(path)
+        for key in _check_keys(path):
             checks = checks.get(key, {}) if isinstance(checks, Mapping) else {}
         if checks and isinstance(checks, Mapping):
             return path, checks
-    expected = " or ".join(f"[{'.'.join(_keys(path))}.NAME]" for path in paths)
+    expected = " or ".join(f"[{'.'.join(_check_keys(path))}.NAME]" for path in paths)
     raise _error(f"{', '.join(paths)}: holds no check; expected {expected}")
 
 
-def _keys(path: str) -> tuple[str, ...]:
+def _check_keys(path: str) -> tuple[str, ...]:
     """Return the keys under which a file has its checks."""
-    return FILES.get(Path(path).name, FILES["calipers.toml"])
+    return CONFIG_FILES.get(Path(path).name, CONFIG_FILES["calipers.toml"])
 
 
-def _toml(path: str) -> Any:
+def _parse_toml(path: str) -> Any:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -136,7 +141,7 @@ def _error(message: str) -> InputError:
     return InputError(message)
 
 
-def _run(location: str, check: Any, name: str, *, github_summary: bool) -> int:
+def _run_check(location: str, check: Any, name: str, *, github_summary: bool) -> int:
     """Run a check, and return its exit code."""
     from calipers.cli.group import cli
 
@@ -150,7 +155,9 @@ def _run(location: str, check: Any, name: str, *, github_summary: bool) -> int:
             raise _error(f"{location}: there is no command {check['command']!r}")
     settings = {k: v for k, v in check.items() if k != "command"}
     line = list(
-        _line(location, group, {**settings, **({"github_summary": True} if github_summary else {})})
+        _command_line(
+            location, group, {**settings, **({"github_summary": True} if github_summary else {})}
+        )
     )
     click.echo(f"{name}\n{'=' * len(name)}\n")
     try:
@@ -165,7 +172,9 @@ def _run(location: str, check: Any, name: str, *, github_summary: bool) -> int:
     return 0
 
 
-def _line(location: str, command: click.Command, settings: Mapping[str, Any]) -> Iterator[str]:
+def _command_line(
+    location: str, command: click.Command, settings: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield the equivalent command line; arguments come last, in their order."""
     options = {
         opt.lstrip("-"): p
@@ -181,10 +190,10 @@ def _line(location: str, command: click.Command, settings: Mapping[str, Any]) ->
         option = options.get(key.replace("_", "-"))
         if option is None:
             from calipers.data.errors import did_you_mean
-            from calipers.evaluation.availability import refusal_of_flag
+            from calipers.evaluation.availability import unavailable_flag_reason
 
             task = str(command.name)
-            reason = refusal_of_flag(task, key)
+            reason = unavailable_flag_reason(task, key)
             if reason is not None:
                 raise _error(f"{location}: {task} has no {key}{reason}")
             valid_names = [*arguments, *options]
@@ -193,7 +202,7 @@ def _line(location: str, command: click.Command, settings: Mapping[str, Any]) ->
                 f"{did_you_mean(key, valid_names)}"
             )
         for item in value if isinstance(value, list) else [value]:
-            yield from _option(location, key, option, item)
+            yield from _option_arguments(location, key, option, item)
     yield "--"
     for name in arguments:
         value = settings.get(name, [])
@@ -203,7 +212,7 @@ def _line(location: str, command: click.Command, settings: Mapping[str, Any]) ->
             yield item
 
 
-def _option(location: str, key: str, option: click.Option, value: Any) -> Iterator[str]:
+def _option_arguments(location: str, key: str, option: click.Option, value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         raise _error(f"{location}: {key}: is a table, expected a value or a list of such")
     flag = next(opt for opt in option.opts if opt.startswith("--"))

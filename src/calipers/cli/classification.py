@@ -37,25 +37,25 @@ if TYPE_CHECKING:
     from calipers.results import ConfusionBase, Evaluation
 
 #: Maximum numbers of classes and of systems whose confusion matrices are printed by default.
-MOST_CLASSES, MOST_SHOWN = 10, 3
+MAX_CLASSES, MAX_SYSTEMS = 10, 3
 
 #: Orientations of a confusion matrix, kinds of its rows, and what its cells can be proportions of.
 ORIENTATIONS = ("truth-rows", "predicted-rows")
-ROWS = ("truth", "predicted")
+ROW_ROLES = ("truth", "predicted")
 NORMALIZATIONS = ("truth", "prediction", "all")
 
 #: Maximum size of the file of a confusion matrix, in bytes.
-_LARGEST = 64 << 20
+_MAX_FILE_BYTES = 64 << 20
 
 #: Options that only apply to rows, by the names of their parameters.
-_OF_ROWS = {
+_ROW_OPTIONS = {
     "weight": "--weight", "count": "--count", "cluster": "--cluster", "time": "--time",
     "slices": "--slice", "slice_bins": "--slice-bins", "cost": "--cost", "id": "--id",
     "save_state": "--save-state", "merge": "--merge", "memory": "--memory", "master": "--master",
 }  # fmt: skip
 
 #: Roles of the columns of a system.
-KINDS = ("score", "probability", "predicted")
+SYSTEM_ROLES = ("score", "probability", "predicted")
 
 
 class ClassificationCommand(TaskCommand):
@@ -95,7 +95,7 @@ class ClassificationCommand(TaskCommand):
             ),
             click.option(
                 "--rows",
-                type=click.Choice(ROWS),
+                type=click.Choice(ROW_ROLES),
                 help="What the rows of a confusion matrix are. TABLE is a confusion matrix if "
                 "its header says so, as predicted\\truth, or if this is given without --truth. A "
                 "column of text before that of the classes names systems.",
@@ -181,8 +181,8 @@ class ClassificationCommand(TaskCommand):
         _check_classes(names, positive, columns)
         other_specs = columns.specs["probability"] or columns.specs["predicted"]
         is_table_only = threshold_table is not None and not threshold and not other_specs
-        options["labels"] = _classes(names, positive)
-        options["threshold"] = _thresholds(threshold, columns, costs, prevalence)
+        options["labels"] = _label_classes(names, positive)
+        options["threshold"] = _parse_thresholds(threshold, columns, costs, prevalence)
         options["measures"] = _select_measures(measures, prevalence, alone=is_table_only) or None
 
         def extra_arguments(table_rows: pa.Table) -> dict[str, Any]:
@@ -193,7 +193,9 @@ class ClassificationCommand(TaskCommand):
             }
             return {
                 **arguments,
-                "confusion": _cells(confusion_matrix, table_rows, table, has_labels=has_row_classes)
+                "confusion": _read_matrix_columns(
+                    confusion_matrix, table_rows, table, has_labels=has_row_classes
+                )
                 or None,
             }
 
@@ -229,12 +231,12 @@ class ClassificationCommand(TaskCommand):
         finally:
             is_on_terminal = output.kind == "table" and output.path is None and output.then is None
             if confusion is not None:
-                _show(evaluation.confusions, confusion, orientation)
-            elif is_on_terminal and len(evaluation.confusions) <= MOST_SHOWN:
+                _print_matrices(evaluation.confusions, confusion, orientation)
+            elif is_on_terminal and len(evaluation.confusions) <= MAX_SYSTEMS:
                 small_matrices = [
-                    matrix for matrix in evaluation.confusions if len(matrix.labels) <= MOST_CLASSES
+                    matrix for matrix in evaluation.confusions if len(matrix.labels) <= MAX_CLASSES
                 ]
-                _show(small_matrices, "counts", orientation)
+                _print_matrices(small_matrices, "counts", orientation)
             if below:
                 print_tables(evaluation)
 
@@ -248,13 +250,13 @@ def _evaluate_matrices(
 
     table = options.pop("table")
     confusion, inputs = _read_matrices(table, options)
-    options["labels"] = _classes(options["labels"], options["positive"])
+    options["labels"] = _label_classes(options["labels"], options["positive"])
     options["measures"] = _select_measures(measures, prevalence, alone=False) or None
     with add_location(table):
         return classification(confusion=confusion, inputs=inputs, **options)
 
 
-def _classes(names: list[str] | None, positive: str | None) -> list[str] | None:
+def _label_classes(names: list[str] | None, positive: str | None) -> list[str] | None:
     """Return the classes named by --labels.
 
     With a positive class, the names of more than two classes only serve to find columns.
@@ -327,17 +329,17 @@ def _check_classes(names: Sequence[str] | None, positive: str | None, columns: C
         )
 
 
-def _show(confusions: Iterable[ConfusionBase], confusion: str, orientation: str) -> None:
+def _print_matrices(confusions: Iterable[ConfusionBase], confusion: str, orientation: str) -> None:
     """Print the confusion matrix of every system."""
-    from calipers.report.class_tables import text_table
+    from calipers.report.class_tables import matrix_text
     from calipers.report.text_columns import terminal_width
 
     normalize, width = None if confusion == "counts" else confusion, terminal_width(sys.stdout)
     for matrix in confusions:
-        print_below(matrix.system, text_table(matrix, orientation, normalize, width))
+        print_below(matrix.system, matrix_text(matrix, orientation, normalize, width))
 
 
-def _thresholds(
+def _parse_thresholds(
     specs: Sequence[str], columns: Columns, costs: str | None, prevalence: float | None
 ) -> Any:
     """Parse thresholds: a number, a rule with its parameters, or a dict of these by system."""
@@ -351,7 +353,7 @@ def _thresholds(
             raise click.UsageError(f"--costs {costs!r}: expected two numbers, as in 1,5") from None
     thresholds = dict[str | None, Any]()
     for spec in specs:
-        name, threshold = _threshold(spec, columns.system_names, defaults)
+        name, threshold = _parse_threshold(spec, columns.system_names, defaults)
         if name in thresholds:
             owner = "all systems" if name is None else f"system {name!r}"
             raise click.UsageError(f"--threshold {spec!r}: expected one threshold for {owner}")
@@ -373,7 +375,7 @@ def _thresholds(
     return thresholds.get(None) if None in thresholds or not thresholds else thresholds
 
 
-def _threshold(
+def _parse_threshold(
     text: str, systems: Sequence[str], defaults: Mapping[str, Any]
 ) -> tuple[str | None, Any]:
     """Parse a threshold: its system, or None for all systems, and the number or rule."""
@@ -396,14 +398,16 @@ def _threshold(
         raise InputError(message) from None
 
 
-def _cells(specs: Sequence[str], rows: pa.Table, path: str, *, has_labels: bool) -> dict[str, Any]:
+def _read_matrix_columns(
+    specs: Sequence[str], rows: pa.Table, path: str, *, has_labels: bool
+) -> dict[str, Any]:
     """Return the confusion matrix of each system by name, with one column of counts per class.
 
     The column that names the classes of the rows is included, unless they are named otherwise.
     """
     from calipers.data.columns import select_columns
     from calipers.data.confusion_matrices import parse_header
-    from calipers.results.estimate import UNNAMED
+    from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 
     label = [] if has_labels else [n for n in rows.column_names[:1] if parse_header(n) is not None]
     matrices = {}
@@ -417,11 +421,11 @@ def _cells(specs: Sequence[str], rows: pa.Table, path: str, *, has_labels: bool)
             column_by_class = {
                 column_name: select_columns(rows, column_name, path) for column_name in column_names
             }
-        if (name or UNNAMED) in matrices:
+        if (name or DEFAULT_SYSTEM_NAME) in matrices:
             raise click.UsageError(
-                f"--confusion-matrix: the system {name or UNNAMED!r} is given twice"
+                f"--confusion-matrix: the system {name or DEFAULT_SYSTEM_NAME!r} is given twice"
             )
-        matrices[name or UNNAMED] = {
+        matrices[name or DEFAULT_SYSTEM_NAME] = {
             **{n: select_columns(rows, n, path) for n in label},
             **column_by_class,
         }
@@ -460,20 +464,20 @@ def _read_matrices(table: str, options: dict[str, Any]) -> tuple[Any, list[Input
     UsageError
         If the table is not a confusion matrix.
     """
-    if any(options[kind] for kind in KINDS) or not (
+    if any(options[kind] for kind in SYSTEM_ROLES) or not (
         options["rows"] is not None or _is_declared_matrix(table)
     ):
         raise click.UsageError(
             "Missing option '--truth'. (Where TABLE is a confusion matrix, --rows says what its "
             "rows are.)"
         )
-    for key, option in _OF_ROWS.items():
+    for key, option in _ROW_OPTIONS.items():
         if options.pop(key, None):
             raise click.UsageError(f"{option} is about rows, and {table} is a confusion matrix")
     if options.pop("engine", None) not in (None, "memory"):
         raise click.UsageError(f"--engine is about rows, and {table} is a confusion matrix")
     path_by_system = dict(options.pop("tables"))
-    for name in (*KINDS, "missing", "truth", "threshold"):
+    for name in (*SYSTEM_ROLES, "missing", "truth", "threshold"):
         del options[name]
     matrix_by_path = {path: _open_matrix(path) for path in (table, *path_by_system.values())}
     if not path_by_system:
@@ -497,7 +501,7 @@ def _is_declared_matrix(table: str) -> bool:
     if _is_json(table):
         return True
     with suppress(OSError):
-        if table != DASH and Path(table).stat().st_size > _LARGEST:
+        if table != DASH and Path(table).stat().st_size > _MAX_FILE_BYTES:
             return False
     from calipers.data.categories import ANY_COLUMN
     from calipers.data.confusion_matrices import is_matrix_table
@@ -507,10 +511,10 @@ def _is_declared_matrix(table: str) -> bool:
 
 def _open_matrix(path: str) -> Any:
     from calipers.data.categories import ANY_COLUMN
-    from calipers.evaluation.confusion_tables import open_matrices
+    from calipers.evaluation.confusion_tables import to_count_tables
 
     if _is_json(path):
-        return open_matrices(Path(path))
+        return to_count_tables(Path(path))
     return read_input_table(path, categories=ANY_COLUMN).table
 
 

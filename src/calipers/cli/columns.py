@@ -122,7 +122,7 @@ class Columns:
                 matches = [name for text in specs for name in match_prefix(text, names) or [text]]
                 arguments[column.role] = {name: name for name in matches} or None
             else:
-                arguments[column.role] = resolve(column, specs[0], names) if specs else None
+                arguments[column.role] = resolve_columns(column, specs[0], names) if specs else None
         target_names = self._target_names(arguments, names)
         for column in self.task.per_system:
             specs = self.specs[column.role]
@@ -130,7 +130,9 @@ class Columns:
                 arguments[column.role] = self._table_columns(column, target_names, opened)
             else:
                 pairs = (parse_spec(column, spec, names) for spec in specs)
-                columns = {name: resolve(column, text, names, target_names) for name, text in pairs}
+                columns = {
+                    name: resolve_columns(column, text, names, target_names) for name, text in pairs
+                }
                 arguments[column.role] = columns or None
         if self.costs:
             is_joined = self.tables and opened is not None
@@ -167,7 +169,7 @@ class Columns:
         id_column = self.id_column or ""
         for name, path in self.tables.items() if specs else ():
             rows = opened(path)
-            resolved = resolve(column, specs[0], rows.column_names, target_names)
+            resolved = resolve_columns(column, specs[0], rows.column_names, target_names)
             values = (
                 {
                     target_name: select_columns(rows, column_name, path)
@@ -203,16 +205,16 @@ class Columns:
         }
 
 
-def resolve(
+def resolve_columns(
     column: Column, text: str, names: Sequence[str], target_names: Sequence[str] | None = None
 ) -> Any:
     """Resolve a text to columns: one name, a pattern, or a dict by class, output or level.
 
-    >>> resolve(Column("q", "", wide="levels"), "0.1:low,0.9:high", ["low", "high"])
+    >>> resolve_columns(Column("q", "", wide="levels"), "0.1:low,0.9:high", ["low", "high"])
     {'0.1': 'low', '0.9': 'high'}
-    >>> resolve(Column("p", "", wide="labels"), "p_a,p_b", ["p_a", "p_b"], ["a", "b"])
+    >>> resolve_columns(Column("p", "", wide="labels"), "p_a,p_b", ["p_a", "p_b"], ["a", "b"])
     {'a': 'p_a', 'b': 'p_b'}
-    >>> resolve(Column("p", "", wide="labels"), "p_a,p_b", ["p_a,p_b"])
+    >>> resolve_columns(Column("p", "", wide="labels"), "p_a,p_b", ["p_a,p_b"])
     'p_a,p_b'
     """
     if text in names or column.wide in ("", "pattern"):
@@ -249,10 +251,10 @@ def parse_spec(column: Column, spec: str, names: Sequence[str]) -> tuple[str, st
 def _default_name(column: Column, spec: str, *, is_list: bool) -> str:
     """Return the name of a system that is given by its columns only."""
     from calipers.data.columns import system_name
-    from calipers.results.estimate import UNNAMED
+    from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 
     if is_list and column.wide == "levels" and ":" in spec:
-        return UNNAMED
+        return DEFAULT_SYSTEM_NAME
     prefix = commonprefix(spec.split(",")) + "*" if is_list and "," in spec else spec  # noqa: RUF071
     return system_name(prefix)
 

@@ -17,12 +17,12 @@ from calipers.cli.options import (
     text_option,
 )
 from calipers.cli.output import (
-    DATA,
+    DATA_FORMATS,
     ReportOptions,
     format_and_file,
     format_options,
     pop_layout,
-    write,
+    write_evaluation,
 )
 from calipers.cli.shared_options import inference_options
 from calipers.cli.tasks import evaluation_options
@@ -36,12 +36,12 @@ TESTS = (
     *("mcnemar", "mid-p", "diebold-mariano"),
 )
 ALTERNATIVES = ("two-sided", "better", "worse", "greater", "less")
-ADJUST = ("max-t", "tukey", "holm", "bonferroni", "benjamini-hochberg", "none")
+ADJUSTMENTS = ("max-t", "tukey", "holm", "bonferroni", "benjamini-hochberg", "none")
 DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
 
 
 #: Options of tests and differences.
-QUESTIONS = added_parameters(
+TEST_PARAMETERS = added_parameters(
     combine_options(
         choice_option(
             "--test",
@@ -63,7 +63,7 @@ QUESTIONS = added_parameters(
         ),
         choice_option(
             "--adjust",
-            ADJUST,
+            ADJUSTMENTS,
             "Multiplicity adjustment of p-values and intervals. max-t is the single-step "
             "max-t method; tukey is the randomized HSD test.",
         ),
@@ -77,10 +77,10 @@ QUESTIONS = added_parameters(
 )
 
 #: Options of the output.
-WRITING = added_parameters(format_options)
+OUTPUT_PARAMETERS = added_parameters(format_options)
 
 #: Options of the design of test splits.
-DESIGN = added_parameters(
+DESIGN_PARAMETERS = added_parameters(
     combine_options(
         click.option(
             "--design",
@@ -95,9 +95,9 @@ DESIGN = added_parameters(
 )
 
 #: The options that name columns of splits.
-COLUMNS = ("split", "repetition")
+SPLIT_OPTIONS = ("split", "repetition")
 REPETITION = text_option("--repetition", "COL", "Column of the repetition of each split.")
-SPLITS = added_parameters(
+SPLIT_PARAMETERS = added_parameters(
     combine_options(
         text_option("--split", "COL", "Column of the test split of each row."), REPETITION
     )
@@ -105,7 +105,7 @@ SPLITS = added_parameters(
 
 
 #: Commands of the tasks, whose results are compared, and values of other tools.
-LINES = {
+SUBCOMMANDS = {
     **{name: f"Compare systems on the input of `calipers {name}`." for name in TASKS},
     "values": "Compare values by topic, data set or split from another tool.",
 }
@@ -114,8 +114,8 @@ LINES = {
 @click.group(
     "compare",
     cls=Group,
-    lines=LINES,
-    find=lambda name: values if name == "values" else make_compare_command(name),
+    lines=SUBCOMMANDS,
+    find=lambda name: values_command if name == "values" else make_compare_command(name),
     subcommand_metavar="COMMAND …",
     no_args_is_help=True,
 )
@@ -141,14 +141,14 @@ def command() -> None:
 def make_compare_command(name: str) -> click.Command:
     """Create the command that compares the systems of a task, with the task's arguments."""
     task_params, evaluate = evaluation_options(name)
-    split_params = [*SPLITS, *DESIGN] if TASKS[name].has_splits else []
+    split_params = [*SPLIT_PARAMETERS, *DESIGN_PARAMETERS] if TASKS[name].has_splits else []
 
     def callback(**options: Any) -> None:
         out = pop_output(options)
-        test_options = pop_questions(options)
-        design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
+        test_options = pop_test_options(options)
+        design, columns = pop_design(options), (options.pop(c, None) for c in SPLIT_OPTIONS)
         split, repetition = columns
-        interval, primary = taken_interval(options), options.pop("primary")
+        interval, primary = pop_interval(options), options.pop("primary")
 
         def compared(evaluation: Evaluation) -> None:
             from calipers.evaluation.stored_predictions import resolve_baseline_name
@@ -163,13 +163,13 @@ def make_compare_command(name: str) -> click.Command:
                     evaluation,
                     test_options,
                     design,
-                    split=_column(options["table"], split, "split"),
-                    repetition=_column(options["table"], repetition, "repetition"),
-                    count=_column(options["table"], options["count"]),
+                    split=_read_column(options["table"], split, "split"),
+                    repetition=_read_column(options["table"], repetition, "repetition"),
+                    count=_read_column(options["table"], options["count"]),
                     baseline=baseline,
                     level=options["level"],
                 )
-            write(comparison, *out)
+            write_evaluation(comparison, *out)
 
         if (split is None) != (design["design"] is None):
             raise click.UsageError("--split and --design go together")
@@ -181,18 +181,18 @@ def make_compare_command(name: str) -> click.Command:
     return Command(
         name,
         callback=callback,
-        params=[*task_params, *QUESTIONS, *split_params, *WRITING],
+        params=[*task_params, *TEST_PARAMETERS, *split_params, *OUTPUT_PARAMETERS],
         help=f"Compare systems on the input of `calipers {name}`.",
     )
 
 
 def pop_output(options: dict[str, Any]) -> tuple[str, str | None, ReportOptions, str | None]:
     """Pop the format, file, report and layout from the options."""
-    kind, path = format_and_file(options, DATA, "a comparison")
+    kind, path = format_and_file(options, DATA_FORMATS, "a comparison")
     return kind, path, ReportOptions.take(options), pop_layout(options, kind)
 
 
-def _column(table: str, name: str | None, role: str = "") -> Any:
+def _read_column(table: str, name: str | None, role: str = "") -> Any:
     if name is None:
         return None
     from calipers.cli.tables import label_columns, read_input_table
@@ -202,13 +202,13 @@ def _column(table: str, name: str | None, role: str = "") -> Any:
     return column(rows, name, table)
 
 
-def pop_questions(options: dict[str, Any]) -> dict[str, Any]:
+def pop_test_options(options: dict[str, Any]) -> dict[str, Any]:
     """Pop the options of tests and differences from the options."""
     test_options = {key: options.pop(key) for key in ("test", "alternative", "adjust", "horizon")}
-    return {**test_options, "margin": margins(options.pop("margins"))}
+    return {**test_options, "margin": parse_margins(options.pop("margins"))}
 
 
-def taken_interval(options: dict[str, Any]) -> str | None:
+def pop_interval(options: dict[str, Any]) -> str | None:
     """Pop the interval method, and disable the intervals of the evaluation.
 
     The values of single systems are not displayed, and with intervals the evaluation would compare
@@ -222,7 +222,7 @@ def taken_interval(options: dict[str, Any]) -> str | None:
     return None if "none" in interval.lower() else interval
 
 
-def taken_design(options: dict[str, Any]) -> dict[str, Any]:
+def pop_design(options: dict[str, Any]) -> dict[str, Any]:
     """Pop the design of the test splits from the options."""
     design = {key: options.pop(key, None) for key in ("design", "train", "test_rows")}
     if design["design"] is None and (design["train"], design["test_rows"]) != (None, None):
@@ -261,13 +261,13 @@ def compare_over_splits(
     )
 
 
-def _values(
+def _compare_values(
     files: tuple[str, ...], measure: str, lower_is_better: tuple[str, ...], **options: Any
 ) -> None:
     out = pop_output(options)
-    test_options, design = pop_questions(options), taken_design(options)
+    test_options, design = pop_test_options(options), pop_design(options)
     baseline, unit, primary = (options.pop(name) for name in ("baseline", "unit", "primary"))
-    interval, repetition = taken_interval(options), options.pop("repetition")
+    interval, repetition = pop_interval(options), options.pop("repetition")
     if repetition is not None and design["design"] is None:
         raise click.UsageError("--repetition goes with --design")
     shared: dict[str, Any] = {"measure": measure, "lower_is_better": lower_is_better}
@@ -288,12 +288,12 @@ def _values(
         comparison = from_values(paths, unit=unit, baseline=baseline, **shared, **options).compare(
             baseline, primary=primary, interval=interval, **test_options
         )
-    write(comparison, *out)
+    write_evaluation(comparison, *out)
 
 
-values: click.Command = Command(
+values_command: click.Command = Command(
     "values",
-    callback=_values,
+    callback=_compare_values,
     params=[
         click.Argument(["files"], nargs=-1, required=True, type=InputFile()),
         *added_parameters(
@@ -317,10 +317,10 @@ values: click.Command = Command(
                 inference_options,
             )
         ),
-        *QUESTIONS,
-        *DESIGN,
+        *TEST_PARAMETERS,
+        *DESIGN_PARAMETERS,
         *added_parameters(REPETITION),
-        *WRITING,
+        *OUTPUT_PARAMETERS,
     ],
     help="Compare values by topic, data set or split from another tool. FILES are tables with the "
     "columns system, topic (or unit), value and perhaps measure; or, one for each system, such "
@@ -328,7 +328,7 @@ values: click.Command = Command(
 )
 
 
-def margins(specs: tuple[str, ...]) -> Any:
+def parse_margins(specs: tuple[str, ...]) -> Any:
     """Parse margins: one number for all measures, numbers by measure, or None."""
     if not specs:
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Where each shell looks for completions: the environment variable of the folder, its default, and
 #: the file below.
-HOMES = {
+SCRIPT_PATHS = {
     "bash": ("XDG_DATA_HOME", ".local/share", "bash-completion/completions/calipers"),
     "zsh": ("ZDOTDIR", "", ".zfunc/_calipers"),
     "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/calipers.fish"),
@@ -27,7 +27,7 @@ _AVERAGES = ("macro-", "micro-", "weighted-")
 
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(tuple(HOMES)), required=False)
+@click.argument("shell", type=click.Choice(tuple(SCRIPT_PATHS)), required=False)
 @click.option("--install", is_flag=True, help="Install the script where the shell finds it.")
 def command(shell: str | None, *, install: bool) -> None:
     """Print or install shell completion.
@@ -44,14 +44,14 @@ def command(shell: str | None, *, install: bool) -> None:
     from calipers.cli.group import cli
 
     shell = shell or Path(os.environ.get("SHELL", "")).name
-    completion_class = get_completion_class(shell) if shell in HOMES else None
+    completion_class = get_completion_class(shell) if shell in SCRIPT_PATHS else None
     if completion_class is None:
-        raise click.UsageError(f"name a shell: {', '.join(HOMES)}")
+        raise click.UsageError(f"name a shell: {', '.join(SCRIPT_PATHS)}")
     script = completion_class(cli, {}, "calipers", _COMPLETE_VARIABLE).source()
     if not install:
         click.echo(script.rstrip())
         return
-    path = _home(shell)
+    path = _script_path(shell)
     if path.exists() and _COMPLETE_VARIABLE not in path.read_text("utf-8", "replace"):
         raise click.UsageError(
             f"{path} exists already, and is not a completion script of calipers; it was not changed"
@@ -67,8 +67,8 @@ def command(shell: str | None, *, install: bool) -> None:
     click.echo("it works in the next shell", err=True)
 
 
-def _home(shell: str) -> Path:
-    variable, default_folder, file_name = HOMES[shell]
+def _script_path(shell: str) -> Path:
+    variable, default_folder, file_name = SCRIPT_PATHS[shell]
     configured = os.environ.get(variable)
     return (Path(configured) if configured else Path.home() / default_folder) / file_name
 
@@ -115,12 +115,12 @@ def column_names(
     name, equals, prefix = incomplete.rpartition("=")
     return [
         CompletionItem(name + equals + column)
-        for column in ([] if table is None else _columns(table))
+        for column in ([] if table is None else _read_column_names(table))
         if column.startswith(prefix)
     ]
 
 
-def _columns(path: str) -> list[str]:
+def _read_column_names(path: str) -> list[str]:
     """Return the names of the columns of a table, or none if it cannot be read.
 
     The error is reported when the table is evaluated.

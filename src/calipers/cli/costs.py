@@ -21,7 +21,9 @@ def read_costs(specs: Sequence[str], get_column: Callable[[str], Any]) -> dict[s
                 f"--cost {spec!r}: expected a name and the cost of each system, as in "
                 "'latency=old:ms_old,new:ms_new'"
             )
-        value = _parse_costs(spec, text, get_column) if ":" in text else _value(text, get_column)
+        value = (
+            _parse_costs(spec, text, get_column) if ":" in text else _parse_cost(text, get_column)
+        )
         earlier = costs.get(name)
         if isinstance(earlier, Mapping) and isinstance(value, Mapping):
             value = {**earlier, **value}
@@ -41,11 +43,11 @@ def _parse_costs(spec: str, text: str, get_column: Callable[[str], Any]) -> dict
             )
         if system in cost_by_system:
             raise click.UsageError(f"--cost {spec!r}: {system!r} is given twice")
-        cost_by_system[system] = _value(cost, get_column)
+        cost_by_system[system] = _parse_cost(cost, get_column)
     return cost_by_system
 
 
-def _value(text: str, get_column: Callable[[str], Any]) -> Any:
+def _parse_cost(text: str, get_column: Callable[[str], Any]) -> Any:
     """Parse a number, or return what the text refers to."""
     try:
         return float(text)

@@ -9,7 +9,13 @@ import click
 
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import flag_option
-from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_output
+from calipers.cli.output import (
+    DATA_FORMATS,
+    format_and_file,
+    format_options,
+    write_document,
+    write_output,
+)
 
 if TYPE_CHECKING:
     from calipers.evaluate.diff import MeasureChange
@@ -36,7 +42,7 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
     from calipers.data.errors import FileError, InputError
     from calipers.evaluate.diff import diff_evaluations
 
-    kind, path = format_and_file(options, DATA, "a difference")
+    kind, path = format_and_file(options, DATA_FORMATS, "a difference")
     first, second = _evaluation(before), _evaluation(after)
     try:
         changes, notes = diff_evaluations(first, second)
@@ -49,15 +55,15 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
     elif kind == "csv":
         from calipers.report.spreadsheets import csv_text
 
-        write_output(csv_text([change.row() for change in listed], _CSV), path)
+        write_output(csv_text([change.row() for change in listed], _CSV_COLUMNS), path)
     else:
-        from calipers.report.documents import changes as document
+        from calipers.report.documents import changes_document as document
 
         all_notes = [*notes, *_unchanged_note(len(changes) - len(listed))]
         write_document(document(_columns(listed), all_notes), kind, path)
 
 
-_CSV = ("system", "measure", "before", "after", "change", "low", "high", "p", "test")
+_CSV_COLUMNS = ("system", "measure", "before", "after", "change", "low", "high", "p", "test")
 
 
 def _evaluation(file: str) -> Evaluation:

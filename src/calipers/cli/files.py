@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DASH = "-"
 
 #: Extensions that a page does not have; they belong to -o.
-NO_PAGES = (".json", ".csv", ".md", ".parquet", ".pdf")
+NON_PAGE_SUFFIXES = (".json", ".csv", ".md", ".parquet", ".pdf")
 
 
 class NamedPath(click.Path):
@@ -94,7 +94,7 @@ class OutputFile(NamedPath):
             self.fail("a page is written to a file; ./- is a file of that name", param, ctx)
         if not self._dash and value == DASH:
             self.fail("the output is a file; ./- is a file of that name", param, ctx)
-        if self._page and str(value).lower().endswith(NO_PAGES):
+        if self._page and str(value).lower().endswith(NON_PAGE_SUFFIXES):
             self.fail(
                 f"{value!r} is not a name of an HTML page; -o writes other formats", param, ctx
             )
@@ -171,7 +171,7 @@ class Group(_DebugCommand, click.Group):
         return self.commands
 
 
-_INPUTS = InputFile | NamedFile | BaselineName
+_INPUT_TYPES = InputFile | NamedFile | BaselineName
 
 
 class Command(_DebugCommand, click.Command):
@@ -189,7 +189,7 @@ class Command(_DebugCommand, click.Command):
                 "only once"
             )
         check_files(
-            _given_files(ctx, self.params, _INPUTS), _given_files(ctx, self.params, OutputFile)
+            _given_files(ctx, self.params, _INPUT_TYPES), _given_files(ctx, self.params, OutputFile)
         )
         return super().invoke(ctx)
 
@@ -219,7 +219,7 @@ def _given_files(
 def check_late_files(label: str, paths: Iterable[str]) -> None:
     """Check output files whose names are known only once there is a result."""
     ctx = click.get_current_context(silent=True)
-    inputs = [] if ctx is None else _given_files(ctx, ctx.command.params, _INPUTS)
+    inputs = [] if ctx is None else _given_files(ctx, ctx.command.params, _INPUT_TYPES)
     outputs = [] if ctx is None else _given_files(ctx, ctx.command.params, OutputFile)
     check_files(inputs, [*outputs, *((label, path) for path in paths)])
 

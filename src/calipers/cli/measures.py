@@ -14,7 +14,7 @@ from calipers.cli.completion import measure_names
 from calipers.cli.files import Command
 from calipers.cli.options import repeatable_option, text_option
 from calipers.cli.output import (
-    DATA,
+    DATA_FORMATS,
     format_and_file,
     format_options,
     write_document,
@@ -54,7 +54,7 @@ def command(
       calipers measures --task classification --find calibration
       calipers measures nDCG --format markdown
     """
-    kind, path = format_and_file(options, DATA, "the list of measures")
+    kind, path = format_and_file(options, DATA_FORMATS, "the list of measures")
     if name is not None and (task or statistic or words):
         raise click.UsageError(
             "--task, --statistic and --find filter the list, and cannot be combined with NAME"
@@ -62,14 +62,14 @@ def command(
     if name is None:
         tasks = _select_measures(task, statistic, words)
         rows = [
-            _row(d.example(), task_name)
+            _measure_to_dict(d.example(), task_name)
             for task_name, definitions in tasks.items()
             for d in definitions
         ]
         lines, blocks = _format_list(tasks), _list_document(tasks)
     else:
         matches = _resolve_name(name)
-        rows = [_row(measure, measure.definition.task) for measure in matches]
+        rows = [_measure_to_dict(measure, measure.definition.task) for measure in matches]
         lines = (line for measure in matches for line in explanation(measure).split("\n"))
         blocks = (block for measure in matches for block in _explanation_document(measure))
     if kind == "json":
@@ -92,7 +92,7 @@ def command(
         write_document(blocks, kind, path)
 
 
-def _row(measure: Measure, task: str | None) -> dict[str, Any]:
+def _measure_to_dict(measure: Measure, task: str | None) -> dict[str, Any]:
     """Return a measure as data; infinite limits are null."""
     definition = measure.definition
     low, high = (end if math.isfinite(end) else None for end in definition.range)
@@ -110,11 +110,11 @@ def _resolve_name(name: str) -> list[Measure]:
     If the name lacks a required parameter, all measures that it may denote are returned.
     """
     from calipers.measures import TASKS, parse, parse_by_task
-    from calipers.measures.name_parsing import senses
+    from calipers.measures.name_parsing import possible_definitions
 
     matches = list(parse_by_task(name))
     for task in [task for task in TASKS if task not in {m.definition.task for m in matches}]:
-        matches += [d.example() for d in senses(name, TASKS[task]) if d.required]
+        matches += [d.example() for d in possible_definitions(name, TASKS[task]) if d.required]
     # Of a name that no task knows, to parse it says what is wrong.
     return matches or [parse(name)]
 

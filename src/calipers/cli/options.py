@@ -123,15 +123,15 @@ def argument_option(argument: Argument) -> Option:
         attrs["type"] = click.Choice(argument.choices)
     elif argument.kind == "whole":
         attrs["type"] = click.IntRange(argument.low, argument.high)  # type: ignore[arg-type]
-    elif argument.kind in _KINDS:
-        attrs["type"] = _KINDS[argument.kind]
+    elif argument.kind in _TYPE_BY_KIND:
+        attrs["type"] = _TYPE_BY_KIND[argument.kind]
     elif argument.kind == "measure":
         attrs["shell_complete"] = measure_names
     flags = argument.flag.split() or [argument.option]
     return click.option(*flags, argument.name, multiple=argument.is_repeatable, **attrs)
 
 
-_KINDS: Mapping[str, Any] = {
+_TYPE_BY_KIND: Mapping[str, Any] = {
     "number": click.FLOAT,
     "share": PROPORTION,
     "file": InputFile(),

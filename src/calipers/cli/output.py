@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
 
 #: Data formats of results, in addition to the documents of :mod:`calipers.report.writers`.
-DATA = ("json", "csv")
+DATA_FORMATS = ("json", "csv")
 #: Data formats of values per unit, which only some commands have.
-UNIT_DATA = ("json", "csv", "parquet", "trec")
+UNIT_DATA_FORMATS = ("json", "csv", "parquet", "trec")
 #: Layouts of tables: a row per system, or a row per estimate.
 LAYOUTS = ("wide", "long")
 #: Suffixes of formats that are not supported, unless by another package.
-_OTHERS = frozenset(
+_UNSUPPORTED_SUFFIXES = frozenset(
     {".pdf", ".xlsx", ".tsv", ".jsonl", ".ndjson", ".feather", ".arrow"}
     | {".gz", ".zst", ".bz2", ".xz", ".zip"}
 )
 
 
-def formats(data: Sequence[str] = DATA, *, everywhere: bool = True) -> tuple[str, ...]:
+def list_formats(data: Sequence[str] = DATA_FORMATS, *, everywhere: bool = True) -> tuple[str, ...]:
     """Return the names of the formats of a result, including its data formats.
 
     Formats of other packages are excluded unless ``everywhere``.
     """
-    first, *others = writers.list_formats() if everywhere else writers.own_formats()
+    first, *others = writers.list_formats() if everywhere else writers.known_formats()
     return (first, *data, *others)
 
 
@@ -52,10 +52,10 @@ class Format(click.Choice):  # type: ignore[type-arg]
 
     def __init__(self, data: Sequence[str]) -> None:
         self.data = tuple(data)
-        super().__init__(formats(data, everywhere=False))
+        super().__init__(list_formats(data, everywhere=False))
 
     def _look_everywhere(self) -> None:
-        self.choices = formats(self.data)
+        self.choices = list_formats(self.data)
 
     def convert(self, value: Any, *args: Any) -> Any:
         """Return the format."""
@@ -74,7 +74,9 @@ class Format(click.Choice):  # type: ignore[type-arg]
         return super().shell_complete(*args)
 
 
-def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool = True) -> Command:
+def format_options(
+    command: Command, data: Sequence[str] = DATA_FORMATS, *, report: bool = True
+) -> Command:
     """Add the options of the format and file of a result."""
     kind = Format(data)
     layout: Option = click.option(
@@ -162,8 +164,8 @@ def format_and_file(
     path = None if path == DASH else path
     if kind is None:
         suffix = "" if path is None else os.path.splitext(path)[1].lower()  # noqa: PTH122
-        data_format = suffix[1:] if suffix[1:] in UNIT_DATA else None
-        fallback = suffix[1:] if suffix in _OTHERS else "table"
+        data_format = suffix[1:] if suffix[1:] in UNIT_DATA_FORMATS else None
+        fallback = suffix[1:] if suffix in _UNSUPPORTED_SUFFIXES else "table"
         kind = data_format or writers.format_for_suffix(suffix) or fallback
     check_format(kind, data, label)
     if kind == "parquet" and path is None:
@@ -176,23 +178,23 @@ def check_format(kind: str, data: Sequence[str], label: str) -> None:
 
     A result is never written in another format than the requested one.
     """
-    if kind not in formats(data, everywhere=False) and kind not in formats(data):
-        choice = ", ".join(formats(data))
+    if kind not in list_formats(data, everywhere=False) and kind not in list_formats(data):
+        choice = ", ".join(list_formats(data))
         raise click.UsageError(f"{label} cannot be written as {kind}; use {choice}")
 
 
 def pop_layout(options: dict[str, Any], kind: str, *, units: bool = False) -> str | None:
     """Pop the requested layout from the options."""
     layout: str | None = options.pop("layout", None)
-    if layout is not None and (units or not _is_laid_out(kind)):
+    if layout is not None and (units or not _has_layouts(kind)):
         subject = "the values per unit have" if units else f"{kind} has"
-        laid_out = ", ".join(filter(_is_laid_out, formats()))
+        laid_out = ", ".join(filter(_has_layouts, list_formats()))
         raise click.UsageError(f"--layout is for {laid_out}; {subject} one layout only")
     return layout
 
 
-def _is_laid_out(kind: str) -> bool:
-    return kind == "csv" or (kind not in UNIT_DATA and not is_for_papers(kind))
+def _has_layouts(kind: str) -> bool:
+    return kind == "csv" or (kind not in UNIT_DATA_FORMATS and not is_for_papers(kind))
 
 
 def is_for_papers(kind: str) -> bool:
@@ -204,10 +206,10 @@ def is_for_papers(kind: str) -> bool:
 
 def is_page(kind: str) -> bool:
     """Return whether a format has sections, unlike a terminal."""
-    return kind not in UNIT_DATA and writers.get_writer(kind).medium.has_sections
+    return kind not in UNIT_DATA_FORMATS and writers.get_writer(kind).medium.has_sections
 
 
-def write(
+def write_evaluation(
     result: Evaluation | Comparison,
     kind: str,
     output: str | None,
@@ -221,7 +223,9 @@ def write(
     """
     page.write(result, **look)
     thresholds = getattr(result, "thresholds", None)
-    if thresholds is not None and (kind == "csv" or (kind not in DATA and is_for_papers(kind))):
+    if thresholds is not None and (
+        kind == "csv" or (kind not in DATA_FORMATS and is_for_papers(kind))
+    ):
         write_result(thresholds, kind, output)  # which stands alone
     elif kind == "csv" and layout is not None:
         write_output(result.to_csv(layout=layout), output)
@@ -231,7 +235,7 @@ def write(
 
 def write_result(result: Any, kind: str, output: str | None, **look: Any) -> None:
     """Write a result as data, or as a document, to a file or to stdout."""
-    if kind in DATA:
+    if kind in DATA_FORMATS:
         write_output(getattr(result, f"to_{kind}")(), output)
         return
     from calipers.report.documents import DisplayOptions, document
@@ -253,7 +257,7 @@ def write_document(blocks: Iterable[Block], kind: str, output: str | None) -> No
 
 def write_units(evaluation: Evaluation, kind: str, output: str | None, page: ReportOptions) -> None:
     """Write the value of every unit in one format, and the requested report."""
-    from calipers.report.per_topic import trec_lines, units
+    from calipers.report.per_topic import trec_lines, unit_blocks
 
     values = evaluation.per_unit
     assert values is not None
@@ -266,10 +270,10 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None, page: Rep
         write_output(buffer.getvalue(), output)
     elif kind == "trec":
         write_output(trec_lines(evaluation, values, *evaluation.systems), output)
-    elif kind in DATA:
+    elif kind in DATA_FORMATS:
         write_result(values, kind, output)
     else:
-        write_document(units(evaluation, values), kind, output)
+        write_document(unit_blocks(evaluation, values), kind, output)
 
 
 def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str]) -> None:
@@ -299,7 +303,7 @@ def print_tables(evaluation: Evaluation) -> None:
         print_below(title, label_text(table, terminal_width(sys.stdout)))
 
 
-def no_tables_below(option: str, kind: str, path: str | None) -> None:
+def check_table_output(option: str, kind: str, path: str | None) -> None:
     """Raise an error if tables are to be printed below a result that is not a text table."""
     if kind != "table" or path:
         raise click.UsageError(

@@ -21,7 +21,13 @@ from calipers.cli.options import (
     option_with_default,
     text_option,
 )
-from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_output
+from calipers.cli.output import (
+    DATA_FORMATS,
+    format_and_file,
+    format_options,
+    write_document,
+    write_output,
+)
 from calipers.cli.tasks import evaluation_options
 from calipers.evaluation.tasks import TASKS
 
@@ -64,7 +70,7 @@ GOALS = added_parameters(
 )
 
 #: Options of assumptions, without a pilot.
-NUMBERS = added_parameters(
+ASSUMPTIONS = added_parameters(
     combine_options(
         number_option(
             "--value", "V", "Expected value (of the baseline), for proportions and areas."
@@ -105,7 +111,7 @@ NUMBERS = added_parameters(
 )
 
 
-LINES = {
+SUBCOMMANDS = {
     "assumed": "Plan from assumptions; MEASURE alone means this.",
     **{name: f"Plan from a pilot on the input of `calipers {name}`." for name in TASKS},
 }
@@ -118,13 +124,13 @@ class PlanGroup(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve ``plan nDCG@10 …`` as ``plan assumed nDCG@10 …``."""
-        return super().resolve_command(ctx, args if args[0] in LINES else ["assumed", *args])
+        return super().resolve_command(ctx, args if args[0] in SUBCOMMANDS else ["assumed", *args])
 
 
 @click.group(
     "plan",
     cls=PlanGroup,
-    lines=LINES,
+    lines=SUBCOMMANDS,
     find=lambda name: assumed if name == "assumed" else _make_pilot_command(name),
     subcommand_metavar="MEASURE [OPTIONS] | COMMAND …",
     no_args_is_help=True,
@@ -148,7 +154,7 @@ def command() -> None:
 def _plan_from_assumptions(measure: str, **options: Any) -> None:
     from calipers.evaluate.plan import plan
 
-    kind, path = format_and_file(options, DATA, "a plan")
+    kind, path = format_and_file(options, DATA_FORMATS, "a plan")
     options["paired"] = not options.pop("independent")
     _write_plans([plan(measure, **options)], kind, path)
 
@@ -157,7 +163,7 @@ assumed: click.Command = Command(
     "assumed",
     callback=_plan_from_assumptions,
     help="Plan from assumptions. MEASURE is a measure such as nDCG@10, recall or AUC.",
-    params=[click.Argument(["measure"]), *NUMBERS, *GOALS],
+    params=[click.Argument(["measure"]), *ASSUMPTIONS, *GOALS],
 )
 
 
@@ -166,7 +172,7 @@ def _make_pilot_command(name: str) -> click.Command:
     task_params, evaluate = evaluation_options(name, {"interval"})
 
     def callback(**options: Any) -> None:
-        kind, path = format_and_file(options, DATA, "a plan")
+        kind, path = format_and_file(options, DATA_FORMATS, "a plan")
         goals = {key: options.pop(key) for key in goal_names}
         system = options.pop("target")
         if not options["measures"]:

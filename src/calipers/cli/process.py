@@ -27,9 +27,9 @@ DEBUG = "--debug"
 
 def run(command: Callable[[], Any]) -> NoReturn:
     """Run a command as this process, and exit with the code of its outcome."""
-    _take_streams()
+    _replace_streams()
     sys.meta_path.insert(0, _PandasBlocker())
-    plugins.BEFORE.append(allow_pandas)
+    plugins.IMPORT_HOOKS.append(allow_pandas)
     _StandardStream.watched = start_progress_line()
     try:
         # Outside standalone mode click returns the code of an Exit; commands return None.
@@ -44,7 +44,7 @@ def run(command: Callable[[], Any]) -> NoReturn:
         sys.stdout.flush()
     except OSError as error:
         code = code or _report_error(error)
-        _drop(sys.stdout.fileno())
+        _redirect_to_null(sys.stdout.fileno())
     if code in (EXIT_NO_MEMORY, EXIT_INTERRUPTED):
         # At once: threads of libraries that found no memory either may never end, or abort the
         # process; and Python may end it by the signal, if that came while it imported something.
@@ -121,7 +121,7 @@ def _report_error(error: BaseException) -> int:
         description = f"{error.filename}: {error.strerror}" if error.filename is not None else error
         write_stderr(f"calipers: {description}")
         return EXIT_BAD_INPUT
-    code = _code_of_user(error)
+    code = _user_error_code(error)
     if code is None:
         write_stderr(_internal_error_line(error))
         return EXIT_INTERNAL
@@ -129,7 +129,7 @@ def _report_error(error: BaseException) -> int:
     return code
 
 
-def _code_of_user(error: BaseException) -> int | None:
+def _user_error_code(error: BaseException) -> int | None:
     """Return the exit code of an error that the user can correct; None for internal errors."""
     from calipers.data.errors import InputError
     from calipers.measures import UnknownMeasureError
@@ -164,7 +164,7 @@ def _issue_tracker() -> str:
 # --- Streams --------------------------------------------------------------------------------------
 
 
-def _take_streams() -> None:
+def _replace_streams() -> None:
     """Replace the standard streams by writable ones, even if they were closed."""
     for descriptor in range(3):
         try:
@@ -182,7 +182,7 @@ def _open_stream(stream: TextIO | None, descriptor: int, name: str) -> TextIO:
         return io.TextIOWrapper(
             io.BufferedWriter(_StandardStream(descriptor, name)), encoding="utf-8"
         )
-    if not isinstance(stream, io.TextIOWrapper) or not _leads_to(stream, descriptor):
+    if not isinstance(stream, io.TextIOWrapper) or not _has_descriptor(stream, descriptor):
         return stream
     if os.name != "posix":
         stream.reconfigure(errors="backslashreplace")
@@ -197,7 +197,7 @@ def _open_stream(stream: TextIO | None, descriptor: int, name: str) -> TextIO:
     )
 
 
-def _leads_to(stream: TextIO, descriptor: int) -> bool:
+def _has_descriptor(stream: TextIO, descriptor: int) -> bool:
     try:
         return stream.fileno() == descriptor
     except OSError:
@@ -224,7 +224,7 @@ class _StandardStream(io.FileIO):
         try:
             return super().write(data)
         except BrokenPipeError:
-            _drop(self.fileno())
+            _redirect_to_null(self.fileno())
             return memoryview(data).nbytes
         except BlockingIOError:
             raise
@@ -232,7 +232,7 @@ class _StandardStream(io.FileIO):
             raise OSError(error.errno, error.strerror, self._display_name) from None
 
 
-def _drop(descriptor: int) -> None:
+def _redirect_to_null(descriptor: int) -> None:
     """Redirect a descriptor to the null device."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from calipers import progress
 
 #: Seconds before the first line, and between updates.
-_PATIENCE, _EVERY = 2.0, 0.2
+_DELAY_SECONDS, _INTERVAL_SECONDS = 2.0, 0.2
 #: Return to the start of the line and clear it.
 _CLEAR = b"\r\x1b[K"
 
@@ -30,9 +30,9 @@ class ProgressLine(threading.Thread):
 
     def run(self) -> None:
         """Write the progress until the thread is stopped."""
-        wait = _PATIENCE
+        wait = _DELAY_SECONDS
         while not self._stopped.wait(wait):
-            text, wait = progress.progress_text(), _EVERY
+            text, wait = progress.progress_text(), _INTERVAL_SECONDS
             with self._lock:
                 if text is not None and not self._stopped.is_set():
                     width = shutil.get_terminal_size().columns - 1

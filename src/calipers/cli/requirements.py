@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation
 
 #: Environment variables of GitHub: the file of the summary of a job, and the sign that it is one.
-SUMMARY, ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
+SUMMARY_VARIABLE, ACTIONS_VARIABLE = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 
-gate_options = combine_options(
+requirement_options = combine_options(
     repeatable_option(
         "--require requirements",
         "RULE",
@@ -39,7 +39,7 @@ gate_options = combine_options(
         "--github-summary",
         is_flag=True,
         help="Add the result, and the outcome of each --require, to the summary of a job on "
-        f"GitHub: to the file that {SUMMARY} names.",
+        f"GitHub: to the file that {SUMMARY_VARIABLE} names.",
     ),
 )
 
@@ -59,10 +59,11 @@ class RequirementOptions:
         rules, junit = options.pop("requirements"), options.pop("junit")
         summary = None
         if options.pop("github_summary"):
-            summary = os.environ.get(SUMMARY)
+            summary = os.environ.get(SUMMARY_VARIABLE)
             if not summary:
                 raise click.UsageError(
-                    f"--github-summary adds to the file that {SUMMARY} names, which is not set "
+                    f"--github-summary adds to the file that {SUMMARY_VARIABLE} names, which is "
+                    "not set "
                     "here; "
                     "-o FILE.md writes Markdown anywhere"
                 )
@@ -96,13 +97,13 @@ class RequirementOptions:
     def close(self, evaluation: Evaluation, rulings: Sequence[RequirementResult]) -> None:
         """Write the results, and exit with 1 if a requirement is not met."""
         if self.junit is not None:
-            write_output(junit(evaluation.task, rulings), self.junit)
+            write_output(format_junit(evaluation.task, rulings), self.junit)
         if self.summary is not None:
             with open(self.summary, "a", encoding="utf-8") as file:  # noqa: PTH123
-                file.write(markdown(rulings) + evaluation.to_markdown().rstrip() + "\n")
+                file.write(format_markdown(rulings) + evaluation.to_markdown().rstrip() + "\n")
         for ruling in rulings:
             write_stderr(str(ruling))
-            if not ruling.passed and os.environ.get(ON_GITHUB) == "true":
+            if not ruling.passed and os.environ.get(ACTIONS_VARIABLE) == "true":
                 write_stderr(
                     "::error "
                     f"title={_escape_command(ruling.rule, ':,')}::{_escape_command(ruling.message)}"
@@ -118,7 +119,7 @@ def _escape_command(text: str, extra_characters: str = "") -> str:
     return text
 
 
-def junit(name: str, rulings: Sequence[RequirementResult]) -> str:
+def format_junit(name: str, rulings: Sequence[RequirementResult]) -> str:
     """Return the results as JUnit XML, with a test case for each rule and system."""
     failures = sum(not ruling.passed for ruling in rulings)
     counts = {"tests": str(len(rulings)), "failures": str(failures), "errors": "0"}
@@ -143,7 +144,7 @@ def _printable_text(text: str) -> str:
     )
 
 
-def markdown(rulings: Sequence[RequirementResult]) -> str:
+def format_markdown(rulings: Sequence[RequirementResult]) -> str:
     """Return the results as a Markdown table."""
     from calipers.report.writers.markdown import escape
 

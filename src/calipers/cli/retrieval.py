@@ -11,7 +11,7 @@ from calipers.cli.files import OutputFolder
 from calipers.cli.options import Option, text_option
 from calipers.cli.output import write_trec_files
 from calipers.cli.shared_options import OutputOptions
-from calipers.cli.streams import connect, is_distributed
+from calipers.cli.streams import connect_engine, is_distributed
 from calipers.cli.tasks import TaskCommand
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class RetrievalCommand(TaskCommand):
         qrels, runs = options.pop("qrels"), list(options.pop("runs"))
         folder = options.pop("per_topic_dir")
         if is_distributed(self.task, qrels, None, options):
-            connect(options)
+            connect_engine(options)
         evaluation = retrieval(qrels, runs, **options)
         if folder is not None:
             write_trec_files(evaluation, folder, [qrels, *runs])

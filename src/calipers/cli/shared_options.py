@@ -10,16 +10,16 @@ import click
 
 from calipers.cli.options import Command, combine_options, shared_options
 from calipers.cli.output import (
-    DATA,
-    UNIT_DATA,
+    DATA_FORMATS,
+    UNIT_DATA_FORMATS,
     ReportOptions,
     format_and_file,
     format_options,
     pop_layout,
-    write,
+    write_evaluation,
     write_units,
 )
-from calipers.cli.requirements import RequirementOptions, gate_options
+from calipers.cli.requirements import RequirementOptions, requirement_options
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation
@@ -32,7 +32,7 @@ measure_options = combine_options(
 )
 
 
-def output_options(command: Command, data: Sequence[str] = DATA) -> Command:
+def output_options(command: Command, data: Sequence[str] = DATA_FORMATS) -> Command:
     """Add the options of the output of a result."""
     keep = click.option(
         "--keep-predictions",
@@ -40,7 +40,7 @@ def output_options(command: Command, data: Sequence[str] = DATA) -> Command:
         help="Include the predictions of every row (or the confusion matrix) in FILE.json of -o, "
         "so that it can serve as --baseline of later evaluations. Rankings are always included.",
     )
-    return format_options(keep(gate_options(command)), data)
+    return format_options(keep(requirement_options(command)), data)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class OutputOptions:
     def take(cls, options: dict[str, Any], *, units: bool = False) -> OutputOptions:
         """Pop the output options from the options of a command, and check them."""
         label = "the values per topic" if units else "this result"
-        kind, path = format_and_file(options, UNIT_DATA if units else DATA, label)
+        kind, path = format_and_file(options, UNIT_DATA_FORMATS if units else DATA_FORMATS, label)
         layout = pop_layout(options, kind, units=units)
         then, keep = options.pop("then", None), options.pop("keep_predictions")
         if keep and (kind != "json" or units):
@@ -85,9 +85,12 @@ class OutputOptions:
             write_units(evaluation, self.kind, self.path, self.page)
         else:
             if self.kind == "json":
-                from calipers.evaluation.stored_predictions import is_storable, keep_predictions
+                from calipers.evaluation.stored_predictions import (
+                    is_stored_by_default,
+                    keep_predictions,
+                )
 
-                to_file = self.path is not None and is_storable(evaluation)
+                to_file = self.path is not None and is_stored_by_default(evaluation)
                 evaluation = keep_predictions(evaluation) if self.keep or to_file else evaluation
-            write(evaluation, self.kind, self.path, self.page, self.layout, **look)
+            write_evaluation(evaluation, self.kind, self.path, self.page, self.layout, **look)
         self.gate.close(evaluation, rulings)

@@ -15,20 +15,20 @@ import click
 
 from calipers.cli.files import DASH, Command, InputFile, is_given
 from calipers.cli.output import (
-    DATA,
+    DATA_FORMATS,
     ReportOptions,
     format_and_file,
     format_options,
     open_in_browser,
     pop_layout,
-    write,
+    write_evaluation,
 )
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Definition, Evaluation, Plan
     from calipers.results.learning import LearningResult
 
-_PAGES = (".html", ".htm")
+_PAGE_SUFFIXES = (".html", ".htm")
 
 
 @click.command("show", cls=Command)
@@ -47,7 +47,7 @@ def command(file: str, **options: Any) -> None:
       calipers show last.json --report last.html --open
       calipers show last.html --format csv
     """
-    if file.lower().endswith(_PAGES):
+    if file.lower().endswith(_PAGE_SUFFIXES):
         option_names = [name for name in options if is_given(name)]
         if option_names == ["open_"]:
             open_in_browser(file)
@@ -62,7 +62,7 @@ def command(file: str, **options: Any) -> None:
             return
     from calipers.results.learning import LearningResult
 
-    kind, path = format_and_file(options, DATA, "this result")
+    kind, path = format_and_file(options, DATA_FORMATS, "this result")
     page, layout = ReportOptions.take(options), pop_layout(options, kind)
     result = read_result(file)
     if isinstance(result, tuple):
@@ -82,7 +82,7 @@ def command(file: str, **options: Any) -> None:
             raise click.UsageError("a result of learning has one layout, and a page by --report")
         write_learning_result(result, kind, path, page.path, opens_report=page.opens_report)
     else:
-        write(result, kind, path, page, layout)
+        write_evaluation(result, kind, path, page, layout)
 
 
 def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[Plan, ...]:
@@ -92,7 +92,7 @@ def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[P
     from calipers.results.learning import LearningResult
 
     try:
-        compressed = _embedded_result(file) if file.lower().endswith(_PAGES) else None
+        compressed = _embedded_result(file) if file.lower().endswith(_PAGE_SUFFIXES) else None
         if compressed is not None:
             result = from_json(gzip.decompress(base64.b64decode(compressed)))
         else:
@@ -115,13 +115,15 @@ def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[P
 
 
 #: The result that a page offers as a file.
-_RESULT = re.compile(rb'<script type="application/gzip" data-name="result\.json">([^<]*)</script>')
+_RESULT_ELEMENT = re.compile(
+    rb'<script type="application/gzip" data-name="result\.json">([^<]*)</script>'
+)
 
 
 def _embedded_result(file: str) -> bytes | None:
     """Return the compressed result that a page contains, or None."""
     try:
-        match = _RESULT.search(Path(file).read_bytes())
+        match = _RESULT_ELEMENT.search(Path(file).read_bytes())
     except OSError:  # which is told where it is read
         return None
     return None if match is None else match[1]
@@ -134,10 +136,10 @@ def _known_definitions(evaluation: Evaluation) -> tuple[Definition, ...]:
     """
     from calipers.evaluation.shared import glossary
     from calipers.measures import TASKS, UnknownMeasureError, parse
-    from calipers.measures.precision_recall import TASK, measures_of_points
+    from calipers.measures.precision_recall import TASK, point_measures
 
     if evaluation.task == TASK:
-        return glossary(measures_of_points(evaluation.measures))
+        return glossary(point_measures(evaluation.measures))
     measures = []
     for name in dict.fromkeys(e.measure for e in evaluation.estimates):
         with suppress(UnknownMeasureError):  # one that was registered then, or values by its name

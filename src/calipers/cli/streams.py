@@ -141,7 +141,7 @@ def _is_streamed(task: Task, table: str, columns: Columns | None, options: dict[
     return is_streamed(engine, options.get("memory"), table, existing)
 
 
-def connect(options: dict[str, Any]) -> None:
+def connect_engine(options: dict[str, Any]) -> None:
     """Connect to the engine that reads files; --master is popped from the options."""
     from calipers.engines import dask
     from calipers.engines.spark import get_session
@@ -168,7 +168,7 @@ def _existing_columns(table: str, specs: Sequence[str]) -> list[str]:
     return existing
 
 
-def table_engine(table: str, options: dict[str, Any]) -> Engine:
+def pop_engine(table: str, options: dict[str, Any]) -> Engine:
     """Return the engine of a table; its options are popped."""
     from calipers.engines import dask, spark
     from calipers.engines.spark import get_session

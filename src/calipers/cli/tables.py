@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calipers.data.categories import CategorySelector
     from calipers.data.trec import InputOrigin
 
-_KEY = "calipers.tables"
+_CACHE_KEY = "calipers.tables"
 
 
 class InputTable(NamedTuple):
@@ -58,7 +58,9 @@ def read_input_table(
     from calipers.data.tables import read_table
     from calipers.data.trec import InputOrigin
 
-    table_by_path: dict[str, InputTable] = click.get_current_context().meta.setdefault(_KEY, {})
+    table_by_path: dict[str, InputTable] = click.get_current_context().meta.setdefault(
+        _CACHE_KEY, {}
+    )
     available: set[str] = set()
     earlier = table_by_path.get(path)
     category_by_name: dict[str, Category] = {}
@@ -117,5 +119,5 @@ def label_columns(options: Mapping[str, Any]) -> CategorySelector:
 
 def get_origin(path: str) -> InputOrigin:
     """Return the origin of the table at a path, whichever of its columns were read."""
-    table_by_path: dict[str, InputTable] = click.get_current_context().meta.get(_KEY, {})
+    table_by_path: dict[str, InputTable] = click.get_current_context().meta.get(_CACHE_KEY, {})
     return (table_by_path.get(path) or read_input_table(path)).origin

@@ -22,11 +22,11 @@ from calipers.cli.options import (
     flag_option,
     shared_options,
 )
-from calipers.cli.output import DATA, UNIT_DATA, no_tables_below, print_tables
+from calipers.cli.output import DATA_FORMATS, UNIT_DATA_FORMATS, check_table_output, print_tables
 from calipers.cli.shared_options import OutputOptions, output_options
-from calipers.cli.streams import StateOptions, engine_options, is_distributed, table_engine
+from calipers.cli.streams import StateOptions, engine_options, is_distributed, pop_engine
 from calipers.cli.tables import read_input_table
-from calipers.evaluation.availability import refusal_of_flag
+from calipers.evaluation.availability import unavailable_flag_reason
 from calipers.evaluation.task import Task
 from calipers.evaluation.tasks import OPTIONS, SHARED_ROLES, TASKS
 from calipers.plugins import plugin_errors
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation
 
 #: The shared options in the order of the help: before those of engines, and after them.
-_FIRST, _LAST = (
+_LEADING_OPTIONS, _TRAILING_OPTIONS = (
     ("slice_bins", "cost"),
     ("measures", "baseline", "compare", "primary", "level", "interval", "n_resamples", "seed"),
 )
@@ -103,13 +103,13 @@ class TaskCommand(Command):
             *missing,
             *map(argument_option, task.arguments),
             *shared_columns,
-            *self._shared(_FIRST),
+            *self._shared(_LEADING_OPTIONS),
             self.more_options(),
             *([flag_option(f"--{task.below}", task.below_help)] if task.below else []),
             *self._shared(("undefined",)),
             engine_options(task),
             *([flag_option(f"--per-{task.per_unit}", task.per_unit_help)] if task.per_unit else []),
-            *self._shared(_LAST),
+            *self._shared(_TRAILING_OPTIONS),
             lambda command: output_options(command, self._formats),
         )
 
@@ -118,7 +118,7 @@ class TaskCommand(Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            reason = refusal_of_flag(self.task.name, error.option_name)
+            reason = unavailable_flag_reason(self.task.name, error.option_name)
             if reason is None:
                 raise
             message = f"{self.task.name} has no {error.option_name}{reason}"
@@ -131,8 +131,8 @@ class TaskCommand(Command):
     def _formats(self) -> tuple[str, ...]:
         """Data formats of the task; values per unit of groups and topics have more."""
         task = self.task
-        unit_formats = UNIT_DATA if task.per_unit and not task.per_unit_asked else ()
-        return tuple(dict.fromkeys((*DATA, *unit_formats)))
+        unit_formats = UNIT_DATA_FORMATS if task.per_unit and not task.per_unit_asked else ()
+        return tuple(dict.fromkeys((*DATA_FORMATS, *unit_formats)))
 
     def evaluation_parameters(
         self, exclude: Collection[str] = ()
@@ -152,7 +152,9 @@ class TaskCommand(Command):
             *self.display_options,
             *exclude,
         }
-        omitted_names |= {_name(switch) for switch in (task.below, f"per-{task.per_unit}")}
+        omitted_names |= {
+            _parameter_name(switch) for switch in (task.below, f"per-{task.per_unit}")
+        }
         omitted_names |= {a.name for a in (*task.arguments, *OPTIONS.values()) if a.is_shown}
         omitted = [p for p in self.params if p.name in omitted_names]
         default_values = click.Command(task.name, params=omitted).make_context(task.name, []).params
@@ -163,15 +165,15 @@ class TaskCommand(Command):
 
     def _run(self, **options: Any) -> None:
         task = self.task
-        per_unit = bool(options.get(_name(f"per-{task.per_unit}")))
+        per_unit = bool(options.get(_parameter_name(f"per-{task.per_unit}")))
         if not task.per_unit_asked:
-            options.pop(_name(f"per-{task.per_unit}"), None)
+            options.pop(_parameter_name(f"per-{task.per_unit}"), None)
         output = OutputOptions.take(options, units=per_unit)
-        below = bool(options.pop(_name(task.below), False))
+        below = bool(options.pop(_parameter_name(task.below), False))
         if below and per_unit:
             raise click.UsageError(f"--{task.below} and --per-{task.per_unit}: give one")
         if below:
-            no_tables_below(f"--{task.below}", output.kind, output.path)
+            check_table_output(f"--{task.below}", output.kind, output.path)
         self.check(options, output)
         if "compare" in task.options:
             options["compare"] = not options.pop("no_compare")
@@ -241,7 +243,7 @@ class TaskCommand(Command):
                 )
             for option in (name for name, value in memory_options.items() if value):
                 raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
-            rows = table_engine(table, options)
+            rows = pop_engine(table, options)
             self._check_separator(columns, rows.names, options)
             arguments = columns.to_arguments(rows.names)
             evaluate = verb if states is None else functools.partial(states.evaluate, verb)
@@ -251,7 +253,7 @@ class TaskCommand(Command):
         # Errors about joined columns, or about patterns, list all existing columns.
         needs_all_columns = columns.tables or any(memory_options.values()) or not task.per_system
         table_rows = open_table(
-            table, None if needs_all_columns else functools.partial(_column_names, columns)
+            table, None if needs_all_columns else functools.partial(_used_columns, columns)
         )
         self._check_separator(columns, table_rows.column_names, options)
         with columns.located(table):
@@ -307,13 +309,13 @@ class TaskCommand(Command):
         return empty_as_no_labels(input_table.table, label_columns)
 
 
-def _column_names(columns: Columns, names: Sequence[str]) -> Sequence[str]:
+def _used_columns(columns: Columns, names: Sequence[str]) -> Sequence[str]:
     """Return the columns of a table that a command line names."""
-    from calipers.data.columns import columns_read
+    from calipers.data.columns import select_named
     from calipers.data.errors import InputError
 
     try:
-        return columns_read((columns.to_arguments(names), columns.id_column), names)
+        return select_named((columns.to_arguments(names), columns.id_column), names)
     except (click.UsageError, InputError):
         return names  # reported when the table is evaluated
 
@@ -340,7 +342,7 @@ def _categories(columns: Columns, names: Sequence[str]) -> Mapping[str, Category
     return CategoryColumns.from_roles(arguments, task.categories, columns.id_column).select(names)
 
 
-def _name(option: str) -> str:
+def _parameter_name(option: str) -> str:
     return option.replace("-", "_")
 
 

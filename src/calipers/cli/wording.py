@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 #: Arguments without an option of their own name, and the option that they come from.
-_FROM = {"y": "--truth", "X": "--features", "measure": "--measure"}
+_FLAG_BY_ARGUMENT = {"y": "--truth", "X": "--features", "measure": "--measure"}
 _VALUE = r"""(?:'[^']*'|"[^"]*"|\d[\w.]*|True|False|None)"""
 
 
@@ -21,10 +21,10 @@ def options_in_errors() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise type(error)(name_options(str(error), _options())) from None
+        raise type(error)(name_options(str(error), _flags_by_parameter())) from None
 
 
-def _options() -> dict[str, str]:
+def _flags_by_parameter() -> dict[str, str]:
     """Return the options of the running command, by the names of their parameters."""
     ctx = click.get_current_context(silent=True)
     options = [] if ctx is None else [p for p in ctx.command.params if isinstance(p, click.Option)]
@@ -33,7 +33,9 @@ def _options() -> dict[str, str]:
     }
     flags = set(flag_by_name.values())
     return flag_by_name | {
-        name: flag for name, flag in _FROM.items() if flag in flags and name not in flag_by_name
+        name: flag
+        for name, flag in _FLAG_BY_ARGUMENT.items()
+        if flag in flags and name not in flag_by_name
     }
 
 

@@ -18,8 +18,8 @@ from calipers.inference.settings import Settings
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega
 from calipers.report.figures.curve_chart import curve_chart, threshold_text
-from calipers.report.figures.curves import CurveChart, drawn_within
-from calipers.report.figures.figure import Figure, Numbers
+from calipers.report.figures.curves import CurveChart, tolerance_note
+from calipers.report.figures.figure import Figure, FigureTable
 from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, json_number
 from calipers.report.grouping import group_by
@@ -28,13 +28,17 @@ from calipers.results import Curve, Evaluation, select_kinds
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.calibration import ProbabilityLevels
 
-CURVE, BINS, SPREAD = "calibration", "calibration by bins", "probabilities"
+CALIBRATION, BINNED_CALIBRATION, PROBABILITY_HISTOGRAM = (
+    "calibration",
+    "calibration by bins",
+    "probabilities",
+)
 
 #: The largest number of levels in the consistency band; more are averaged with their neighbors.
-_MOST_LEVELS = 2_000
+_MAX_LEVELS = 2_000
 #: The largest number of counts that are sampled at a time.
-_AT_A_TIME = 1_000_000
-_BINS, _BARS = 10, 20
+_MAX_BATCH_COUNTS = 1_000_000
+_N_BINS, _N_BARS = 10, 20
 
 
 def calibration_curve(scored: ScoreData) -> Curve:
@@ -58,7 +62,7 @@ def calibration_curve(scored: ScoreData) -> Curve:
     point_mask = np.column_stack([np.ones(len(starts), bool), last > starts]).ravel()
     return _probability_curve(
         scored,
-        CURVE,
+        CALIBRATION,
         x=x[point_mask],
         y=np.repeat(blocks.proportion, 2)[point_mask],
         threshold=np.repeat(blocks.total, 2)[point_mask],
@@ -67,7 +71,7 @@ def calibration_curve(scored: ScoreData) -> Curve:
 
 
 def binned_calibration_curve(
-    scored: ScoreData, bins: int = _BINS, binning: str = "equal-mass"
+    scored: ScoreData, bins: int = _N_BINS, binning: str = "equal-mass"
 ) -> Curve:
     """Compute the proportion of positives in bins of the probability, with Wilson intervals.
 
@@ -77,14 +81,14 @@ def binned_calibration_curve(
     equal_width = binning == "equal-width"
     starts = levels.equal_width(bins) if equal_width else levels.equal_mass(bins)
     binned = levels.merge_levels(starts)
-    size = _row_size(scored.table)
+    size = _effective_row_weight(scored.table)
     intervals = [
         proportions.wilson(float(proportion), float(total) / size, scored.settings.level)
         for proportion, total in zip(binned.proportion, binned.total, strict=True)
     ]
     return _probability_curve(
         scored,
-        BINS,
+        BINNED_CALIBRATION,
         x=binned.probability,
         y=binned.proportion,
         threshold=binned.total,
@@ -101,13 +105,13 @@ def probability_histogram(scored: ScoreData) -> Curve:
     ``x`` are the borders of the bars.
     """
     levels = scored.levels
-    bar_indices = np.minimum((levels.probability * _BARS).astype(np.int64), _BARS - 1)
-    bar_heights = np.bincount(bar_indices, levels.total, _BARS) / levels.weight
+    bar_indices = np.minimum((levels.probability * _N_BARS).astype(np.int64), _N_BARS - 1)
+    bar_heights = np.bincount(bar_indices, levels.total, _N_BARS) / levels.weight
     return make_score_curve(
         scored,
-        SPREAD,
+        PROBABILITY_HISTOGRAM,
         ("Predicted probability", "Proportion of rows"),
-        x=np.arange(_BARS + 1) / _BARS,
+        x=np.arange(_N_BARS + 1) / _N_BARS,
         y=np.append(bar_heights, 0.0),
         threshold=np.zeros(0),
         shape="bars",
@@ -133,7 +137,7 @@ def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str
         return {}
     limits = levels.probability[[0, -1]]
     grid = np.unique(np.clip(GRID, *limits))
-    fits = calibrated_fits(levels, _row_size(scored.table), grid, settings)
+    fits = calibrated_fits(levels, _effective_row_weight(scored.table), grid, settings)
     low, high = pointwise_band(fits, settings.level)
     simultaneous_low, simultaneous_high = simultaneous_band(fits, settings.level)
     method = "consistency resampling [B]"
@@ -148,7 +152,7 @@ def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str
     }
 
 
-def _row_size(table: ScoreTable) -> float:
+def _effective_row_weight(table: ScoreTable) -> float:
     """Return the weight of an effective row, Σw²/Σw."""
     squares = table.positive_squares.sum() + table.negative_squares.sum()
     return float(squares / (table.total_positive + table.total_negative))
@@ -165,14 +169,14 @@ def calibrated_fits(
     """
     from calipers import _core
 
-    if len(levels) > _MOST_LEVELS:
-        levels = levels.merge_levels(levels.equal_mass(_MOST_LEVELS))
+    if len(levels) > _MAX_LEVELS:
+        levels = levels.merge_levels(levels.equal_mass(_MAX_LEVELS))
     random = np.random.Generator(np.random.Philox(settings.seed))
     effective_counts = levels.total / row_size
     expected = np.concatenate(
         [effective_counts * levels.probability, effective_counts * (1 - levels.probability)]
     )
-    step = max(1, _AT_A_TIME // len(expected))
+    step = max(1, _MAX_BATCH_COUNTS // len(expected))
     fits = [
         _core.isotonic_fits(
             levels.probability,
@@ -192,43 +196,49 @@ class _CalibrationChart(CurveChart):
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Yield the figure of an evaluation, if it has calibration curves."""
-        nonempty = (c for c in select_kinds(evaluation.curves, {CURVE, BINS, SPREAD}) if len(c.x))
+        nonempty = (
+            c
+            for c in select_kinds(
+                evaluation.curves, {CALIBRATION, BINNED_CALIBRATION, PROBABILITY_HISTOGRAM}
+            )
+            if len(c.x)
+        )
         curves = group_by(nonempty, lambda c: c.kind)
-        if CURVE in curves:
+        if CALIBRATION in curves:
             yield _figure(curves, evaluation.systems)
 
 
 def _figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Figure:
-    head, rows = _table(curves)
+    head, rows = _bin_table(curves)
     return Figure(
         title="Calibration",
-        kind=CURVE,
+        kind=CALIBRATION,
         label=_label(curves),
         caption=_caption(curves),
-        spec=_chart(curves, systems),
+        spec=_calibration_spec(curves, systems),
         head=head,
         rows=rows,
     )
 
 
-def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spec:
+def _calibration_spec(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spec:
     """Return the chart of calibration curves, over a histogram of the probabilities."""
-    shown_systems = [s for s in systems if s in {c.system for c in curves[CURVE]}]
-    names = unique_labels(shown_systems, vega.LABEL)
-    curve_spec = curve_chart(curves[CURVE], shown_systems)
+    shown_systems = [s for s in systems if s in {c.system for c in curves[CALIBRATION]}]
+    names = unique_labels(shown_systems, vega.MAX_LABEL_LENGTH)
+    curve_spec = curve_chart(curves[CALIBRATION], shown_systems)
     line_layer = next(x for x in curve_spec["layer"] if x["mark"]["type"] == "line")
     line_layer["mark"].pop("point", None)  # dots are bins
     line = line_layer["encoding"]
-    if BINS in curves:
+    if BINNED_CALIBRATION in curves:
         # Under what the pointer finds.
-        curve_spec["layer"][-1:-1] = _bins(curves[BINS], names, line)
+        curve_spec["layer"][-1:-1] = _bin_layers(curves[BINNED_CALIBRATION], names, line)
     panels = []
-    if SPREAD in curves:
-        panels.append(histograms.panel(curves[SPREAD], names, 70, domain=(0, 1)))
+    if PROBABILITY_HISTOGRAM in curves:
+        panels.append(histograms.panel(curves[PROBABILITY_HISTOGRAM], names, 70, domain=(0, 1)))
     return histograms.stack_panels(curve_spec, panels)
 
 
-def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:
+def _bin_layers(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:
     """Return the layers of bins: dots, and whiskers for their intervals."""
     data = [
         {
@@ -239,7 +249,7 @@ def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list
             "system": names[c.system],
         }
         for c in curves
-        for x, y, (low, high) in zip(c.x, c.y, _limits(c), strict=True)
+        for x, y, (low, high) in zip(c.x, c.y, _bin_intervals(c), strict=True)
     ]
     shared = {"x": line["x"], "color": line["color"]}
     dots = vega.layer(data, vega.dot(size=30, opacity=0.9), **shared, y=line["y"])
@@ -252,7 +262,7 @@ def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list
     ]
 
 
-def _limits(curve: Curve) -> list[tuple[float, float]]:
+def _bin_intervals(curve: Curve) -> list[tuple[float, float]]:
     """Return the interval of each bin; NaN if there are none."""
     if not len(curve.low):
         return [(math.nan, math.nan)] * len(curve)
@@ -261,38 +271,38 @@ def _limits(curve: Curve) -> list[tuple[float, float]]:
 
 def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
     """Return the caption."""
-    first = curves[CURVE][0]
+    first = curves[CALIBRATION][0]
     sentences = ["Line: isotonic regression (CORP). Dashed: calibrated."]
-    if any(len(c.low) for c in curves[CURVE]):
+    if any(len(c.low) for c in curves[CALIBRATION]):
         sentences.append(
             f"Shaded: pointwise {numbers.format_percent(first.level)} consistency band under "
             f"calibration; paler: simultaneous band ({shorten_name(first.method)})."
         )
-    if BINS in curves:
+    if BINNED_CALIBRATION in curves:
         sentences.append(
             f"Dots: means of bins with {numbers.format_percent(first.level)} CIs "
-            f"({shorten_name(curves[BINS][0].method)})."
-            if any(len(c.low) for c in curves[BINS])
+            f"({shorten_name(curves[BINNED_CALIBRATION][0].method)})."
+            if any(len(c.low) for c in curves[BINNED_CALIBRATION])
             else "Dots: means of bins."
         )
-    if SPREAD in curves:
+    if PROBABILITY_HISTOGRAM in curves:
         sentences.append("Below: distribution of the predicted probabilities.")
-    return " ".join([*sentences, *drawn_within(curves[CURVE])])
+    return " ".join([*sentences, *tolerance_note(curves[CALIBRATION])])
 
 
 def _label(curves: Mapping[str, Sequence[Curve]]) -> str:
     """Return a description of the chart in one sentence."""
     system_names = " and ".join(
-        dict.fromkeys(shorten_name(c.system) for c in curves[CURVE] if c.system)
+        dict.fromkeys(shorten_name(c.system) for c in curves[CALIBRATION] if c.system)
     )
-    first = curves[CURVE][0]
+    first = curves[CALIBRATION][0]
     suffix = f", for {system_names}" if system_names else ""
     return f"Calibration: {first.y_label.lower()} against {first.x_label.lower()}{suffix}."
 
 
-def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
+def _bin_table(curves: Mapping[str, Sequence[Curve]]) -> FigureTable:
     """Return the table of bins with their intervals."""
-    binned = curves.get(BINS, ())
+    binned = curves.get(BINNED_CALIBRATION, ())
     rows = tuple(
         (shorten_name(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", *_format_limits(c, i),
          threshold_text(c.threshold[i]))
@@ -306,30 +316,30 @@ def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
 
 def _format_limits(curve: Curve, index: int) -> tuple[str, str]:
     """Format the interval of a bin as two cells."""
-    low, high = _limits(curve)[index]
+    low, high = _bin_intervals(curve)[index]
     return ("", "") if math.isnan(low) else (f"{low:.4f}", f"{high:.4f}")
 
 
 register_chart(
     _CalibrationChart(
-        name=CURVE,
+        name=CALIBRATION,
         title="Calibration",
         source="probabilities",
         curve=calibration_curve,
-        needs=(BINS, SPREAD),
+        needs=(BINNED_CALIBRATION, PROBABILITY_HISTOGRAM),
     ),
     CurveChart(
-        name=BINS,
-        title=BINS,
+        name=BINNED_CALIBRATION,
+        title=BINNED_CALIBRATION,
         source="probabilities",
         curve=binned_calibration_curve,
-        part_of=CURVE,
+        part_of=CALIBRATION,
     ),
     CurveChart(
-        name=SPREAD,
-        title=SPREAD,
+        name=PROBABILITY_HISTOGRAM,
+        title=PROBABILITY_HISTOGRAM,
         source="probabilities",
         curve=probability_histogram,
-        part_of=CURVE,
+        part_of=CALIBRATION,
     ),
 )

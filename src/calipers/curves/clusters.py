@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from calipers.systems.clustering import Clustering
 
 #: The largest number of clusters that are drawn: those with most points.
-MOST_CLUSTERS = 20
+MAX_CLUSTERS = 20
 #: The largest number of bars as which the silhouettes of a clustering are drawn.
-BARS = 400
+MAX_BARS = 400
 #: The largest number of points that are projected.
-MOST_POINTS = 1_000
+MAX_POINTS = 1_000
 
 SILHOUETTES, PROJECTION = "silhouettes", "projection"
 
@@ -55,7 +55,7 @@ class Projection:
         """
         n = len(points)
         random = np.random.Generator(np.random.Philox(seed))
-        rows = np.sort(random.permutation(n)[:MOST_POINTS])
+        rows = np.sort(random.permutation(n)[:MAX_POINTS])
         scale = max(float(np.abs(points[rows]).max()), 1e-300)
         sampled = points[rows] / scale
         if directions:
@@ -74,15 +74,15 @@ class Projection:
         )
 
 
-def _drawn_clusters(system: Clustering) -> tuple[list[int], int]:
+def _largest_clusters(system: Clustering) -> tuple[list[int], int]:
     """Return the largest clusters, and the number of all if some are omitted, otherwise 0."""
     sizes = np.bincount(system.cluster, minlength=len(system.names))
     by_size = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
-    is_truncated = len(by_size) > MOST_CLUSTERS
-    return np.sort(by_size[:MOST_CLUSTERS]).tolist(), len(by_size) if is_truncated else 0
+    is_truncated = len(by_size) > MAX_CLUSTERS
+    return np.sort(by_size[:MAX_CLUSTERS]).tolist(), len(by_size) if is_truncated else 0
 
 
-def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
+def silhouette_curves(system: Clustering, measure: Measure) -> list[Curve]:
     """Compute the silhouettes of each cluster in descending order.
 
     Many points are represented by means of groups of equal size. ``x`` numbers the points over all
@@ -92,7 +92,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
     values = sample.values
     if not np.isfinite(values).all():
         return []
-    shown_clusters, n_all_clusters = _drawn_clusters(system)
+    shown_clusters, n_all_clusters = _largest_clusters(system)
     shown_clusters = [
         k for k in shown_clusters if (sample.cluster == k).any()
     ]  # of a sample there may be none
@@ -101,7 +101,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
     curves, first = [], 0
     for k, sorted_values in zip(shown_clusters, cluster_values, strict=True):
         n = len(sorted_values)
-        bars = min(n, max(2, round(BARS * n / total)))
+        bars = min(n, max(2, round(MAX_BARS * n / total)))
         edges = np.unique(np.linspace(0, n, bars + 1).round().astype(int))
         y = np.add.reduceat(sorted_values, edges[:-1]) / np.diff(edges)
         curve_fields: dict[str, Any] = {
@@ -122,12 +122,12 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
     return curves
 
 
-def projections(system: Clustering, projected: Projection) -> list[Curve]:
+def projection_curves(system: Clustering, projected: Projection) -> list[Curve]:
     """Return the projected points of each cluster.
 
     Points of clusters that are not drawn form a series without a name.
     """
-    shown_clusters, n_all_clusters = _drawn_clusters(system)
+    shown_clusters, n_all_clusters = _largest_clusters(system)
     cluster = system.cluster[projected.rows]
     labels = [
         f"{ordinal} component, {proportion:.0%} of the variance"
@@ -151,11 +151,11 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
 # --- The charts -----------------------------------------------------------------------------------
 
 #: The largest number of clusters whose sizes are drawn.
-MOST_SIZES = 40
+MAX_SIZE_BARS = 40
 #: The smallest number of distinct numbers of clusters against which measures are drawn.
-LEAST_NUMBERS = 3
+MIN_CLUSTER_COUNTS = 3
 #: Height of a name in pixels.
-_LINE = 13
+_LINE_HEIGHT = 13
 _SHAPES = ("circle", "square", "triangle-up", "diamond")
 _HEIGHT = 380
 
@@ -167,29 +167,29 @@ class _ClusterChart(CurveChart):
         """Yield the figures of an evaluation, one for each system."""
         if self.name not in curve_kinds(evaluation.curves):
             return
-        make = _silhouettes if self.name == SILHOUETTES else _projection
+        make = _silhouette_figure if self.name == SILHOUETTES else _projection_figure
         selected = select_kinds(evaluation.curves, {self.name})
         for system, curves in group_by(selected, lambda c: c.system).items():
             figure = replace(make(system, curves), kind=self.name)
             yield _add_selector(figure, system, evaluation.systems)
 
 
-def _tables(evaluation: Evaluation) -> list[LabelTable]:
+def _cluster_tables(evaluation: Evaluation) -> list[LabelTable]:
     return [table for table in evaluation.label_tables if table.row_kind == "cluster"]
 
 
 def size_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield the figures of cluster sizes, one for each system."""
-    for table in _tables(evaluation):
-        yield _add_selector(_sizes(table), table.system, evaluation.systems)
+    for table in _cluster_tables(evaluation):
+        yield _add_selector(_size_figure(table), table.system, evaluation.systems)
 
 
-def meeting_figures(evaluation: Evaluation) -> Iterator[Figure]:
+def composition_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield the figures of classes against clusters, one for each system."""
-    for table in _tables(evaluation):
+    for table in _cluster_tables(evaluation):
         shape = len(table.counts), len(table.labels)
-        if min(shape) > 1 and max(shape) <= confusions.MOST_DRAWN:
-            yield _add_selector(_class_composition(table), table.system, evaluation.systems)
+        if min(shape) > 1 and max(shape) <= confusions.MAX_CLASSES:
+            yield _add_selector(_composition_figure(table), table.system, evaluation.systems)
 
 
 def _add_selector(figure: Figure, system: str, systems: Sequence[str]) -> Figure:
@@ -200,7 +200,7 @@ def _add_selector(figure: Figure, system: str, systems: Sequence[str]) -> Figure
 
 
 def _unique_labels(names: Sequence[str]) -> dict[str, str]:
-    return unique_labels(names, vega.LABEL)
+    return unique_labels(names, vega.MAX_LABEL_LENGTH)
 
 
 def _truncation_note(n_shown: int, curve: Curve) -> str:
@@ -215,13 +215,13 @@ def _truncation_note(n_shown: int, curve: Curve) -> str:
 # --- Silhouettes ----------------------------------------------------------------------------------
 
 
-def _mean(curve: Curve) -> tuple[int, float]:
+def _size_and_mean(curve: Curve) -> tuple[int, float]:
     """Return the number of points of a cluster, and their mean silhouette."""
     points = np.diff(curve.x)
     return int(points.sum()), float((curve.y[:-1] * points).sum() / points.sum())
 
 
-def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
+def _silhouette_figure(system: str, curves: Sequence[Curve]) -> Figure:
     mean, measure_name = curves[0].references["mean"][0][1], escape_unprintable(curves[0].y_label)
     names = _unique_labels([c.series for c in curves])
     digits, points = numbers.Rounding(3), curves[-1].x[-1]
@@ -232,7 +232,7 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
     rows = tuple(
         (names[c.series], f"{points:,}", digits(value))
         for c in curves
-        for points, value in [_mean(c)]
+        for points, value in [_size_and_mean(c)]
     )
     return Figure(
         title="Silhouettes",
@@ -242,20 +242,20 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
         "Below 0 a point is closer to "
         f"another cluster than to its own. Dashed: the mean, {overall}."
         + _truncation_note(len(curves), curves[0]),
-        spec=_bars(curves, names, mean),
+        spec=_silhouette_spec(curves, names, mean),
         head=("cluster", "points", f"mean {measure_name}"),
         rows=rows,
     )
 
 
-def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spec:
+def _silhouette_spec(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spec:
     """Return the silhouette chart, with the clusters one below the other."""
     total = curves[-1].x[-1]
     spacing = 0.015 * total
     min_value = min(0.0, *(float(c.y.min()) for c in curves))
     layers, label_data = [], []
     for index, c in enumerate(curves):
-        points, value = _mean(c)
+        points, value = _size_and_mean(c)
         positions = c.x + index * spacing
         cluster_fields = {
             "cluster": names[c.series],
@@ -272,11 +272,11 @@ def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spe
                 # A horizontal area goes along its own axis first.
                 {"type": "area", "orient": "horizontal", "interpolate": "step-before",
                  "color": vega.color(index), "opacity": 0.85},
-                **_sides(total + spacing * (len(curves) - 1), min_value), x2={"datum": 0},
+                **_silhouette_axes(total + spacing * (len(curves) - 1), min_value), x2={"datum": 0},
                 tooltip=vega.tooltip(("cluster",) * 2, ("points",) * 2, ("mean",) * 2),
             )
         )  # fmt: skip
-        if (positions[-1] - positions[0]) / total * _HEIGHT >= _LINE or len(curves) <= 3:
+        if (positions[-1] - positions[0]) / total * _HEIGHT >= _LINE_HEIGHT or len(curves) <= 3:
             label_data.append(
                 {
                     "at": json_number((positions[0] + positions[-1]) / 2),
@@ -284,7 +284,7 @@ def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spe
                     **cluster_fields,
                 }
             )
-    sides = _sides(total + spacing * (len(curves) - 1), min_value)
+    sides = _silhouette_axes(total + spacing * (len(curves) - 1), min_value)
     text: Spec = {"type": "text", "align": "right", "dx": -6, "fontSize": 12,
                   "color": "currentColor"}  # fmt: skip
     layers.append(vega.layer(label_data, text, **sides, text=vega.nominal("cluster")))
@@ -293,7 +293,7 @@ def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spe
     return vega.assemble_spec(width=400, height=_HEIGHT, layer=layers)
 
 
-def _sides(total: float, lowest: float) -> dict[str, Spec]:
+def _silhouette_axes(total: float, lowest: float) -> dict[str, Spec]:
     silhouette_scale = {"domain": [json_number(lowest, 3), 1], "nice": False}
     point_scale = {"domain": [json_number(total), 0], "nice": False}
     return {
@@ -305,9 +305,9 @@ def _sides(total: float, lowest: float) -> dict[str, Spec]:
 # --- Sizes ----------------------------------------------------------------------------------------
 
 
-def _sizes(table: LabelTable) -> Figure:
+def _size_figure(table: LabelTable) -> Figure:
     nonempty = np.flatnonzero(table.truth > 0)
-    largest = np.sort(nonempty[np.argsort(-table.truth[nonempty], kind="stable")][:MOST_SIZES])
+    largest = np.sort(nonempty[np.argsort(-table.truth[nonempty], kind="stable")][:MAX_SIZE_BARS])
     names = list(_unique_labels([table.labels[k] for k in largest]).values())
     sizes = [int(table.truth[k]) for k in largest]
     truncation_note = (
@@ -343,9 +343,9 @@ def _sizes(table: LabelTable) -> Figure:
 # --- Classes against clusters ---------------------------------------------------------------------
 
 
-def _class_composition(table: LabelTable) -> Figure:
+def _composition_figure(table: LabelTable) -> Figure:
     counts = np.array(list(table.counts.values()))
-    order = diagonal(counts)
+    order = order_by_class(counts)
     classes = list(_unique_labels(list(table.counts)).values())
     clusters = [list(_unique_labels(table.labels).values())[k] for k in order]
     counts = counts[:, order]
@@ -359,11 +359,11 @@ def _class_composition(table: LabelTable) -> Figure:
         spec=_heat_map(counts, classes, clusters),
         head=("class \\ cluster", *clusters),
         rows=tuple((name, *row) for name, row in zip(classes, text, strict=True)),
-        wide=len(clusters) > confusions.WRITTEN,
+        wide=len(clusters) > confusions.MAX_CLASSES_WITH_COUNTS,
     )
 
 
-def diagonal(counts: FloatArray) -> list[int]:
+def order_by_class(counts: FloatArray) -> list[int]:
     """Return the order of clusters (columns) by their most frequent class.
 
     Clusters with the same class are in descending order of its count.
@@ -392,13 +392,13 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
         ("class", "class"), ("cluster", "cluster"), ("count", "points"),
         ("shares", "proportion of the class"), ("ofCluster", "proportion of the cluster"),
     )  # fmt: skip
-    return confusions.shade_cells(data, ("class", classes), ("cluster", clusters), tips)
+    return confusions.cell_heat_map(data, ("class", classes), ("cluster", clusters), tips)
 
 
 # --- Points ---------------------------------------------------------------------------------------
 
 
-def _projection(system: str, curves: Sequence[Curve]) -> Figure:
+def _projection_figure(system: str, curves: Sequence[Curve]) -> Figure:
     n_points, n_shown = sum(len(c.x) for c in curves), len(curves) - bool(curves[0].classes)
     names = [*_unique_labels([c.series for c in curves[:n_shown]]).values(), "all others"]
     colors = [*map(vega.color, range(n_shown)), "gray"]
@@ -421,18 +421,18 @@ def _projection(system: str, curves: Sequence[Curve]) -> Figure:
         caption=f"{points_phrase[0].upper()}{points_phrase[1:]} {axes_phrase}. Points that are "
         "apart here are apart on all axes; points that overlap here may differ on other axes."
         + _truncation_note(n_shown, curves[0]),
-        spec=_points(shown_series),
+        spec=_projection_spec(shown_series),
         head=("cluster", "points plotted", "mean of the first", "mean of the second"),
         rows=rows,
     )
 
 
-def _points(shown_series: Sequence[tuple[str, Curve, str]]) -> Spec:
+def _projection_spec(shown_series: Sequence[tuple[str, Curve, str]]) -> Spec:
     names, curves, colors = zip(*shown_series, strict=True)
     shapes = [_SHAPES[i // len(vega.PALETTE) % len(_SHAPES)] for i in range(len(curves))]
     legend: Spec = {"symbolOpacity": 1, "symbolStrokeWidth": 0, "columns": 6}
-    if sum(map(len, names)) > vega.LEGEND_LINE:
-        legend["columns"] = 1 if max(map(len, names)) > vega.LEGEND_LINE // 3 else 3
+    if sum(map(len, names)) > vega.MAX_LEGEND_LINE_LENGTH:
+        legend["columns"] = 1 if max(map(len, names)) > vega.MAX_LEGEND_LINE_LENGTH // 3 else 3
     first = curves[0]
     axes = {
         "x": vega.quantity("x", title=escape_unprintable(first.x_label), scale={"zero": False}),
@@ -454,15 +454,15 @@ def _points(shown_series: Sequence[tuple[str, Curve, str]]) -> Spec:
 # --- By the number of clusters --------------------------------------------------------------------
 
 
-def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
+def cluster_count_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield the figures of measures against the number of clusters.
 
     They need clusterings of the same points with several numbers of clusters.
     """
-    tables, estimates = _tables(evaluation), evaluation.estimates
+    tables, estimates = _cluster_tables(evaluation), evaluation.estimates
     n_clusters_by_system = {table.system: int(np.count_nonzero(table.truth)) for table in tables}
-    series = lines(n_clusters_by_system)
-    if len(set(n_clusters_by_system.values())) < LEAST_NUMBERS or not series:
+    series = line_by_clustering(n_clusters_by_system)
+    if len(set(n_clusters_by_system.values())) < MIN_CLUSTER_COUNTS or not series:
         return
     finite_estimates = (
         e for e in estimates if e.system in n_clusters_by_system and math.isfinite(e.value)
@@ -482,7 +482,7 @@ def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
         )
 
 
-def lines(number: Mapping[str, int]) -> dict[str, str]:
+def line_by_clustering(number: Mapping[str, int]) -> dict[str, str]:
     """Return the line that each clustering is on.
 
     All are on one line if no two have the same number of clusters; otherwise those whose names
@@ -504,7 +504,7 @@ def _cluster_count_figure(
     digits = numbers.rounding([(e.value, e.low, e.high) for e in estimates])
     ascending = sorted(estimates, key=lambda e: number[e.system])
     curves = [
-        _line(measure, stem, line_estimates, number)
+        _cluster_count_curve(measure, stem, line_estimates, number)
         for stem, line_estimates in group_by(ascending, lambda e: series[e.system]).items()
     ]
     spec = curve_chart(curves)
@@ -536,7 +536,7 @@ def _cluster_count_figure(
     )
 
 
-def _line(
+def _cluster_count_curve(
     measure: str, stem: str, estimates: Sequence[Estimate], number: Mapping[str, int]
 ) -> Curve:
     x, empty = np.array([float(number[e.system]) for e in estimates]), np.zeros(0)
@@ -552,9 +552,9 @@ register_chart(
     EvaluationChart(name="sizes", title="Sizes of the clusters", draw=size_figures),
     _ClusterChart(name=PROJECTION, title="Points in a plane", source="clusters"),
     EvaluationChart(
-        name="classes and clusters", title="Classes and clusters", draw=meeting_figures
+        name="classes and clusters", title="Classes and clusters", draw=composition_figures
     ),
     EvaluationChart(
-        name="number of clusters", title="By the number of clusters", draw=number_figures
+        name="number of clusters", title="By the number of clusters", draw=cluster_count_figures
     ),
 )

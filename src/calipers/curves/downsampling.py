@@ -22,7 +22,7 @@ from calipers.statistics.base import FloatArray
 TOLERANCE = 0.005
 
 #: The largest distance between drawn points, along the path, so that a pointer finds one.
-NEAR = 0.05
+MAX_POINT_DISTANCE = 0.05
 
 
 def downsample_curve(curve: Curve) -> Curve:
@@ -47,10 +47,10 @@ def _thin_points(curve: Curve) -> Curve:
     is_step = curve.shape == "step"
     if curve.scale == "deviate":
         unit_axes = ((0.0, 1.0), (0.0, 1.0))
-        line = _deviates(curve.x), _deviates(curve.y), unit_axes, math.nan
+        line = _to_deviate_axis(curve.x), _to_deviate_axis(curve.y), unit_axes, math.nan
     else:
-        line = curve.x, curve.y, _axes(curve), curve.bottom
-    kept_indices = _core.simplified_curve(*line, is_step, TOLERANCE, NEAR)
+        line = curve.x, curve.y, _axis_ranges(curve), curve.bottom
+    kept_indices = _core.simplified_curve(*line, is_step, TOLERANCE, MAX_POINT_DISTANCE)
     if len(kept_indices) >= len(curve):
         return curve
     x_index, y_index = (
@@ -82,7 +82,7 @@ def _thin_bands(curve: Curve, full_curve: Curve) -> Curve:
     if len(curve.band_x) < 3 or not names:
         return curve
     edges = [
-        _unit_coordinates(full_curve, curve.band_x, _edge(full_curve, getattr(curve, name)))
+        _unit_coordinates(full_curve, curve.band_x, _clip_edge(full_curve, getattr(curve, name)))
         for name in names
     ]
     kept_indices = _core.simplified_lines(np.stack(edges, axis=1), TOLERANCE)
@@ -92,43 +92,43 @@ def _thin_bands(curve: Curve, full_curve: Curve) -> Curve:
     return replace(curve, tolerance=TOLERANCE, **thinned_fields)
 
 
-def _edge(full_curve: Curve, y: FloatArray) -> FloatArray:
+def _clip_edge(full_curve: Curve, y: FloatArray) -> FloatArray:
     """Return the edge of a band, clipped to the drawing."""
-    from calipers.report.figures.curve_chart import RAREST
+    from calipers.report.figures.curve_chart import MIN_RATE
 
     if full_curve.scale == "deviate":
-        return np.clip(y, RAREST, 1 - RAREST)
+        return np.clip(y, MIN_RATE, 1 - MIN_RATE)
     return np.where(y < full_curve.bottom, full_curve.bottom, y)
 
 
 def _unit_coordinates(curve: Curve, x: FloatArray, y: FloatArray) -> FloatArray:
     """Return points as proportions of the axes, ``(n, 2)``; NaN where nothing is drawn."""
     if curve.scale == "deviate":
-        return np.column_stack([_deviates(x), _deviates(y)])
+        return np.column_stack([_to_deviate_axis(x), _to_deviate_axis(y)])
     y = np.where(y < curve.bottom, np.nan, y)
-    pairs = zip((x, y), _axes(curve), strict=True)
+    pairs = zip((x, y), _axis_ranges(curve), strict=True)
     return np.column_stack([(values - start) / span for values, (start, span) in pairs])
 
 
-def _deviates(rates: FloatArray) -> FloatArray:
+def _to_deviate_axis(rates: FloatArray) -> FloatArray:
     """Return rates as proportions of an axis in normal deviates; NaN if outside of the axis."""
     from scipy.special import ndtri
 
-    from calipers.report.figures.curve_chart import RAREST
+    from calipers.report.figures.curve_chart import MIN_RATE
 
-    max_deviate = float(ndtri(1 - RAREST))
+    max_deviate = float(ndtri(1 - MIN_RATE))
     out = np.full(len(rates), np.nan)
-    inside_mask = (rates >= RAREST) & (rates <= 1 - RAREST)
+    inside_mask = (rates >= MIN_RATE) & (rates <= 1 - MIN_RATE)
     out[inside_mask] = (ndtri(rates[inside_mask]) + max_deviate) / (2 * max_deviate)
     return out
 
 
-def _axes(curve: Curve) -> tuple[tuple[float, float], tuple[float, float]]:
+def _axis_ranges(curve: Curve) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the start and the range of each axis."""
-    return _axis(curve.x, np.nan), _axis(curve.y, curve.bottom)
+    return _axis_range(curve.x, np.nan), _axis_range(curve.y, curve.bottom)
 
 
-def _axis(values: FloatArray, bottom: float) -> tuple[float, float]:
+def _axis_range(values: FloatArray, bottom: float) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     if not (math.isfinite(low) and math.isfinite(high)) or low < bottom:
         finite_values = values[np.isfinite(values) & ~(values < bottom)]

@@ -169,15 +169,15 @@ class ClusterCurves(LazySequence[Curve]):
 
     @cached_property
     def _items(self) -> tuple[Curve, ...]:
-        from calipers.curves.clusters import projections, silhouettes
+        from calipers.curves.clusters import projection_curves, silhouette_curves
 
         curves: list[Curve] = []
         for s in self.systems:
             if self.measure is not None:
-                curves += silhouettes(s, self.measure)
+                curves += silhouette_curves(s, self.measure)
         for s in self.systems:
             if self.projected is not None:
-                curves += projections(s, self.projected)
+                curves += projection_curves(s, self.projected)
         return tuple(curves)
 
     @cached_property

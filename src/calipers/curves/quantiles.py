@@ -16,26 +16,26 @@ from calipers.measures import parse
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
-from calipers.statistics.quantiles import NoLevelError, interval_levels
+from calipers.statistics.quantiles import NoLevelError, nominal_coverages
 
 if TYPE_CHECKING:
     from calipers.inference.intervals import Interval
     from calipers.systems.quantiles import QuantileOutput
 
 #: Bins of the same number of rows.
-BINS = 10
+MAX_BINS = 10
 
 #: Conditioning variables of the coverage of intervals, by the kind of curve.
-CONDITIONS: Mapping[str, str] = {
+CONDITIONING_VARIABLES: Mapping[str, str] = {
     "coverage given prediction": "Prediction",
     "coverage given truth": "Truth",
 }
-LEVELS = "quantile coverage"
+QUANTILE_COVERAGE = "quantile coverage"
 
 
 def _coverage_curves(kind: str, systems: Sequence[QuantileOutput]) -> list[LazyCurve]:
     """Return the planned coverage curves of each central interval."""
-    nominal_levels = interval_levels(systems[0].levels)
+    nominal_levels = nominal_coverages(systems[0].levels)
     series_names = [
         f"{100 * nominal:.4g}%" if len(nominal_levels) > 1 else "" for nominal in nominal_levels
     ]
@@ -70,10 +70,12 @@ def _curve(
 
 def level_curve(system: QuantileOutput) -> Curve:
     """Compute the proportion of rows at or below each quantile against its level."""
-    estimates = [_value(system, f"quantile-coverage@{level!r}") for level in system.levels]
+    estimates = [
+        _estimate_proportion(system, f"quantile-coverage@{level!r}") for level in system.levels
+    ]
     labels = "Level of the quantile", "Proportion of rows at or below it"
     lines = {"right": [[0.0, 0.0], [1.0, 1.0]]}
-    return _curve(system, LEVELS, system.levels, estimates, labels, references=lines)
+    return _curve(system, QUANTILE_COVERAGE, system.levels, estimates, labels, references=lines)
 
 
 def conditional_coverage_curve(
@@ -85,16 +87,17 @@ def conditional_coverage_curve(
     truth.
     """
     x = system.truth
-    if CONDITIONS[kind] == "Prediction":
+    if CONDITIONING_VARIABLES[kind] == "Prediction":
         try:
             x = system.quantile_rows.quantile(0.5)
         except NoLevelError:
             x = np.mean(system.quantile_rows.interval_limits(nominal), axis=0)
     w = np.ones(len(x)) if system.weight is None else system.weight
-    bin_rows = equal_weight_bins(x, w, BINS)
+    bin_rows = equal_weight_bins(x, w, MAX_BINS)
     bin_means = [float(np.average(x[rows], weights=w[rows])) for rows in bin_rows]
     estimates = [
-        _value(system.take_rows(rows), f"interval-coverage@{nominal!r}") for rows in bin_rows
+        _estimate_proportion(system.take_rows(rows), f"interval-coverage@{nominal!r}")
+        for rows in bin_rows
     ]
     line = {f"{100 * nominal:.4g}%": [[end, nominal] for end in (bin_means[0], bin_means[-1])]}
     return _curve(
@@ -102,13 +105,13 @@ def conditional_coverage_curve(
         kind,
         bin_means,
         estimates,
-        (CONDITIONS[kind], "Coverage"),
+        (CONDITIONING_VARIABLES[kind], "Coverage"),
         references=line,
         series=series,
     )
 
 
-def _value(system: QuantileOutput, measure: str) -> tuple[float, Interval]:
+def _estimate_proportion(system: QuantileOutput, measure: str) -> tuple[float, Interval]:
     """Return a proportion of rows with its interval, as in tables."""
     estimate = system.point_estimate(parse(measure, ("quantiles",)))
     return estimate.value, method_selection.interval(estimate)
@@ -118,7 +121,7 @@ _PROPORTIONS = "Proportions in tenths of the rows (in fewer bins with few rows).
 
 register_chart(
     CurveChart(
-        name=LEVELS,
+        name=QUANTILE_COVERAGE,
         title="Coverage of quantiles",
         explanation="Below the line the truth exceeds the quantile more often than nominal, above "
         "it less often.",

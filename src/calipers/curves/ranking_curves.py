@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 #: The default positions of curves; ranks end with the longest run.
-RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
+DEFAULT_RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 #: A measure with a cutoff is shown at all ranks down to its cutoff, or to this one.
-DEEPEST = 10
-RECALLS = tuple(tenth / 10 for tenth in range(11))
+MIN_CURVE_DEPTH = 10
+DEFAULT_RECALLS = tuple(tenth / 10 for tenth in range(11))
 
-MEANS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
+MEAN_CURVE_KINDS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,7 +108,7 @@ class CutoffCurves(MeanCurves):
     def _items(self) -> tuple[Curve, ...]:
         from calipers.results import Curve
 
-        measures = measures_by_rank(self.measure)
+        measures = measures_at_ranks(self.measure)
         x, curves = np.arange(1.0, len(measures) + 1), []
         name = self._base_name
         tied_means = self._means(self._columns(None))
@@ -137,9 +137,9 @@ class CutoffCurves(MeanCurves):
         return list((table if self.topic_indices is None else table[self.topic_indices]).T)
 
 
-def measures_by_rank(measure: Measure) -> list[Measure]:
+def measures_at_ranks(measure: Measure) -> list[Measure]:
     """Return a measure with a cutoff at each of the first ranks."""
-    parameters, max_rank = measure.parameters, max(DEEPEST, measure.parameters["cutoff"])
+    parameters, max_rank = measure.parameters, max(MIN_CURVE_DEPTH, measure.parameters["cutoff"])
     return [measure.definition.bind({**parameters, "cutoff": k}) for k in range(1, max_rank + 1)]
 
 
@@ -184,16 +184,20 @@ class RankCurves(MeanCurves):
     def kinds(self) -> list[str]:
         """Kind of each curve, known before they are computed."""
         topic_kinds = [
-            OF_TOPICS[kind] for kind in available_kinds(self.collection_size) for _ in self.topics
+            TOPIC_CURVE_KINDS[kind]
+            for kind in available_kinds(self.collection_size)
+            for _ in self.topics
         ]
-        return [kind for kind in (*MEANS.values(), *topic_kinds) for _ in self.full_rankings]
+        return [
+            kind for kind in (*MEAN_CURVE_KINDS.values(), *topic_kinds) for _ in self.full_rankings
+        ]
 
     def averaged(
         self, axis: str, *, interpolated: bool, points: Sequence[float] | None = None
     ) -> tuple[Curve, ...]:
         """Return the averaged curve of each run; ``axis`` is ``"recalls"`` or ``"ranks"``."""
         if points is None:
-            points = RECALLS if axis == "recalls" else self._ranks()
+            points = DEFAULT_RECALLS if axis == "recalls" else self._ranks()
         return tuple(self._averaged(system, axis, interpolated, points) for system in self.rankings)
 
     def of_topic(self, topic: str, kind: str, collection_size: int | None) -> tuple[Curve, ...]:
@@ -216,7 +220,7 @@ class RankCurves(MeanCurves):
         max_retrieved = max(int(r.retrieved.max(initial=0)) for r in self.rankings.values())
         return [
             k
-            for previous, k in zip((0, *RANKS), RANKS, strict=False)
+            for previous, k in zip((0, *DEFAULT_RANKS), DEFAULT_RANKS, strict=False)
             if previous < max(max_retrieved, 1)
         ]
 
@@ -229,23 +233,27 @@ class RankCurves(MeanCurves):
         axis_fields: dict[str, Any]
         if axis == "recalls":
             name = "IPrec" if interpolated else "P@recall"
-            measures = [_measure(name, recall=float(recall), rel=self.rel) for recall in points]
+            measures = [
+                _bind_measure(name, recall=float(recall), rel=self.rel) for recall in points
+            ]
             x, axis_fields = (
                 positions,
                 {"x_label": "Recall", "threshold": positions * np.nan, "parameter": ""},
             )
         else:
-            measures = [_measure("P", cutoff=rank, rel=self.rel) for rank in points]
-            recalls = [_measure("R", cutoff=rank, rel=self.rel).apply(ranking) for rank in points]
+            measures = [_bind_measure("P", cutoff=rank, rel=self.rel) for rank in points]
+            recalls = [
+                _bind_measure("R", cutoff=rank, rel=self.rel).apply(ranking) for rank in points
+            ]
             x = self._means(recalls)
             axis_fields = {"x_label": "Mean recall", "threshold": positions, "parameter": "rank"}
         if axis == "ranks" and interpolated:
             precisions = [_interpolated_precisions(ranking, recall, self.rel) for recall in recalls]
         else:
-            precisions = [_precision(measure, ranking) for measure in measures]
+            precisions = [_precision_or_zero(measure, ranking) for measure in measures]
         return Curve(
             system=system,
-            kind=MEANS[axis],
+            kind=MEAN_CURVE_KINDS[axis],
             x=x,
             y_label="Mean interpolated precision" if interpolated else "Mean precision",
             y=self._means(precisions),
@@ -255,7 +263,7 @@ class RankCurves(MeanCurves):
         )
 
 
-def _precision(measure: Measure, ranking: JudgedRankings) -> FloatArray:
+def _precision_or_zero(measure: Measure, ranking: JudgedRankings) -> FloatArray:
     """Return the precision of each topic, 0 at a recall that the ranking does not reach.
 
     If these topics were excluded, the mean would rise towards the end.
@@ -270,12 +278,12 @@ def _interpolated_precisions(ranking: JudgedRankings, recall: FloatArray, rel: i
     return np.where(np.isnan(recall), np.nan, precision)
 
 
-def _measure(name: str, **parameters: Any) -> Measure:
+def _bind_measure(name: str, **parameters: Any) -> Measure:
     return get_definition("retrieval", name).bind(parameters)
 
 
 #: The kinds by their requested names; the last needs the size of the collection.
-OF_TOPICS = {
+TOPIC_CURVE_KINDS = {
     "PR": "PR of a topic",
     "interpolated PR": "interpolated PR of a topic",
     "ROC": "ROC of a topic",
@@ -302,7 +310,7 @@ def select_topics(
         topics = tuple(
             dict.fromkeys(topic for name in names for topic in _split_topics(name, all_topics))
         )
-    _check(topics, rankings, rel, collection_size)
+    _check_topics(topics, rankings, rel, collection_size)
     return topics
 
 
@@ -311,7 +319,7 @@ def _split_topics(name: str, all_topics: Collection[str]) -> list[str]:
     return [name] if name in all_topics else name.split(",")
 
 
-def _check(
+def _check_topics(
     topics: Sequence[str],
     rankings: Mapping[str, JudgedRankings],
     rel: int,
@@ -337,11 +345,11 @@ def topic_curve(
     collection_size: int | None,
     level: float,
 ) -> Curve:
-    """Return the curve of a run on a topic; ``kind`` is a key of :data:`OF_TOPICS`."""
-    _check([topic], {system: ranking}, rel, collection_size if kind == "ROC" else None)
+    """Return the curve of a run on a topic; ``kind`` is a key of :data:`TOPIC_CURVE_KINDS`."""
+    _check_topics([topic], {system: ranking}, rel, collection_size if kind == "ROC" else None)
     topic_ranking = _select_topic(ranking, topic)
     ranks = np.arange(1, int(topic_ranking.retrieved[0]) + 1)
-    recall = _values_by_rank(topic_ranking, "R", ranks, rel=rel)
+    recall = _values_at_ranks(topic_ranking, "R", ranks, rel=rel)
     labels = ("Recall", "Precision")
     if kind == "ROC":
         assert collection_size is not None
@@ -356,7 +364,7 @@ def topic_curve(
     elif kind == "PR":
         x, y, thresholds = (
             recall,
-            _values_by_rank(topic_ranking, "P", ranks, rel=rel),
+            _values_at_ranks(topic_ranking, "P", ranks, rel=rel),
             ranks.astype(np.float64),
         )
     else:
@@ -366,7 +374,7 @@ def topic_curve(
         y = np.array([_precision_at_recall(topic_ranking, r, rel) for r in x])
     return Curve(
         system=system,
-        kind=OF_TOPICS[kind],
+        kind=TOPIC_CURVE_KINDS[kind],
         x_label=labels[0],
         y_label=labels[1],
         x=x,
@@ -408,7 +416,7 @@ def topic_curves(
 
 def available_kinds(collection_size: int | None) -> list[str]:
     """Return the kinds of curves that can be computed."""
-    return [kind for kind in OF_TOPICS if kind != "ROC" or collection_size is not None]
+    return [kind for kind in TOPIC_CURVE_KINDS if kind != "ROC" or collection_size is not None]
 
 
 def _select_topic(ranking: JudgedRankings, topic: str) -> JudgedRankings:
@@ -417,7 +425,7 @@ def _select_topic(ranking: JudgedRankings, topic: str) -> JudgedRankings:
     return ranking.take(np.array([ranking.topics.index(topic)]))
 
 
-def _values_by_rank(
+def _values_at_ranks(
     ranking: JudgedRankings, name: str, ranks: Any, **parameters: Any
 ) -> FloatArray:
     """Return a measure with a cutoff at each rank."""
@@ -431,7 +439,7 @@ def _fallouts(
 ) -> FloatArray:
     """Return the fall-out at each rank."""
     ranks = range(1, int(ranking.retrieved[0]) + 1)
-    fallouts = _values_by_rank(ranking, "fallout", ranks, rel=rel, collection_size=collection_size)
+    fallouts = _values_at_ranks(ranking, "fallout", ranks, rel=rel, collection_size=collection_size)
     if np.isnan(fallouts).any() or ranking.relevant(rel)[0] >= collection_size:
         raise InputError(
             f"collection_size is {collection_size}, fewer documents than run and judgments name on "

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from calipers.curves.ranking_curves import MEANS, OF_TOPICS
+from calipers.curves.ranking_curves import MEAN_CURVE_KINDS, TOPIC_CURVE_KINDS
 from calipers.report.figures.curves import CurveChart, leading_curves
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.registry import register_chart
@@ -37,8 +37,12 @@ class _RankChart(CurveChart):
 
 
 register_chart(
-    CurveChart(name=MEANS["recalls"], title="Precision at recall levels", source="rankings"),
-    _RankChart(name=MEANS["ranks"], title="Precision and recall at ranks", source="rankings"),
+    CurveChart(
+        name=MEAN_CURVE_KINDS["recalls"], title="Precision at recall levels", source="rankings"
+    ),
+    _RankChart(
+        name=MEAN_CURVE_KINDS["ranks"], title="Precision and recall at ranks", source="rankings"
+    ),
     _RankChart(
         name="interpolated PR",
         title="Interpolated precision",
@@ -80,32 +84,32 @@ def simplify_line(curve: Curve) -> Curve:
     """
     if len(curve) < 3:
         return curve
-    indices = np.flatnonzero(_is_corner(curve.x, curve.y))
+    indices = np.flatnonzero(_corner_mask(curve.x, curve.y))
     if len(indices) > MAX_POINTS:
-        indices = indices[_outline(curve.x[indices], curve.y[indices])]
+        indices = indices[_outline_indices(curve.x[indices], curve.y[indices])]
     if len(indices) == len(curve):
         return curve
     thresholds = curve.threshold[indices] if len(curve.threshold) else curve.threshold
     return replace(curve, x=curve.x[indices], y=curve.y[indices], threshold=thresholds)
 
 
-def _is_corner(x: FloatArray, y: FloatArray) -> BoolArray:
+def _corner_mask(x: FloatArray, y: FloatArray) -> BoolArray:
     """Return whether each point is an end, or is off the axis-parallel line of its neighbors."""
     horizontal = np.diff(y) == 0
     vertical = np.diff(x) == 0
     inner_mask = (horizontal[:-1] & horizontal[1:]) | (
-        vertical[:-1] & vertical[1:] & _is_continuing(y)
+        vertical[:-1] & vertical[1:] & _continuing_mask(y)
     )
     return np.concatenate([[True], ~inner_mask, [True]])
 
 
-def _is_continuing(y: FloatArray) -> BoolArray:
+def _continuing_mask(y: FloatArray) -> BoolArray:
     """Return whether the line continues in its direction, rather than turning back."""
     step = np.sign(np.diff(y))
     return np.asarray(step[:-1] * step[1:] >= 0)
 
 
-def _outline(x: FloatArray, y: FloatArray) -> IntArray:
+def _outline_indices(x: FloatArray, y: FloatArray) -> IntArray:
     """Return the indices of the points on the outline of a line from left to right."""
     segment = np.minimum(
         (x - x[0]) / ((x[-1] - x[0]) or 1.0) * _N_SEGMENTS, _N_SEGMENTS - 1
@@ -125,21 +129,21 @@ def _outline(x: FloatArray, y: FloatArray) -> IntArray:
 
 register_chart(
     _TopicChart(
-        name=OF_TOPICS["PR"],
+        name=TOPIC_CURVE_KINDS["PR"],
         title="Precision and recall on a topic",
         explanation="Precision and recall of the documents down to each rank, drawn at the corners "
         f"of the line, {MAX_POINTS} at most.",
         source="rankings",
     ),
     _TopicChart(
-        name=OF_TOPICS["interpolated PR"],
+        name=TOPIC_CURVE_KINDS["interpolated PR"],
         title="Interpolated precision on a topic",
         explanation="Highest precision at this or any higher recall; 0 beyond the largest recall "
         "of the run.",
         source="rankings",
     ),
     _TopicChart(
-        name=OF_TOPICS["ROC"],
+        name=TOPIC_CURVE_KINDS["ROC"],
         title="ROC curve of a topic",
         explanation="From nothing retrieved to the whole collection, drawn at the corners of the "
         f"line, {MAX_POINTS} at most; beyond the last document retrieved, a random order is "

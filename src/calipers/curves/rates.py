@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calipers.curves.construction import empty_band, make_curve
-from calipers.curves.score_curves import roc_rates, series_name
+from calipers.curves.score_curves import roc_measures, series_name
 from calipers.curves.score_data import GRID, ScoreData, make_band, make_score_curve
 from calipers.inference import method_selection
 from calipers.inference.bands import precision_limits
@@ -17,7 +17,7 @@ from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
 
 #: The axes of the ROC plane, and the line of chance there.
-_PLANE = ("False positive rate", "True positive rate")
+_ROC_LABELS = ("False positive rate", "True positive rate")
 _CHANCE = ((0.0, 0.0), (1.0, 1.0))
 
 
@@ -26,7 +26,7 @@ def roc_curve(scored: ScoreData) -> Curve:
     return make_score_curve(
         scored,
         "ROC",
-        _PLANE,
+        _ROC_LABELS,
         x=scored.along(false_positive_rate),
         y=scored.along(recall),
         chance=_CHANCE,
@@ -40,7 +40,7 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
     The labels are of two classes, or of one of several classes against all others. Intervals are
     those of tables. There is no point if a rate is undefined.
     """
-    estimates = [system.point_estimate(measure) for measure in roc_rates(label)]
+    estimates = [system.point_estimate(measure) for measure in roc_measures(label)]
     intervals = [method_selection.interval(estimate) for estimate in estimates]
     rates = np.array([[estimate.value] for estimate in estimates])
     x, y = rates if np.isfinite(rates).all() else rates[:, :0]
@@ -59,7 +59,7 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
     return make_curve(
         system,
         "ROC",
-        *_PLANE,
+        *_ROC_LABELS,
         x=x,
         y=y,
         shape="point",

@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
     from calipers.systems.regression import RegressionOutput
 
-QUANTILES, RESIDUALS, VALUES = "normal quantiles", "residuals", "values"
+NORMAL_QUANTILES, RESIDUALS, VALUE_HISTOGRAM = "normal quantiles", "residuals", "values"
 
 #: Number of bins with equal numbers of rows, whose means are drawn.
-BINS = 20
+MAX_BINS = 20
 #: The smallest number of rows in a bin.
 MIN_BIN_ROWS = 10
 #: Number of bars of a histogram.
-BARS = 40
+N_BARS = 40
 #: The largest number of quantiles that are drawn.
-MOST_QUANTILES = 400
+MAX_DRAWN_QUANTILES = 400
 #: Number of simulated samples for the band of normal quantiles, and their largest size.
-SETS, MOST_ROWS = 1_000, 2_000
+N_SIMULATIONS, MAX_SIMULATED_ROWS = 1_000, 2_000
 
 #: Labels of the axes of conditional means, by the kind of curve.
-CONDITIONAL: Mapping[str, tuple[str, str]] = {
+CONDITIONAL_LABELS: Mapping[str, tuple[str, str]] = {
     "prediction given truth": ("Truth", "Mean prediction"),
     "truth given prediction": ("Prediction", "Mean truth"),
     "residual given prediction": ("Prediction", "Mean residual"),
@@ -87,11 +87,13 @@ def normal_quantiles(system: RegressionOutput) -> Curve:
     moments = Moments.from_rows(residual, w)
     if len(w) < 3 or not moments.m2 > 0:
         empty = np.zeros(0)
-        return make_curve(system, QUANTILES, *labels, x=empty, y=empty)
+        return make_curve(system, NORMAL_QUANTILES, *labels, x=empty, y=empty)
     order = np.argsort(residual)
     z = residual[order] / np.sqrt(moments.m2 / moments.weight)
     plotting_positions = (np.cumsum(w[order]) - w[order] / 2) / moments.weight
-    indices = np.unique(np.linspace(0, len(z) - 1, min(len(z), MOST_QUANTILES)).round().astype(int))
+    indices = np.unique(
+        np.linspace(0, len(z) - 1, min(len(z), MAX_DRAWN_QUANTILES)).round().astype(int)
+    )
     # The tails are what is looked at.
     tail_indices = np.arange(min(10, len(z)))
     indices = np.unique(np.concatenate([indices, tail_indices, len(z) - 1 - tail_indices]))
@@ -109,7 +111,9 @@ def normal_quantiles(system: RegressionOutput) -> Curve:
         }
         band["simultaneous_method"] = "equal local levels"
     references = {"normal": [[float(x[0]), float(x[0])], [float(x[-1]), float(x[-1])]]}
-    return make_curve(system, QUANTILES, *labels, x=x, y=z[indices], references=references, **band)
+    return make_curve(
+        system, NORMAL_QUANTILES, *labels, x=x, y=z[indices], references=references, **band
+    )
 
 
 def _normal_band(n: int, ranks: Any, level: float, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -117,11 +121,11 @@ def _normal_band(n: int, ranks: Any, level: float, seed: int) -> tuple[FloatArra
     from scipy.special import betainc, betaincinv, ndtr, ndtri
 
     # The local level hardly depends on n where n is large.
-    rows = min(n, MOST_ROWS)
+    rows = min(n, MAX_SIMULATED_ROWS)
     all_ranks = np.arange(1, rows + 1)
     random = np.random.Generator(np.random.Philox(seed))
-    min_levels = np.empty(SETS)
-    for k in range(SETS):
+    min_levels = np.empty(N_SIMULATIONS)
+    for k in range(N_SIMULATIONS):
         sample = np.sort(random.normal(size=rows))
         p = betainc(all_ranks, rows - all_ranks + 1, ndtr(sample / sample.std()))
         min_levels[k] = min(p.min(), (1 - p).min())
@@ -139,7 +143,7 @@ def _normal_band(n: int, ranks: Any, level: float, seed: int) -> tuple[FloatArra
 
 def _plan_residuals(systems: Sequence[RegressionOutput]) -> list[LazyCurve]:
     return [
-        LazyCurve(partial(_residuals, systems, index), RESIDUALS, s.name)
+        LazyCurve(partial(_residual_histogram, systems, index), RESIDUALS, s.name)
         for index, s in enumerate(systems)
     ]
 
@@ -148,26 +152,26 @@ def _plan_values(systems: Sequence[RegressionOutput]) -> list[LazyCurve]:
     """Return the planned histograms of the predictions of each system, and of the truth."""
     names = [*(s.name or "prediction" for s in systems), "truth"]
     return [
-        LazyCurve(partial(_values, systems, index, name), VALUES, s.name, name)
+        LazyCurve(partial(_value_histogram, systems, index, name), VALUE_HISTOGRAM, s.name, name)
         for index, name in enumerate(names)
         for s in [systems[index % len(systems)]]
     ]
 
 
-def _residuals(systems: Sequence[RegressionOutput], index: int) -> Curve:
+def _residual_histogram(systems: Sequence[RegressionOutput], index: int) -> Curve:
     """Return the histogram of one system's residuals, with the same bars for all systems."""
     columns = [s.predicted - s.truth for s in systems]
     return _histogram(systems[index], columns, index, (RESIDUALS, "Residual"))
 
 
-def _values(systems: Sequence[RegressionOutput], index: int, series: str) -> Curve:
+def _value_histogram(systems: Sequence[RegressionOutput], index: int, series: str) -> Curve:
     """Return the histogram of one system's predictions, or (after the last system) of the truth.
 
     Bars are the same for all.
     """
     columns = [*(s.predicted for s in systems), systems[0].truth]
     system = systems[index % len(systems)]  # the truth is drawn with the first
-    return _histogram(system, columns, index, (VALUES, "Value"), series=series)
+    return _histogram(system, columns, index, (VALUE_HISTOGRAM, "Value"), series=series)
 
 
 def _histogram(
@@ -179,7 +183,7 @@ def _histogram(
 ) -> Curve:
     """Return the proportions of rows in bars of equal width, the same for all columns."""
     low, high = min(float(c.min()) for c in columns), max(float(c.max()) for c in columns)
-    edges = np.linspace(low, high if high > low else low + 1, BARS + 1)
+    edges = np.linspace(low, high if high > low else low + 1, N_BARS + 1)
     bar_weights = np.histogram(columns[index], edges, weights=_weights(system))[0]
     y = np.append(bar_weights / bar_weights.sum(), 0.0)
     bars: dict[str, Any] = {"x": edges, "y": y, "shape": "bars", **curve_fields}
@@ -195,11 +199,13 @@ def binned_means(system: RegressionOutput, kind: str) -> Curve:
     For rows in clusters the limits are cluster-robust.
     """
     response, _, condition = kind.partition(" given ")
-    labels, residual = CONDITIONAL[kind], system.predicted - system.truth
+    labels, residual = CONDITIONAL_LABELS[kind], system.predicted - system.truth
     columns = {"truth": system.truth, "prediction": system.predicted, "residual": residual}
     x, y = columns[condition], columns[response]
     w = _weights(system)
-    bin_estimates = [_bin(system, x, y, w, rows) for rows in equal_weight_bins(x, w, BINS)]
+    bin_estimates = [
+        _bin_estimate(system, x, y, w, rows) for rows in equal_weight_bins(x, w, MAX_BINS)
+    ]
     bin_means, mean, low, high = np.array(bin_estimates).T
     limits = float(bin_means[0]), float(bin_means[-1])
     reference_ends = (0.0, 0.0) if response == "residual" else limits
@@ -225,7 +231,7 @@ def equal_weight_bins(x: FloatArray, w: FloatArray, max_bins: int) -> list[npt.N
     return [order[code == k] for k in np.unique(code)]
 
 
-def _bin(
+def _bin_estimate(
     system: RegressionOutput, x: FloatArray, y: FloatArray, w: FloatArray, rows: Any
 ) -> tuple[float, float, float, float]:
     """Return the means of x and y in a bin, and the limits of the latter."""
@@ -234,15 +240,15 @@ def _bin(
     if system.clusters is not None:
         bin_clusters = system.clusters.take_rows(rows)
         n, se = bin_clusters.effective_number, bin_clusters.mean_error(y[rows]).se
-    interval = intervals.student(moments.mean, se, n, level)
+    interval = intervals.student_interval(moments.mean, se, n, level)
     return float(np.average(x[rows], weights=w[rows])), moments.mean, interval.low, interval.high
 
 
 # --- The charts -----------------------------------------------------------------------------------
 
-_POINTS = 11
+_MAX_TABLE_POINTS = 11
 #: The largest number of outputs that are drawn, as each has seven charts.
-_MOST_OUTPUTS = 6
+_MAX_OUTPUTS = 6
 
 
 class _ResidualChart(CurveChart):
@@ -258,7 +264,7 @@ class _ResidualChart(CurveChart):
         histograms_by_output = group_by(
             select_kinds(evaluation.curves, set(self.needs)), lambda c: c.output
         )
-        for output, curves in list(curves_by_output.items())[:_MOST_OUTPUTS]:
+        for output, curves in list(curves_by_output.items())[:_MAX_OUTPUTS]:
             nonempty = [c for c in curves if len(c.x)]
             if nonempty:
                 figure = _figure(
@@ -279,8 +285,8 @@ def _conditioning_name(kind: str) -> str:
 def _add_output_selector(figure: Figure, output: str, n_outputs: int) -> Figure:
     """Return the figure of one of several outputs, among which the reader selects."""
     truncation_note = (
-        f"Charts of the first {_MOST_OUTPUTS} of {n_outputs} outputs."
-        if n_outputs > _MOST_OUTPUTS
+        f"Charts of the first {_MAX_OUTPUTS} of {n_outputs} outputs."
+        if n_outputs > _MAX_OUTPUTS
         else ""
     )
     return replace(
@@ -302,7 +308,7 @@ def _figure(
     rows = [
         (shorten_name(c.series or c.system), *(f"{v:.5g}" for v in (c.x[i], c.y[i])))
         for c in curves
-        for i in sample_evenly(list(range(len(c.x))), _POINTS)
+        for i in sample_evenly(list(range(len(c.x))), _MAX_TABLE_POINTS)
     ]
     return Figure(
         title=chart.title,
@@ -310,7 +316,10 @@ def _figure(
         label=f"{chart.title}: {first.y_label} against {first.x_label}"
         + (f", for {system_names}." if system_names else "."),
         caption=" ".join(
-            filter(None, [chart.explanation, *_bands(curves), *_histogram_caption(kind, spread)])
+            filter(
+                None,
+                [chart.explanation, *_band_sentences(curves), *_histogram_sentences(kind, spread)],
+            )
         ),
         spec=_spec(kind, curves, spread, systems),
         head=("system", first.x_label, first.y_label),
@@ -318,7 +327,7 @@ def _figure(
     )
 
 
-def _bands(curves: Sequence[Curve]) -> Iterator[str]:
+def _band_sentences(curves: Sequence[Curve]) -> Iterator[str]:
     level = numbers.format_percent(curves[0].level)
     if any(math.isfinite(v) for c in curves for v in c.low):
         yield f"Shaded: {level} CI of each bin ({shorten_name(curves[0].method)})."
@@ -326,7 +335,7 @@ def _bands(curves: Sequence[Curve]) -> Iterator[str]:
         yield f"Shaded: simultaneous {level} band of normal samples of this size with mean 0."
 
 
-def _histogram_caption(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
+def _histogram_sentences(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
     if spread:
         yield f"Below: distribution of the {_conditioning_name(kind)}."
 
@@ -334,12 +343,14 @@ def _histogram_caption(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
 def _spec(
     kind: str, curves: Sequence[Curve], spread: Sequence[Curve], systems: Sequence[str]
 ) -> Spec:
-    if kind in (RESIDUALS, VALUES):
+    if kind in (RESIDUALS, VALUE_HISTOGRAM):
         keys = [c.series or c.system for c in curves]
-        panel = histograms.panel(curves, unique_labels(keys, vega.LABEL), 260, legend=True)
+        panel = histograms.panel(
+            curves, unique_labels(keys, vega.MAX_LABEL_LENGTH), 260, legend=True
+        )
         return vega.assemble_spec(**panel)
     upper = curve_chart(curves, [s for s in systems if s in {c.system for c in curves}])
-    if kind == QUANTILES or not spread:
+    if kind == NORMAL_QUANTILES or not spread:
         return upper
     upper["height"] = 260
     return _stack_charts(kind, upper, spread, systems)
@@ -365,20 +376,20 @@ def _stack_charts(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequ
     return histograms.stack_panels(upper, [histogram_panel])
 
 
-def _given_chart(name: str, title: str, explanation: str) -> CurveChart:
+def _conditional_chart(name: str, title: str, explanation: str) -> CurveChart:
     return _ResidualChart(
         name=name,
         title=title,
         explanation=f"Means of bins with equal numbers of rows. {explanation}",
         source="numbers",
         curve=partial(binned_means, kind=name),
-        needs=(VALUES,),
+        needs=(VALUE_HISTOGRAM,),
     )
 
 
 register_chart(
     _ResidualChart(
-        name=QUANTILES,
+        name=NORMAL_QUANTILES,
         title="Residuals against the normal distribution",
         explanation="Sorted residuals in standard deviations; their mean is not subtracted. On the "
         "line they are normal with mean 0, on a parallel to it normal and biased; if they are "
@@ -394,24 +405,24 @@ register_chart(
         plan=_plan_residuals,
     ),
     _ResidualChart(
-        name=VALUES, title="True and predicted values", source="numbers", plan=_plan_values
+        name=VALUE_HISTOGRAM, title="True and predicted values", source="numbers", plan=_plan_values
     ),
-    _given_chart(
+    _conditional_chart(
         "prediction given truth",
         "Prediction by truth",
         "Even the best predictions are closer to the mean than the truth.",
     ),
-    _given_chart(
+    _conditional_chart(
         "truth given prediction",
         "Truth by prediction",
         "On the line, predictions are correct on average; above it they are too low.",
     ),
-    _given_chart(
+    _conditional_chart(
         "residual given prediction",
         "Residual by prediction",
         "Where the mean residual is not 0, predictions are biased and could be corrected.",
     ),
-    _given_chart(
+    _conditional_chart(
         "residual given truth",
         "Residual by truth",
         "They decrease even for the best predictions, which are closer to the mean than the truth.",

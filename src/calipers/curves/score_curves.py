@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from calipers.results import Curve
 
 #: Sources of the charts that are drawn here.
-OF_SCORES = ("scores", "probabilities")
+SCORE_SOURCES = ("scores", "probabilities")
 
 #: With more classes than this, bands are not drawn.
-MOST_BANDS = 3
+MAX_CLASSES_WITH_BANDS = 3
 
 #: With more classes than this, only the most frequent ones are drawn.
-MOST_CLASSES = 10
+MAX_CLASSES = 10
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreCurves(LazyCurves):
     """Curves of binary scores, downsampled for drawing, each computed on first access.
 
-    With more than :data:`MOST_BANDS` classes, each against all others, the curves have no bands,
-    which would be illegible. With more than :data:`MOST_CLASSES` there are only those of the most
-    frequent.
+    With more than :data:`MAX_CLASSES_WITH_BANDS` classes, each against all others, the curves have
+    no bands, which would be illegible. With more than :data:`MAX_CLASSES` there are only those of
+    the most frequent.
 
     Attributes
     ----------
@@ -60,16 +60,16 @@ class ScoreCurves(LazyCurves):
         from calipers.report.figures.curves import curve_charts
 
         selected, proportions = self.score_data, {s.series: s.proportion for s in self.score_data}
-        if len(proportions) > MOST_BANDS:
+        if len(proportions) > MAX_CLASSES_WITH_BANDS:
             selected = [replace(s, settings=replace(s.settings, interval="none")) for s in selected]
         if self._all_classes:
-            frequent = most_frequent(proportions)
+            frequent = most_frequent_classes(proportions)
             selected = [s for s in selected if s.series in frequent]
         planned = [
             LazyCurve(
                 partial(chart.compute, scored, **options), chart.name, scored.system, scored.series
             )
-            for chart in curve_charts(OF_SCORES)
+            for chart in curve_charts(SCORE_SOURCES)
             if chart.curve is not None
             for scored in selected
             if (chart.by_class or not scored.series)
@@ -78,7 +78,7 @@ class ScoreCurves(LazyCurves):
         ]
         # Points come after the ROC curves, which are first.
         series_names = dict.fromkeys(series for _, series in self.points)
-        shown_series = most_frequent(
+        shown_series = most_frequent_classes(
             {series: self.often.get(series, 0.0) for series in series_names}
         )
         planned[len(selected) : len(selected)] = [
@@ -93,7 +93,7 @@ class ScoreCurves(LazyCurves):
         """Total number of classes if only some have curves, otherwise 0."""
         series = {s.series for s in self.score_data}, {series for _, series in self.points}
         classes = max(map(len, series))
-        return classes if classes > MOST_CLASSES else 0
+        return classes if classes > MAX_CLASSES else 0
 
     def finished(self, curve: Curve) -> Curve:
         """Return the curve as it is drawn."""
@@ -112,9 +112,9 @@ class ScoreCurves(LazyCurves):
         return next(s for s in system_data if s.series == class_name)
 
 
-def most_frequent(proportions: Mapping[Any, float]) -> list[Any]:
+def most_frequent_classes(proportions: Mapping[Any, float]) -> list[Any]:
     """Return the classes that are drawn: the most frequent ones."""
-    return sorted(proportions, key=lambda series: -proportions[series])[:MOST_CLASSES]
+    return sorted(proportions, key=lambda series: -proportions[series])[:MAX_CLASSES]
 
 
 def series_name(label: str | None) -> str:
@@ -122,7 +122,7 @@ def series_name(label: str | None) -> str:
     return "" if label is None else label or "''"
 
 
-def roc_rates(label: str | None) -> list[Measure]:
+def roc_measures(label: str | None) -> list[Measure]:
     """Return the measures on the axes of the ROC plane."""
     return [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
 

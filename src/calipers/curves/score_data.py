@@ -35,12 +35,16 @@ ODDS_GRID = np.arange(100) / 100
 
 #: Replicates are computed at this number of thresholds with equal weight between them, and
 #: at this number of the highest.
-_SPREAD, _HIGHEST = 250, 30
+_N_SPREAD_THRESHOLDS, _N_HIGHEST_THRESHOLDS = 250, 30
 
 #: Rates at which blocks of rows end as well: equal steps of TPR and of FPR, and ever smaller ones
 #: at both ends.
-_RATES = np.concatenate(
-    [_tail_rates := np.geomspace(1e-7, 0.05, 76), np.linspace(0, 1, _SPREAD // 2), 1 - _tail_rates]
+_BLOCK_END_RATES = np.concatenate(
+    [
+        _tail_rates := np.geomspace(1e-7, 0.05, 76),
+        np.linspace(0, 1, _N_SPREAD_THRESHOLDS // 2),
+        1 - _tail_rates,
+    ]
 )
 
 #: With more rows blocks are resampled, otherwise single rows.
@@ -134,13 +138,17 @@ class ScoreData:
         """Bootstrap replicates of the counts at the thresholds at which curves have bands."""
         table = self.table
         weight = np.cumsum(table.positive + table.negative)
-        spread_indices = np.searchsorted(weight, np.linspace(0, weight[-1], _SPREAD)) + 1
-        index_arrays = [np.arange(_HIGHEST), spread_indices, self.hull]
+        spread_indices = (
+            np.searchsorted(weight, np.linspace(0, weight[-1], _N_SPREAD_THRESHOLDS)) + 1
+        )
+        index_arrays = [np.arange(_N_HIGHEST_THRESHOLDS), spread_indices, self.hull]
         if self.probabilities:
             index_arrays.append(self.threshold_indices(ODDS_GRID))
         if self._by_block:
             running = (np.cumsum(column) for column in (table.positive, table.negative))
-            index_arrays += [np.searchsorted(column, _RATES * column[-1]) + 1 for column in running]
+            index_arrays += [
+                np.searchsorted(column, _BLOCK_END_RATES * column[-1]) + 1 for column in running
+            ]
         indices = np.unique(np.concatenate(index_arrays).clip(0, len(weight)))
         if self._by_block:
             return ThresholdReplicates.drawn_by_block(table, indices, self.settings)

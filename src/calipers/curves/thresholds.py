@@ -11,9 +11,9 @@ from calipers.curves.score_data import ScoreData, make_score_curve
 from calipers.measures import parse
 from calipers.report import numbers
 from calipers.report.figures import vega
-from calipers.report.figures.curve_chart import curve_chart, cut_layer, keep_data_order
+from calipers.report.figures.curve_chart import curve_chart, keep_data_order, threshold_layer
 from calipers.report.figures.curves import CurveChart
-from calipers.report.figures.figure import Numbers
+from calipers.report.figures.figure import FigureTable
 from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, json_number
 from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
@@ -21,10 +21,10 @@ from calipers.results import Curve
 from calipers.statistics import FloatArray, ScoreTable
 
 #: The measures of counts that are drawn by default; any other can be requested.
-OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "detection-prevalence")
+DEFAULT_MEASURES = ("accuracy", "precision", "recall", "F1", "MCC", "detection-prevalence")
 
 #: The largest number of bars of a histogram.
-_MOST_BARS = 40
+_MAX_BARS = 40
 
 
 def threshold_curve(scored: ScoreData, measure: str = "accuracy") -> Curve:
@@ -60,7 +60,7 @@ def density_curve(scored: ScoreData, series: str) -> Curve:
     """
     table, is_positive = scored.table, series == scored.names[1]
     weight = table.positive if is_positive else table.negative
-    edges = _borders(table, scored.threshold)
+    edges = _bar_edges(table, scored.threshold)
     bar_weights, _ = np.histogram(table.scores, edges, weights=weight)
     total = float(weight.sum())
     # Between scores of 1e-320 a density is beyond all numbers.
@@ -86,12 +86,12 @@ def density_curve(scored: ScoreData, series: str) -> Curve:
     )
 
 
-def _borders(table: ScoreTable, cut: float | None) -> FloatArray:
+def _bar_edges(table: ScoreTable, cut: float | None) -> FloatArray:
     """Return the borders of bars of equal width; the threshold is one of them if it is inside."""
     low, high = float(table.scores[-1]), float(table.scores[0])
     if low == high:
         low, high = low - 0.5, high + 0.5
-    bars = min(_MOST_BARS, int(np.ceil(2 * np.cbrt(table.rows))))
+    bars = min(_MAX_BARS, int(np.ceil(2 * np.cbrt(table.rows))))
     if cut is None or not low < cut <= high:
         return np.linspace(low, high, bars + 1)
     width = (high - low) / bars
@@ -112,7 +112,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
     if len(curves) != 2:
         return curve_chart(curves, systems)
     negative, positive = curves
-    names = unique_labels((negative.series, positive.series), vega.LABEL // 2)
+    names = unique_labels((negative.series, positive.series), vega.MAX_LABEL_LENGTH // 2)
     class_curves = [
         (c, names[c.series], pair) for c, pair in ((negative, _ORANGES), (positive, _BLUES))
     ]
@@ -121,7 +121,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
     outlines: list[Spec] = []
     colors: dict[str, str] = {}
     for curve, name, (pale, strong) in class_curves:
-        sides = _sides(curve, name) if is_split else (name, name)
+        sides = _side_labels(curve, name) if is_split else (name, name)
         error_side = int(curve is negative)
         for side, text in enumerate(sides):
             colors[text] = strong if is_split and side == error_side else pale
@@ -144,7 +144,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
         axis={"tickCount": 5},
     )
     y = vega.quantity("y", title=escape_unprintable(negative.y_label), axis={"tickCount": 4})
-    columns = 1 if max(map(len, colors)) > vega.LEGEND_LINE // 2 else 2
+    columns = 1 if max(map(len, colors)) > vega.MAX_LEGEND_LINE_LENGTH // 2 else 2
     legend = {"columns": columns, "symbolType": "square", "symbolOpacity": 0.75}
     scale = {"domain": list(colors), "range": list(colors.values())}
     area = vega.category("area", scale=scale, legend=legend)
@@ -160,7 +160,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
         ),
     ]
     if is_split and domain[0] <= negative.threshold_in_use <= domain[1]:
-        layers.append(cut_layer(negative.threshold_in_use, x))
+        layers.append(threshold_layer(negative.threshold_in_use, x))
     return vega.assemble_spec(width=400, height=260, layer=layers)
 
 
@@ -169,7 +169,7 @@ _ORANGES = ("#F0B98D", "#D55E00")
 _BLUES = ("#8FC1E3", "#0072B2")
 
 
-def _sides(curve: Curve, name: str) -> tuple[str, str]:
+def _side_labels(curve: Curve, name: str) -> tuple[str, str]:
     """Return descriptions of the counts below the threshold, and of those at or above it."""
     total = sum(curve.areas.values())
     key_below, key_above = (key for key in ("FN", "TN", "TP", "FP") if key in curve.areas)
@@ -181,7 +181,7 @@ def _sides(curve: Curve, name: str) -> tuple[str, str]:
     return describe(key_below), describe(key_above)
 
 
-def _density_table(curves: Sequence[Curve]) -> Numbers:
+def _density_table(curves: Sequence[Curve]) -> FigureTable:
     """Return the bars of both classes as a table; for a single curve some of its points."""
     if len(curves) != 2:
         return CurveChart(name="density", title="").points(curves)
@@ -205,7 +205,7 @@ register_chart(
         explanation="detection-prevalence: the proportion predicted positive.",
         source="scores",
         curve=threshold_curve,
-        variants=lambda _: [{"measure": name} for name in OF_THRESHOLD],
+        variants=lambda _: [{"measure": name} for name in DEFAULT_MEASURES],
         by_measure=True,
         has_upright_threshold=True,
     ),

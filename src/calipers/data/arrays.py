@@ -16,13 +16,13 @@ Array: TypeAlias = "npt.NDArray[Any]"
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 #: Largest absolute value of numbers, so that their squares can be summed.
-LARGEST = 1e45
+MAX_QUANTITY = 1e45
 
 #: Smallest positive weight, and the largest one.
-WEIGHTS = (1e-60, 1e60)
+WEIGHT_RANGE = (1e-60, 1e60)
 
 #: Smallest ratio of a positive weight to the largest one.
-LEAST_SHARE = 1e-12
+MIN_WEIGHT_RATIO = 1e-12
 
 
 def to_array(values: Any, input_name: str) -> Array:
@@ -39,7 +39,7 @@ def to_array(values: Any, input_name: str) -> Array:
     check_column(values, input_name)
     missing = np.flatnonzero(null_mask(values))
     if len(missing):
-        raise report_missing(input_name, missing, len(values))
+        raise missing_values_error(input_name, missing, len(values))
     array = _to_numpy(values, input_name)
     if array.ndim != 1:
         scores = "; a number for each class is given as score= or probability="
@@ -51,7 +51,7 @@ def to_array(values: Any, input_name: str) -> Array:
         raise InputError(f"{input_name}: is empty")
     masked = np.flatnonzero(_null_or_masked(array))
     if len(masked):
-        raise report_missing(input_name, masked, len(array))
+        raise missing_values_error(input_name, masked, len(array))
     return np.asarray(array)
 
 
@@ -138,7 +138,7 @@ def take_rows(values: Any, rows: npt.NDArray[np.intp]) -> Any:
     return (values if module == "polars" else _to_numpy(values, "column"))[rows]
 
 
-def report_missing(input_name: str, rows: npt.NDArray[np.intp], n_rows: int) -> InputError:
+def missing_values_error(input_name: str, rows: npt.NDArray[np.intp], n_rows: int) -> InputError:
     """Return the error that reports which values are missing."""
     first = ", ".join(str(row) for row in rows[:3])
     return InputError(
@@ -262,13 +262,13 @@ def _decode_dictionary(array: Any) -> Any:
 
 def to_numbers(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a column to finite numbers; float32 stays float32."""
-    array = _numbers(values, input_name)
+    array = _to_numbers(values, input_name)
     if not _is_within(array, np.inf):
-        _refuse(array, ~np.isfinite(array), input_name, "expected finite numbers")
+        _check_values(array, ~np.isfinite(array), input_name, "expected finite numbers")
     return array
 
 
-def _numbers(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
+def _to_numbers(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a column to numbers, which may be infinite or NaN."""
     array = to_array(values, input_name)
     if array.dtype.kind not in "fiubO":
@@ -351,22 +351,26 @@ def to_matrix(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
 def to_probabilities(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a column to probabilities, that is, numbers between 0 and 1."""
     array = to_numbers(values, input_name)
-    _refuse(array, (array < 0) | (array > 1), input_name, "expected probabilities between 0 and 1")
+    _check_values(
+        array, (array < 0) | (array > 1), input_name, "expected probabilities between 0 and 1"
+    )
     return array
 
 
 def to_quantities(values: Any, input_name: str, *, copy: bool = True) -> Floats:
     """Convert a column to numbers that can be summed and squared.
 
-    They are finite and at most :data:`LARGEST` in absolute value. With ``copy`` the result is a
-    copy, which nobody else changes; without it, the array that was passed is returned where its
+    They are finite and at most :data:`MAX_QUANTITY` in absolute value. With ``copy`` the result is
+    a copy, which nobody else changes; without it, the array that was passed is returned where its
     type allows.
     """
-    array = _numbers(values, input_name)
-    if not _is_within(array, LARGEST):
-        _refuse(array, ~np.isfinite(array), input_name, "expected finite numbers")
-        expected = f"numbers from -{LARGEST:g} to {LARGEST:g}, whose squares can be added up"
-        _refuse(array, np.abs(array) > LARGEST, input_name, f"expected {expected}")
+    array = _to_numbers(values, input_name)
+    if not _is_within(array, MAX_QUANTITY):
+        _check_values(array, ~np.isfinite(array), input_name, "expected finite numbers")
+        expected = (
+            f"numbers from -{MAX_QUANTITY:g} to {MAX_QUANTITY:g}, whose squares can be added up"
+        )
+        _check_values(array, np.abs(array) > MAX_QUANTITY, input_name, f"expected {expected}")
     return array.astype(np.float64, copy=copy)
 
 
@@ -385,8 +389,8 @@ def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
         return None
     weight = to_numbers(values, "weight").astype(np.float64)
     check_length(weight, rows, "weight")
-    for invalid_mask, expected in invalid_weights(weight):
-        _refuse(weight, invalid_mask, "weight", expected)
+    for invalid_mask, expected in invalid_weight_masks(weight):
+        _check_values(weight, invalid_mask, "weight", expected)
     if not weight.any():
         raise InputError("weight: all weights are 0")
     if batch:
@@ -397,10 +401,10 @@ def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
     return weight
 
 
-def invalid_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
+def invalid_weight_masks(weight: Floats) -> Iterator[tuple[Array, str]]:
     """Yield masks of the invalid weights among finite numbers, each with what was expected."""
     yield weight < 0, "expected 0 or more"
-    (low, high), max_weight = WEIGHTS, weight.max(initial=0.0)
+    (low, high), max_weight = WEIGHT_RANGE, weight.max(initial=0.0)
     yield (
         (weight > 0) & ((weight < low) | (weight > high)),
         (
@@ -409,27 +413,27 @@ def invalid_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
         ),
     )
     yield (
-        (weight > 0) & (weight < max_weight * LEAST_SHARE),
+        (weight > 0) & (weight < max_weight * MIN_WEIGHT_RATIO),
         (
             f"which is negligible next to the largest, {max_weight:g}; expected 0, or at least "
-            f"{LEAST_SHARE:g} of it"
+            f"{MIN_WEIGHT_RATIO:g} of it"
         ),
     )
 
 
-def count_others(rows: int) -> str:
+def format_other_rows(rows: int) -> str:
     """Format the number of rows in addition to the one that is named."""
     return f" (and {rows - 1} more rows)" if rows > 1 else ""
 
 
-def _refuse(array: Array, invalid_mask: Array, input_name: str, expected: str) -> None:
+def _check_values(array: Array, invalid_mask: Array, input_name: str, expected: str) -> None:
     """Raise an error that locates the first invalid number and states what was expected."""
     if invalid_mask.any():
         rows = np.flatnonzero(invalid_mask)
         first = array[rows[0]]
         value = "NaN" if np.isnan(first) else "infinite" if np.isinf(first) else f"{first:g}"
         raise InputError(
-            f"{input_name}: is {value} in row {rows[0]}{count_others(len(rows))}, {expected}"
+            f"{input_name}: is {value} in row {rows[0]}{format_other_rows(len(rows))}, {expected}"
         )
 
 

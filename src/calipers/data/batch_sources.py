@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.data import tables
-from calipers.data.byte_sources import LONGEST, STDIN, ByteSource, CheckedText, JsonLines
+from calipers.data.byte_sources import MAX_LINE_BYTES, STDIN, ByteSource, CheckedText, JsonLines
 from calipers.data.categories import (
     Category,
     CategorySelector,
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 #: Bytes of a piece of a Parquet column; a whole row group may be larger than memory.
-_PIECE = 1 << 20
+_BUFFER_BYTES = 1 << 20
 
-_CHANGED = "the file changed since it was first read; expected the same rows in every pass"
+_CHANGED_MESSAGE = "the file changed since it was first read; expected the same rows in every pass"
 
 
 class BatchSource:
@@ -104,7 +104,7 @@ class FileSource(BatchSource):
     def check_unchanged(self) -> None:
         """Check that size and modification time are unchanged."""
         if _stamp(self.name) != self._stamp:
-            raise InputError(f"{self.name}: {_CHANGED}")
+            raise InputError(f"{self.name}: {_CHANGED_MESSAGE}")
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -130,7 +130,7 @@ class ParquetSource(FileSource):
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the row groups, one batch of rows at a time."""
-        with self._open(buffer_size=_PIECE, pre_buffer=False) as file:
+        with self._open(buffer_size=_BUFFER_BYTES, pre_buffer=False) as file:
             # One thread decodes as fast as two that wait for each other.
             for batch in file.iter_batches(rows, columns=schema.names, use_threads=False):
                 yield self.name, batch
@@ -144,11 +144,11 @@ class ParquetSource(FileSource):
             unsized = [
                 name for name in columns if value_bytes(self.schema.field(name).type) is None
             ]
-            stored: int = sum(c.total_uncompressed_size for c in _chunks(file, unsized))
+            stored: int = sum(c.total_uncompressed_size for c in _column_chunks(file, unsized))
         return fixed_size(self.schema, columns, self.rows or 0) + stored
 
 
-def _chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
+def _column_chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
     """Yield the metadata of these columns in each row group."""
     metadata, requested = file.metadata, set(columns)
     leaf_indices = [
@@ -254,7 +254,7 @@ class DatasetSource(BatchSource):
         current = self._stamped()
         changed = [path for path, stamp in self._stamps.items() if current.get(path) != stamp]
         if changed:
-            raise InputError(f"{changed[0]}: {_CHANGED}")
+            raise InputError(f"{changed[0]}: {_CHANGED_MESSAGE}")
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches in the order of the files."""
@@ -340,22 +340,22 @@ class PartitionedSource(BatchSource):
 
 
 #: Number of bytes of text from which the types of the columns are inferred.
-HEAD = 1 << 22
+HEAD_BYTES = 1 << 22
 
 #: Arrow reads some thirty blocks ahead.
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 
 #: Seconds to wait until a thread of Arrow has released what it reads.
-_PATIENCE = 1.0
+_MAX_WAIT_SECONDS = 1.0
 
 #: Numbers as text hardly take less than a quarter when they are compressed.
-_PACKED = 4
+_COMPRESSION_RATIO = 4
 
 #: How an Arrow IPC stream begins.
 IPC_STREAM = b"\xff\xff\xff\xff"
 
 #: Message of Arrow on a field of CSV that it could not convert.
-_MISFIT = re.compile(
+_CONVERSION_ERROR = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (.+?): invalid value '(.*)'",
     re.DOTALL,
 )
@@ -372,7 +372,7 @@ _CATEGORY_ADVICE = (
 )
 
 #: Function that makes a file of Arrow.
-_Lent: TypeAlias = "Callable[[], Any]"
+_FileFactory: TypeAlias = "Callable[[], Any]"
 
 
 @dataclass(frozen=True)
@@ -407,12 +407,12 @@ class TextFormat:
     def schema(self, head: bytes) -> pa.Schema:
         """Infer the schema of a text from its first bytes.
 
-        If the text is longer than its head, the head has to be longer than ``HEAD``.
+        If the text is longer than its head, the head has to be longer than ``HEAD_BYTES``.
         """
         import pyarrow as pa
 
         with _lend_stream(self._checked(io.BytesIO(head))) as lent, self._errors():
-            inferred = self._open(lent, HEAD, None).schema
+            inferred = self._open(lent, HEAD_BYTES, None).schema
         self.names = inferred.names
         schema = pa.schema([field.with_type(self._type(field)) for field in inferred])
         if tables.TEXT_FORMATS[self.kind] == "jsonl":
@@ -432,7 +432,7 @@ class TextFormat:
             return set()
         text_schema = pa.schema([(name, pa.string()) for name in kinds])
         with _lend_stream(io.BytesIO(head)) as lent, self._errors():
-            batch = next(iter(self._open(lent, HEAD, text_schema)), None)
+            batch = next(iter(self._open(lent, HEAD_BYTES, text_schema)), None)
         if batch is None:
             return set()
         forms = {
@@ -526,13 +526,13 @@ class TextFormat:
 
     def _read(self, stream: Any, schema: pa.Schema) -> Generator[pa.RecordBatch]:
         with _lend_stream(self._checked(stream)) as lent, self._errors():
-            yield from self._open(lent, BLOCK, schema)
+            yield from self._open(lent, BLOCK_BYTES, schema)
 
     def _checked(self, stream: Any) -> Any:
         is_json = tables.TEXT_FORMATS[self.kind] == "jsonl"
         return JsonLines(self.name, stream) if is_json else stream
 
-    def _open(self, lent: _Lent, block: int, schema: pa.Schema | None) -> Any:
+    def _open(self, lent: _FileFactory, block: int, schema: pa.Schema | None) -> Any:
         if tables.TEXT_FORMATS[self.kind] == "jsonl":
             return self._open_json(lent, block, schema)
         from pyarrow import csv
@@ -545,7 +545,7 @@ class TextFormat:
         reading = csv.ReadOptions(block_size=block, use_threads=False)
         return csv.open_csv(lent(), reading, parsing, converting)
 
-    def _open_json(self, lent: _Lent, block: int, schema: pa.Schema | None) -> Any:
+    def _open_json(self, lent: _FileFactory, block: int, schema: pa.Schema | None) -> Any:
         from pyarrow import json as arrow_json
 
         if not hasattr(arrow_json, "open_json"):
@@ -572,10 +572,11 @@ class TextFormat:
             text = str(error)
             if "straddl" in text:
                 raise InputError(
-                    f"{self.name}: a row is longer than {BLOCK >> 20} MiB, the limit for rows that "
+                    f"{self.name}: a row is longer than {BLOCK_BYTES >> 20} MiB, the limit for "
+                    "rows that "
                     "are read in batches"
                 ) from None
-            if match := _MISFIT.match(text):
+            if match := _CONVERSION_ERROR.match(text):
                 column, row, kind, value = match.groups()
                 raise InputError(
                     f"{self.name}: row {int(row) - 2}: column {self.names[int(column)]!r}: "
@@ -600,7 +601,7 @@ class TextFile(FileSource):
         self._format = text_format
         with self._source.text() as stream:
             # One byte more shows that the block is not the last.
-            head = stream.read(HEAD + 1)
+            head = stream.read(HEAD_BYTES + 1)
         self.schema = self._format.schema(head)
         self._length = len(head) / max(head.count(b"\n"), 1)  # of a row
 
@@ -632,7 +633,7 @@ class TextFile(FileSource):
 
     def size(self, columns: Sequence[str]) -> int:
         """Estimate the size of all columns, since all are read unless they are read in batches."""
-        size = os.path.getsize(self.name) * (_PACKED if self._source.packed else 1)
+        size = os.path.getsize(self.name) * (_COMPRESSION_RATIO if self._source.packed else 1)
         text = [
             name
             for name, kind in zip(self.schema.names, self.schema.types, strict=True)
@@ -679,8 +680,8 @@ class TextStream(BatchSource):
                 "CSV, JSON Lines or an Arrow IPC stream"
             )
         unpacked = pa.input_stream(pa.PythonFile(raw, "r"), compression=packed)
-        stream = CheckedText(self.name, unpacked, LONGEST)
-        head = stream.read(HEAD + 1)
+        stream = CheckedText(self.name, unpacked, MAX_LINE_BYTES)
+        head = stream.read(HEAD_BYTES + 1)
         kind = tables.file_extension(self.name)[0]
         if kind not in tables.TEXT_FORMATS:
             kind = ByteSource(self.name, head[: head.find(b"\n")]).infer_extension()
@@ -718,7 +719,7 @@ class TextStream(BatchSource):
 
 
 @contextmanager
-def _lend_stream(stream: Any) -> Iterator[_Lent]:
+def _lend_stream(stream: Any) -> Iterator[_FileFactory]:
     """Lend a stream to threads of Arrow, which may still read it after their reader is gone.
 
     The interpreter could crash if it exited in the meantime. The context manager therefore waits
@@ -739,7 +740,7 @@ def _lend_stream(stream: Any) -> Iterator[_Lent]:
         yield file
     finally:
         ended.set()
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _MAX_WAIT_SECONDS
         while any(ref() is not None for ref in lent_refs) and time.monotonic() < deadline:
             time.sleep(0.001)
 
@@ -795,7 +796,7 @@ class _InterruptibleStream:
             name = getattr(source, "name", None)
             self.name = name if isinstance(name, str) else "stream"
         self._is_own = isinstance(source, str) and source != STDIN
-        self._waits = isinstance(source, str) and _can_wait(self._file)
+        self._waits = isinstance(source, str) and _can_poll(self._file)
 
     def read(self, size: int) -> bytes:
         """Read ``size`` bytes, or fewer if the stream ends."""
@@ -823,7 +824,7 @@ class _InterruptibleStream:
         return os.read(descriptor, size)
 
 
-def _can_wait(file: Any) -> bool:
+def _can_poll(file: Any) -> bool:
     """Return whether a file can be polled for input."""
     try:
         mode = os.fstat(file.fileno()).st_mode

@@ -116,12 +116,12 @@ def is_binary_problem(
 
 
 #: Pairs of labels of which the second is known to be the positive one.
-_PAIRS = (("0", "1"), ("-1", "1"), ("False", "True"), ("false", "true"))
+_KNOWN_PAIRS = (("0", "1"), ("-1", "1"), ("False", "True"), ("false", "true"))
 
 
 def find_positive_class(names: Sequence[str]) -> int | None:
     """Return the index of the positive class of two names that form a known pair, else None."""
-    for low, high in _PAIRS:
+    for low, high in _KNOWN_PAIRS:
         if set(names) == {low, high}:
             return list(names).index(high)
     return None
@@ -129,7 +129,7 @@ def find_positive_class(names: Sequence[str]) -> int | None:
 
 def paired_label(name: str) -> str | None:
     """Return the class that forms a pair with this one in which it is clear which is positive."""
-    return next(((set(pair) - {name}).pop() for pair in _PAIRS if name in pair), None)
+    return next(((set(pair) - {name}).pop() for pair in _KNOWN_PAIRS if name in pair), None)
 
 
 def _other_class(
@@ -138,7 +138,7 @@ def _other_class(
     """Return the second class of a truth that has only one, or raise an error if it is unknown."""
     positive_name = None if positive is None else label_name(positive)
     others = {second_class for second_class in predicted_classes if second_class != name}
-    pairs = [(set(pair) - {name}).pop() for pair in _PAIRS if name in pair]
+    pairs = [(set(pair) - {name}).pop() for pair in _KNOWN_PAIRS if name in pair]
     if positive_name not in (None, name):
         others &= {positive_name}
         pairs = [second_class for second_class in pairs if second_class == positive_name]
@@ -167,7 +167,7 @@ def _positive_label(labels: list[Any], positive: Any, input_name: str) -> Any:
             + did_you_mean(class_text, names)
         )
     name_set = {label_name(label) for label in labels}
-    for low, high in _PAIRS:
+    for low, high in _KNOWN_PAIRS:
         if name_set == {low, high}:
             return next(label for label in labels if label_name(label) == high)
     # The other class of a truth that has only one is known only by its name.

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 #: First bytes of compressed files, and of tables that are not text.
-PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-TABLES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"FEA1": ".feather"}
+COMPRESSION_BY_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+EXTENSION_BY_MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"FEA1": ".feather"}
 
 #: Byte order marks of text that is not UTF-8. (UTF-32 begins as UTF-16 does.)
-_MARKS = {
+_ENCODING_BY_MARK = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 
-_BLOCK = 1 << 20
+_BLOCK_BYTES = 1 << 20
 
 #: No line of a table is longer, so that a small compressed file without a line's end does not fill
 #: the memory.
-LONGEST = 1 << 26
+MAX_LINE_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,18 @@ class ByteSource:
     @classmethod
     def _read_once(cls, name: str, stream: Any) -> ByteSource:
         blocks: list[bytes] = []
-        while block := stream.read(_BLOCK):
+        while block := stream.read(_BLOCK_BYTES):
             if not isinstance(block, bytes):
                 raise InputError(f"{name}: is a stream of text, expected one of bytes")
-            if not (blocks or block.startswith((*PACKED, *TABLES, *_MARKS))) and b"\0" in block:
+            if (
+                not (
+                    blocks
+                    or block.startswith(
+                        (*COMPRESSION_BY_MAGIC, *EXTENSION_BY_MAGIC, *_ENCODING_BY_MARK)
+                    )
+                )
+                and b"\0" in block
+            ):
                 # A device may have no end.
                 raise InputError(f"{name}:1: holds a NUL byte, expected a table")
             blocks.append(block)
@@ -107,7 +115,9 @@ class ByteSource:
     def packed(self) -> str | None:
         """Compression indicated by the first bytes; None if there is no compression."""
         start = self.start
-        packed = next((name for magic, name in PACKED.items() if start.startswith(magic)), None)
+        packed = next(
+            (name for magic, name in COMPRESSION_BY_MAGIC.items() if start.startswith(magic)), None
+        )
         if packed is None and self.is_file and self.name.lower().endswith((".gz", ".zst")):
             raise InputError(f"{self.name}: is not compressed as its name says")
         return packed
@@ -126,7 +136,7 @@ class ByteSource:
             digest.update(self.content)
             return len(self.content), digest.hexdigest()
         with open(self.name, "rb") as file:
-            for block in iter(lambda: file.read(_BLOCK), b""):
+            for block in iter(lambda: file.read(_BLOCK_BYTES), b""):
                 digest.update(block)
             return file.tell(), digest.hexdigest()
 
@@ -137,7 +147,7 @@ class ByteSource:
         return self.name if self.content is None else pa.BufferReader(self.content)
 
     @contextmanager
-    def text(self, longest: int | None = LONGEST) -> Iterator[CheckedText]:
+    def text(self, longest: int | None = MAX_LINE_BYTES) -> Iterator[CheckedText]:
         """Open the text, decompressed and checked; no line may be longer than ``longest`` bytes."""
         import pyarrow as pa
 
@@ -148,11 +158,11 @@ class ByteSource:
     def infer_extension(self) -> str:
         """Infer the file extension of a table from its content."""
         start = self.start
-        for magic, kind in TABLES.items():
+        for magic, kind in EXTENSION_BY_MAGIC.items():
             if start.startswith(magic):
                 return kind
         with self.text() as text:
-            line = text.read(_BLOCK).lstrip().split(b"\n", 1)[0]
+            line = text.read(_BLOCK_BYTES).lstrip().split(b"\n", 1)[0]
         if line.startswith(b"{"):
             return ".jsonl"
         return ".tsv" if b"\t" in line and b"," not in line else ".csv"
@@ -176,7 +186,7 @@ class CheckedText(io.RawIOBase):
         """Read the next ``size`` bytes, without a byte order mark; fewer if the text ends."""
         blocks, remaining = [], sys.maxsize if size < 0 else size
         # Errors are raised before the whole text is in memory.
-        while remaining and (block := self._next(min(remaining, _BLOCK))):
+        while remaining and (block := self._next(min(remaining, _BLOCK_BYTES))):
             blocks.append(block)
             remaining -= len(block)
         return blocks[0] if len(blocks) == 1 else b"".join(blocks)
@@ -184,7 +194,7 @@ class CheckedText(io.RawIOBase):
     def _next(self, size: int) -> bytes:
         block: bytes = self._stream.read(size)
         first, self._begun = not self._begun, True
-        for mark, name in _MARKS.items() if first else ():
+        for mark, name in _ENCODING_BY_MARK.items() if first else ():
             if block.startswith(mark):
                 raise InputError(f"{self.name}: is {name}, expected UTF-8")
         self._check(block)
@@ -239,7 +249,7 @@ class CheckedText(io.RawIOBase):
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line with its number, counted from 1."""
         partial_line, number = b"", 0
-        while block := self.read(_BLOCK):
+        while block := self.read(_BLOCK_BYTES):
             *full_lines, partial_line = (partial_line + block).split(b"\n")
             for line in full_lines:
                 number += 1

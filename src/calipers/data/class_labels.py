@@ -14,8 +14,8 @@ from calipers.data.arrays import (
     check_length,
     from_arrow,
     is_missing,
+    missing_values_error,
     null_mask,
-    report_missing,
     to_array,
     to_numbers,
 )
@@ -86,13 +86,13 @@ def label_name(label: Any) -> str:
         return format_value(label)
 
 
-_AS_NUMBER = {"False": "0", "True": "1"}
+_NUMBER_BY_BOOLEAN = {"False": "0", "True": "1"}
 
 
 def label_index(names: Iterable[str]) -> dict[str, int]:
     """Return the index of each name; True and 1 are equal, and so are their names."""
     exact = {name: position for position, name in enumerate(names)}
-    return {_AS_NUMBER.get(name, name): index for name, index in exact.items()} | exact
+    return {_NUMBER_BY_BOOLEAN.get(name, name): index for name, index in exact.items()} | exact
 
 
 def find_label(positions: Mapping[str, int], name: str) -> int | None:
@@ -104,7 +104,7 @@ def find_label(positions: Mapping[str, int], name: str) -> int | None:
     >>> find_label(label_index(["False", "True"]), "true")
     1
     """
-    index = positions.get(name, positions.get(_AS_NUMBER.get(name, name)))
+    index = positions.get(name, positions.get(_NUMBER_BY_BOOLEAN.get(name, name)))
     if index is None and (lower := name.lower()) in ("true", "false"):
         matches = {index for label, index in positions.items() if label.lower() == lower}
         return matches.pop() if len(matches) == 1 else None
@@ -141,10 +141,10 @@ def encode_labels(values: Any, input_name: str) -> EncodedLabels:
     else:
         missing = np.flatnonzero(null_mask(values))
         if len(missing):
-            raise report_missing(input_name, missing, len(column))
+            raise missing_values_error(input_name, missing, len(column))
         if len(column) == 0:
             raise InputError(f"{input_name}: is empty")
-        labels, codes = column.dictionary.to_pylist(), _indices(column)
+        labels, codes = column.dictionary.to_pylist(), _dictionary_codes(column)
         # The categories of polars' Enum have an order, which older versions do not export.
         ordered = column.type.ordered or str(getattr(values, "dtype", "")).startswith("Enum")
     return _drop_unused(labels, codes, ordered=ordered)
@@ -202,7 +202,7 @@ def _encode_dictionary(values: Any) -> pa.DictionaryArray | None:
     return values.dictionary_encode() if text else None
 
 
-def _indices(column: pa.DictionaryArray) -> Codes:
+def _dictionary_codes(column: pa.DictionaryArray) -> Codes:
     if column.indices.null_count:
         raise InputError("a label is missing")
     return np.asarray(from_arrow(column.indices), np.intp)
@@ -228,10 +228,10 @@ def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
         rows = pa.Array.from_buffers(pa.binary(size), len(array), [None, pa.py_buffer(array)])
         encoded_array = rows.dictionary_encode()
         values = np.frombuffer(b"".join(encoded_array.dictionary.to_pylist()), array.dtype).tolist()
-        return values, _indices(encoded_array)
+        return values, _dictionary_codes(encoded_array)
     try:
         encoded_array = pa.array(array).dictionary_encode()
-        return encoded_array.dictionary.to_pylist(), _indices(encoded_array)
+        return encoded_array.dictionary.to_pylist(), _dictionary_codes(encoded_array)
     except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError):  # of any type
         position: dict[Any, int] = {}
         codes = [position.setdefault(label_name(value), len(position)) for value in array.tolist()]
@@ -319,7 +319,7 @@ def encode_classes(
     else:
         missing = np.flatnonzero([is_missing(label) for label in labels])
         if len(missing):
-            raise report_missing("labels", missing, len(labels))
+            raise missing_values_error("labels", missing, len(labels))
         names = tuple(label_name(label) for label in labels)
         if len(set(names)) < len(names):
             raise InputError(f"labels: {find_duplicate(names)!r} appears more than once")
@@ -335,8 +335,8 @@ def encode_classes(
 
 #: Numbers of distinct values above which numbers are classes only if they are whole, and above
 #: which whole numbers are classes only if most of them occur more than once.
-MOST_NUMBERS = 20
-MOST_WHOLE_NUMBERS = 100
+MAX_FRACTIONAL_CLASSES = 20
+MAX_INTEGER_CLASSES = 100
 
 
 def check_classes(truth: EncodedLabels, rows: int, input_name: str = "truth") -> None:
@@ -345,9 +345,9 @@ def check_classes(truth: EncodedLabels, rows: int, input_name: str = "truth") ->
     if truth.ordered or not all(isinstance(x, int | float | np.number) for x in labels):
         return
     fraction = next((x for x in labels if not float(x).is_integer()), None)
-    if fraction is not None and len(labels) > MOST_NUMBERS:
+    if fraction is not None and len(labels) > MAX_FRACTIONAL_CLASSES:
         kind = f"distinct numbers such as {format_value(fraction)}"
-    elif len(labels) > MOST_WHOLE_NUMBERS and 2 * len(labels) > rows:
+    elif len(labels) > MAX_INTEGER_CLASSES and 2 * len(labels) > rows:
         kind = f"distinct numbers in {rows:,} rows"
     else:
         return

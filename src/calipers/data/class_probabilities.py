@@ -11,7 +11,7 @@ from calipers.data.arrays import (
     Floats,
     check_length,
     column_names,
-    count_others,
+    format_other_rows,
     is_frame,
     to_matrix,
     to_numbers,
@@ -129,7 +129,7 @@ def probability_matrix(
         table = to_matrix(values, input_name)
         if table.ndim != 2 or table.shape[1] != len(names):
             if table.ndim == 1:
-                raise _one_for_all("has one column", names, input_name)
+                raise _class_columns_error("has one column", names, input_name)
             raise InputError(
                 f"{input_name}: has shape {table.shape}, expected a column for each of the "
                 f"{len(names)} classes: {format_names(names)}"
@@ -139,11 +139,13 @@ def probability_matrix(
         table, np.asarray(classes.codes, np.int64), SUM_TOLERANCE if distribution else None
     )
     if invalid[0]:
-        raise _bad_value(table[invalid[1]], names, input_name, *invalid, distribution=distribution)
+        raise _invalid_value_error(
+            table[invalid[1]], names, input_name, *invalid, distribution=distribution
+        )
     if off_sum[0]:
         raise InputError(
             f"{input_name}: sum to {table[off_sum[1]].sum(dtype=np.float64):.7g} in row "
-            f"{off_sum[1]}{count_others(off_sum[0])}, expected 1 within {SUM_TOLERANCE:g}"
+            f"{off_sum[1]}{format_other_rows(off_sum[0])}, expected 1 within {SUM_TOLERANCE:g}"
         )
     return table, highest, own_class_values, squares
 
@@ -163,12 +165,12 @@ def check_columns(values: Any, classes: ClassLabels, input_name: str) -> None:
         problem = f"has no column of a class, but {format_names(columns)}"
         # If the classes were not named, those columns were taken to be classes.
         misread_columns = set(map(label_name, columns)) - set(names)
-        raise _one_for_all(
+        raise _class_columns_error(
             problem, [name for name in classes.names if name not in misread_columns], input_name
         )
 
 
-def _one_for_all(has: str, names: Sequence[str], input_name: str) -> InputError:
+def _class_columns_error(has: str, names: Sequence[str], input_name: str) -> InputError:
     return InputError(
         f"{input_name}: {has}; with {len(names)} class{'es' if len(names) > 1 else ''} "
         f"({format_names(names)}) a column for each of them is needed, or a positive class "
@@ -213,7 +215,7 @@ def _from_columns(
     return table
 
 
-def _bad_value(
+def _invalid_value_error(
     row: npt.NDArray[np.floating[Any]],
     names: Sequence[str],
     input_name: str,
@@ -229,5 +231,5 @@ def _bad_value(
     value = "missing" if np.isnan(row[class_index]) else f"{row[class_index]:g}"
     return InputError(
         f"{input_name} of {names[class_index]!r}: is {value} in row {row_index}"
-        f"{count_others(count)}, expected {expected}"
+        f"{format_other_rows(count)}, expected {expected}"
     )

@@ -22,7 +22,7 @@ from calipers.data.categories import (
 )
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError, did_you_mean, format_first_names
-from calipers.data.multilabel import missing_lists
+from calipers.data.multilabel import missing_list_mask
 from calipers.data.tables import column, combine_chunks, read_table, to_arrow
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Treatments of missing values.
 MISSING = ("error", "drop")
 #: Arguments whose missing values do not make a row incomplete.
-MAY_MISS = ("slices",)
+OPTIONAL_ARGUMENTS = ("slices",)
 
 Mask = npt.NDArray[np.bool_]
 
@@ -144,10 +144,10 @@ def collect_columns(
     remaining_rows = ids = None
     if data is not None:
         category_columns = CategoryColumns.from_roles(collected, categories, id_column)
-        table = _table(
+        table = _to_table(
             data,
             "data",
-            partial(columns_read, (collected, id_column)),
+            partial(select_named, (collected, id_column)),
             categories=category_columns.select,
         )
         join = (
@@ -213,12 +213,12 @@ def _paths(columns: Any) -> Iterator[os.PathLike[str]]:
         yield columns
 
 
-def columns_read(requested: Any, names: Sequence[str]) -> Sequence[str]:
+def select_named(requested: Any, names: Sequence[str]) -> Sequence[str]:
     """Return the columns of a table that are named, so that only they are read.
 
     If a text names no column, all columns are returned, because the error message lists them.
 
-    >>> columns_read({"truth": "y", "probability": ["p_*"]}, ["id", "y", "p_a", "p_b"])
+    >>> select_named({"truth": "y", "probability": ["p_*"]}, ["id", "y", "p_a", "p_b"])
     ['y', 'p_a', 'p_b']
     """
     selected: set[str] = set()
@@ -231,7 +231,7 @@ def columns_read(requested: Any, names: Sequence[str]) -> Sequence[str]:
     return [name for name in names if name in selected] or names
 
 
-def _table(
+def _to_table(
     data: Any,
     input_name: str,
     select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None,
@@ -267,7 +267,7 @@ def _resolve(values: Any, table: pa.Table, input_name: str, join: _IdJoin | None
         if len(values) != table.num_rows:
             raise InputError(f"data: no column {unknown[0]!r}; {did_you_mean(unknown[0], names)}")
     if join is not None and (isinstance(values, os.PathLike) or is_frame(values)):
-        table = _table(values, input_name, categories=join.category_columns(input_name).select)
+        table = _to_table(values, input_name, categories=join.category_columns(input_name).select)
         return join.column(table, input_name)
     return values
 
@@ -408,7 +408,7 @@ class _IdJoin:
                 self._problems.append(f"{input_name}: {_format_ids(affected_ids, 'id')} {problem}.")
         self.lost_mask |= absent_mask
         joined = table.drop_columns([self.id_column]).take(pc.fill_null(indices, 0))
-        return _values(joined, input_name, self.wide)
+        return _joined_values(joined, input_name, self.wide)
 
     def notes(self) -> list[str]:
         """Return a note on the rows that were dropped, and why."""
@@ -438,7 +438,7 @@ def _format_ids(ids: Any, noun: str) -> str:
     return f"the {noun} {names} is" if len(ids) == 1 else f"the {noun}s {names} are"
 
 
-def _values(table: pa.Table, input_name: str, wide: Collection[str]) -> Any:
+def _joined_values(table: pa.Table, input_name: str, wide: Collection[str]) -> Any:
     """Return the columns of a table other than its ids.
 
     These are its only column, the column that has the name of the argument, or several columns if
@@ -458,14 +458,16 @@ def _values(table: pa.Table, input_name: str, wide: Collection[str]) -> Any:
     )
 
 
-def _leaves(values: Any, input_name: str) -> Iterator[tuple[str, Any]]:
+def _iterate_columns(values: Any, input_name: str) -> Iterator[tuple[str, Any]]:
     """Yield every column with its name in messages."""
     if isinstance(values, Mapping):
         for name, value in values.items():
             inner = f"{input_name} of" if "'" in input_name else input_name
             # As a slice by one column has it, or the costs of a single system.
             is_repeated = input_name.endswith(f" {str(name)!r}") or name == ""
-            yield from _leaves(value, input_name if is_repeated else f"{inner} {str(name)!r}")
+            yield from _iterate_columns(
+                value, input_name if is_repeated else f"{inner} {str(name)!r}"
+            )
     elif is_frame(values):
         for name in column_names(values):
             yield f"{input_name} of {str(name)!r}", values[name]
@@ -480,7 +482,7 @@ def _complete_rows(
     incomplete_mask, missing_counts = incomplete_rows(columns)
     if incomplete_mask is None or not incomplete_mask.any():
         return dict(columns), [], None
-    note = drop_incomplete(int(incomplete_mask.sum()), len(incomplete_mask), missing_counts)
+    note = dropped_rows_note(int(incomplete_mask.sum()), len(incomplete_mask), missing_counts)
     complete = np.flatnonzero(~incomplete_mask)
     return (
         {argument: take_rows(values, complete) for argument, values in columns.items()},
@@ -494,10 +496,10 @@ def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, 
     incomplete_mask: Mask | None = None
     missing_counts: dict[str, int] = {}
     for argument, values in columns.items():
-        for name, leaf in _leaves(values, argument):
-            list_mask = missing_lists(leaf)
+        for name, leaf in _iterate_columns(values, argument):
+            list_mask = missing_list_mask(leaf)
             mask = missing_mask(leaf, name) if list_mask is None else list_mask
-            if argument in MAY_MISS:
+            if argument in OPTIONAL_ARGUMENTS:
                 mask = np.zeros_like(mask)
             if incomplete_mask is not None and len(mask) != len(incomplete_mask):
                 raise InputError(f"{name}: has {len(mask)} rows, truth has {len(incomplete_mask)}")
@@ -506,7 +508,7 @@ def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, 
     return incomplete_mask, missing_counts
 
 
-def drop_incomplete(n_dropped: int, rows: int, missing: Mapping[str, int]) -> str:
+def dropped_rows_note(n_dropped: int, rows: int, missing: Mapping[str, int]) -> str:
     """Return the note on dropped rows, with the number of missing values per column.
 
     Raises

@@ -33,37 +33,37 @@ from calipers.data.frequency_weights import check_counts
 TRUTH, PREDICTED = "truth", "predicted"
 
 #: Meanings that the rows of a matrix may have.
-ROWS = (TRUTH, PREDICTED)
+ROW_ROLES = (TRUTH, PREDICTED)
 
 #: Words in the name of an axis that identify it.
-_WORDS = {
+_ROLE_WORDS = {
     TRUTH: "truth true actual actuals observed reference gold expected target targets",
     PREDICTED: "predicted predicts prediction predictions pred preds recognized recognised "
     "classified assigned estimated retrieved answered response output",
 }
-_MEANINGS = {word: role for role, words in _WORDS.items() for word in words.split()}
+_ROLE_BY_WORD = {word: role for role, words in _ROLE_WORDS.items() for word in words.split()}
 
 #: Labels that are of one axis only.
-_LABELS = {
+_LABEL_PATTERNS = {
     TRUTH: re.compile(r"(not |non-?|ir)?relevant"),
     PREDICTED: re.compile(r"(not[ -]|un|non-?)?retrieved"),
 }
 
 #: Separators of the names of rows and columns in one header.
-_BETWEEN = re.compile(r"\s*[\\/|]\s*|\s+(?:vs\.?|by)\s+")
+_HEADER_SEPARATOR = re.compile(r"\s*[\\/|]\s*|\s+(?:vs\.?|by)\s+")
 
 #: Names of totals.
-TOTALS = ("total", "totals", "all", "sum", "population", "Σ")
+TOTAL_NAMES = ("total", "totals", "all", "sum", "population", "Σ")
 
 
-def meaning(name: Any) -> str | None:
+def axis_role(name: Any) -> str | None:
     """Return what an axis with this name holds, truth or predictions; None if it is unclear.
 
-    >>> meaning("Actual class"), meaning("y_pred"), meaning("cancer")
+    >>> axis_role("Actual class"), axis_role("y_pred"), axis_role("cancer")
     ('truth', 'predicted', None)
     """
     words = re.findall(r"[a-z]+", str(name).lower()) if isinstance(name, str) else ()
-    roles = {_MEANINGS[word] for word in words if word in _MEANINGS}
+    roles = {_ROLE_BY_WORD[word] for word in words if word in _ROLE_BY_WORD}
     return roles.pop() if len(roles) == 1 else None
 
 
@@ -75,16 +75,16 @@ def parse_header(name: Any) -> str | None:
     >>> parse_header(r"predicted\truth"), parse_header("truth / prediction"), parse_header("cancer")
     ('predicted', 'truth', None)
     """
-    axis_names = _BETWEEN.split(str(name))
+    axis_names = _HEADER_SEPARATOR.split(str(name))
     if len(axis_names) == 2:
-        rows, columns = map(meaning, axis_names)
+        rows, columns = map(axis_role, axis_names)
         return rows if rows != columns else None
-    return meaning(name)
+    return axis_role(name)
 
 
 def is_matrix_header(name: Any) -> bool:
     """Return whether a header names both rows and columns, which only that of a matrix does."""
-    return len(_BETWEEN.split(str(name))) == 2 and parse_header(name) is not None
+    return len(_HEADER_SEPARATOR.split(str(name))) == 2 and parse_header(name) is not None
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,13 @@ class Axis:
         if not self.names:
             return self
         split_names = [re.split(r"[\s:_=-]+", name.strip(), maxsplit=1) for name in self.names]
-        first = {meaning(split_name[0]) for split_name in split_names}
+        first = {axis_role(split_name[0]) for split_name in split_names}
         role = first.pop() if len(first) == 1 else None
         if role is not None and all(
             len(split_name) == 2 and split_name[1] for split_name in split_names
         ):
             return self._with_role(role, tuple(split_name[1] for split_name in split_names))
-        for role, pattern in _LABELS.items():
+        for role, pattern in _LABEL_PATTERNS.items():
             if all(pattern.fullmatch(name.strip().lower()) for name in self.names):
                 return self._with_role(role, self.names)
         return self
@@ -170,8 +170,8 @@ _ROLE_PHRASES = {TRUTH: "the truth", PREDICTED: "predictions"}
 
 def check_rows(rows: Any, confusion: Any) -> None:
     """Check that ``rows`` is truth or predicted, and that a confusion matrix is given."""
-    if rows is not None and rows not in ROWS:
-        raise InputError(f"rows is {format_value(rows)}, expected one of {', '.join(ROWS)}")
+    if rows is not None and rows not in ROW_ROLES:
+        raise InputError(f"rows is {format_value(rows)}, expected one of {', '.join(ROW_ROLES)}")
     if rows is not None and confusion is None:
         raise InputError("rows: requires confusion=; expected the matrix whose rows it describes")
 
@@ -183,7 +183,7 @@ def check_totals(square: CountTable) -> None:
         (square.columns, square.counts.T, "column"),
     ):
         for index, name in enumerate(axis.names or ()):
-            if name.strip().lower() not in TOTALS or len(counts) < 3:
+            if name.strip().lower() not in TOTAL_NAMES or len(counts) < 3:
                 continue
             if np.array_equal(counts[index], np.delete(counts, index, axis=0).sum(axis=0)):
                 raise InputError(
@@ -192,7 +192,9 @@ def check_totals(square: CountTable) -> None:
                 )
 
 
-def either_way(names: Sequence[str], counts: Any, positive: Any, input_name: str) -> InputError:
+def orientation_error(
+    names: Sequence[str], counts: Any, positive: Any, input_name: str
+) -> InputError:
     """Return the error for an ambiguous orientation, with PPV and TPR under both orientations."""
     hits, rows, columns = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -247,7 +249,7 @@ class SystemIndex(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class OrientedCounts:
     """Counts with one row per true class and one column per predicted class.
 
     The two sets of names may differ in size; ``note`` is what a reader has to know about them.
@@ -287,10 +289,10 @@ def columns_from_matrix(
         raise InputError("time= requires rows in order of time, which a confusion matrix lacks")
     systems = _matrices_by_name(columns["confusion"])
     classes = {argument: other_columns[argument] for argument in (TRUTH, PREDICTED)}
-    rows = _row_meaning(classes, rows)
+    rows = _resolve_row_role(classes, rows)
     has_multiple_systems = len(systems) > 1
     matrices = [
-        _read(
+        _read_matrix(
             matrix,
             f"confusion {name!r}" if has_multiple_systems else "confusion",
             classes,
@@ -303,7 +305,7 @@ def columns_from_matrix(
     return _stack_matrices(dict(zip(systems, matrices, strict=True)), other_columns, rows or TRUTH)
 
 
-def _row_meaning(classes: Mapping[str, Any], rows: str | None) -> str | None:
+def _resolve_row_role(classes: Mapping[str, Any], rows: str | None) -> str | None:
     """Return what the rows of a matrix are, given the columns that name their classes."""
     named_roles = [role for role, values in classes.items() if values is not None]
     if len(named_roles) == 2:
@@ -325,7 +327,7 @@ def _row_meaning(classes: Mapping[str, Any], rows: str | None) -> str | None:
 
 
 def _stack_matrices(
-    matrices: Mapping[str | None, Matrix], others: dict[str, Any], rows: str
+    matrices: Mapping[str | None, OrientedCounts], others: dict[str, Any], rows: str
 ) -> ConfusionColumns:
     """Concatenate the cells of all matrices as rows with frequency weights."""
     names: list[str] = []
@@ -463,7 +465,7 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
     if (
         not row_label_columns
         and first in header_columns
-        and (is_matrix_header(first) or _names_others(columns, first))
+        and (is_matrix_header(first) or _has_column_names(columns, first))
     ):
         row_label_columns = [first]
     if len(row_label_columns) > 1:
@@ -503,7 +505,7 @@ def is_matrix_table(table: Any) -> bool:
     )
 
 
-def _names_others(columns: Mapping[Any, Any], label: Any) -> bool:
+def _has_column_names(columns: Mapping[Any, Any], label: Any) -> bool:
     """Return whether a numeric column has names of other columns, which are classes then."""
     row_names = set(map(label_name, to_array(columns[label], "confusion").tolist()))
     return any(label_name(name) in row_names for name in columns if name != label)
@@ -518,14 +520,14 @@ def _is_numeric(values: Any) -> bool:
 # --- One matrix -----------------------------------------------------------------------------------
 
 
-def _read(
+def _read_matrix(
     confusion: Any,
     input_name: str,
     classes: Mapping[str, Any],
     labels: Sequence[Any] | None,
     rows: str | None,
     positive: Any,
-) -> Matrix:
+) -> OrientedCounts:
     """Read a matrix, and orient it with the truth in rows."""
     table = (
         confusion
@@ -537,19 +539,23 @@ def _read(
     check_totals(table)
     if row_classes is not None:
         matrix = _name_rows(table, row_classes, TRUTH if classes[PREDICTED] is None else PREDICTED)
-        return matrix if rows == TRUTH else Matrix(matrix.predicted, matrix.truth, matrix.counts.T)
+        return (
+            matrix
+            if rows == TRUTH
+            else OrientedCounts(matrix.predicted, matrix.truth, matrix.counts.T)
+        )
     table = table.with_inferred_roles()
     row_role = table.row_role(rows)
     table, is_matched_by_order = _match_axes(table, row_role)
     names, counts = table.columns.names or (), table.counts
     if row_role is None and not np.array_equal(counts, counts.T):
-        raise either_way(names, counts, positive, input_name)
+        raise orientation_error(names, counts, positive, input_name)
     unnamed = table.rows.names == tuple(map(str, range(len(counts))))
     table = table if row_role != PREDICTED else table.transpose()
     note = class_order_note(table) if is_matched_by_order and not unnamed else ""
     truth = table.rows.names or ()
     predicted = truth if is_matched_by_order else table.columns.names or ()
-    return Matrix(truth, predicted, table.counts, note)
+    return OrientedCounts(truth, predicted, table.counts, note)
 
 
 def _to_count_table(matrix: Any, input_name: str, labels: Sequence[Any] | None) -> CountTable:
@@ -570,8 +576,11 @@ def _to_count_table(matrix: Any, input_name: str, labels: Sequence[Any] | None) 
         raise InputError(
             f"{input_name}: has {table.shape[1]} columns, labels= names {len(names)} classes"
         )
-    return CountTable(_counts(dict(zip(names, table.T, strict=True)), names, input_name), Axis(),
-                  Axis(tuple(names)))  # fmt: skip
+    return CountTable(
+        _stack_counts(dict(zip(names, table.T, strict=True)), names, input_name),
+        Axis(),
+        Axis(tuple(names)),
+    )
 
 
 def _from_nested(matrix: Mapping[Any, Mapping[Any, Any]], input_name: str) -> CountTable:
@@ -585,7 +594,9 @@ def _from_nested(matrix: Mapping[Any, Mapping[Any, Any]], input_name: str) -> Co
             raise InputError(f"{input_name}: {format_value(name)} has no count of {absent[0]!r}")
         columns[label_name(name)] = [count_by_row[row] for row in rows]
     names = list(columns)
-    return CountTable(_counts(columns, names, input_name), Axis(tuple(rows)), Axis(tuple(names)))
+    return CountTable(
+        _stack_counts(columns, names, input_name), Axis(tuple(rows)), Axis(tuple(names))
+    )
 
 
 def _from_columns(matrix: Any, input_name: str) -> CountTable:
@@ -607,12 +618,12 @@ def _from_columns(matrix: Any, input_name: str) -> CountTable:
     if not columns:
         raise InputError(f"{input_name}: has no column of counts")
     names = list(map(label_name, columns))
-    counts = _counts(dict(zip(names, columns.values(), strict=True)), names, input_name)
+    counts = _stack_counts(dict(zip(names, columns.values(), strict=True)), names, input_name)
     role = None if column_header is None else parse_header(column_header)
     return CountTable(counts, rows, Axis(tuple(names), role))
 
 
-def _counts(
+def _stack_counts(
     columns: Mapping[str, Any], names: Sequence[str], input_name: str
 ) -> npt.NDArray[np.float64]:
     """Check the counts of all columns, and stack them."""
@@ -630,7 +641,7 @@ def _counts(
     return np.column_stack(checked_columns)
 
 
-def _name_rows(square: CountTable, row_classes: Any, role: str) -> Matrix:
+def _name_rows(square: CountTable, row_classes: Any, role: str) -> OrientedCounts:
     """Name the rows of a matrix by a column of their classes.
 
     A class that has no column was not predicted (or is not true) for any row.
@@ -647,7 +658,7 @@ def _name_rows(square: CountTable, row_classes: Any, role: str) -> Matrix:
             f"the classes {format_names(list(column.names))}; expected a column for each "
             f"{'predicted' if column_role == PREDICTED else 'true'} class, under its name"
         )
-    return Matrix(tuple(column.names[code] for code in column.codes), tuple(names), counts)
+    return OrientedCounts(tuple(column.names[code] for code in column.codes), tuple(names), counts)
 
 
 def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, bool]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import LARGEST, check_length, count_others, to_quantities
+from calipers.data.arrays import MAX_QUANTITY, check_length, format_other_rows, to_quantities
 from calipers.data.errors import InputError, did_you_mean, format_names, format_value
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 #: Key of a single system whose costs are given without its name.
-ALONE = ""
+ONLY_SYSTEM = ""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ class Costs:
                 )
             if all(is_number_by_system.values()):
                 numbers[str(cost)] = {
-                    n: _number(amount, cost_column_name(cost, n)) for n, amount in by_system.items()
+                    n: _check_number(amount, cost_column_name(cost, n))
+                    for n, amount in by_system.items()
                 }
             else:
                 columns[str(cost)] = by_system
@@ -118,7 +119,7 @@ class Costs:
 NO_COSTS = Costs()
 
 
-def cost_column_name(cost: Any, system: str = ALONE) -> str:
+def cost_column_name(cost: Any, system: str = ONLY_SYSTEM) -> str:
     """Return the name of a column of costs in messages."""
     return f"cost {str(cost)!r}" + (f" of {system!r}" if system else "")
 
@@ -132,16 +133,16 @@ def _costs_by_system(cost: str, value: Any) -> dict[str, Any]:
     if not cost:
         raise InputError("cost: a name is empty, expected one such as 'latency (ms)'")
     if not isinstance(value, Mapping):
-        return {ALONE: value}
+        return {ONLY_SYSTEM: value}
     if not value:
         raise InputError(f"{cost_column_name(cost)}: an empty dict, expected at least one system")
     return {str(name): costs for name, costs in value.items()}
 
 
-def _number(value: Any, input_name: str) -> float:
-    if not 0 <= value <= LARGEST:
+def _check_number(value: Any, input_name: str) -> float:
+    if not 0 <= value <= MAX_QUANTITY:
         raise InputError(
-            f"{input_name}: is {format_value(value)}, expected a number from 0 to {LARGEST:g}"
+            f"{input_name}: is {format_value(value)}, expected a number from 0 to {MAX_QUANTITY:g}"
         )
     return float(value)
 
@@ -152,9 +153,8 @@ def to_costs(values: Any, input_name: str, rows: int) -> FloatArray:
     check_length(column, rows, input_name, "there are")
     invalid_rows = np.flatnonzero(column < 0)
     if len(invalid_rows):
-        first = (
-            f"{column[invalid_rows[0]]:g} in row {invalid_rows[0]}{count_others(len(invalid_rows))}"
-        )
+        other_rows = format_other_rows(len(invalid_rows))
+        first = f"{column[invalid_rows[0]]:g} in row {invalid_rows[0]}{other_rows}"
         raise InputError(f"{input_name}: is {first}, expected 0 or more")
     return column
 
@@ -162,14 +162,14 @@ def to_costs(values: Any, input_name: str, rows: int) -> FloatArray:
 def _match_systems(
     cost: str, by_system: Mapping[str, Any], systems: Sequence[str]
 ) -> dict[str, Any]:
-    if list(by_system) == [ALONE]:
+    if list(by_system) == [ONLY_SYSTEM]:
         if len(systems) > 1:
             raise InputError(
                 f"{cost_column_name(cost)}: there are {len(systems)} systems, "
                 f"{format_names(systems)}; expected a "
                 "dict from these to what each costs"
             )
-        return {systems[0]: by_system[ALONE]}
+        return {systems[0]: by_system[ONLY_SYSTEM]}
     for name in by_system:
         if name not in systems:
             raise InputError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: Longer values are cut where messages show them.
-MOST_SHOWN = 80
+MAX_VALUE_LENGTH = 80
 
 #: Longer words are cut in messages: a column may have a name of 10 MB.
 _LONG_WORD = re.compile(r"(\S{80})\S{400,}")
@@ -35,9 +35,9 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     import difflib
 
     names = list(dict.fromkeys(candidates))
-    name = name[: 2 * MOST_SHOWN]  # comparing takes as long as both are long, multiplied
+    name = name[: 2 * MAX_VALUE_LENGTH]  # comparing takes as long as both are long, multiplied
     lowered = {n.lower(): n for n in names}
-    short_names = [n for n in lowered if len(n) <= 4 * MOST_SHOWN]
+    short_names = [n for n in lowered if len(n) <= 4 * MAX_VALUE_LENGTH]
     matches = difflib.get_close_matches(name.lower(), short_names, n=1, cutoff=0.6)
     if matches:
         return f"did you mean {lowered[matches[0]]!r}?"
@@ -63,12 +63,12 @@ def find_duplicate(names: Sequence[str]) -> str:
 def format_value(value: Any) -> str:
     """Format a value for a message: its repr, truncated if it is long."""
     text = _repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 1]}…"
 
 
 def _repr(value: Any) -> str:
     if isinstance(value, str | bytes):
-        return repr(value[:MOST_SHOWN])
+        return repr(value[:MAX_VALUE_LENGTH])
     is_scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0
     try:
         text = " ".join(repr(value.item() if is_scalar else value).split())

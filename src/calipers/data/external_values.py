@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.data import tables
-from calipers.data.arrays import LARGEST, is_missing, missing_mask, take_rows, to_array
+from calipers.data.arrays import MAX_QUANTITY, is_missing, missing_mask, take_rows, to_array
 from calipers.data.byte_sources import ByteSource
 from calipers.data.categories import Category
 from calipers.data.errors import InputError, format_value
@@ -26,7 +26,7 @@ VALUE = ("value", "score")
 REPETITION = ("repetition", "repeat")
 
 #: The unit that trec_eval calls the average over all topics.
-_ALL = "all"
+_AVERAGE_UNIT = "all"
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ def read_values(
         source = _files_by_name(source)
     if not isinstance(source, Mapping) or _is_tidy(source):
         table = _table(source)
-        return _collect(_rows("values", table, None, measure, units, repeated=repeated))
+        return _collect(_read_tidy_rows("values", table, None, measure, units, repeated=repeated))
     if not source:
         raise InputError("values: an empty dict, expected at least one system")
     systems = {str(name): system_values for name, system_values in source.items()}
-    kinds = {_kind(system_values) for system_values in systems.values()}
+    kinds = {_values_form(system_values) for system_values in systems.values()}
     if len(kinds) > 1:
         raise InputError(
             f"values: systems are given as {' and as '.join(sorted(kinds))}; expected one of these"
@@ -97,7 +97,7 @@ def read_values(
         return _collect(rows, tuple(_origin(path) for path in systems.values()))
     if kinds == {"dicts"}:
         return _collect(
-            ValueRow(f"values of {name!r}, unit {unit!r}", name, _label(unit), measure, value)
+            ValueRow(f"values of {name!r}, unit {unit!r}", name, _unit_label(unit), measure, value)
             for name, system_values in systems.items()
             for unit, value in system_values.items()
         )
@@ -139,7 +139,7 @@ def _table(source: Any) -> Any:
         ) from None
 
 
-def _kind(values: Any) -> str:
+def _values_form(values: Any) -> str:
     """Return in which form the values of one system are given."""
     if isinstance(values, str | os.PathLike):
         return "files"
@@ -175,11 +175,11 @@ def _read_file(
             path,
             categories=lambda names: {n: Category() for n in names if n.lower() in kinds},
         )
-        return _rows(os.fspath(path), table, system, measure, units, repeated=repeated)
+        return _read_tidy_rows(os.fspath(path), table, system, measure, units, repeated=repeated)
     return _read_trec_output(os.fspath(path), system)
 
 
-def _rows(
+def _read_tidy_rows(
     input_name: str,
     table: Any,
     system: str | None,
@@ -198,17 +198,17 @@ def _rows(
     def labels(kinds: Sequence[str], default: str | None) -> list[str]:
         cells = column(kinds)
         if cells is None and default is None:
-            raise _no_column(input_name, table, kinds)
+            raise _missing_column_error(input_name, table, kinds)
         if cells is None:
             return [str(default)] * len(locations)
         for location, value in zip(locations, cells, strict=True):
             if value is None or value != value:
                 raise InputError(f"{location}: has no {kinds[0]}")
-        return [_label(value) for value in cells]
+        return [_unit_label(value) for value in cells]
 
     values, default_repetition = column(VALUE), "" if tuple(repeated) in ((), REPETITION) else None
     if values is None:
-        raise _no_column(input_name, table, VALUE)
+        raise _missing_column_error(input_name, table, VALUE)
     return list(
         map(
             ValueRow,
@@ -233,7 +233,7 @@ def _column_name(names: Sequence[str], kinds: Sequence[str], input_name: str) ->
     return matches[0] if matches else None
 
 
-def _no_column(input_name: str, table: Any, kinds: Sequence[str]) -> InputError:
+def _missing_column_error(input_name: str, table: Any, kinds: Sequence[str]) -> InputError:
     kind = "unit" if UNIT[0] in kinds else kinds[0]
     return InputError(
         f"{input_name}: no column for the {kind}; the table has {', '.join(table.column_names)}, "
@@ -249,7 +249,7 @@ def _read_trec_output(path: str, system: str) -> list[ValueRow]:
         for number, raw in text.lines():
             line = raw.decode()
             fields = line.split()
-            if not fields or (len(fields) >= 2 and fields[1] == _ALL):
+            if not fields or (len(fields) >= 2 and fields[1] == _AVERAGE_UNIT):
                 continue
             if len(fields) != 3:
                 raise InputError(
@@ -321,7 +321,7 @@ def _unit(unit: tuple[str, str]) -> str:
     return "/".join(component for component in unit if component) if unit[0] else unit[1]
 
 
-def _label(name: Any) -> str:
+def _unit_label(name: Any) -> str:
     """Convert a name to text; whole numbers are the same with and without a decimal point."""
     return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
@@ -335,10 +335,10 @@ def _number(value: Any, location: str) -> float:
         raise InputError(
             f"{location}: the value is {format_value(value)}, expected a number"
         ) from None
-    if abs(number) > LARGEST:
+    if abs(number) > MAX_QUANTITY:
         raise InputError(
             f"{location}: the value is {format_value(value)}, expected a finite number, no larger "
-            f"than {LARGEST:g}"
+            f"than {MAX_QUANTITY:g}"
         )
     return number
 

@@ -15,8 +15,8 @@ from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
 from calipers.data.ir_datasets import PREFIX
 from calipers.data.plain_text import first_line, is_header
-from calipers.data.tables import BINARY_FORMATS, COMPRESSED, TEXT_FORMATS
-from calipers.data.trec_tables import FURTHER, GRADE, SCORE, VALUES, Kind, buffers
+from calipers.data.tables import BINARY_FORMATS, COMPRESSION_BY_EXTENSION, TEXT_FORMATS
+from calipers.data.trec_tables import EXTRA_COLUMNS, GRADE, SCORE, VALUE_COLUMNS, Kind, buffers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 ITERATION = {"qrels": b"0", "run": b"Q0"}
 
 #: The columns in the order of TREC text.
-FIELDS = {
+TREC_FIELDS = {
     "qrels": ("topic", "iteration", "doc", "grade"),
     "run": ("topic", "iteration", "doc", "rank", "score", "tag"),
 }
 
 #: Extensions of compressed files that are not written.
-_UNWRITTEN = {".bz2", ".xz", ".lz4", ".zip", ".7z"}
+_UNSUPPORTED_COMPRESSIONS = {".bz2", ".xz", ".lz4", ".zip", ".7z"}
 
-_BATCH = 1 << 18
+_BATCH_ROWS = 1 << 18
 
 
 def detect_kind(path: str) -> Kind | None:
@@ -112,7 +112,7 @@ def check_writable(path: str) -> None:
     suffix, compression = tables.file_extension(path)
     if suffix in BINARY_FORMATS and compression:
         raise InputError(f"{path}: {suffix} is compressed inside; leave out {compression}")
-    if suffix in _UNWRITTEN:
+    if suffix in _UNSUPPORTED_COMPRESSIONS:
         raise InputError(f"{path}: cannot be written; expected the compression .gz or .zst")
 
 
@@ -122,7 +122,7 @@ def unsupported_columns(table: pa.Table, kind: Kind, path: str) -> list[str]:
         return []
     return [
         name
-        for name in FURTHER[kind]
+        for name in EXTRA_COLUMNS[kind]
         if name in table.column_names and not _is_default(table, kind, name)
     ]
 
@@ -139,12 +139,12 @@ def write_rows(
     suffix, compression = tables.file_extension(path)
     rows = _add_ranks(table) if kind == "run" else table
     if suffix not in TEXT_FORMATS and suffix not in BINARY_FORMATS and suffix != ".json":
-        rows = _add_fields(rows, kind, tag)
+        rows = _add_trec_fields(rows, kind, tag)
     elif "iteration" in rows.column_names and _is_default(rows, kind, "iteration"):
         rows = rows.drop_columns(["iteration"])
-    rows = rows.select([name for name in FIELDS[kind] if name in rows.column_names])
+    rows = rows.select([name for name in TREC_FIELDS[kind] if name in rows.column_names])
     if suffix == ".json" or TEXT_FORMATS.get(suffix) == "jsonl":
-        _check_finite(rows[VALUES[kind][0]], path)
+        _check_finite(rows[VALUE_COLUMNS[kind][0]], path)
     with _compress_stream(stream, compression) as out:
         if suffix == ".json":
             _write_json(_to_text(rows, path), kind, out)
@@ -174,7 +174,7 @@ def _compress_stream(stream: IO[bytes], packed: str) -> Any:
 
     stream.flush()
     copy = os.fdopen(os.dup(stream.fileno()), "wb")  # Arrow closes what it writes to
-    return pa.CompressedOutputStream(copy, COMPRESSED[packed])
+    return pa.CompressedOutputStream(copy, COMPRESSION_BY_EXTENSION[packed])
 
 
 def set_run_tag(table: pa.Table, tag: str) -> pa.Table:
@@ -240,15 +240,15 @@ def _to_text(table: pa.Table, path: str | None = None) -> pa.Table:
     return table
 
 
-def _add_fields(table: pa.Table, kind: Kind, tag: str) -> pa.Table:
+def _add_trec_fields(table: pa.Table, kind: Kind, tag: str) -> pa.Table:
     """Add all columns of TREC text."""
     for name, default in (("iteration", ITERATION[kind]), ("tag", tag.encode())):
-        if name in FURTHER[kind] and name not in table.column_names:
+        if name in EXTRA_COLUMNS[kind] and name not in table.column_names:
             table = table.append_column(name, _repeat_value(default, table))
     return table
 
 
-_SPLITS = np.isin(np.arange(256), list(b" \t\n\v\f\r\0"))
+_IS_SEPARATOR = np.isin(np.arange(256), list(b" \t\n\v\f\r\0"))
 
 
 def _check_fields(table: pa.Table, path: str) -> None:
@@ -262,7 +262,7 @@ def _check_fields(table: pa.Table, path: str) -> None:
         offsets, data = buffers(column)
         invalid_mask = np.diff(offsets) == 0
         blank_positions = offsets[0] + np.flatnonzero(data[offsets[0] : offsets[-1]] <= ord(" "))
-        blank_positions = blank_positions[_SPLITS[data[blank_positions]]]
+        blank_positions = blank_positions[_IS_SEPARATOR[data[blank_positions]]]
         invalid_mask[np.searchsorted(offsets, blank_positions, side="right") - 1] = True
         if name == "topic":
             invalid_mask[~invalid_mask] = data[offsets[:-1][~invalid_mask]] == ord("#")
@@ -283,7 +283,7 @@ def _write_trec(table: pa.Table, path: str, stream: IO[bytes]) -> None:
     _check_fields(table, path)
     binary = pa.large_binary()
     blank, end, empty = (pa.scalar(text, binary) for text in (b" ", b"\n", b""))
-    for batch in table.to_batches(max_chunksize=_BATCH):
+    for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
         fields = [
             column if column.type == binary else column.cast(pa.large_string()).cast(binary)
             for column in batch.columns
@@ -300,7 +300,7 @@ def _write_text(table: pa.Table, format_: str, path: str, stream: IO[bytes]) -> 
 
     if format_ == "jsonl":
         encode = json.JSONEncoder(ensure_ascii=False).encode
-        for batch in table.to_batches(max_chunksize=_BATCH):
+        for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
             stream.write("".join(f"{encode(row)}\n" for row in batch.to_pylist()).encode())
         return
     for field in table.schema:
@@ -333,7 +333,7 @@ def _write_json(table: pa.Table, kind: Kind, stream: IO[bytes]) -> None:
     for topic, end in zip(topics, stops, strict=True):
         chunk = rows.slice(start, end - start)
         documents = chunk["doc"].to_pylist()
-        values = chunk[VALUES[kind][0]].to_pylist()
+        values = chunk[VALUE_COLUMNS[kind][0]].to_pylist()
         text = json.dumps(dict(zip(documents, values, strict=True)), ensure_ascii=False)
         stream.write(separator + f"{json.dumps(topic, ensure_ascii=False)}: {text}".encode())
         separator, start = b",\n", end

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import check_length, count_others, take_rows, to_numbers, to_weights
+from calipers.data.arrays import check_length, format_other_rows, take_rows, to_numbers, to_weights
 from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Largest sum of counts. At the peak a row takes some 30 bytes if one system predicts labels, and
 #: 110 if one has probabilities or two have scores: 3 to 11 GB.
-MOST_ROWS = 100_000_000
+MAX_ROWS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class RowInfo:
 
 
 #: Where nothing is known.
-NOTHING = RowInfo()
+NO_ROW_INFO = RowInfo()
 
 
 @dataclass(frozen=True)
@@ -118,12 +118,12 @@ class RowRepeats:
 
 
 def to_counts(values: Any, input_name: str) -> npt.NDArray[np.int64]:
-    """Convert a column to counts: whole numbers, not all 0, with a sum of at most ``MOST_ROWS``."""
+    """Convert a column to counts: whole numbers, not all 0, with a sum of at most ``MAX_ROWS``."""
     counts = check_counts(values, input_name)
     total = counts.sum()
-    if total > MOST_ROWS:
+    if total > MAX_ROWS:
         raise InputError(
-            f"{input_name}: adds up to {total:,.0f} rows, expected at most {MOST_ROWS:,}; divide "
+            f"{input_name}: adds up to {total:,.0f} rows, expected at most {MAX_ROWS:,}; divide "
             "the counts and round them (intervals get wider), or give them as weight= with "
             "interval='none' (values are unchanged)"
         )
@@ -139,7 +139,7 @@ def check_counts(values: Any, input_name: str) -> npt.NDArray[np.float64]:
     if len(invalid_rows):
         raise InputError(
             f"{input_name}: is {counts[invalid_rows[0]]:g} in row {invalid_rows[0]}"
-            f"{count_others(len(invalid_rows))}, expected a whole number of rows, 0 or more; "
+            f"{format_other_rows(len(invalid_rows))}, expected a whole number of rows, 0 or more; "
             "weight= takes other numbers"
         )
     return counts

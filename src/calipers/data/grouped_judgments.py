@@ -33,7 +33,7 @@ GroupSource: TypeAlias = (
 )
 
 #: Contents of the lines of a file: one of two kinds, as determined by the first line, or one kind.
-Lines: TypeAlias = Literal["groups or prefs", "groups", "prefs", "qrels"]
+LineKind: TypeAlias = Literal["groups or prefs", "groups", "prefs", "qrels"]
 
 #: Names under which the columns of a table are found, in this order.
 GROUP = ("group", "subtopic", "subtopic_id", "iteration", "assessor", "jg")
@@ -90,7 +90,7 @@ class JudgmentRows:
 
 
 def read_groups(
-    source: GroupSource, *, lines: Lines = "groups or prefs", lenient: bool = False
+    source: GroupSource, *, lines: LineKind = "groups or prefs", lenient: bool = False
 ) -> GroupedJudgments:
     """Read grouped judgments from any source.
 
@@ -138,7 +138,7 @@ def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **opti
 
 
 def rows_from_file(
-    path: str, lines: Lines, lenient: bool
+    path: str, lines: LineKind, lenient: bool
 ) -> tuple[JudgmentRows, Mapping[str, Any]]:
     """Read the rows of TREC text, and the properties of the file."""
     stored = _core.read_rows(path, lines, lenient)
@@ -205,7 +205,7 @@ def _from_table(source: Any) -> JudgmentRows:
         ids(GROUP),
         ids(SUBGROUP) if any(name in names for name in SUBGROUP) else None,
         ids(trec_tables.DOCUMENT),
-        trec_tables.numbers(table, trec_tables.find_column(names, trec_tables.GRADE)).astype(
+        trec_tables.number_array(table, trec_tables.find_column(names, trec_tables.GRADE)).astype(
             np.float64
         ),
     )
@@ -273,11 +273,11 @@ def to_grouped_arrays(
         arrays["inclusion"] = rows.inclusion[order]
     topic_errors: dict[int, InputError] = {}
     for row, message in chain(
-        _no_levels(rows, lenient),
+        _invalid_levels(rows, lenient),
         _find_repeats(
             rows, order, np.stack([topic, group_name_codes, subgroup, document]), counted=counted
         ),
-        _contradictions(rows, order, arrays["judgments"], arrays["block"]),
+        _find_contradictions(rows, order, arrays["judgments"], arrays["block"]),
     ):
         error = rows.error(row, message)
         if not lenient:
@@ -287,7 +287,7 @@ def to_grouped_arrays(
     return GroupedJudgments(qrels, arrays, origin, topic_errors)
 
 
-def _no_levels(rows: JudgmentRows, lenient: bool) -> Iterator[tuple[int, str]]:
+def _invalid_levels(rows: JudgmentRows, lenient: bool) -> Iterator[tuple[int, str]]:
     """Yield levels that are not numbers; infinite ones are allowed only in lenient reading."""
     invalid_mask = np.isnan(rows.level) if lenient else ~np.isfinite(rows.level)
     for row in np.flatnonzero(invalid_mask).tolist():
@@ -329,7 +329,7 @@ def _find_repeats(
         yield b, message
 
 
-def _contradictions(
+def _find_contradictions(
     rows: JudgmentRows, order: Any, judgments: Any, subgroup: Any
 ) -> Iterator[tuple[int, str]]:
     """Yield contradictions between the parts of a group."""

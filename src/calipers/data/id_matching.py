@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calipers.data.trec_tables import Kind
 
 #: Maximum number of ids that are compared.
-MOST_IDS = 200_000
+MAX_IDS = 200_000
 
 
 class IdVariant(NamedTuple):
@@ -37,7 +37,7 @@ def _strip_blanks(name: str) -> str:
 
 
 #: Differences that ids may have, and functions that remove them.
-_WRITTEN: Sequence[tuple[str, Callable[[str], str]]] = (
+_NORMALIZATIONS: Sequence[tuple[str, Callable[[str], str]]] = (
     ("letter case", str.casefold),
     ("white space", _strip_blanks),
     ("leading zeros", _strip_padding),
@@ -54,11 +54,11 @@ def find_id_variant(first: Iterable[str], second: Iterable[str]) -> IdVariant | 
     The result is None if there is no such pair, or if some ids are identical.
     """
     first_ids, second_ids = (
-        list(dict.fromkeys(islice(names, MOST_IDS))) for names in (first, second)
+        list(dict.fromkeys(islice(names, MAX_IDS))) for names in (first, second)
     )
     if not set(first_ids).isdisjoint(second_ids):
         return None
-    for differ_by, normalize in _WRITTEN:
+    for differ_by, normalize in _NORMALIZATIONS:
         original_by_id = {normalize(name): name for name in reversed(second_ids)}
         match = next((name for name in first_ids if normalize(name) in original_by_id), None)
         if match is not None:
@@ -100,5 +100,5 @@ def find_document_id_variant(run: TrecSource, qrels: TrecSource) -> IdVariant | 
     if any(source == STDIN or hasattr(source, "__next__") for source, _ in sources):
         return None
     tables = [read_rows(kind, source, kind, sets=True)[0] for source, kind in sources]
-    documents = [table.column("doc").slice(0, MOST_IDS).to_pylist() for table in tables]
+    documents = [table.column("doc").slice(0, MAX_IDS).to_pylist() for table in tables]
     return find_id_variant(*(map(decode_id, names) for names in documents))

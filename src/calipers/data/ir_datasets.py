@@ -15,7 +15,7 @@ from calipers.data.errors import InputError, did_you_mean
 PREFIX = "irds:"
 
 #: Name of the rows in the command of ir_datasets, and the method that iterates over them.
-ROWS = {"qrels": ("qrels", "qrels_iter"), "run": ("scoreddocs", "scoreddocs_iter")}
+ROW_SOURCES = {"qrels": ("qrels", "qrels_iter"), "run": ("scoreddocs", "scoreddocs_iter")}
 
 
 def dataset_rows(source: str, kind: str) -> list[Any]:
@@ -25,7 +25,7 @@ def dataset_rows(source: str, kind: str) -> list[Any]:
     so missing data raise an :class:`InputError` that says how to get them.
     """
     name = source.removeprefix(PREFIX)
-    export_name, method_name = ROWS[kind]
+    export_name, method_name = ROW_SOURCES[kind]
     try:
         import ir_datasets
     except ImportError:
@@ -56,26 +56,26 @@ class _RefusedError(BaseException):
 
 # ir_datasets neither reports whether its files are present nor has an option to work offline, but
 # it cannot avoid the audit events that Python raises for calls into the system.
-_OUTSIDE = {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "builtins.input"}
-_refuses = ContextVar("_refuses", default=False)
+_DENIED_EVENTS = {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "builtins.input"}
+_is_denying = ContextVar("_is_denying", default=False)
 
 
 @contextmanager
 def _no_network() -> Iterator[None]:
     """Deny network access, other programs and user prompts to this thread."""
     _add_hook()
-    before = _refuses.set(True)
+    before = _is_denying.set(True)
     try:
         yield
     finally:
-        _refuses.reset(before)
+        _is_denying.reset(before)
 
 
 @functools.cache
 def _add_hook() -> None:
-    sys.addaudithook(_refuse)
+    sys.addaudithook(_deny)
 
 
-def _refuse(event: str, _: Any) -> None:
-    if event in _OUTSIDE and _refuses.get():
+def _deny(event: str, _: Any) -> None:
+    if event in _DENIED_EVENTS and _is_denying.get():
         raise _RefusedError(event)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def to_table(values: Any, input_name: str) -> Any:
+def to_score_table(values: Any, input_name: str) -> Any:
     """Convert scores in memory to an array of shape (n, n_labels); return anything else unchanged.
 
     Scores are rows of numbers, or a list with an array of shape (n, 2) for each label, as returned
@@ -40,7 +40,8 @@ def to_table(values: Any, input_name: str) -> Any:
     """
     if isinstance(values, Mapping) and not is_label_columns(values):
         return {
-            name: to_table(value, f"{input_name} {str(name)!r}") for name, value in values.items()
+            name: to_score_table(value, f"{input_name} {str(name)!r}")
+            for name, value in values.items()
         }
     if not isinstance(values, list | tuple) or not values:
         return values
@@ -105,7 +106,7 @@ def to_column(values: Any) -> Any:
     return column
 
 
-def missing_lists(values: Any) -> npt.NDArray[np.bool_] | None:
+def missing_list_mask(values: Any) -> npt.NDArray[np.bool_] | None:
     """Return the mask of the missing rows of a column of label sets; None for other columns."""
     if type(values).__module__.startswith("pyarrow"):
         if not is_list(values.type):
@@ -151,7 +152,7 @@ def empty_as_no_labels(table: Any, names: Iterable[str]) -> Any:
     return table
 
 
-Sets: TypeAlias = "npt.NDArray[np.bool_]"
+Indicators: TypeAlias = "npt.NDArray[np.bool_]"
 _EXPECTED = "expected a set or a list of labels"
 
 
@@ -190,7 +191,7 @@ class LabelMatrix:
 LabelRows = LabelLists | LabelMatrix
 
 
-def read_rows(
+def read_label_rows(
     values: Any, input_name: str, separator: str | None = None, indicators: bool | None = None
 ) -> LabelRows:
     """Read the labels of each row, in any supported form.
@@ -222,9 +223,9 @@ def read_rows(
 
     Examples
     --------
-    >>> read_rows(["sun|sea", "", "sea"], "truth", "|").names
+    >>> read_label_rows(["sun|sea", "", "sea"], "truth", "|").names
     ('sea', 'sun')
-    >>> read_rows([[0, 1], [1, 0]], "truth").columns
+    >>> read_label_rows([[0, 1], [1, 0]], "truth").columns
     array([[0., 1.],
            [1., 0.]])
     """
@@ -242,7 +243,7 @@ def read_rows(
     if getattr(values, "ndim", 1) != 1:
         raise InputError(f"{input_name}: has shape {values.shape}, expected (rows, labels)")
     lengths, flat = flatten_labels(values, input_name, separator)
-    table = _indicators(values, lengths, flat) if indicators is None or indicators else None
+    table = _rows_to_indicators(values, lengths, flat) if indicators is None or indicators else None
     if table is not None:
         return LabelMatrix(table, None, table.shape[1], rows=True)
     if len(lengths) == 0 and indicators is None:
@@ -270,7 +271,7 @@ def read_rows(
     return label_lists
 
 
-def _indicators(rows: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats | None:
+def _rows_to_indicators(rows: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats | None:
     """Convert rows of equal length with only 0 and 1 to a table; None for sets and all else."""
     if len(flat) == 0 or (lengths != lengths[0]).any():
         return None
@@ -330,7 +331,7 @@ def flatten_labels(
             column = pa.array(rows, pa.string())
         else:
             lengths = np.fromiter(map(len, rows), np.intp, len(rows))
-            return lengths, _one_kind(list(chain.from_iterable(rows)))
+            return lengths, _to_flat_labels(list(chain.from_iterable(rows)))
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -414,7 +415,7 @@ def _check_rows(values: Any, input_name: str, separator: str | None) -> list[Any
     return rows
 
 
-def _one_kind(labels: list[Any]) -> Any:
+def _to_flat_labels(labels: list[Any]) -> Any:
     """Return labels as an Arrow column of text, or as an object array if they have other types."""
     out = np.empty(len(labels), object)
     out[:] = labels
@@ -453,7 +454,7 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
     raise InputError("truth: no label occurs anywhere")
 
 
-def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> Sets:
+def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> Indicators:
     """Convert labels to an indicator matrix of shape (n, n_labels).
 
     Raises
@@ -462,7 +463,7 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> S
         If a label is not among ``names``, or a column has values other than Booleans, 0 and 1.
     """
     if isinstance(rows, LabelMatrix):
-        table = _table(rows, names, input_name, to_numbers)
+        table = _ordered_matrix(rows, names, input_name, to_numbers)
         invalid_mask = (table != 0) & (table != 1)
         if invalid_mask.any():
             row, label = (int(x[0]) for x in np.nonzero(invalid_mask))
@@ -494,10 +495,12 @@ def to_scores(
         raise InputError(
             f"{input_name}: expected a column of numbers for each label, not sets of labels"
         )
-    return _table(rows, names, input_name, to_probabilities if probability else to_numbers)
+    return _ordered_matrix(rows, names, input_name, to_probabilities if probability else to_numbers)
 
 
-def _table(rows: LabelMatrix, names: tuple[str, ...], input_name: str, convert: Any) -> Floats:
+def _ordered_matrix(
+    rows: LabelMatrix, names: tuple[str, ...], input_name: str, convert: Any
+) -> Floats:
     """Return the columns in the order of ``names``, each checked."""
     if rows.names is None:
         if rows.number != len(names):

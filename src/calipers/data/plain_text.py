@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from calipers.data import tables
-from calipers.data.byte_sources import PACKED
+from calipers.data.byte_sources import COMPRESSION_BY_MAGIC
 from calipers.data.errors import InputError
 from calipers.data.trec_tables import DOCUMENT, TOPIC, Kind
 
@@ -28,10 +28,10 @@ LAYOUTS: dict[tuple[Kind, int], tuple[str, ...]] = {
     ("run", 2): ("topic", "doc"),
     ("qrels", 3): ("topic", "doc", "grade"),
 }
-_LABELED = ("topic", "iteration", "doc", "grade")
+_LETTER_GRADE_LAYOUT = ("topic", "iteration", "doc", "grade")
 
 #: Problem of a file of the other kind, by its kind.
-_SWAPPED = {
+_SWAPPED_MESSAGES = {
     "run": "4 fields, expected 6: topic Q0 document rank score tag; these look like judgments",
     "qrels": "{} fields, expected 4: topic iteration document grade; these look like a run",
 }
@@ -66,7 +66,9 @@ def content_line(text: bytes) -> bytes:
 def _open_file(path: str) -> Iterator[Any]:
     with open(path, "rb") as file:
         begin = file.read(4)
-    compression = next((name for magic, name in PACKED.items() if begin.startswith(magic)), None)
+    compression = next(
+        (name for magic, name in COMPRESSION_BY_MAGIC.items() if begin.startswith(magic)), None
+    )
     if compression == "zstd":  # so that TREC text can be read without Arrow
         import pyarrow as pa
 
@@ -118,11 +120,11 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
             )
         except pa.ArrowInvalid:
             pass  # several blanks between fields, comments, or a wrong line
-    rows = list(_rows(path, layout, header=has_header))
+    rows = list(_read_fields(path, layout, header=has_header))
     columns = dict(zip(layout, map(list, zip(*rows, strict=True)), strict=True))
     return pa.table(
         {
-            name: values if name in (*TOPIC, *DOCUMENT, "iteration") else _numbers(values)
+            name: values if name in (*TOPIC, *DOCUMENT, "iteration") else _to_numbers(values)
             for name, values in columns.items()
         }
     )
@@ -132,11 +134,11 @@ def detect_layout(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] |
     """Return the names of the fields, given those of the first line."""
     count = len(fields)
     if kind == "run" and count == 4 and re.fullmatch(r"-?\d+|L\d+", fields[3]):
-        raise InputError(f"{path}: {_SWAPPED[kind]}: are the two swapped?")
+        raise InputError(f"{path}: {_SWAPPED_MESSAGES[kind]}: are the two swapped?")
     if kind == "qrels" and count >= 6 and _is_number(fields[4]):
-        raise InputError(f"{path}: {_SWAPPED[kind].format(count)}: are the two swapped?")
+        raise InputError(f"{path}: {_SWAPPED_MESSAGES[kind].format(count)}: are the two swapped?")
     if kind == "qrels" and count == 4:
-        return _LABELED if re.fullmatch(r"L\d+", fields[3]) else None
+        return _LETTER_GRADE_LAYOUT if re.fullmatch(r"L\d+", fields[3]) else None
     if kind == "run" and count == 3 and not re.fullmatch(r"\d+", fields[2]):
         return None
     return LAYOUTS.get((kind, count))
@@ -150,7 +152,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _rows(path: str, layout: Sequence[str], *, header: bool) -> Iterator[list[bytes]]:
+def _read_fields(path: str, layout: Sequence[str], *, header: bool) -> Iterator[list[bytes]]:
     """Yield the fields of each line; blank lines and comments are skipped."""
     with tables.read_errors(path, "text"), _open_file(path) as stream:
         for number, line in enumerate(stream, 1):
@@ -168,7 +170,7 @@ def _rows(path: str, layout: Sequence[str], *, header: bool) -> Iterator[list[by
             yield fields
 
 
-def _numbers(values: list[bytes]) -> Any:
+def _to_numbers(values: list[bytes]) -> Any:
     """Convert values to integers, floats or text, the first that fits."""
     import pyarrow as pa
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import LARGEST, column_names, is_frame, to_matrix, to_quantities
+from calipers.data.arrays import MAX_QUANTITY, column_names, is_frame, to_matrix, to_quantities
 from calipers.data.errors import InputError, format_value
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 #: Number of distances that are checked at a time.
-_AT_ONCE = 4_000_000
+_BLOCK_SIZE = 4_000_000
 
 
 def to_points(values: Any, input_name: str, *, directions: bool = False) -> Floats:
@@ -37,13 +37,13 @@ def to_points(values: Any, input_name: str, *, directions: bool = False) -> Floa
                 f"{input_name}: has the shape {points.shape}, expected points × features"
             )
     points = np.ascontiguousarray(points)
-    invalid_mask = ~(np.abs(points) <= LARGEST)
+    invalid_mask = ~(np.abs(points) <= MAX_QUANTITY)
     if invalid_mask.any():
         row, column = (int(indices[0]) for indices in np.nonzero(invalid_mask))
         name = repr(names[column]) if names else f"column {column}"
         raise InputError(
             f"{input_name}: is {points[row, column]} in row {row}, {name}; expected numbers from "
-            f"-{LARGEST:g} to {LARGEST:g}"
+            f"-{MAX_QUANTITY:g} to {MAX_QUANTITY:g}"
         )
     if directions and (zero_rows := np.flatnonzero(~points.any(axis=1))).size:
         raise InputError(
@@ -60,7 +60,7 @@ def to_distances(values: Any, input_name: str) -> Any:
     if matrix.dtype.kind not in "fiu":
         raise InputError(f"{input_name}: holds {format_value(matrix.flat[0])}, expected numbers")
     n = len(matrix)
-    step = max(1, _AT_ONCE // n)
+    step = max(1, _BLOCK_SIZE // n)
     for begin in range(0, n, step):
         block = np.asarray(matrix[begin : begin + step], np.float64)
         mirrored = np.asarray(matrix[:, begin : begin + step], np.float64).T
@@ -69,7 +69,7 @@ def to_distances(values: Any, input_name: str) -> Any:
         diagonal = np.zeros(block.shape, bool)
         diagonal[diagonal_indices] = block[diagonal_indices] != 0
         for invalid_mask, expected in (
-            (~((block >= 0) & (block <= LARGEST)), f"distances from 0 to {LARGEST:g}"),
+            (~((block >= 0) & (block <= MAX_QUANTITY)), f"distances from 0 to {MAX_QUANTITY:g}"),
             (diagonal, "that a point has no distance from itself"),
             (np.abs(block - mirrored) > 1e-6 * magnitude, "the same distance in both directions"),
         ):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     IntArray: TypeAlias = npt.NDArray[np.int64]
 
 #: Highest grade; a gain of 2^grade − 1 beyond it could not be summed.
-HIGHEST_GRADE = 1000
+MAX_GRADE = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ def _grades(truth: Any) -> IntArray:
     for invalid_mask, problem in (
         (grade != np.trunc(grade), "is not a whole number; grades are 0, 1, 2 and so on"),
         (grade < 0, "is negative, expected 0 or more"),
-        (grade > HIGHEST_GRADE, f"is too high, expected at most {HIGHEST_GRADE}"),
+        (grade > MAX_GRADE, f"is too high, expected at most {MAX_GRADE}"),
     ):
         if invalid_mask.any():
             row = int(np.argmax(invalid_mask))

@@ -8,7 +8,7 @@ from typing import Any
 
 from calipers.data.errors import InputError
 from calipers.data.trec import run_name
-from calipers.data.trec_tables import has_columns, is_ids
+from calipers.data.trec_tables import has_columns, is_id_collection
 
 
 def named_runs(runs: Any) -> dict[str, Any]:
@@ -20,9 +20,9 @@ def named_runs(runs: Any) -> dict[str, Any]:
             raise InputError("runs: an empty dict, expected at least one run")
         first = next(iter(runs.values()))
         is_single_run = isinstance(first, Mapping) and not (
-            _nested_twice(first) or has_columns(first)
+            _holds_runs(first) or has_columns(first)
         )
-        if is_single_run or has_columns(runs) or is_ids(first):
+        if is_single_run or has_columns(runs) or is_id_collection(first):
             return {"run": runs}  # not runs by name, but one run itself
         return {str(name): run for name, run in runs.items()}
     if isinstance(runs, list | tuple) and not hasattr(next(iter(runs), None), "query_id"):
@@ -32,8 +32,10 @@ def named_runs(runs: Any) -> dict[str, Any]:
     return {"run": runs}
 
 
-def _nested_twice(documents: Mapping[Any, Any]) -> bool:
-    return any(isinstance(value, Mapping) or is_ids(value) for value in documents.values())
+def _holds_runs(documents: Mapping[Any, Any]) -> bool:
+    return any(
+        isinstance(value, Mapping) or is_id_collection(value) for value in documents.values()
+    )
 
 
 def _distinct_names(paths: list[str]) -> dict[str, str]:

@@ -27,12 +27,12 @@ PROBABILITY = ("probability", "inclusion_probability", "inclusion", "prob", "pi"
 
 #: Methods of the Million Query track by which a document was judged in any case: only so, or also
 #: as part of the sample.
-_CHOSEN, _CHOSEN_AND_SAMPLED = 0, 2
+_METHOD_CHOSEN, _METHOD_BOTH = 0, 2
 #: Grade of a document that was not sampled.
 _NOT_SAMPLED = -999
 
 #: Names of the fields in messages of the core, which reads lines as groups, and here.
-_LINES = {
+_LINE_FORMATS = {
     "4: topic group document level": "4: topic iteration document grade",
     "5: topic group part document level": "5: topic iteration document stratum grade, or "
     "topic iteration document grade probability",
@@ -71,7 +71,7 @@ def read_sampled_judgments(source: GroupSource) -> tuple[GroupedJudgments, dict[
             )
         else:
             rows = _from_table(data)
-        _check(rows)
+        _check_rows(rows)
         grades = rows.level if grades is None else grades
         groups = to_grouped_arrays(
             rows, update_origin(origin, {"lines": len(rows.level), **stored}), lenient=False
@@ -97,7 +97,7 @@ def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
         rows, stored = rows_from_file(path, "groups or prefs", lenient=False)
     except ValueError as error:
         message = str(error)
-        for core_format, message_format in _LINES.items():
+        for core_format, message_format in _LINE_FORMATS.items():
             message = message.replace(core_format, message_format)
         raise InputError(message) from None
     if rows.subgroup is None:
@@ -131,13 +131,16 @@ def _set_inclusion(rows: JudgmentRows) -> JudgmentRows:
     method, topic = _parse_integers(rows.subgroup, rows, "method"), encode_ids(rows.topic)[1]
     sampled_mask = rows.level > _NOT_SAMPLED
     has_sample = (
-        np.bincount(topic, sampled_mask & (method != _CHOSEN), int(topic.max(initial=-1)) + 1) > 0
+        np.bincount(
+            topic, sampled_mask & (method != _METHOD_CHOSEN), int(topic.max(initial=-1)) + 1
+        )
+        > 0
     )
     return replace(
         rows,
         subgroup=None,
         inclusion=np.where(
-            (method == _CHOSEN) | (method == _CHOSEN_AND_SAMPLED), 1.0, rows.inclusion
+            (method == _METHOD_CHOSEN) | (method == _METHOD_BOTH), 1.0, rows.inclusion
         ),
         level=np.where(has_sample[topic], rows.level, -1.0),
     )
@@ -146,7 +149,7 @@ def _set_inclusion(rows: JudgmentRows) -> JudgmentRows:
 def _from_table(source: Any) -> JudgmentRows:
     """Return the rows of a table."""
     table = trec_tables.to_table(source, "qrels")
-    topic, document, grades = trec_tables.columns(table, "qrels")
+    topic, document, grades = trec_tables.id_and_value_columns(table, "qrels")
     rows = JudgmentRows(topic, topic, None, document, grades.astype(np.float64))
     stratum, probability = (
         next((name for name in names if name in table.column_names), None)
@@ -155,7 +158,7 @@ def _from_table(source: Any) -> JudgmentRows:
     group = _single_stratum(rows) if stratum is None else trec_tables.id_array(table, stratum)
     if probability is None:
         return replace(rows, group=group)
-    inclusion = trec_tables.numbers(_parse_number_column(table, probability), probability)
+    inclusion = trec_tables.number_array(_parse_number_column(table, probability), probability)
     return replace(rows, group=group, inclusion=inclusion.astype(np.float64))
 
 
@@ -192,7 +195,7 @@ def _parse_integers(column: Any, rows: JudgmentRows, field_name: str = "grade") 
     return out
 
 
-def _check(rows: JudgmentRows) -> None:
+def _check_rows(rows: JudgmentRows) -> None:
     """Check that grades are whole, probabilities valid, and documents unique within a topic."""
     fractional_rows = np.flatnonzero(rows.level != np.trunc(rows.level))
     for row in fractional_rows[:1].tolist():

@@ -88,7 +88,7 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) and not kind.ordered else kind
 
 
-class ConformedBatches:
+class BatchConformer:
     """Conversion of record batches to the columns of a schema, with checks."""
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -167,11 +167,11 @@ def _order_keys(keys: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]
 
 
 #: Memory that is assumed to be available if it is unknown.
-_UNKNOWN = 4 << 30
+_DEFAULT_MEMORY = 4 << 30
 
 #: Files with the limit of a container and its usage, and the entry of the memory that can be
 #: reclaimed.
-_LIMITS = (
+_CGROUP_FILES = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
@@ -193,7 +193,7 @@ def _machine_memory(root: Path) -> int:
         return int(line.split()[1]) << 10
     with suppress(OSError, ValueError, AttributeError):  # not Linux: all memory
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return _UNKNOWN
+    return _DEFAULT_MEMORY
 
 
 def _container_memory(root: Path) -> Iterator[int]:
@@ -208,17 +208,17 @@ def _container_memory(root: Path) -> Iterator[int]:
                 group_paths.update(str(group_path) for group_path in (inner, *inner.parents))
     for base in (groups, groups / "memory"):
         for group_path in sorted(group_paths):
-            for limit, usage, cached in _LIMITS:
+            for limit, usage, cached in _CGROUP_FILES:
                 with suppress(OSError, ValueError):  # "max" is not a number
-                    max_bytes = _number(base / group_path / limit)
+                    max_bytes = _read_int(base / group_path / limit)
                     yield (
                         max_bytes
-                        - _number(base / group_path / usage)
+                        - _read_int(base / group_path / usage)
                         + _cached_memory(base / group_path, cached)
                     )
 
 
-def _number(path: Path) -> int:
+def _read_int(path: Path) -> int:
     return int(path.read_text("utf-8"))
 
 
@@ -231,7 +231,7 @@ def _cached_memory(folder: Path, name: str) -> int:
 
 
 #: Rows of a batch: few enough to stay near the processor, many enough to cost nothing each.
-ROWS = 1 << 18
+BATCH_ROWS = 1 << 18
 
 #: Number of a row in messages.
 _ROW = re.compile(r"(?<=\brow )\d+")
@@ -395,7 +395,7 @@ class Stream:
             sources = _from_path(os.fspath(source), columns)
             return cls(sources, sources[0].name if source == STDIN else os.fspath(source))
         if isinstance(source, list | tuple) and source and all(map(_is_path, source)):
-            return cls(_from_paths(list(map(os.fspath, source)), columns), _name(source))
+            return cls(_from_paths(list(map(os.fspath, source)), columns), _paths_name(source))
         batch_source = _from_object(source, columns)
         return cls([batch_source], batch_source.name)
 
@@ -419,7 +419,7 @@ class Stream:
         stream._begun = self._begun
         return stream
 
-    def batches(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Batch]:
         """Yield the rows in order, ``rows`` at a time, and all remaining rows at the end.
 
         One batch is prefetched in a thread, which ends when the iterator is closed or fails.
@@ -496,15 +496,15 @@ class Stream:
                 n_read[origin] += slice_length
                 start, count = start + slice_length, count + slice_length
                 if count == rows:
-                    yield _combine(schema.names, pieces, first)
+                    yield _combine_pieces(schema.names, pieces, first)
                     first, count, pieces = first + count, 0, []
         if pieces:
-            yield _combine(schema.names, pieces, first)
+            yield _combine_pieces(schema.names, pieces, first)
         elif first == 0:
             raise InputError(f"{self.name}: the table has no rows")
 
     def _conformed(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, list[pa.Array]]]:
-        conformed = ConformedBatches(schema)
+        conformed = BatchConformer(schema)
         for source in self._sources:
             with tables.read_errors(source.name, "a table"):
                 source.check_unchanged()
@@ -514,7 +514,7 @@ class Stream:
                 source.check_unchanged()
 
 
-def _combine(
+def _combine_pieces(
     names: Sequence[str], pieces: Sequence[tuple[FileSpan, Sequence[pa.Array]]], first: int
 ) -> Batch:
     import pyarrow as pa
@@ -557,7 +557,7 @@ def _is_path(source: Any) -> bool:
     return isinstance(source, str | os.PathLike)
 
 
-def _name(paths: Sequence[Any]) -> str:
+def _paths_name(paths: Sequence[Any]) -> str:
     first = os.fspath(paths[0])
     return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
@@ -646,7 +646,7 @@ def _from_directory(folder: str, columns: TextColumns) -> list[BatchSource]:
 
 
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_BYTES = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
+_BYTES_PATTERN = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
 
 
 def memory_budget(memory: int | str | None) -> int:
@@ -676,7 +676,7 @@ def memory_budget(memory: int | str | None) -> int:
     if memory is None:
         return free_memory() // 2
     size = 0
-    if isinstance(memory, str) and (match := _BYTES.fullmatch(memory)):
+    if isinstance(memory, str) and (match := _BYTES_PATTERN.fullmatch(memory)):
         number, unit, binary = match.groups("")
         size = int(float(number) * (1024 if binary else 1000) ** _UNITS[unit.lower()])
     elif isinstance(memory, int) and not isinstance(memory, bool):

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from pyarrow import csv
 
 #: Extensions and what they hold.
-FORMATS = (
+FORMATS_TEXT = (
     ".csv, .tsv, .parquet, .feather, .arrow, .jsonl or .ndjson "
     "(.csv and .jsonl also as .gz or .zst)"
 )
 
 #: Extensions of compressed files.
-COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
+COMPRESSION_BY_EXTENSION = {".gz": "gzip", ".zst": "zstd"}
 
-#: Format of each extension; those of text may have one of ``COMPRESSED`` behind them.
+#: Format of each extension; those of text may have one of ``COMPRESSION_BY_EXTENSION`` behind them.
 TEXT_FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 BINARY_FORMATS = {
     ".parquet": "parquet",
@@ -115,7 +115,7 @@ def register_format(
     calipers.plugins.NameTakenError: the format of tables '.csv' is taken by Calipers
     """
     for extension in extensions:
-        if not re.fullmatch(r"\.[a-z0-9_-]+", extension) or extension in COMPRESSED:
+        if not re.fullmatch(r"\.[a-z0-9_-]+", extension) or extension in COMPRESSION_BY_EXTENSION:
             raise ValueError(
                 f"{extension!r} is not an extension of a format; expected one like '.xyz'"
             )
@@ -135,13 +135,15 @@ def formats_text() -> str:
         for extension in TABLE_FORMATS
         if extension not in TEXT_FORMATS and extension not in BINARY_FORMATS
     ]
-    return ", ".join([FORMATS, *further])
+    return ", ".join([FORMATS_TEXT, *further])
 
 
 def file_extension(path: str | os.PathLike[str]) -> tuple[str, str]:
     """Return the extensions of a file and of its compression in lower case: ``(".csv", ".gz")``."""
     stem, suffix = os.path.splitext(os.fspath(path).lower())
-    return (os.path.splitext(stem)[1], suffix) if suffix in COMPRESSED else (suffix, "")
+    return (
+        (os.path.splitext(stem)[1], suffix) if suffix in COMPRESSION_BY_EXTENSION else (suffix, "")
+    )
 
 
 def read_table(
@@ -169,24 +171,24 @@ def read_table(
     with read_errors(byte_source.name, "a table"):
         if byte_source.is_empty:
             raise InputError(f"{byte_source.name}: the {byte_source.kind} is empty")
-        table = _read(byte_source, text, select_columns or (lambda names: names), categories)
+        table = _read_source(byte_source, text, select_columns or (lambda names: names), categories)
         table.validate(full=True)
     if table.num_rows == 0:
         raise InputError(f"{byte_source.name}: the table has no rows")
-    _release(table.nbytes)
+    _release_memory(table.nbytes)
     return table
 
 
 #: Size of a table below which the memory that reading took is retained for the next one.
-_MUCH = 1 << 24
+_MIN_RELEASED_BYTES = 1 << 24
 
 
-def _release(size: int) -> None:
+def _release_memory(size: int) -> None:
     """Release the memory that was used to decompress and decode a table of ``size`` bytes.
 
     Arrow would keep it, which can be more than the table itself takes.
     """
-    if size >= _MUCH:
+    if size >= _MIN_RELEASED_BYTES:
         import pyarrow as pa
 
         pa.default_memory_pool().release_unused()
@@ -226,19 +228,19 @@ def read_errors(name: str, expected: str) -> Iterator[None]:
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError, RecursionError, MemoryError) as error:
-        if isinstance(error, MemoryError) and not _is_absurd(error):
+        if isinstance(error, MemoryError) and not _is_corrupt_size(error):
             raise
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"{name}: cannot be read as {expected}: {first}") from None
 
 
-def _is_absurd(error: MemoryError) -> bool:
+def _is_corrupt_size(error: MemoryError) -> bool:
     """Return whether a requested allocation is so large that only a corrupt file can specify it."""
     match = re.search(r"of size (\d+)", str(error))
     return match is not None and int(match[1]) >= 1 << 36
 
 
-def _read(
+def _read_source(
     source: ByteSource,
     text: Collection[str],
     select_columns: Callable[[Sequence[str]], Sequence[str]],
@@ -291,7 +293,7 @@ def check_feather(source: ByteSource) -> None:
 
 #: A row has to fit into a block. Blocks are small, so that several are read at once; where a row
 #: is longer, the largest that Arrow takes does.
-_BLOCKS = (1 << 20, (1 << 31) - 1)
+_BLOCK_SIZES = (1 << 20, (1 << 31) - 1)
 
 
 def csv_options(
@@ -358,7 +360,7 @@ class DelimitedText:
 
         def read(block: int) -> pa.Table:
             # Only on one thread does an error have the number of its row.
-            reading = csv.ReadOptions(block_size=block, use_threads=block == _BLOCKS[0])
+            reading = csv.ReadOptions(block_size=block, use_threads=block == _BLOCK_SIZES[0])
             with source.text() as stream:
                 return csv.read_csv(
                     pa.PythonFile(wrap(stream), "r"),
@@ -375,7 +377,7 @@ class DelimitedText:
         from pyarrow import csv
 
         parsing, converting = csv_options(self.delimiter, types)
-        for size in (_START, *_BLOCKS):
+        for size in (_START, *_BLOCK_SIZES):
             with source.text() as stream:
                 # One byte more shows that the block is not the last.
                 start = stream.read(size + 1)
@@ -487,9 +489,9 @@ def _read_blocks(read: Callable[[int], pa.Table]) -> pa.Table:
     import pyarrow as pa
 
     try:
-        return read(_BLOCKS[0])
+        return read(_BLOCK_SIZES[0])
     except pa.ArrowInvalid:
-        return read(_BLOCKS[1])
+        return read(_BLOCK_SIZES[1])
 
 
 def _read_json_lines(source: ByteSource, text: Collection[str]) -> pa.Table:
@@ -516,7 +518,14 @@ def _read_json_lines(source: ByteSource, text: Collection[str]) -> pa.Table:
 
 
 #: Names of the kinds of JSON values in messages.
-_JSON = {str: "text", bool: "Boolean", int: "number", float: "number", list: "list", dict: "object"}
+_KIND_BY_TYPE = {
+    str: "text",
+    bool: "Boolean",
+    int: "number",
+    float: "number",
+    list: "list",
+    dict: "object",
+}
 
 
 def check_json_lines(source: ByteSource) -> None:
@@ -534,12 +543,12 @@ def check_json_lines(source: ByteSource) -> None:
                 raise InputError(f"{location}: expected a JSON object: {reason}") from None
             if not isinstance(row, dict):
                 raise InputError(
-                    f"{location}: expected a JSON object, is {_JSON.get(type(row), row)}"
+                    f"{location}: expected a JSON object, is {_KIND_BY_TYPE.get(type(row), row)}"
                 )
             for name, value in row.items():
                 if value is None:
                     continue
-                kind = _JSON[type(value)]
+                kind = _KIND_BY_TYPE[type(value)]
                 earlier_kind, first = kinds.setdefault(name, (kind, number))
                 if earlier_kind != kind:
                     raise InputError(

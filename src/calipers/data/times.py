@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import count_others, to_array, to_numbers
+from calipers.data.arrays import format_other_rows, to_array, to_numbers
 from calipers.data.errors import InputError, format_value
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _to_sortable(column: npt.NDArray[Any], input_name: str) -> npt.NDArray[Any]:
     if invalid_rows:
         raise InputError(
             f"{input_name}: is {format_value(values[invalid_rows[0]])} in row "
-            f"{invalid_rows[0]}{count_others(len(invalid_rows))}, "
+            f"{invalid_rows[0]}{format_other_rows(len(invalid_rows))}, "
             f"expected {EXPECTED}"
         )
     stripped = [text.strip() for text in strings]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import check_length, invalid_weights, is_missing, to_array, to_number
+from calipers.data.arrays import check_length, invalid_weight_masks, is_missing, to_array, to_number
 from calipers.data.byte_sources import ByteSource
 from calipers.data.categories import ANY_COLUMN
-from calipers.data.costs import ALONE, NO_COSTS, Costs, cost_column_name, to_costs
+from calipers.data.costs import NO_COSTS, ONLY_SYSTEM, Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError, format_names, format_value
-from calipers.data.frequency_weights import MOST_ROWS
+from calipers.data.frequency_weights import MAX_ROWS
 from calipers.data.tables import (
     TEXT_FORMATS,
     add_location,
@@ -63,7 +63,7 @@ class UnitColumns:
         from calipers.data.times import time_codes
 
         clusters, times = (
-            None if source is None else _column(source, units, table, unit, argument)
+            None if source is None else _unit_column(source, units, table, unit, argument)
             for argument, source in (("cluster", cluster), ("time", time))
         )
         try:
@@ -94,7 +94,7 @@ def unit_counts(
     if source is None:
         return None
     cells, locate = _unit_values(source, units, table, unit, f"a column of {unit}_table=", "count")
-    counts = np.array([np.nan if (x := _number(value)) is None else x for value in cells])
+    counts = np.array([np.nan if (x := _to_float_or_none(value)) is None else x for value in cells])
     for index in np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)))).tolist():
         name = units[index]
         problem = "is missing" if is_missing(cells[index]) else f"is {format_value(cells[index])}"
@@ -102,15 +102,15 @@ def unit_counts(
             f"{locate(name)}: the count of {unit} {name!r} {problem}, expected a whole number of "
             f"{unit}s, 0 or more; weight= takes other numbers"
         )
-    if not 0 < counts.sum() <= MOST_ROWS:
+    if not 0 < counts.sum() <= MAX_ROWS:
         raise InputError(
             f"{locate('')}: the counts of all {unit}s add up to {counts.sum():,.0f}, expected 1 to "
-            f"{MOST_ROWS:,}"
+            f"{MAX_ROWS:,}"
         )
     return counts.astype(np.int64)
 
 
-def _number(value: Any) -> float | None:
+def _to_float_or_none(value: Any) -> float | None:
     """Convert a value to a number, also if it is text; None if it is not a number.
 
     A single word in a column makes all numbers in it text.
@@ -120,7 +120,7 @@ def _number(value: Any) -> float | None:
     return to_number(value)
 
 
-def _column(
+def _unit_column(
     source: Any, units: Sequence[str], table: TopicTable | None, unit: str, argument: str
 ) -> list[Any]:
     """Return a value for each unit, none of them missing."""
@@ -158,7 +158,7 @@ def unit_weights(
         # A single word in a column makes all numbers in it text.
         (np.array([isinstance(x, str) and not _is_numeric(x) for x in cells]), number),
         (~np.isfinite(weight), number),
-        *invalid_weights(np.where(np.isfinite(weight), weight, 0.0)),
+        *invalid_weight_masks(np.where(np.isfinite(weight), weight, 0.0)),
     ]
     for invalid_mask, expected in checks:
         for index in np.flatnonzero(invalid_mask)[:1]:
@@ -213,7 +213,7 @@ def _unit_values(
 
 
 #: Name of a table in memory in messages.
-IN_MEMORY = "topic_table"
+IN_MEMORY_NAME = "topic_table"
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,13 +264,15 @@ def read_topic_table(data: Any) -> TopicTable:
     Files are CSV, JSON Lines, Parquet or Feather. The column of topics has one of its usual names.
     """
     if not isinstance(data, str | os.PathLike):
-        with add_location(IN_MEMORY):
+        with add_location(IN_MEMORY_NAME):
             rows = to_arrow(data)
             names = [
                 decode_id(name)
                 for name in id_array(rows, find_column(rows.column_names, TOPIC)).to_pylist()
             ]
-        return TopicTable(InputOrigin(IN_MEMORY), rows, _row_index(names, IN_MEMORY, None))
+        return TopicTable(
+            InputOrigin(IN_MEMORY_NAME), rows, _row_index(names, IN_MEMORY_NAME, None)
+        )
     path = os.fspath(data)
     source = ByteSource.from_input(path)
     with add_location(source.name):
@@ -281,9 +283,9 @@ def read_topic_table(data: Any) -> TopicTable:
         ]
     row_of = _row_index(names, source.name, source)
     if not source.is_file:
-        return TopicTable(InputOrigin(IN_MEMORY, source.name), rows, row_of, source)
+        return TopicTable(InputOrigin(IN_MEMORY_NAME, source.name), rows, row_of, source)
     size, digest = file_digest(path)
-    origin = InputOrigin(IN_MEMORY, path, bytes=size, sha256=digest)
+    origin = InputOrigin(IN_MEMORY_NAME, path, bytes=size, sha256=digest)
     return TopicTable(origin, rows, row_of, source)
 
 
@@ -335,12 +337,16 @@ def read_topic_costs(
     for cost, by_system in costs.columns.items():
         columns[cost] = {}
         for name, value in by_system.items():
-            locate = _constant_location(cost_column_name(cost, name if len(systems) > 1 else ALONE))
+            locate = _constant_location(
+                cost_column_name(cost, name if len(systems) > 1 else ONLY_SYSTEM)
+            )
             unit_values = value
             if _is_file(value, table):
                 accepts_default_names = len(systems) == 1 or cost not in shared_costs
                 default_names = (cost, "cost", "value") if accepts_default_names else ()
-                unit_values, locate, origin = _file(os.fspath(value), (name, *default_names), unit)
+                unit_values, locate, origin = _read_cost_file(
+                    os.fspath(value), (name, *default_names), unit
+                )
                 origins += [] if origin in origins else [origin]
             elif isinstance(value, str | os.PathLike) and table is not None:
                 cells = table.column(os.fspath(value), list(table.row_of)).to_pylist()
@@ -381,7 +387,7 @@ def _unit_costs(
                 f"{locate(name)}: {unit} {name!r} has no cost{others}, expected one for every "
                 f"{unit}"
             )
-        number = _read(by_name[name])
+        number = _to_float(by_name[name])
         if not 0 <= number < np.inf:
             raise InputError(
                 f"{locate(name)}: the cost of {unit} {name!r} is {format_value(by_name[name])}, "
@@ -392,7 +398,7 @@ def _unit_costs(
     return to_costs(costs, locate(""), len(units))
 
 
-def _read(value: Any) -> float:
+def _to_float(value: Any) -> float:
     """Convert a value to a number, also if it is text; NaN if it is not a number.
 
     A single word in a column makes all numbers in it text.
@@ -404,7 +410,7 @@ def _read(value: Any) -> float:
     return np.nan if number is None else number
 
 
-def _file(
+def _read_cost_file(
     path: str, names: Sequence[str], unit: str
 ) -> tuple[dict[str, Any], Callable[[str], str], InputOrigin]:
     """Read the costs in a file by topic, with the function that locates a topic, and the origin.
@@ -431,7 +437,7 @@ def _file(
     source = ByteSource.from_input(path)
     costs: dict[str, float] = {}
     lines: dict[str, int] = {}
-    for number, topic, value in _cost_lines(source, unit):
+    for number, topic, value in _read_cost_lines(source, unit):
         if topic in costs:
             raise InputError(
                 f"{path}:{number}: {unit} {topic!r} already appears in line {lines[topic]}"
@@ -442,7 +448,7 @@ def _file(
     return costs, lambda topic: f"{path}:{lines[topic]}" if topic in lines else path, origin
 
 
-def _cost_lines(source: ByteSource, unit: str) -> Iterator[tuple[int, str, float]]:
+def _read_cost_lines(source: ByteSource, unit: str) -> Iterator[tuple[int, str, float]]:
     """Yield number, topic and cost of each line of text."""
     with source.text() as stream:
         for number, line in stream.lines():

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers import _core
 from calipers.data import tables, trec_tables
 from calipers.data.arrays import from_arrow
-from calipers.data.byte_sources import PACKED, STDIN, TABLES
+from calipers.data.byte_sources import COMPRESSION_BY_MAGIC, EXTENSION_BY_MAGIC, STDIN
 from calipers.data.errors import InputError
 from calipers.data.ir_datasets import PREFIX, dataset_rows
 from calipers.data.plain_text import (
@@ -30,7 +30,7 @@ from calipers.data.plain_text import (
     is_header,
     read_plain,
 )
-from calipers.data.tables import COMPRESSED
+from calipers.data.tables import COMPRESSION_BY_EXTENSION
 from calipers.data.trec_tables import Kind, buffers, decode_id
 from calipers.progress import track
 
@@ -135,7 +135,7 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
         elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
             judgments = _core.Judgments.from_dict(trec_tables.to_dicts(data, "grade"))
         else:
-            topics, documents, grades = trec_tables.columns(data, "qrels")
+            topics, documents, grades = trec_tables.id_and_value_columns(data, "qrels")
             judgments = _core.Judgments.from_columns(buffers(topics), buffers(documents), grades)
     offsets, grade, count = judgments.grades()
     return Qrels(
@@ -252,7 +252,7 @@ def read_run(
         else:
             table = trec_tables.to_table(data, "run")
             is_ordered = not trec_tables.is_unordered(table.column_names)
-            topics, documents, scores = trec_tables.columns(table, "run")
+            topics, documents, scores = trec_tables.id_and_value_columns(table, "run")
             judged = qrels.judgments.rank_columns(
                 buffers(topics), buffers(documents), scores, float32, ascending=ascending
             )
@@ -393,14 +393,14 @@ def read_rows(
     """
     import pyarrow as pa
 
-    value = trec_tables.VALUES[kind][0]
-    data, origin = open_source(source, name, kind, trec_tables.FURTHER[kind])
+    value = trec_tables.VALUE_COLUMNS[kind][0]
+    data, origin = open_source(source, name, kind, trec_tables.EXTRA_COLUMNS[kind])
     with add_origin(data, origin):
         if isinstance(data, str):
             rows = _core.read_rows(data, kind)
             id_columns = {
                 column: trec_tables.to_large_binary(*rows[column])
-                for column in ("topic", "doc", *trec_tables.FURTHER[kind])
+                for column in ("topic", "doc", *trec_tables.EXTRA_COLUMNS[kind])
             }
             table = pa.table(id_columns | {value: rows[value]})
             _check_rows(table, kind, data, rows["line"])
@@ -416,10 +416,10 @@ def read_rows(
         source_table = trec_tables.to_table(data, kind)
         if kind == "run" and not sets and trec_tables.is_unordered(source_table.column_names):
             raise InputError("holds no scores, but topics and documents alone")
-        topics, documents, values = trec_tables.columns(source_table, kind)
+        topics, documents, values = trec_tables.id_and_value_columns(source_table, kind)
         further = {
             name: trec_tables.id_array(source_table, name)
-            for name in trec_tables.FURTHER[kind]
+            for name in trec_tables.EXTRA_COLUMNS[kind]
             if name in source_table.column_names
         }
         table = pa.table(further | {"topic": topics, "doc": documents, value: values})
@@ -446,7 +446,7 @@ def _check_rows(table: pa.Table, kind: Kind, path: str = "", lines: Any = None) 
     The error names lines instead of rows if ``lines`` are given.
     """
     topics, documents = (buffers(table.column(name).chunk(0)) for name in ("topic", "doc"))
-    values = from_arrow(table.column(trec_tables.VALUES[kind][0]))
+    values = from_arrow(table.column(trec_tables.VALUE_COLUMNS[kind][0]))
     try:
         if kind == "qrels":
             _core.Judgments.from_columns(topics, documents, values)
@@ -467,11 +467,11 @@ def run_name(source: str | os.PathLike[str]) -> str:
     if str(source).startswith(PREFIX):
         return str(source)
     stem, suffix = os.path.splitext(os.path.basename(os.fspath(source).rstrip("/")))
-    return os.path.splitext(stem)[0] if suffix in COMPRESSED else stem
+    return os.path.splitext(stem)[0] if suffix in COMPRESSION_BY_EXTENSION else stem
 
 
 #: Maximum number of bytes to examine.
-_HEAD = 1 << 16
+_MAX_HEAD_BYTES = 1 << 16
 
 
 class PeekedPipe(str):
@@ -521,17 +521,19 @@ def _is_pipe(path: str) -> bool:
 def _head(file: int) -> bytes:
     """Read the first bytes, up to the first line with content."""
     head = b""
-    while len(head) < _HEAD and b"\0" not in head:
-        block = os.read(file, _HEAD - len(head))
+    while len(head) < _MAX_HEAD_BYTES and b"\0" not in head:
+        block = os.read(file, _MAX_HEAD_BYTES - len(head))
         head += block
         if not block or content_line(head + b"\n") != content_line(head):
             break
     return head
 
 
-def _text(head: bytes) -> bytes:
+def _decompress_head(head: bytes) -> bytes:
     """Decompress the first bytes as far as possible."""
-    packed = next((name for magic, name in PACKED.items() if head.startswith(magic)), None)
+    packed = next(
+        (name for magic, name in COMPRESSION_BY_MAGIC.items() if head.startswith(magic)), None
+    )
     if packed == "gzip":
         with suppress(zlib.error):
             return zlib.decompressobj(31).decompress(head)
@@ -543,12 +545,12 @@ def _text(head: bytes) -> bytes:
     return head
 
 
-def _extension(head: bytes, kind: Kind, path: str) -> str | None:
+def _detect_extension(head: bytes, kind: Kind, path: str) -> str | None:
     """Return the extension that fits the first bytes; None for TREC text."""
-    for magic, suffix in TABLES.items():
+    for magic, suffix in EXTENSION_BY_MAGIC.items():
         if head.startswith(magic):
             return suffix
-    text = _text(head)
+    text = _decompress_head(head)
     line = content_line(text).decode("utf-8", "replace").strip()
     if line.startswith(("{", "[")):
         with suppress(ValueError):
@@ -570,7 +572,9 @@ def resolve_path(path: str, kind: Kind) -> Iterator[str]:
     """
     path = peek(path)
     display_path = "<stdin>" if path == STDIN else str(path)
-    suffix = _extension(path.head, kind, display_path) if isinstance(path, PeekedPipe) else None
+    suffix = (
+        _detect_extension(path.head, kind, display_path) if isinstance(path, PeekedPipe) else None
+    )
     if suffix is None:
         yield path
         return

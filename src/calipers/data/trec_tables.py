@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.data.arrays import from_arrow
 from calipers.data.errors import InputError, did_you_mean, format_value
-from calipers.data.ir_datasets import ROWS
+from calipers.data.ir_datasets import ROW_SOURCES
 from calipers.data.tables import combine_chunks, to_arrow
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ TOPIC = ("topic", "query_id", "query-id", "qid", "query", "topic_id", "q_id")
 DOCUMENT = ("doc", "doc_id", "corpus-id", "docno", "docid", "document", "did")
 GRADE = ("grade", "relevance", "label", "rel", "score", "level")
 SCORE = ("score", "sim")
-VALUES: dict[Kind, tuple[str, ...]] = {"qrels": GRADE, "run": SCORE}
+VALUE_COLUMNS: dict[Kind, tuple[str, ...]] = {"qrels": GRADE, "run": SCORE}
 
 #: Further columns that TREC text has, and other tables may have.
-FURTHER: dict[Kind, tuple[str, ...]] = {"qrels": ("iteration",), "run": ("iteration", "tag")}
+EXTRA_COLUMNS: dict[Kind, tuple[str, ...]] = {"qrels": ("iteration",), "run": ("iteration", "tag")}
 
 
 def decode_id(raw: bytes) -> str:
@@ -58,7 +58,7 @@ def to_dicts(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]
     }
 
 
-def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
+def id_and_value_columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
     """Return topics and documents of a table as Arrow binary arrays, and its grades or scores.
 
     Scores are derived from ranks if there are only ranks; if there are neither (see
@@ -71,14 +71,18 @@ def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
     if not value:
         return topics, documents, np.zeros(table.num_rows)
     if kind == "qrels":
-        return topics, documents, _to_int(numbers(_without_letters(table, *value), *value))
-    values = numbers(table, *value).astype(np.float64, copy=False)
+        return (
+            topics,
+            documents,
+            _check_grades(number_array(_strip_grade_letters(table, *value), *value)),
+        )
+    values = number_array(table, *value).astype(np.float64, copy=False)
     return topics, documents, _scores_from_ranks(topics, values) if value == ["rank"] else values
 
 
 def is_unordered(names: Sequence[str]) -> bool:
     """Return whether a run has only columns of topics and documents, so that it has no order."""
-    other_columns = set(names) - {*TOPIC, *DOCUMENT, *FURTHER["run"]}
+    other_columns = set(names) - {*TOPIC, *DOCUMENT, *EXTRA_COLUMNS["run"]}
     return not other_columns and bool(names)
 
 
@@ -89,10 +93,10 @@ def find_columns(names: Sequence[str], kind: Kind) -> tuple[str, ...]:
         return id_columns
     if kind == "run" and "rank" in names and not set(SCORE) & set(names):
         return (*id_columns, "rank")
-    return (*id_columns, find_column(names, VALUES[kind]))
+    return (*id_columns, find_column(names, VALUE_COLUMNS[kind]))
 
 
-def _without_letters(table: pa.Table, name: str) -> pa.Table:
+def _strip_grade_letters(table: pa.Table, name: str) -> pa.Table:
     """Convert grades such as L2, as written by CLEF and NTCIR, to their numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -124,7 +128,7 @@ def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
     return -ranks
 
 
-def is_ids(documents: Any) -> bool:
+def is_id_collection(documents: Any) -> bool:
     """Return whether the value is a list or a set of ids."""
     is_collection = isinstance(documents, list | tuple | set | frozenset)
     return is_collection and all(isinstance(item, str | int) for item in documents)
@@ -132,7 +136,7 @@ def is_ids(documents: Any) -> bool:
 
 def columns_from_ids(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
     """Convert a dict from topics to lists or sets of ids to columns; None for anything else."""
-    if not source or not all(map(is_ids, source.values())):
+    if not source or not all(map(is_id_collection, source.values())):
         return None
     for topic, documents in source.items():
         if len(set(documents)) < len(documents):
@@ -156,7 +160,7 @@ def find_column(names: Sequence[str], accepted: Sequence[str]) -> str:
 
 def to_table(source: Any, kind: Kind) -> pa.Table:
     """Convert a data frame, columns or rows to a table."""
-    iterate = getattr(source, ROWS[kind][1], None)  # a dataset of ir_datasets
+    iterate = getattr(source, ROW_SOURCES[kind][1], None)  # a dataset of ir_datasets
     if iterate is not None:
         source = iterate()
     elif isinstance(source, Mapping) or hasattr(source, "__arrow_c_stream__"):
@@ -236,7 +240,7 @@ def to_large_binary(offsets: Any, data: Any) -> Any:
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 
 
-def numbers(table: pa.Table, name: str) -> Any:
+def number_array(table: pa.Table, name: str) -> Any:
     """Return a column of numbers."""
     import pyarrow as pa
 
@@ -258,7 +262,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _to_int(grades: Any) -> Any:
+def _check_grades(grades: Any) -> Any:
     limits = np.iinfo(np.int32)
     with np.errstate(invalid="ignore"):
         for invalid_mask, text in (

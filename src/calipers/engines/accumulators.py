@@ -133,7 +133,7 @@ class DistinctValues(Mergeable):
     @property
     def values(self) -> Any:
         """Distinct values as an Arrow array."""
-        return _table(self.buffer)["values"].combine_chunks()
+        return _deserialize_table(self.buffer)["values"].combine_chunks()
 
     @property
     def present_values(self) -> Any:
@@ -190,7 +190,7 @@ class RowTable(Mergeable):
     @property
     def table(self) -> pa.Table:
         """Table of all rows."""
-        return _table(self.buffer)
+        return _deserialize_table(self.buffer)
 
     def __add__(self, other: RowTable) -> RowTable:
         import pyarrow as pa
@@ -209,7 +209,7 @@ def _serialize_table(table: pa.Table) -> npt.NDArray[np.uint8]:
     return np.frombuffer(sink.getvalue(), np.uint8)
 
 
-def _table(stored: npt.NDArray[np.uint8]) -> pa.Table:
+def _deserialize_table(stored: npt.NDArray[np.uint8]) -> pa.Table:
     import pyarrow as pa
 
     return pa.ipc.open_stream(pa.py_buffer(stored)).read_all()

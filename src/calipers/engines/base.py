@@ -37,7 +37,7 @@ class Mergeable:
 
 
 #: Packages whose modules may define mergeable parts.
-_HOME = "calipers."
+_PACKAGE_PREFIX = "calipers."
 
 
 def serialize(statistic: Mergeable) -> bytes:
@@ -67,7 +67,7 @@ def deserialize(data: bytes) -> Any:
     header, _, packed = data.partition(b"\n")
     module_names = header.decode().split(",")
     for module_name in module_names:
-        if not module_name.startswith(_HOME):
+        if not module_name.startswith(_PACKAGE_PREFIX):
             raise CorruptError("holds nothing of calipers")
         import_module(module_name)
     return from_bytes(

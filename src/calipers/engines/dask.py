@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from dask.dataframe import DataFrame
 
 #: Number of results that one process merges.
-_MEET = 8
+_MERGE_FAN_IN = 8
 #: Type of text columns in pandas and Dask, and bytes of text that are read at a time.
-_TEXT, _BLOCK = "string[pyarrow]", 1 << 26
+_TEXT_DTYPE, _BLOCK_BYTES = "string[pyarrow]", 1 << 26
 
 
 class DaskEngine(RemoteEngine):
@@ -101,7 +101,7 @@ class DaskEngine(RemoteEngine):
         if is_dask(source):
             return cls(source)
         files, name = resolve_paths(source, "Dask")
-        return cls(_read(files, name, text), name, files)
+        return cls(_read_tables(files, name, text), name, files)
 
     @classmethod
     def from_table(cls, rows: pa.Table, session: None = None) -> DaskEngine:
@@ -122,7 +122,7 @@ class DaskEngine(RemoteEngine):
             nested_blocks = read_bytes(
                 path,
                 delimiter=b"\n",
-                blocksize=None if is_compressed else _BLOCK,
+                blocksize=None if is_compressed else _BLOCK_BYTES,
                 sample=False,
                 compression="infer",
             )[1]
@@ -147,10 +147,12 @@ class DaskEngine(RemoteEngine):
         frame = self.frame[list(dict.fromkeys(source_by_name.values()))]
         columns = {name: frame[source] for name, source in source_by_name.items()}
         dtype_by_column = {
-            **dict.fromkeys(text_columns, _TEXT),
+            **dict.fromkeys(text_columns, _TEXT_DTYPE),
             **dict.fromkeys(numbers, "float64"),
         }
-        constant_dtypes = {n: _TEXT for n, value in constants.items() if isinstance(value, str)}
+        constant_dtypes = {
+            n: _TEXT_DTYPE for n, value in constants.items() if isinstance(value, str)
+        }
         renamed = frame.assign(**columns, **constants)[[*source_by_name, *constants]]
         return DaskEngine(
             renamed.astype({**dtype_by_column, **constant_dtypes}), self.name, self.files
@@ -197,18 +199,20 @@ class DaskEngine(RemoteEngine):
         check_workers()
         # Sent once, rather than with every partition.
         task = delayed(
-            PartitionTask(work, limit, streams.ROWS, self.name, tuple(columns), self._group_column),
+            PartitionTask(
+                work, limit, streams.BATCH_ROWS, self.name, tuple(columns), self._group_column
+            ),
             traverse=False,
         )
         merge = MergeTask(limit, self.name)
-        partition, merge_parts = delayed(_partition), delayed(_merge_parts)
+        partition, merge_parts = delayed(_process_partition), delayed(_merge_parts)
         column_by_name = dict(zip(self.names, self.frame.columns, strict=True))
         frames = self.frame[[column_by_name[name] for name in columns]].to_delayed()
         delayed_results = [partition(task, index, frame) for index, frame in enumerate(frames)]
-        while len(delayed_results) > _MEET:
+        while len(delayed_results) > _MERGE_FAN_IN:
             delayed_results = [
-                merge_parts(merge, delayed_results[k : k + _MEET])
-                for k in range(0, len(delayed_results), _MEET)
+                merge_parts(merge, delayed_results[k : k + _MERGE_FAN_IN])
+                for k in range(0, len(delayed_results), _MERGE_FAN_IN)
             ]
         (results,) = compute(delayed_results)
         return merge.total(result for result in results if result is not None)  # type: ignore[no-any-return]
@@ -225,7 +229,7 @@ def connect(scheduler: str | None) -> None:
 
 
 #: Workers that have been checked, by scheduler.
-_ABLE: set[tuple[str, str]] = set()
+_CHECKED_WORKERS: set[tuple[str, str]] = set()
 
 
 def check_workers() -> None:
@@ -243,7 +247,9 @@ def check_workers() -> None:
     if client.asynchronous:
         return
     scheduler = client.scheduler.address
-    new_addresses = [address for address in client.nthreads() if (scheduler, address) not in _ABLE]
+    new_addresses = [
+        address for address in client.nthreads() if (scheduler, address) not in _CHECKED_WORKERS
+    ]
     if not new_addresses:
         return
     versions = client.get_versions()["workers"]
@@ -258,7 +264,7 @@ def check_workers() -> None:
         for address, python in version_by_address.items()
         if remote.is_compatible_python(python)
     ]
-    answers = client.run(remote.describe_worker(), workers=compatible) if compatible else {}
+    answers = client.run(remote.make_worker_probe(), workers=compatible) if compatible else {}
     remote.check_workers("Dask", (remote.Worker(*answer) for answer in answers.values()))
     incompatible = version_by_address.keys() - set(compatible)
     own_version = calipers.__version__
@@ -269,7 +275,7 @@ def check_workers() -> None:
             for address in incompatible
         ),
     )
-    _ABLE.update((scheduler, address) for address in compatible)
+    _CHECKED_WORKERS.update((scheduler, address) for address in compatible)
 
 
 def _import_dask() -> Any:
@@ -281,7 +287,7 @@ def _import_dask() -> Any:
     return distributed
 
 
-def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
+def _read_tables(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
     """Read the tables at some paths; the extension of the paths determines their kind."""
     _import_dask()
     import dask.dataframe as dd
@@ -295,7 +301,7 @@ def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
             return dd.read_json(source, lines=True)
         separator = "," if kind == "csv" else "\t"
         frame = dd.read_csv(source, sep=separator)
-        text_types = {column: _TEXT for column in frame.columns if column in text}
+        text_types = {column: _TEXT_DTYPE for column in frame.columns if column in text}
         if not text_types:
             return frame
         # An id may be called NA.
@@ -327,7 +333,7 @@ def _sort_frame(frame: Any, column: Any) -> Any:
     return frame.sort_values(column, kind="stable")
 
 
-def _partition(task: PartitionTask, index: int, frame: Any) -> PartitionResult | None:
+def _process_partition(task: PartitionTask, index: int, frame: Any) -> PartitionResult | None:
     import pyarrow as pa
 
     table = pa.Table.from_pandas(frame, preserve_index=False)

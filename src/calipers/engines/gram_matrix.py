@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.inference.clusters import ClusterIndex
-from calipers.inference.method_limits import SKETCH
+from calipers.inference.method_limits import SKETCH_SIZE
 from calipers.inference.variance_estimators import Influence, TwoClassVariance, VarianceEstimator
 from calipers.statistics.base import dot
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Request: TypeAlias = "tuple[str, Measure]"
 
 #: A variance is recomputed in another pass below this proportion of the terms of its sum.
-CANCELS = 1e-10
+CANCELLATION_RATIO = 1e-10
 
 
 def inner_products(columns: Sequence[FloatArray]) -> FloatArray:
@@ -35,7 +35,7 @@ def inner_products(columns: Sequence[FloatArray]) -> FloatArray:
     return out
 
 
-def _reference(request: Request, requests: Iterable[Request]) -> Request:
+def _reference_request(request: Request, requests: Iterable[Request]) -> Request:
     """Return the first system with the same measure, which is the reference of the others.
 
     For the other systems, the difference from the reference is stored, because the difference of
@@ -54,7 +54,7 @@ def gram_columns(influences: Mapping[Request, Influence]) -> dict[Request, Float
     }
     out = {}
     for request, column in corrected_columns.items():
-        reference = _reference(request, corrected_columns)
+        reference = _reference_request(request, corrected_columns)
         with np.errstate(invalid="ignore"):  # the influence on an undefined value is infinite
             out[request] = column if reference == request else column - corrected_columns[reference]
     return out
@@ -62,7 +62,7 @@ def gram_columns(influences: Mapping[Request, Influence]) -> dict[Request, Float
 
 def as_linear_combination(request: Request, requests: Sequence[Request]) -> FloatArray:
     """Return the coefficients that express a value by these columns."""
-    reference = _reference(request, requests)
+    reference = _reference_request(request, requests)
     return np.array([float(candidate in (request, reference)) for candidate in requests])
 
 
@@ -90,7 +90,7 @@ class GramInfluence(VarianceEstimator):
         with np.errstate(invalid="ignore"):  # the influence of a row may be unbounded
             magnitude = np.abs(used_coefficients) @ np.abs(products) @ np.abs(used_coefficients)
             squares = float(used_coefficients @ products @ used_coefficients)
-        if squares < CANCELS * magnitude:
+        if squares < CANCELLATION_RATIO * magnitude:
             squares = self.resampled_value(column)
         return math.sqrt(squares)
 
@@ -100,7 +100,7 @@ class GramInfluence(VarianceEstimator):
 
     def vector(self, column: FloatArray) -> FloatArray:
         """Return a vector with the same inner products, of the length used for many rows."""
-        return np.pad(column @ self._root, (0, max(0, SKETCH - len(column))))
+        return np.pad(column @ self._root, (0, max(0, SKETCH_SIZE - len(column))))
 
     @cached_property
     def _root(self) -> FloatArray:
@@ -144,7 +144,7 @@ class ClusterInfluence(TwoClassVariance):
         )
 
 
-def sums_by_cluster(influence: Influence) -> FloatArray:
+def cluster_sums(influence: Influence) -> FloatArray:
     """Sum influence values, weights and parts of the denominator by cluster.
 
     The result has the shape (3, 2·C); if there are classes, the second half has the positive rows.
@@ -167,7 +167,7 @@ def sums_by_cluster(influence: Influence) -> FloatArray:
 
 
 def cluster_influence(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
-    """Return the influence function from :func:`sums_by_cluster` of all rows."""
+    """Return the influence function from :func:`cluster_sums` of all rows."""
     influence_values, weight, denominator = sums
     size = len(influence_values) // 2
     if not weight[size:].any():

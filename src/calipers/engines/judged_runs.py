@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from calipers.data.streams import Batch
 
 #: Engines by name.
-_HOMES: Mapping[str, type[RemoteEngine]] = {"spark": SparkEngine, "dask": DaskEngine}
+_ENGINE_TYPES: Mapping[str, type[RemoteEngine]] = {"spark": SparkEngine, "dask": DaskEngine}
 
 #: Maximum number of unjudged topics that are listed.
 _MAX_LISTED = 100
@@ -146,7 +146,7 @@ def judge_runs(
             "measures of judgments in groups or by stratum take judgments and runs in memory, and "
             f"not engine={kind!r}"
         )
-    engine_type = _HOMES[kind]
+    engine_type = _ENGINE_TYPES[kind]
     inputs = {"qrels": qrels, **{f"run {name}": run for name, run in runs.items()}}
     session = engine_type.session([item for item in inputs.values() if is_spark(item)])
     sources = []
@@ -207,7 +207,9 @@ class _Source:
             path = os.fspath(data)
             origin = trec.InputOrigin(name, path)
             if _is_text(path):
-                lines = TextTask(partial(_lines, kind), ("topic", "doc", "wrong"), _VALUE[kind])
+                lines = TextTask(
+                    partial(_parse_lines, kind), ("topic", "doc", "wrong"), _VALUE_COLUMN[kind]
+                )
                 rows, error_column = (
                     engine_type.from_lines(path, lines, session),
                     {"wrong": "wrong"},
@@ -220,7 +222,7 @@ class _Source:
                 column_index = table.column_names.index(column)
                 table = table.set_column(column_index, column, table[column].cast("large_string"))
             rows = engine_type.from_table(table, session)
-        topic, document, value = _columns(name, rows, kind)
+        topic, document, value = _find_columns(name, rows, kind)
         constants: dict[str, Any] = {"source": index, **({} if error_column else {"wrong": ""})}
         selected = rows.select_columns(
             {"topic": topic, "doc": document, **error_column}, {"value": value}, constants
@@ -230,7 +232,7 @@ class _Source:
 
 
 #: Name of the column of values of lines of text.
-_VALUE: Mapping[Kind, str] = {"qrels": "grade", "run": "score"}
+_VALUE_COLUMN: Mapping[Kind, str] = {"qrels": "grade", "run": "score"}
 
 
 def _is_path(value: Any) -> bool:
@@ -248,7 +250,7 @@ def _is_text(path: str) -> bool:
     return bool(suffix) and suffix not in table_suffixes and not path.endswith("/")
 
 
-def _columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
+def _find_columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
     """Find the columns of topics, documents and values, and check their types."""
     import pyarrow.types as of_type
 
@@ -274,14 +276,14 @@ def _columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
     return topic, document, value
 
 
-def _lines(kind: Kind, location: str, first: int, text: bytes) -> pa.RecordBatch:
+def _parse_lines(kind: Kind, location: str, first: int, text: bytes) -> pa.RecordBatch:
     """Parse lines of TREC text into topics, documents and values.
 
     They are parsed as a file is; the column ``wrong`` has the first error, if any.
     """
     import pyarrow as pa
 
-    value = _VALUE[kind]
+    value = _VALUE_COLUMN[kind]
     names = "topic", "doc", "wrong", value
     kinds = pa.string(), pa.string(), pa.string(), pa.float64()
     if not text.strip():

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from calipers.data.streams import Batch, Stream
 
 #: Threads, if there are as many processors.
-MOST_THREADS = 8
+MAX_THREADS = 8
 #: Number of columns above which batches have proportionally fewer rows.
-FEW_COLUMNS = 8
+MAX_FULL_BATCH_COLUMNS = 8
 
 
 class LocalEngine(Engine):
@@ -117,13 +117,15 @@ class StreamEngine(LocalEngine):
         """
         from calipers.data import streams
 
-        n_columns = max(len(columns), FEW_COLUMNS)
-        batches = self.stream.batches(columns, max(1, streams.ROWS * FEW_COLUMNS // n_columns))
+        n_columns = max(len(columns), MAX_FULL_BATCH_COLUMNS)
+        batches = self.stream.batches(
+            columns, max(1, streams.BATCH_ROWS * MAX_FULL_BATCH_COLUMNS // n_columns)
+        )
         tracked = track_rows(batches, description, self.rows, lambda batch: batch.rows)
         tracked = (
             tracked if self.group_column is None else _align_batches(tracked, self.group_column)
         )
-        return self._sum(work, tracked, limit, min(os.cpu_count() or 1, MOST_THREADS))
+        return self._sum(work, tracked, limit, min(os.cpu_count() or 1, MAX_THREADS))
 
 
 def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batch]:

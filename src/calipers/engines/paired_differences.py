@@ -14,7 +14,7 @@ from calipers.estimation.losses import RowLosses, is_mean
 from calipers.estimation.multilabel import RowValues
 from calipers.estimation.rater_agreement import RatingSample
 from calipers.inference.multinomial_cells import MultinomialCells
-from calipers.measures.rater_agreement import counted_items
+from calipers.measures.rater_agreement import counted_item_mask
 from calipers.statistics import (
     ClassTables,
     FloatArray,
@@ -27,7 +27,7 @@ from calipers.statistics import (
     UnitDifferences,
     count_signs,
 )
-from calipers.systems.multioutput import StreamedOutputs
+from calipers.systems.multioutput import StreamedOutputLosses
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pair:
+class SystemPair:
     """Two systems, of which the first is compared with the second by a measure.
 
     ``table`` are the numbers of both statistics, which are equal for measures that share them.
@@ -119,7 +119,7 @@ class PairDifferences(Mergeable):
     @classmethod
     def from_batch(
         cls,
-        pairs: Sequence[Pair],
+        pairs: Sequence[SystemPair],
         systems: Mapping[str, SystemOutput],
         influences: Mapping[Request, Influence],
         total: float,
@@ -132,7 +132,7 @@ class PairDifferences(Mergeable):
         """
         joint_confusions: dict[int, JointConfusion] = {}
         for index, pair in distinct_pairs(pairs):
-            first, second = (_counts(systems[name], pair.measure) for name in pair.systems)
+            first, second = (_class_counts(systems[name], pair.measure) for name in pair.systems)
             if first is not None and second is not None:
                 joint_confusions[index] = JointConfusion.from_batch(first, second)
         unit_differences = {}
@@ -140,7 +140,7 @@ class PairDifferences(Mergeable):
             first_influence, second_influence = (
                 influences.get(request) for request in pair.requests
             )
-            values = [_values(systems[name], pair.measure) for name in pair.systems]
+            values = [_mean_row_values(systems[name], pair.measure) for name in pair.systems]
             if pair.has_clusters:
                 clustered = _clustered_differences(
                     pair, systems, statistics, (first_influence, second_influence), total
@@ -162,8 +162,10 @@ class PairDifferences(Mergeable):
             if pair.is_row_based and first_influence is not None and second_influence is not None:
                 # With averages, rows have no class, even if all rows of a batch are of one class.
                 is_average = isinstance(statistics[pair.requests[0]], ClassTables | StatisticVector)
-                item_masks = [_items(systems[name], pair.measure) for name in pair.systems]
-                differences = _differences(
+                item_masks = [
+                    _counted_item_mask(systems[name], pair.measure) for name in pair.systems
+                ]
+                differences = _influence_differences(
                     pair,
                     first_influence,
                     second_influence,
@@ -171,7 +173,7 @@ class PairDifferences(Mergeable):
                     item_masks,
                     by_class=not is_average,
                 )
-                signs = _signs(pair, systems, statistics)
+                signs = _count_signs(pair, systems, statistics)
                 unit_differences[index] = (
                     differences if signs is None else replace(differences, signs=signs)
                 )
@@ -184,7 +186,7 @@ class PairDifferences(Mergeable):
         )
 
 
-def distinct_pairs(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
+def distinct_pairs(pairs: Sequence[SystemPair]) -> Iterator[tuple[int, SystemPair]]:
     """Yield the first pair of each two statistics, with its index."""
     visited = set()
     for index, pair in enumerate(pairs):
@@ -199,19 +201,19 @@ def _resolve_measure(system: SystemOutput, measure: Measure) -> tuple[Any, Measu
     return delegate.sample_for(applied_measure), applied_measure
 
 
-def _counts(system: SystemOutput, measure: Measure) -> ClassCounts | None:
+def _class_counts(system: SystemOutput, measure: Measure) -> ClassCounts | None:
     """Return the confusion counts of independent rows for a measure, or None."""
     sample, _ = _resolve_measure(system, measure)
     return sample if isinstance(sample, ClassCounts) and sample.clusters is None else None
 
 
-def _values(system: SystemOutput, measure: Measure) -> RowValues | None:
+def _mean_row_values(system: SystemOutput, measure: Measure) -> RowValues | None:
     """Return the values of rows, some of which may be undefined, if the measure is their mean."""
     sample, applied_measure = _resolve_measure(system, measure)
     return sample if isinstance(sample, RowValues) and is_mean(applied_measure) else None
 
 
-def _row_values(pair: Pair, system: SystemOutput, statistic: Statistic) -> FloatArray | None:
+def _row_values(pair: SystemPair, system: SystemOutput, statistic: Statistic) -> FloatArray | None:
     """Return the values of rows of whose mean the measure is a function."""
     measure = pair.measure
     sample, applied_measure = _resolve_measure(system, measure)
@@ -221,7 +223,7 @@ def _row_values(pair: Pair, system: SystemOutput, statistic: Statistic) -> Float
         terms = system.delegate(measure)[0].terms(applied_measure)
         return (
             terms.combined_loss(applied_measure, statistic)
-            if isinstance(terms, StreamedOutputs)
+            if isinstance(terms, StreamedOutputLosses)
             else None
         )
     return sample.values if isinstance(sample, RowLosses) else None
@@ -233,18 +235,18 @@ def _rating_sample(system: SystemOutput, measure: Measure) -> RatingSample | Non
     return sample if isinstance(sample, RatingSample) else None
 
 
-def _items(system: SystemOutput, measure: Measure) -> npt.NDArray[np.bool_] | None:
+def _counted_item_mask(system: SystemOutput, measure: Measure) -> npt.NDArray[np.bool_] | None:
     """Return which items a measure of raters includes, or None."""
     sample, applied_measure = _resolve_measure(system, measure)
     return (
-        counted_items(applied_measure, sample.statistic)
+        counted_item_mask(applied_measure, sample.statistic)
         if isinstance(sample, RatingSample)
         else None
     )
 
 
 def _value_differences(
-    pair: Pair, systems: Mapping[str, SystemOutput], statistics: Mapping[Request, Statistic]
+    pair: SystemPair, systems: Mapping[str, SystemOutput], statistics: Mapping[Request, Statistic]
 ) -> FloatArray | None:
     """Return the differences of the values of rows, or None if rows have no values."""
     first_values, second_values = (
@@ -256,8 +258,8 @@ def _value_differences(
         return np.asarray(first_values - second_values)
 
 
-def _signs(
-    pair: Pair, systems: Mapping[str, SystemOutput], statistics: Mapping[Request, Statistic]
+def _count_signs(
+    pair: SystemPair, systems: Mapping[str, SystemOutput], statistics: Mapping[Request, Statistic]
 ) -> Signs | None:
     """Return the numbers of rows on which the first system is higher, equal and lower.
 
@@ -271,7 +273,7 @@ def _signs(
 
 
 def _clustered_differences(
-    pair: Pair,
+    pair: SystemPair,
     systems: Mapping[str, SystemOutput],
     statistics: Mapping[Request, Statistic],
     influences: tuple[Influence | None, Influence | None],
@@ -282,10 +284,10 @@ def _clustered_differences(
     The differences of raters are those of the influence values of the items that count for either
     set, as for independent items.
     """
-    signs = _signs(pair, systems, statistics)
+    signs = _count_signs(pair, systems, statistics)
     if signs is None:
         return None
-    masks = [_items(systems[name], pair.measure) for name in pair.systems]
+    masks = [_counted_item_mask(systems[name], pair.measure) for name in pair.systems]
     if masks[0] is None or masks[1] is None:
         differences = _value_differences(pair, systems, statistics)
     else:
@@ -307,8 +309,8 @@ def _subtract_values(first: RowValues, second: RowValues) -> UnitDifferences:
     return UnitDifferences.from_values(values[weight > 0], weight[weight > 0])
 
 
-def _differences(
-    pair: Pair,
+def _influence_differences(
+    pair: SystemPair,
     first: Influence,
     second: Influence,
     total: float,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.columns import drop_incomplete
+from calipers.data.columns import dropped_rows_note
 from calipers.engines.accumulators import WeightMoments
 from calipers.engines.base import Mergeable
-from calipers.engines.gram_matrix import Request, gram_columns, inner_products, sums_by_cluster
-from calipers.engines.paired_differences import Pair, PairDifferences
+from calipers.engines.gram_matrix import Request, cluster_sums, gram_columns, inner_products
+from calipers.engines.paired_differences import PairDifferences, SystemPair
 from calipers.estimation.counts import ClassCounts
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
 from calipers.statistics import ClassTables, ConfusionMatrix
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 #: Maximum number of cells of several classes that are summed by cluster.
-MOST_BY_CLUSTER = 2_000_000
+MAX_CLUSTER_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class MissingCounts(Mergeable):
     def notes(self) -> list[str]:
         """Note on dropped rows, if there are any."""
         has_dropped = self.n_dropped > 0
-        return [drop_incomplete(self.n_dropped, self.rows, self.by_column)] if has_dropped else []
+        return [dropped_rows_note(self.n_dropped, self.rows, self.by_column)] if has_dropped else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class FirstPassResult(Mergeable):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundStatistics:
+class LimitStatistics:
     """Function that limits the size of the statistics of a pass."""
 
     bounded: Callable[[Any], Any]
@@ -270,7 +270,7 @@ class SecondPass:
     """
 
     moving: InfluenceTask
-    pairs: Sequence[Pair] = ()
+    pairs: Sequence[SystemPair] = ()
     total: float = 0.0
 
     def __call__(self, batch: Any) -> SecondPassResult:
@@ -287,7 +287,7 @@ class SecondPass:
         }
         if any(influence.space.clusters is not None for influence in influences.values()):
             sums = {
-                index_by_request[request]: sums_by_cluster(influence)
+                index_by_request[request]: cluster_sums(influence)
                 for request, influence in influences.items()
             }
             cells = self._cells(systems, influences)
@@ -321,7 +321,7 @@ class SecondPass:
             counts, k = delegate.sample_for(applied_measure), statistic.classes
             if isinstance(counts, ClassCounts) and counts.clusters is not None:
                 size = counts.clusters.size
-                if size * k * k <= MOST_BY_CLUSTER:
+                if size * k * k <= MAX_CLUSTER_CELLS:
                     cells = counts.clusters.matrices(counts.cells.flat, (k, k))
                     cells_by_index[index] = np.asarray(cells, np.float64).reshape(size, k * k)
         return cells_by_index
@@ -332,7 +332,7 @@ class PairTask:
     """Row-wise differences between systems in a batch, without other results."""
 
     moving: InfluenceTask
-    pairs: Sequence[Pair]
+    pairs: Sequence[SystemPair]
     total: float
 
     def __call__(self, batch: Any) -> PairDifferences:

@@ -28,16 +28,16 @@ from calipers.engines.gram_matrix import (
 )
 from calipers.engines.paired_differences import (
     JointConfusion,
-    Pair,
     PairDifferences,
+    SystemPair,
     distinct_pairs,
 )
 from calipers.engines.pass_tasks import (
     BatchSystems,
-    BoundStatistics,
     FirstPass,
     FirstPassResult,
     InfluenceTask,
+    LimitStatistics,
     PairTask,
     SecondPass,
     SecondPassResult,
@@ -45,24 +45,24 @@ from calipers.engines.pass_tasks import (
 )
 from calipers.estimation.averages import RowSummary, estimate_from_tables
 from calipers.estimation.counts import ClassCounts, PairedCounts
-from calipers.estimation.effective_sample_size import add_interval
+from calipers.estimation.effective_sample_size import add_auc_interval
 from calipers.estimation.losses import estimate_from_moments, is_mean, loss_derivative
 from calipers.estimation.multilabel import (
     RowValues,
     complete_streamed_estimate,
-    reweighted_influence,
+    reweight_clusters,
 )
 from calipers.estimation.poisson_bootstrap import add_replicates
 from calipers.estimation.rater_agreement import (
     complete_clustered_difference,
     complete_streamed_difference,
 )
-from calipers.estimation.regression import estimate_from_buffer, pairwise_interval
+from calipers.estimation.regression import add_streamed_intervals, pairwise_interval
 from calipers.estimation.scores import separated_intervals, table_acceleration
-from calipers.estimation.statistic_estimates import apply_measure, estimate_from_statistic
+from calipers.estimation.statistic_estimates import applicable_measure, estimate_from_statistic
 from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
-from calipers.inference.influence import influence as score_influence
+from calipers.inference.influence import measure_influence as score_influence
 from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.inference.point_estimate import UnitSummary
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
@@ -79,11 +79,11 @@ from calipers.statistics import (
 )
 from calipers.statistics.base import effective_size
 from calipers.systems import costs
-from calipers.systems.multioutput import StreamedOutputs
+from calipers.systems.multioutput import StreamedOutputLosses
 
 if TYPE_CHECKING:
     from calipers.inference.intervals import Interval
-    from calipers.inference.point_estimate import Limits, PointEstimate
+    from calipers.inference.point_estimate import IntervalFunction, PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Signs, Statistic
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of scores of the tables in which the influence of rows is looked up. With more
 #: scores, standard errors have a relative error of about 1e-6.
-MOST_CELLS = 1 << 20
+MAX_TABLE_CELLS = 1 << 20
 
 
 def _one_pass_interval() -> Interval:
@@ -105,7 +105,7 @@ def _no_auxiliary(systems: Mapping[str, SystemOutput]) -> int:
 
 def _separated_intervals(
     measure: Measure, estimate: PointEstimate, table: ScoreTable, influence: Influence
-) -> Mapping[str, Limits]:
+) -> Mapping[str, IntervalFunction]:
     """Return the intervals for scores that separate the classes, from the clusters of each class.
 
     Between the ends of the range a proportion of the smaller class has none, because the numbers
@@ -119,13 +119,15 @@ def _separated_intervals(
     return methods if is_at_end else {}
 
 
-def _limit_cells(statistic: Any, max_cells: int = MOST_CELLS) -> Any:
+def _limit_cells(statistic: Any, max_cells: int = MAX_TABLE_CELLS) -> Any:
     """Compress the tables in which rows are looked up.
 
     The cells are divided among several tables.
     """
     if isinstance(statistic, StatisticVector):
-        component_limit = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(statistic.components), 4))
+        component_limit = max(
+            MAX_TABLE_CELLS >> 4, 4 * MAX_TABLE_CELLS // max(len(statistic.components), 4)
+        )
         return statistic.map_components(partial(_limit_cells, max_cells=component_limit))
     return (
         statistic.compress(max_cells)
@@ -218,7 +220,7 @@ class TwoPassEvaluation:
             None,
             delegate.terms(applied_measure) if isinstance(statistic, StatisticVector) else None,
         )
-        if isinstance(terms, StreamedOutputs):
+        if isinstance(terms, StreamedOutputLosses):
             assert isinstance(statistic, StatisticVector)
             second_statistic, unit = self._second(request), self.unit
             second_statistic = (
@@ -261,13 +263,13 @@ class TwoPassEvaluation:
         has_row_values = isinstance(delegate.sample_for(applied_measure), RowValues)
         joint_distribution = None
         clustered_influence = (
-            reweighted_influence(clustered_influence)
+            reweight_clusters(clustered_influence)
             if has_row_values and clustered_influence is not None
             else clustered_influence
         )
         if isinstance(statistic, Moments):
             formula, value_range = (
-                apply_measure(applied_measure, statistic),
+                applicable_measure(applied_measure, statistic),
                 getattr(delegate.sample_for(applied_measure), "value_range", None),
             )
             estimate = estimate_from_moments(
@@ -300,9 +302,9 @@ class TwoPassEvaluation:
             isinstance(statistic, NumericMoments | NumericRows) and not first_pass_result.clustered
         ):
             if estimate.kind == "quantile" and isinstance(statistic, NumericRows):
-                estimate = costs.estimate_from_buffer(applied_measure, estimate, statistic)
+                estimate = costs.add_quantile_limits(applied_measure, estimate, statistic)
             else:
-                estimate = estimate_from_buffer(estimate, statistic)
+                estimate = add_streamed_intervals(estimate, statistic)
         error, methods, clusters = estimate.error, estimate.methods, None
         replicates = None
         if first_pass_result.clustered:
@@ -482,7 +484,7 @@ class TwoPassEvaluation:
             return combined_estimate
         if isinstance(statistic, ClassTables):
             return estimate_from_tables(
-                apply_measure(measure, statistic),
+                applicable_measure(measure, statistic),
                 statistic,
                 summary.settings,
                 summary.rows,
@@ -497,7 +499,7 @@ class TwoPassEvaluation:
         )
         if estimate is None or summary.has_clusters or not isinstance(statistic, ScoreTable):
             return estimate
-        formula = apply_measure(measure, statistic)
+        formula = applicable_measure(measure, statistic)
         estimate, area = add_replicates(formula, estimate, statistic), formula.definition.area
         if area is None:
             return estimate
@@ -508,7 +510,7 @@ class TwoPassEvaluation:
             )
             return closed_form if closed_form is not None else summary.skewness / 6
 
-        return add_interval(formula, estimate, [(1.0, estimate)], acceleration, summary.size)
+        return add_auc_interval(formula, estimate, [(1.0, estimate)], acceleration, summary.size)
 
     def needs_second_pass(self, system: str, measure: Measure) -> bool:
         """Return whether the standard error of a value needs a second pass over the rows."""
@@ -572,7 +574,7 @@ class TwoPassEvaluation:
     def first_result(self) -> FirstPassResult:
         """First-pass result."""
         work = FirstPass(self.build, self.all_numbers, self.auxiliary_values, self.looks)
-        result: FirstPassResult = self._reduced(work, BoundStatistics(self.bounded))
+        result: FirstPassResult = self._reduced(work, LimitStatistics(self.bounded))
         return result.finalize(self.bounded)
 
     @cached_property
@@ -628,7 +630,7 @@ class TwoPassEvaluation:
         if self.unit == 1 or not math.isfinite(value):
             return 1.0
         statistic = self._weighted_statistics[request]
-        formula = apply_measure(measure, statistic)
+        formula = applicable_measure(measure, statistic)
         if not isinstance(statistic, formula.definition.statistic):
             return 1.0  # sums from which a line is fitted
         weighted_value = float(formula.apply(statistic))
@@ -649,7 +651,7 @@ class TwoPassEvaluation:
             return estimate.value
         statistic = self.statistics[system, measure]
         applied_measure = self.like[system].delegate(measure)[1]
-        return float(apply_measure(applied_measure, statistic).apply(statistic))
+        return float(applicable_measure(applied_measure, statistic).apply(statistic))
 
     # --- Pass two --------------------------------------------------------------------------------
 
@@ -717,7 +719,7 @@ class TwoPassEvaluation:
             self.moving, self._make_pairs(self.compared_pairs), self.first_result.weight.total
         )
 
-    def _make_pairs(self, systems: Sequence[tuple[str, str]]) -> list[Pair]:
+    def _make_pairs(self, systems: Sequence[tuple[str, str]]) -> list[SystemPair]:
         """Return the comparisons of pairs of systems, by all measures that have a direction."""
         pairs = []
         for pair in systems:
@@ -732,7 +734,7 @@ class TwoPassEvaluation:
                 )
                 is_count = isinstance(statistic, ConfusionMatrix)
                 is_unit_mean = isinstance(statistic, Moments) and is_mean(
-                    apply_measure(applied_measure, statistic)
+                    applicable_measure(applied_measure, statistic)
                 )
                 if is_unit_mean and isinstance(delegate.sample_for(applied_measure), RowValues):
                     pair_moments: Any = statistic, self.statistics[second]
@@ -742,7 +744,7 @@ class TwoPassEvaluation:
                 numbers = self.numbers[first], self.numbers[second]
                 is_row_based = not is_count or applied_measure.definition.proportion_of is not None
                 pairs.append(
-                    Pair(
+                    SystemPair(
                         pair,
                         measure,
                         numbers,

@@ -39,7 +39,7 @@ class Worker(NamedTuple):
     error: str
 
 
-def describe_worker() -> Callable[[], tuple[str, ...]]:
+def make_worker_probe() -> Callable[[], tuple[str, ...]]:
     """Return the function that a worker runs to return the fields of a :class:`Worker`.
 
     The function is pickled by value, because unpickling it must not need Calipers.
@@ -321,7 +321,7 @@ class TextTask:
 
 
 #: Kinds of tables that workers read.
-_KINDS = ("parquet", "csv", "tsv", "jsonl")
+_TABLE_KINDS = ("parquet", "csv", "tsv", "jsonl")
 
 
 def check_unique(name: str, columns: Sequence[str]) -> None:
@@ -355,7 +355,7 @@ def table_kind(files: Sequence[str], name: str, engine: str) -> str:
     kind = tables.TEXT_FORMATS.get(
         extension := kinds.pop(), tables.BINARY_FORMATS.get(extension, "parquet")
     )
-    if kinds or kind not in _KINDS:
+    if kinds or kind not in _TABLE_KINDS:
         raise InputError(
             f"{name}: {engine} reads paths of one kind: Parquet, CSV, TSV or JSON Lines"
         )

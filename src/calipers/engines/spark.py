@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 #: Maximum number of tasks that check workers, the seconds that each takes so that no process runs
 #: the task of another one, and the number of tasks if the number of workers is unknown.
-_MAX_SLOTS, _ASK_SECONDS, _DEFAULT_SLOTS = 512, 0.3, 32
+_MAX_SLOTS, _QUERY_SECONDS, _DEFAULT_SLOTS = 512, 0.3, 32
 #: Sessions whose workers have been checked, by the ids of their applications.
-_ABLE: set[str] = set()
+_CHECKED_APPLICATIONS: set[str] = set()
 
 
 def get_session(master: str | None = None) -> SparkSession:
@@ -77,7 +77,9 @@ def get_session(master: str | None = None) -> SparkSession:
             # There may be no Java, no such server, or no package that Spark needs.
             raise InputError(f"Spark does not start: {str(error).splitlines()[0]}") from error
     if options and active is None and session.conf.get("spark.master", "").startswith("local"):
-        _ABLE.add(_application(session))  # whose workers run this Python, with this Calipers
+        _CHECKED_APPLICATIONS.add(
+            _application_id(session)
+        )  # whose workers run this Python, with this Calipers
     return session
 
 
@@ -127,15 +129,15 @@ def check_workers(session: SparkSession) -> None:
     InputError
         If a worker has no Calipers, or another version of Calipers or Python.
     """
-    application = _application(session)
-    if application in _ABLE:
+    application = _application_id(session)
+    if application in _CHECKED_APPLICATIONS:
         return
     n_checked = 0
     # A cluster that has just started may have more workers after the first check.
     while (slots := _n_task_slots(session)) > n_checked:
-        query = _make_query(remote.describe_worker(), _ASK_SECONDS if slots > 1 else 0)
+        query = _make_query(remote.make_worker_probe(), _QUERY_SECONDS if slots > 1 else 0)
         try:
-            answers = session.range(0, slots, 1, slots).mapInArrow(query, _ANSWER).toArrow()
+            answers = session.range(0, slots, 1, slots).mapInArrow(query, _WORKER_SCHEMA).toArrow()
         except Exception as error:
             # There may be no such program, another version of Python, or no Arrow.
             raise InputError(
@@ -143,10 +145,10 @@ def check_workers(session: SparkSession) -> None:
             ) from error
         remote.check_workers("Spark", (remote.Worker(**answer) for answer in answers.to_pylist()))
         n_checked = slots
-    _ABLE.add(application)
+    _CHECKED_APPLICATIONS.add(application)
 
 
-def _application(session: SparkSession) -> str:
+def _application_id(session: SparkSession) -> str:
     return session.conf.get("spark.app.id", "") or str(id(session))
 
 
@@ -173,7 +175,7 @@ def check_late_workers() -> Iterator[None]:
 
 
 #: Fields of the information on a worker.
-_ANSWER = ", ".join(f"{name} string" for name in remote.Worker._fields)
+_WORKER_SCHEMA = ", ".join(f"{name} string" for name in remote.Worker._fields)
 
 
 def _make_query(
@@ -208,14 +210,14 @@ def _failure_reason(error: Exception) -> str:
 
 
 #: Columns in transit: the index of a partition (later of a group of them), and its data in pieces.
-_SCHEMA = "place long, piece int, data binary, wrong string"
+_RESULT_SCHEMA = "place long, piece int, data binary, wrong string"
 #: Bytes of a piece. A batch of Arrow may have 10,000 rows, and no more than 2 GiB.
-_PIECE = 1 << 17
+_PIECE_BYTES = 1 << 17
 #: Number of results that one process merges, until a few are left, and the number of bytes below
 #: which they are merged in this process.
-_MEET, _MAX_LOCAL_BYTES = 32, 1 << 26
+_MERGE_FAN_IN, _MAX_LOCAL_BYTES = 32, 1 << 26
 #: Seconds between two queries of the progress of Spark.
-_LOOKS = 1.0
+_POLL_SECONDS = 1.0
 
 
 class SparkEngine(RemoteEngine):
@@ -290,7 +292,7 @@ class SparkEngine(RemoteEngine):
         files, name = resolve_paths(source, "Spark")
         session = session or get_session()
         check_workers(session)  # before they read anything
-        return cls(_read(session, files, name, text), name, files)
+        return cls(_read_tables(session, files, name, text), name, files)
 
     @classmethod
     def from_table(cls, rows: pa.Table, session: SparkSession | None = None) -> SparkEngine:
@@ -370,26 +372,28 @@ class SparkEngine(RemoteEngine):
         from calipers.data import streams
 
         task = PartitionTask(
-            work, limit, streams.ROWS, self.name, tuple(columns), self._group_column
+            work, limit, streams.BATCH_ROWS, self.name, tuple(columns), self._group_column
         )
         merge = MergeTask(limit, self.name)
         # Not all of Spark accepts names with any characters.
         selected = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
-        results = self.frame.select(*selected).mapInArrow(_make_mapper(task), _SCHEMA).persist()
+        results = (
+            self.frame.select(*selected).mapInArrow(_make_mapper(task), _RESULT_SCHEMA).persist()
+        )
         try:
             with check_late_workers(), _watch_progress(self.frame.sparkSession, description):
-                sizes = _sizes(results)
-            while len(sizes) > _MEET and sum(sizes) > _MAX_LOCAL_BYTES:
+                sizes = _result_sizes(results)
+            while len(sizes) > _MERGE_FAN_IN and sum(sizes) > _MAX_LOCAL_BYTES:
                 previous_results = results
-                group = f.floor(f.col("place") / _MEET).alias("group")
+                group = f.floor(f.col("place") / _MERGE_FAN_IN).alias("group")
                 results = (
                     results.select("*", group)
                     .repartition("group")
                     .sortWithinPartitions("group", "place", "piece")
-                    .mapInArrow(_make_merger(merge), _SCHEMA)
+                    .mapInArrow(_make_merger(merge), _RESULT_SCHEMA)
                     .persist()
                 )
-                sizes = _sizes(results)
+                sizes = _result_sizes(results)
                 previous_results.unpersist()
             final_table = results.toArrow().sort_by(
                 [("place", "ascending"), ("piece", "ascending")]
@@ -399,7 +403,7 @@ class SparkEngine(RemoteEngine):
         return merge.total(result for _, result in _join_pieces(final_table.to_batches()))  # type: ignore[no-any-return]
 
 
-def _sizes(results: DataFrame) -> list[int]:
+def _result_sizes(results: DataFrame) -> list[int]:
     """Return the size in bytes of the result of each partition, which is then cached."""
     from pyspark.sql import functions as f
 
@@ -421,7 +425,7 @@ def _watch_progress(session: SparkSession, description: str) -> Iterator[None]:
     with track_counter(description, "partitions") as stage:
 
         def watch() -> None:
-            while not is_finished.wait(_LOOKS):
+            while not is_finished.wait(_POLL_SECONDS):
                 stage_infos = [
                     tracker.getStageInfo(stage_id) for stage_id in tracker.getActiveStageIds()
                 ]
@@ -458,7 +462,7 @@ def _quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _read(
+def _read_tables(
     session: SparkSession, files: Sequence[str], name: str, text: Collection[str]
 ) -> DataFrame:
     """Read the tables at some paths; the extension of the paths determines their kind."""
@@ -526,7 +530,7 @@ def _make_merger(
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         results = _join_pieces(batches)
         for group, group_results in groupby(
-            results, lambda indexed_result: indexed_result[0] // _MEET
+            results, lambda indexed_result: indexed_result[0] // _MERGE_FAN_IN
         ):
             yield from _to_pieces(
                 group, merge.merge(indexed_result for _, indexed_result in group_results)
@@ -539,10 +543,10 @@ def _to_pieces(partition_id: int, result: PartitionResult) -> Iterator[pa.Record
     """Yield the result of a partition in pieces."""
     import pyarrow as pa
 
-    names = [field.split()[0] for field in _SCHEMA.split(", ")]
+    names = [field.split()[0] for field in _RESULT_SCHEMA.split(", ")]
     kinds = pa.int64(), pa.int32(), pa.binary(), pa.string()
-    for piece, begin in enumerate(range(0, max(len(result.data), 1), _PIECE)):
-        values = partition_id, piece, result.data[begin : begin + _PIECE], result.error
+    for piece, begin in enumerate(range(0, max(len(result.data), 1), _PIECE_BYTES)):
+        values = partition_id, piece, result.data[begin : begin + _PIECE_BYTES], result.error
         columns = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
         yield pa.record_batch(columns, names)
 

@@ -94,7 +94,7 @@ def average_of_scores(
         sizes=lambda: (_effective_rows(terms),),
         methods={"of terms": partial(_average_limits, terms)},
     )
-    return effective_sample_size.add_interval(measure, estimate, terms)
+    return effective_sample_size.add_auc_interval(measure, estimate, terms)
 
 
 def estimate_from_tables(
@@ -118,7 +118,9 @@ def estimate_from_tables(
     if summary is None or summary.has_clusters or estimate.undefined:
         return replace(estimate, influence=None)
     estimate = replace(estimate, influence=summary.influence)
-    return effective_sample_size.add_interval(measure, estimate, terms, n_effective=summary.size)
+    return effective_sample_size.add_auc_interval(
+        measure, estimate, terms, n_effective=summary.size
+    )
 
 
 def _effective_rows(terms: Sequence[tuple[float, PointEstimate]]) -> float:
@@ -132,7 +134,7 @@ def _effective_rows(terms: Sequence[tuple[float, PointEstimate]]) -> float:
         return 1 + float(spread.sum() ** 2 / (spread**2 / (rows - 1)).sum())
 
 
-def rescale_to_all_rows(
+def extend_to_all_rows(
     estimate: PointEstimate,
     row_indices: npt.NDArray[np.integer[Any]],
     n_rows: int,

@@ -12,9 +12,9 @@ import numpy as np
 
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
-from calipers.inference.influence import jackknife
+from calipers.inference.influence import group_jackknife
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Limits, PointEstimate
+from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.variance_estimators import (
     Influence,
     MeanVariance,
@@ -23,8 +23,8 @@ from calipers.inference.variance_estimators import (
 )
 from calipers.measures import parse
 from calipers.statistics import FloatArray, Moments, ScoreTable, effective_size
-from calipers.statistics.base import BLOCK, dot
-from calipers.statistics.calibration import ProbabilityLevels, expit, fitted_information
+from calipers.statistics.base import BLOCK_ROWS, dot
+from calipers.statistics.calibration import ProbabilityLevels, expit, fit_information_matrix
 from calipers.statistics.logits import LogitSummary, RecalibrationFit
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _MAX_CHI2 = 1e4
 
 #: The mean absolute deviation is at most the root mean square of deviations, and close to it if
 #: they are similar; the upper limit assumes at least this ratio.
-MIN_RATIO = 0.9
+MIN_MEAN_TO_RMS_RATIO = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +96,13 @@ class Bins:
         """Return the interval of Σw|g|.
 
         It has the limits of the root mean square, multiplied by the observed ratio of the two; for
-        the upper limit the ratio is no less than :data:`MIN_RATIO`.
+        the upper limit the ratio is no less than :data:`MIN_MEAN_TO_RMS_RATIO`.
         """
         interval = self.root_mean_square(level)
         root = math.sqrt(self._squares)
         ratio = float(self.weight @ np.abs(self.calibration_error)) / root if root > 0 else 1.0
         return Interval(
-            interval.low * ratio, interval.high * max(ratio, MIN_RATIO), interval.method
+            interval.low * ratio, interval.high * max(ratio, MIN_MEAN_TO_RMS_RATIO), interval.method
         )
 
     def largest(self, level: float) -> Interval:
@@ -224,7 +224,7 @@ def estimate_from_sums(
 
 
 @dataclass(frozen=True, eq=False)
-class ProbableRows:
+class ProbabilityRows:
     """Rows whose scores are probabilities."""
 
     rows: ScoredRows
@@ -250,7 +250,7 @@ class ProbableRows:
             return _skill_influence(self.rows, measure, total)
         if measure.definition.coefficient is None:
             return None
-        return influence_of_line(self.rows, measure, total)
+        return recalibration_influence(self.rows, measure, total)
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure of calibration."""
@@ -261,9 +261,11 @@ class ProbableRows:
             clusters=rows.clusters,
             standalone_replicates=lambda: rows.replicates.evaluate(measure),
             replicates=lambda: rows.drawn_by_row.evaluate(measure),
-            group_jackknife=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked_rows),
+            group_jackknife=lambda: group_jackknife(
+                measure, rows.table, rows.drawn_by_row.ranked_rows
+            ),
         )
-        methods: dict[str, Limits] = {
+        methods: dict[str, IntervalFunction] = {
             **estimate.methods,
             "basic bootstrap": partial(_basic_interval, rows, measure, estimate),
         }
@@ -280,7 +282,7 @@ class ProbableRows:
 # --- Errors of bins -------------------------------------------------------------------------------
 
 #: The interval of each norm of gaps.
-_NORMS = {
+_INTERVAL_BY_NORM = {
     "mean_gap": Bins.mean_size,
     "root_mean_gap": Bins.root_mean_square,
     "largest_gap": Bins.largest,
@@ -298,7 +300,7 @@ def _bins_interval(
     binned = levels.merge_levels(definition.binned(levels, **measure.parameters))
     rows = binned.effective * counts_as
     bins = Bins(binned.total / binned.weight, rows, binned.probability, binned.proportion)
-    return _NORMS[definition.interval](bins, level).clip(*definition.range)
+    return _INTERVAL_BY_NORM[definition.interval](bins, level).clip(*definition.range)
 
 
 def _cluster_bins_interval(rows: ScoredRows, measure: MeasureLike, level: float) -> Interval:
@@ -381,7 +383,7 @@ def _skill_influence(rows: ScoredRows, measure: MeasureLike, table: ScoreTable) 
     total_weight, value = positive + negative, float(measure.apply(table))
     if not (positive > 0 and negative > 0 and math.isfinite(value)):
         return None
-    loss = _LOSSES[measure.definition.skill_of]
+    loss = _LOSS_BY_MEASURE[measure.definition.skill_of]
     proportions = np.array([negative / total_weight, positive / total_weight])
     class_losses = loss(proportions)  # what a row of each class loses under the prevalence
     reference_loss = float(proportions @ class_losses)
@@ -398,7 +400,7 @@ def _skill_influence(rows: ScoredRows, measure: MeasureLike, table: ScoreTable) 
 
 
 #: What a row loses whose class was given a probability.
-_LOSSES: Mapping[str | None, Callable[[FloatArray], FloatArray]] = {
+_LOSS_BY_MEASURE: Mapping[str | None, Callable[[FloatArray], FloatArray]] = {
     "Brier": lambda likely: np.square(1 - likely),
     "log-loss": lambda likely: -np.log(likely),
 }
@@ -415,16 +417,16 @@ def _estimate_coefficient(
     def error() -> StandardError | None:
         if rows.clusters is None:
             return _wald_error(measure, rows.table, weighted=rows.weight is not None)
-        influence = influence_of_line(rows, measure)
+        influence = recalibration_influence(rows, measure)
         if influence is None:
             return None
         return influence.error
 
     return replace(
         estimate,
-        influence=lambda: influence_of_line(rows, measure),
+        influence=lambda: recalibration_influence(rows, measure),
         error=error,
-        jackknife=lambda: (jackknife(measure, rows.table, rows.replicates.ranked_rows), None),
+        jackknife=lambda: (group_jackknife(measure, rows.table, rows.replicates.ranked_rows), None),
     )
 
 
@@ -444,7 +446,7 @@ def _wald_error(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> S
     return StandardError(fit.error(table), "Wald, sandwich")
 
 
-def influence_of_line(
+def recalibration_influence(
     rows: ScoredRows, measure: MeasureLike, total: ScoreTable | LogitSummary | None = None
 ) -> Influence | None:
     """Return the influence values of a recalibration coefficient.
@@ -484,7 +486,7 @@ def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:
     x = ProbabilityLevels.from_table(table).clip(measure.parameters["delta"])
     intercept, slope = x.line if has_slope else (x.offset, 1.0)
     p = expit(intercept + slope * x.logit)
-    information = fitted_information(x.logit, x.total, p)
+    information = fit_information_matrix(x.logit, x.total, p)
     return Recalibration(
         has_slope,
         measure.definition.coefficient,
@@ -527,8 +529,8 @@ class Recalibration(NamedTuple):
             occupied_mask = (table.positive + table.negative)[::-1] > 0
             squares = [column[occupied_mask] for column in squares]
         variance = 0.0
-        for begin in range(0, len(self.logit), BLOCK):
-            block = slice(begin, begin + BLOCK)
+        for begin in range(0, len(self.logit), BLOCK_ROWS):
+            block = slice(begin, begin + BLOCK_ROWS)
             squared_influence, p = (
                 np.square(self.coefficient_influence(self.logit[block])),
                 self.fitted_probability[block],

@@ -13,10 +13,10 @@ from calipers.caching import cached_property
 from calipers.estimation.distances import DistanceMatrix, PointDistances
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
-from calipers.inference.influence import STEP
+from calipers.inference.influence import DERIVATIVE_STEP
 from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import JointDistribution, PointEstimate, lazy_difference
-from calipers.inference.transformations import SCALES
+from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
 from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, IntArray
 from calipers.statistics.clusters import cluster_sums
@@ -68,16 +68,18 @@ class ClusterDispersion:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             derivatives = self._point_influence(measure, moments)
             if total is not None:
-                return influence(derivatives, self._mean(measure, moments), float(moments.total))
-        return influence(derivatives) if np.isfinite(derivatives).all() else None
+                return center_influence(
+                    derivatives, self._mean(measure, moments), float(moments.total)
+                )
+        return center_influence(derivatives) if np.isfinite(derivatives).all() else None
 
     def _mean(self, measure: MeasureLike, moments: ClusterMoments) -> float:
         """Return the mean of the derivatives of all points, to which overlaps contribute 0."""
         n, size = float(moments.total), moments.size
         within = float((moments.squares * size / np.maximum(size - 1, 1.0)).sum())
         total_squares = float(moments.within_sum_squares + moments.between)
-        mean = _slope(measure, moments, "within_sum_squares") * within
-        return mean + _slope(measure, moments, "between") * (
+        mean = _sum_derivative(measure, moments, "within_sum_squares") * within
+        return mean + _sum_derivative(measure, moments, "between") * (
             total_squares * n / max(n - 1, 1.0) - within
         )
 
@@ -90,8 +92,8 @@ class ClusterDispersion:
         # Without a point a cluster's centre is elsewhere, so that more goes than its square.
         n, size = float(moments.total), moments.size[cluster]
         within = squares * size / np.maximum(size - 1, 1.0)
-        derivatives = _slope(measure, moments, "within_sum_squares") * within
-        derivatives += _slope(measure, moments, "between") * (
+        derivatives = _sum_derivative(measure, moments, "within_sum_squares") * within
+        derivatives += _sum_derivative(measure, moments, "between") * (
             total_squares * n / max(n - 1, 1.0) - within
         )
         overlap_derivatives = self._overlap_derivatives(measure, moments)
@@ -126,11 +128,11 @@ class ClusterDispersion:
         """
         worst, shifted_values = moments.worst, []
         for sign in (1, -1):
-            shifted = worst * (1 + sign * STEP * np.eye(self.clusters))
+            shifted = worst * (1 + sign * DERIVATIVE_STEP * np.eye(self.clusters))
             shifted_values.append(
                 measure.apply(_replace_derived(moments, worst=shifted)) + np.zeros(self.clusters)
             )
-        steps = 2 * STEP * worst
+        steps = 2 * DERIVATIVE_STEP * worst
         worst_derivatives = (shifted_values[0] - shifted_values[1]) / np.where(
             steps > 0, steps, np.inf
         )
@@ -158,14 +160,14 @@ def _replace_derived(moments: ClusterMoments, **derived_fields: FloatArray) -> C
     return result
 
 
-def _slope(measure: MeasureLike, moments: ClusterMoments, name: str) -> float:
+def _sum_derivative(measure: MeasureLike, moments: ClusterMoments, name: str) -> float:
     """Return the derivative of a measure by a sum of squares."""
     sum_of_squares = getattr(moments, name)
     shifted_values = [
         float(measure.apply(_replace_derived(moments, **{name: sum_of_squares * (1 + h)})))
-        for h in (STEP, -STEP)
+        for h in (DERIVATIVE_STEP, -DERIVATIVE_STEP)
     ]
-    step = 2 * STEP * float(sum_of_squares)
+    step = 2 * DERIVATIVE_STEP * float(sum_of_squares)
     return (shifted_values[0] - shifted_values[1]) / step if step > 0 else 0.0
 
 
@@ -203,7 +205,7 @@ class ClusterExtremes:
         )
 
 
-def influence(
+def center_influence(
     derivatives: FloatArray, mean: float | None = None, n_points: float | None = None
 ) -> Influence:
     """Return the influence values from derivatives by the proportion of each point.
@@ -238,7 +240,7 @@ def estimate_geometry(
         return StandardError(influence.error.se, "Student t", float(n - 1))
 
     def limits(level: float) -> Interval:
-        interval = _limits(value, error, n, definition.range, level)
+        interval = _student_interval(value, error, n, definition.range, level)
         if sampled_from is None:
             return interval
         return replace(interval, method=f"{interval.method}, of {n:,} sampled points")
@@ -324,10 +326,10 @@ def _skewness(sample: Any, measure: MeasureLike) -> float:
     if hasattr(sample, "skewness"):
         return float(sample.skewness(measure))
     influence = sample.influence(measure)
-    return 0.0 if influence is None else abs(intervals.skewness(influence.column))
+    return 0.0 if influence is None else abs(intervals.scaled_skewness(influence.column))
 
 
-def _limits(
+def _student_interval(
     value: float,
     error: Callable[[], StandardError | Interval],
     n: int,
@@ -340,10 +342,10 @@ def _limits(
         return standard_error
     if not standard_error.se > 0:
         return intervals.no_interval(standard_error.name, "no_spread")
-    interval = intervals.student(value, standard_error.se, n, level)
+    interval = intervals.student_interval(value, standard_error.se, n, level)
     is_bounded = math.isfinite(bounds[1])
     scale, name = (
-        SCALES["fisher" if is_bounded else "log"],
+        TRANSFORMATIONS["fisher" if is_bounded else "log"],
         "Fisher's z" if is_bounded else "logarithms",
     )
     if interval.reason or not scale.is_defined(value):

@@ -12,23 +12,27 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.estimation import effective_sample_size
-from calipers.estimation.proportions import cluster_confusions, cluster_intervals, effective_trials
+from calipers.estimation.proportions import (
+    cluster_confusions,
+    effective_trials,
+    effective_trials_intervals,
+)
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.clusters import cr2
-from calipers.inference.gradients import cell_gradient, moving_cells
-from calipers.inference.influence import MOST_GROUPS, STEP
+from calipers.inference.gradients import cell_gradient, influential_mask
+from calipers.inference.influence import DERIVATIVE_STEP, MAX_JACKKNIFE_GROUPS
 from calipers.inference.intervals import Interval
 from calipers.inference.multinomial_cells import (
-    DRAWN_BY_SUMS,
-    ROUNDING,
+    DERIVATIVE_ROUNDING,
+    POISSON_BOOTSTRAP_NAME,
     MultinomialCells,
     posterior_interval,
-    zero_rounding,
+    zero_rounding_error,
 )
 from calipers.inference.point_estimate import (
+    IntervalFunction,
     JointDistribution,
-    Limits,
     PointEstimate,
     UnitGroups,
     lazy_difference,
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
 
 _NEARLY_WHOLE = 0.2  # which numbers of rows are, with what rounding leaves
-_FEW_CELLS = 25  # replicates of more have no standard errors of their own
+_MAX_CELLS_FOR_ERRORS = 25  # replicates of more have no standard errors of their own
 #: With more rows of unequal weight than this, the differences of rows are grouped by cell, which
 #: changes limits of the Bayesian bootstrap by some ten-thousandths of their distance.
 MAX_UNGROUPED_ROWS = 20_000
@@ -108,7 +112,7 @@ class ClassCounts:
         truth, predicted, counts = matrix.occupied_cells()
         cell_index, no_rows = truth * matrix.classes + predicted, np.zeros(0, np.int64)
         shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied_cells()[2]
-        has_unequal_weights = not np.allclose(squares, counts, rtol=ROUNDING)
+        has_unequal_weights = not np.allclose(squares, counts, rtol=DERIVATIVE_ROUNDING)
         cells = MultinomialCells(
             shape, cell_index, counts, squares, no_rows, has_unequal_weights=has_unequal_weights
         )
@@ -134,12 +138,12 @@ class ClassCounts:
         value, definition = float(measure.apply(self.matrix)), measure.definition
         undefined = undefined_reasons(measure, self.matrix, self.matrix.rows)
         proportion_matrix, cells = self.proportion_matrix(measure), self.cells
-        methods: dict[str, Limits] = {
+        methods: dict[str, IntervalFunction] = {
             "Jeffreys, Dirichlet posterior": partial(self._likely, measure)
         }
         if proportion_matrix is not None:
             size = partial(self._trials, measure, proportion_matrix, value)
-            methods |= cluster_intervals(value, size, self.clusters)
+            methods |= effective_trials_intervals(value, size, self.clusters)
         if self.matrix.classes > 2 and effective_sample_size.is_class_average(measure):
             methods["effective rows"] = partial(
                 effective_sample_size.class_average_interval, measure, self.matrix, cells
@@ -163,7 +167,7 @@ class ClassCounts:
             influence=lambda: self.influence(measure),
             error=lambda: self._error(measure, value),
             replicates=lambda: self.replicates([measure])[measure],
-            resampling_name=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
+            resampling_name=POISSON_BOOTSTRAP_NAME if cells.needs_weight_sums else "",
             posterior_draws=(lambda: self.likely(measure))
             if cells.is_unweighted and cells.shape[0] == 2
             else None,
@@ -264,7 +268,7 @@ class ClassCounts:
     def _among(self, measure: Any, total: ConfusionMatrix | None = None) -> FloatArray:
         """Return 1 for each of the cells of which the measure is a ratio, 0 for the others."""
         codes = np.unravel_index(self.cells.cell_index, self.cells.shape)
-        among = moving_cells(measure, self.matrix if total is None else total, *codes)
+        among = influential_mask(measure, self.matrix if total is None else total, *codes)
         return among.astype(np.float64)
 
     @cached_property
@@ -306,7 +310,7 @@ class ClassCounts:
         if self.clusters is not None:
             cluster_counts = self._cluster_counts
             if cluster_counts is None:
-                return zero_rounding(self.influence(measure).error, value)
+                return zero_rounding_error(self.influence(measure).error, value)
             influence_sums, denominator = (
                 cluster_counts @ self._gradient(measure),
                 cluster_counts @ self._among(measure),
@@ -314,7 +318,7 @@ class ClassCounts:
             error = cr2(
                 influence_sums, denominator if denominator.any() else self.clusters.cluster_weights
             )
-            return zero_rounding(StandardError(error.se, "delta", error.degrees), value)
+            return zero_rounding_error(StandardError(error.se, "delta", error.degrees), value)
         return StandardError(self.cells.error(self._gradient(measure), value), "delta")
 
     def _apply(self, measure: Any, counts: FloatArray) -> FloatArray:
@@ -339,14 +343,12 @@ class ClassCounts:
         groups of them are left out one after the other, and there are no counts.
         """
         cells = self.cells
-        if cells.is_unweighted and len(cells.cell_index) <= MOST_GROUPS:
+        if cells.is_unweighted and len(cells.cell_index) <= MAX_JACKKNIFE_GROUPS:
             remaining_counts = cells.counts - np.eye(len(cells.cell_index))
-            return intervals.bootstrap_bias_correction(
+            return intervals.jackknife_influence(
                 self._apply(measure, remaining_counts), cells.counts
             ), cells.counts
-        return intervals.bootstrap_bias_correction(
-            self._apply(measure, cells.leave_out_groups())
-        ), None
+        return intervals.jackknife_influence(self._apply(measure, cells.leave_out_groups())), None
 
     def _studentized_replicates(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
         """Return the standard error, the replicates and their standard errors by the delta method.
@@ -354,12 +356,12 @@ class ClassCounts:
         Only a matrix of few cells has them, of independent rows of equal weight.
         """
         cells = self.cells
-        if len(cells.cell_index) > _FEW_CELLS or not cells.is_unweighted:
+        if len(cells.cell_index) > _MAX_CELLS_FOR_ERRORS or not cells.is_unweighted:
             return None
         replicate_counts = np.concatenate(list(cells.draw_replicates(self.settings)))
         variance = np.zeros(len(replicate_counts))
         for cell in range(replicate_counts.shape[1]):
-            steps, shifted_values = replicate_counts[:, cell] * STEP, []
+            steps, shifted_values = replicate_counts[:, cell] * DERIVATIVE_STEP, []
             for sign in (1, -1):
                 shifted_counts = replicate_counts.copy()
                 shifted_counts[:, cell] += sign * steps
@@ -432,7 +434,7 @@ class PairedCounts:
         """Compute the standard error of the difference by the delta method."""
         size = max(abs(float(measure.apply(counts.matrix))) for counts in (self.first, self.second))
         if self.cells.clusters is not None:
-            return zero_rounding(
+            return zero_rounding_error(
                 (self.first.influence(measure) - self.second.influence(measure)).error, size
             )
         return StandardError(self.cells.error(self.cell_influence(measure)[0], size), "delta")
@@ -492,7 +494,7 @@ class PairedCounts:
             error=error,
             methods={"Jeffreys, Dirichlet posterior": likely} if is_defined else {},
             replicates=lambda: self.replicate_differences(measure),
-            resampling_name=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
+            resampling_name=POISSON_BOOTSTRAP_NAME if cells.needs_weight_sums else "",
             unit_groups=(lambda: self.unit_groups(measure)) if self._is_grouped else None,
             posterior_draws=lambda: self.likely(measure),
             stratified_replicates=(lambda: self.stratified_differences(measure))

@@ -14,7 +14,7 @@ from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.clusters import cluster_sums
 
 #: Number of distances that are read at a time.
-_AT_ONCE = 4_000_000
+_MAX_BATCH_ELEMENTS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class DistanceMatrix:
         from calipers import _core
 
         n = len(cluster) if indices is None else len(indices)
-        step, out = max(1, _AT_ONCE // len(cluster)), np.empty((n, self.clusters))
+        step, out = max(1, _MAX_BATCH_ELEMENTS // len(cluster)), np.empty((n, self.clusters))
         for begin in range(0, n, step):
             end = begin + step
             rows = self.rows[begin:end] if indices is None else self.rows[indices[begin:end]]
@@ -111,7 +111,7 @@ class DistanceMatrix:
 
     def between(self, rows: IntArray, others: IntArray, weight: FloatArray) -> FloatArray:
         """Return the weighted sum of the distances of each of these points from some others."""
-        step, out = max(1, _AT_ONCE // len(self.rows)), np.zeros(len(rows))
+        step, out = max(1, _MAX_BATCH_ELEMENTS // len(self.rows)), np.zeros(len(rows))
         for begin in range(0, len(others), step):
             block = np.asarray(self.rows[others[begin : begin + step]], np.float64)
             out += weight[begin : begin + step] @ block[:, rows]
@@ -123,7 +123,7 @@ class DistanceMatrix:
 
         n, k = len(cluster), self.clusters
         min_distances, diameters = np.full((k, k), np.inf), np.zeros(k)
-        step = max(1, _AT_ONCE // n)
+        step = max(1, _MAX_BATCH_ELEMENTS // n)
         for begin in range(0, n, step):
             block = np.ascontiguousarray(self.rows[begin : begin + step], np.float64)
             block_minima, block_diameters, _ = _core.dunn_matrix(block, cluster, k, begin)

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference import intervals, proportions
-from calipers.inference.available_methods import effective_number
-from calipers.inference.gradients import cell_influence, class_gradient
+from calipers.inference.available_methods import effective_rows
+from calipers.inference.gradients import cell_derivatives, class_gradient
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Limits, PointEstimate
+from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.variance_estimators import StandardError
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, LabelMatrices
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from calipers.inference.multinomial_cells import MultinomialCells
 
 #: What is added to each label, by truth and prediction: what is wrong is either error.
-ADDED = np.array([[0.5, 0.25], [0.25, 0.5]])
+PRIOR_COUNTS = np.array([[0.5, 0.25], [0.25, 0.5]])
 
 METHOD = "Wilson [W], effective rows"
 
 
-def interval(
+def label_average_interval(
     measure: Any,
     matrix: ConfusionMatrix,
     units: FloatArray,
@@ -68,7 +68,7 @@ def interval(
     if isinstance(matrix, LabelMatrices):
         added_variance = float((added * np.square(row_derivatives)).sum())
     else:
-        added_variance = _added_squares(row_derivatives[rows > 0])
+        added_variance = _prior_sum_of_squares(row_derivatives[rows > 0])
     variance = sum_of_squares(derivatives) + added_variance
     proportion, derivative = _range_proportion(float(measure.apply(augmented)), *bounds)
     if not (variance > 0 and 0 < proportion < 1):
@@ -76,7 +76,7 @@ def interval(
     size, name = proportion * (1 - proportion) / (variance * derivative**2), METHOD
     if clusters is not None:
         name = clusters.annotate_method(f"{METHOD}, cluster-robust")
-        size /= intervals.to_student(1.0, clusters.degrees, level) ** 2
+        size /= intervals.student_se(1.0, clusters.degrees, level) ** 2
     is_bounded = measure.average == "macro" and bounds[1] < math.inf
     center = (
         min(max(value - _bias(measure, label_matrices, rows > 0), bounds[0]), bounds[1])
@@ -85,7 +85,9 @@ def interval(
     )
     observed_proportion, derivative = _range_proportion(center, *bounds)
     wilson_interval = proportions.wilson(observed_proportion, size, level)
-    low, high = (_value(end, *bounds) for end in (wilson_interval.low, wilson_interval.high))
+    low, high = (
+        _from_range_proportion(end, *bounds) for end in (wilson_interval.low, wilson_interval.high)
+    )
     return Interval(low, high, name, se=wilson_interval.se / derivative)
 
 
@@ -98,7 +100,7 @@ def _augment_counts(
     what was added.
     """
     rows = np.where(measure.picked(matrix.labels), label_weights(matrix) / units, 0.0)
-    added = ADDED * (rows > 0)[:, None, None]
+    added = PRIOR_COUNTS * (rows > 0)[:, None, None]
     if measure.average == "micro":
         added /= np.count_nonzero(rows)
     counts = matrix.one_vs_rest().counts + added * units[:, None, None]
@@ -110,9 +112,9 @@ def _augment_counts(
 
 
 def count_derivatives(measure: Any, matrix: ConfusionMatrix) -> FloatArray | None:
-    """Return the derivatives by the counts of labels, or None if :func:`interval` does not apply.
+    """Return derivatives by label counts; None if :func:`label_average_interval` does not apply.
 
-    :func:`interval` takes their sum of squares over independent rows.
+    :func:`label_average_interval` takes their sum of squares over independent rows.
     """
     if not math.isfinite(measure.definition.range[0]):
         return None
@@ -165,12 +167,12 @@ def class_average_interval(
     units = kish_weights(label_weights(matrix), squared)
 
     def sum_of_squares(gradient: FloatArray) -> float:
-        return cells.sum_of_squares(cell_influence(gradient, truth, predicted))
+        return cells.sum_of_squares(cell_derivatives(gradient, truth, predicted))
 
-    return interval(measure, matrix, units, sum_of_squares, level, cells.clusters)
+    return label_average_interval(measure, matrix, units, sum_of_squares, level, cells.clusters)
 
 
-def _added_squares(derivatives: FloatArray) -> float:
+def _prior_sum_of_squares(derivatives: FloatArray) -> float:
     """Return the sum of the squared influences of the added rows, each of which has one class.
 
     The wrong ones are spread evenly over all pairs of classes.
@@ -179,7 +181,9 @@ def _added_squares(derivatives: FloatArray) -> float:
     correct_influence, fn, fp = tp - tn + tn.sum(), fn - tn + tn.sum(), fp - tn
     cross_products = fn * (fp.sum() - fp) / max(len(tn) - 1, 1)
     errors = np.square(fn) + np.square(fp) + 2 * cross_products
-    return float((ADDED[1, 1] * np.square(correct_influence) + ADDED[1, 0] * errors).sum())
+    return float(
+        (PRIOR_COUNTS[1, 1] * np.square(correct_influence) + PRIOR_COUNTS[1, 0] * errors).sum()
+    )
 
 
 def label_weights(matrix: ConfusionMatrix) -> FloatArray:
@@ -199,7 +203,7 @@ def _range_proportion(value: float, low: float, high: float) -> tuple[float, flo
     return (value - low) / (1 + value - low), 1 / (1 + value - low) ** 2
 
 
-def _value(proportion: float, low: float, high: float) -> float:
+def _from_range_proportion(proportion: float, low: float, high: float) -> float:
     if high < math.inf:
         return low + (high - low) * proportion
     return low + proportion / (1 - proportion) if proportion < 1 else math.inf
@@ -229,7 +233,7 @@ def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) ->
 # --- Areas of pairs ------------------------------------------------------------------------------
 
 
-def add_interval(
+def add_auc_interval(
     measure: Any,
     estimate: PointEstimate,
     terms: Sequence[tuple[float, PointEstimate]],
@@ -257,9 +261,11 @@ def add_interval(
                 else 6 * abs(intervals.acceleration(*jackknife_values))
             )
         influence = None if estimate.influence is None else estimate.influence()
-        return 0.0 if influence is None else abs(intervals.skewness(influence.influence_values))
+        return (
+            0.0 if influence is None else abs(intervals.scaled_skewness(influence.influence_values))
+        )
 
-    limits: Limits = partial(_effective_rows_interval, estimate, terms, n_effective)
+    limits: IntervalFunction = partial(_effective_rows_interval, estimate, terms, n_effective)
     methods = {**estimate.methods, "effective rows": limits}
     return replace(estimate, skewness_size=skewness, methods=methods)
 
@@ -279,7 +285,7 @@ def _effective_rows_interval(
     error, (low, high) = estimate.standard_error, estimate.bounds
     if not isinstance(error, StandardError) or not error.se >= 0:
         return None
-    rows = effective_number(estimate) if n_effective is None else n_effective
+    rows = effective_rows(estimate) if n_effective is None else n_effective
     weight = np.array([term_weight for term_weight, _ in terms])
     value = np.array([(term.value - low) / (high - low) for _, term in terms])
     sizes = np.minimum([term.sizes() for _, term in terms], rows)

@@ -12,20 +12,20 @@ from calipers.caching import cached, cached_property
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap, intervals
-from calipers.inference.intervals import ROUNDING, Interval, no_interval, t_quantile
-from calipers.inference.point_estimate import Limits, PointEstimate, UnitValues
-from calipers.inference.resampling import row_means, weighted_means
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval, no_interval, t_quantile
+from calipers.inference.point_estimate import IntervalFunction, PointEstimate, UnitValues
+from calipers.inference.resampling import bootstrap_means, bootstrap_weighted_means
 from calipers.inference.variance_estimators import Influence, MeanVariance, StandardError
-from calipers.measures.regression import SQUARES
+from calipers.measures.regression import SQUARED_LOSSES
 from calipers.statistics import FloatArray, Histogram, Moments, SkewMoments
-from calipers.statistics.histogram import MOST_OF_TAIL
+from calipers.statistics.histogram import MAX_TAIL_VALUES
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
 
-def skewed_t(
+def hall_interval(
     mean: float, se: float, skewness: float, degrees: float, level: float, *, positive: bool
 ) -> Interval:
     """Return Student's t interval of a mean, corrected for skewness (Hall 1992).
@@ -35,14 +35,14 @@ def skewed_t(
     one value is, T stays above about −7. The lower limit of a mean of non-negative values is
     found on the log scale, where a = s/3 − se/(2·mean).
 
-    >>> interval = skewed_t(2.0, 0.5, 0.0, 9, 0.95, positive=False)
+    >>> interval = hall_interval(2.0, 0.5, 0.0, 9, 0.95, positive=False)
     >>> round(interval.low, 4), round(interval.high, 4)  # Student's
     (0.8689, 3.1311)
     """
     method = "t, skewness-corrected"
     if not (degrees > 0 and math.isfinite(se)):
         return no_interval(method, "too_few_rows")
-    if se <= ROUNDING * abs(mean):  # nothing, or what rounding left
+    if se <= ROUNDING_TOLERANCE * abs(mean):  # nothing, or what rounding left
         return no_interval(method, "no_spread")
     t = t_quantile(level, degrees)
 
@@ -61,33 +61,33 @@ def skewed_t(
 
 #: Minimum tail index of the roots for which squares have a variance; and the maximum distance of
 #: half a row beyond the data, as a multiple of the largest value.
-LEAST_INDEX, MOST_BEYOND = 2.2, 25.0
+MIN_TAIL_INDEX, MAX_TAIL_RATIO = 2.2, 25.0
 
 #: Minimum number of values in the tail.
-FEWEST_OF_TAIL = 5
+MIN_TAIL_VALUES = 5
 
 
-def unseen_square(squares: FloatArray, rows: int | None = None) -> float:
+def expected_exceedance(squares: FloatArray, rows: int | None = None) -> float:
     """Return the expected size of a square above the largest one, by extrapolating the tail.
 
     It is x·α/(α − 2), that of a Pareto tail from the largest x on, with Hill's index α (1975) of
     the roots of the largest √n squares. ``rows`` is n if only the largest squares are given.
 
-    >>> round(unseen_square(np.square(np.linspace(0.01, 1, 100))), 3)  # next to no tail
+    >>> round(expected_exceedance(np.square(np.linspace(0.01, 1, 100))), 3)  # next to no tail
     1.133
     """
     n, largest = len(squares), float(squares.max(initial=0.0))
-    n_tail = max(int(math.sqrt(n if rows is None else rows)), FEWEST_OF_TAIL)
-    n_tail = min(n_tail, MOST_OF_TAIL - 1, n - 1)
-    index = LEAST_INDEX
+    n_tail = max(int(math.sqrt(n if rows is None else rows)), MIN_TAIL_VALUES)
+    n_tail = min(n_tail, MAX_TAIL_VALUES - 1, n - 1)
+    index = MIN_TAIL_INDEX
     if n_tail > 0:
         tail = np.partition(squares, n - 1 - n_tail)[n - 1 - n_tail :]
         tail_threshold = float(tail[0])
         if tail_threshold > 0:
             mean = float(np.log(tail[1:] / tail_threshold).sum()) / n_tail / 2
-            index = max(LEAST_INDEX, 1 / mean) if mean > 0 else math.inf
+            index = max(MIN_TAIL_INDEX, 1 / mean) if mean > 0 else math.inf
     ratio = index / (index - 2) if math.isfinite(index) else 1.0
-    return largest * min(ratio, MOST_BEYOND)
+    return largest * min(ratio, MAX_TAIL_RATIO)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class RowLosses:
 
         ``total`` are the moments of all rows, if these are a batch of them.
         """
-        return influence(measure, self.values, self.weight, self.clusters, total)
+        return loss_influence(measure, self.values, self.weight, self.clusters, total)
 
 
 def estimate_from_moments(
@@ -179,7 +179,7 @@ def estimate_from_moments(
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (moments.effective_size,),
         error=lambda: StandardError(derivative * moments.standard_error, "delta"),
-        kurtosis=(lambda: excess_kurtosis(moments)) if is_mean_square(measure) else None,
+        kurtosis=(lambda: excess_kurtosis_z(moments)) if is_mean_square(measure) else None,
         has_far_bound=definition.interval == "far_end",
         **fields,
     )
@@ -187,10 +187,10 @@ def estimate_from_moments(
 
 def is_mean_square(measure: MeasureLike) -> bool:
     """Return whether a measure is a function of a mean of squares."""
-    return measure.definition.row_formula in SQUARES
+    return measure.definition.row_formula in SQUARED_LOSSES
 
 
-def excess_kurtosis(squares: Moments) -> float:
+def excess_kurtosis_z(squares: Moments) -> float:
     """Return the excess kurtosis about 0 of the roots of squares, in its standard errors."""
     mean = squares.mean
     if not (mean > 0 and np.isfinite(squares.m2)):
@@ -230,7 +230,7 @@ def estimate_mean_loss(
         clusters=clusters,
         skewness_size=lambda: abs(loss_intervals.skewness),
         error=None,
-        influence=lambda: influence(measure, loss, weight, clusters),
+        influence=lambda: loss_influence(measure, loss, weight, clusters),
         units=UnitValues(loss, weight, clusters),
         value_is_unit_mean=is_mean(measure),
         replicates=loss_intervals.replicates,
@@ -247,7 +247,7 @@ def is_mean(measure: MeasureLike) -> bool:
     return measure.definition.interval not in ("root_mean", "exponential", "total")
 
 
-def influence(
+def loss_influence(
     measure: MeasureLike,
     loss: FloatArray,
     weight: FloatArray | None,
@@ -301,9 +301,9 @@ class _MeanIntervals:
         """Evaluate the measure at other means."""
         return self.measure.apply(replace(self.moments, mean=means))  # type: ignore[arg-type]
 
-    def methods(self) -> dict[str, Limits]:
+    def methods(self) -> dict[str, IntervalFunction]:
         """Return the interval methods by name, without those that need the rows."""
-        methods: dict[str, Limits] = {
+        methods: dict[str, IntervalFunction] = {
             "delta": self.error_interval,
             "hall": self.skew_corrected_interval,
         }
@@ -313,7 +313,7 @@ class _MeanIntervals:
             methods["t"] = self.student
         spread = self.value_histogram
         if spread is not None and is_mean(self.measure) and np.isfinite(self.bounds).all():
-            methods["bayesian-bootstrap"] = lambda level: bayesian_bootstrap.lower_tail(
+            methods["bayesian-bootstrap"] = lambda level: bayesian_bootstrap.mean_interval(
                 spread, self.bounds, level
             )
         return methods
@@ -337,7 +337,7 @@ class _MeanIntervals:
         if self.clusters is not None:
             degrees = self.clusters.degrees
         mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
-        interval = skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
+        interval = hall_interval(mean, se, self.skewness, degrees, level, positive=positive)
         if self.clusters is None and interval.reason is None and is_mean_square(self.measure):
             high = self.unseen(level)
             interval = replace(
@@ -354,8 +354,8 @@ class _MeanIntervals:
         """
         if self.value_histogram is None:
             return float("nan")
-        end = unseen_square(self.value_histogram.largest, self.value_histogram.rows)
-        return bayesian_bootstrap.upper_tail(self.value_histogram, end, level)
+        end = expected_exceedance(self.value_histogram.largest, self.value_histogram.rows)
+        return bayesian_bootstrap.upper_limit(self.value_histogram, end, level)
 
     def annotate_clusters(self, interval: Interval) -> Interval:
         """Add the number of clusters to the method of an interval."""
@@ -395,7 +395,7 @@ class _MeanIntervals:
             return self.mean_interval(self.mean_error, level)
         if not self.clusters.degrees > 0:
             return intervals.no_interval("none", "too_few_clusters")
-        student_se = intervals.to_student(self.mean_error, self.clusters.degrees, level)
+        student_se = intervals.student_se(self.mean_error, self.clusters.degrees, level)
         interval = self.mean_interval(student_se, level)
         name = self.clusters.annotate_method(f"{interval.method}, cluster-robust")
         return replace(interval, method=name, se=self.error)
@@ -404,8 +404,8 @@ class _MeanIntervals:
         """Return the normal interval of the measure from a standard error of the mean."""
         mean = self.moments.mean
         if self.kind == "root_mean":
-            return intervals.root_mean(mean, se, level)
-        interval = intervals.normal_mean(mean, se, level)
+            return intervals.root_mean_interval(mean, se, level)
+        interval = intervals.normal_interval(mean, se, level)
         if self.kind not in ("total", "exponential"):
             return interval
         return self.transform_limits(
@@ -419,10 +419,10 @@ class _MeanIntervals:
                 self.error_interval(level), method=self.clusters.annotate_method("Student t")
             )
         n, se = self.moments.effective_size, self.mean_error
-        mean_interval = intervals.student(self.moments.mean, se, n, level)
+        mean_interval = intervals.student_interval(self.moments.mean, se, n, level)
         if mean_interval.reason is not None:
             return mean_interval
-        interval = self.mean_interval(intervals.to_student(se, n - 1, level), level)
+        interval = self.mean_interval(intervals.student_se(se, n - 1, level), level)
         return replace(
             interval, method=interval.method.replace("normal", "Student t"), se=self.error
         )
@@ -434,7 +434,7 @@ class _MeanIntervals:
         mean = self.moments.mean
         kurtosis = self.fourth / mean**2 if mean > 0 else 3.0
         root = float(self.measure.apply(self.moments))
-        return intervals.chi_square(root, self.moments.effective_size, kurtosis, level)
+        return intervals.chi_square_interval(root, self.moments.effective_size, kurtosis, level)
 
     @property
     def fourth(self) -> float:
@@ -459,7 +459,7 @@ class _ClusterIntervals(_MeanIntervals):
     @cached_property
     def skewness(self) -> float:
         """Skewness of the sums by cluster."""
-        return intervals.skewness(self.by_cluster.influence_values)
+        return intervals.scaled_skewness(self.by_cluster.influence_values)
 
     @property
     def mean_error(self) -> float:
@@ -489,10 +489,10 @@ class _LossIntervals(_MeanIntervals):
         """Return bootstrap replicates, resampling rows or clusters."""
         column = self.loss[:, None]
         return self.value_at_mean(
-            row_means(column, self.weight, self.settings, self.clusters)[:, 0]
+            bootstrap_means(column, self.weight, self.settings, self.clusters)[:, 0]
         )
 
-    def methods(self) -> dict[str, Limits]:
+    def methods(self) -> dict[str, IntervalFunction]:
         """Return the interval methods by name, without percentiles of the replicates."""
         methods = super().methods()
         if is_mean(self.measure) and np.isfinite(self.bounds).all():
@@ -509,12 +509,14 @@ class _LossIntervals(_MeanIntervals):
             return 0.0
         if self.weight is not None:  # weight 0 removes even infinite values
             loss = np.where(self.weight > 0, loss, mean)
-        return intervals.skewness(UnitValues(loss, self.weight, self.clusters).influence_values)
+        return intervals.scaled_skewness(
+            UnitValues(loss, self.weight, self.clusters).influence_values
+        )
 
     def unseen(self, level: float) -> float:
         """Return the upper limit with half a row above the largest value."""
-        end = unseen_square(self._used_values)
-        return bayesian_bootstrap.upper_tail(self.loss, end, level, self.weight)
+        end = expected_exceedance(self._used_values)
+        return bayesian_bootstrap.upper_limit(self.loss, end, level, self.weight)
 
     @property
     def _used_values(self) -> FloatArray:
@@ -540,7 +542,7 @@ class _LossIntervals(_MeanIntervals):
             if self.clusters.n_clusters < 2:
                 return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
             values, weight = self.clusters.cluster_means(values)
-        interval = bayesian_bootstrap.lower_tail(values, self.bounds, level, weight)
+        interval = bayesian_bootstrap.mean_interval(values, self.bounds, level, weight)
         return self.annotate_clusters(interval)
 
     def jackknife_values(self) -> tuple[FloatArray, None]:
@@ -554,7 +556,7 @@ class _LossIntervals(_MeanIntervals):
             means = (sums[:, 0].sum() - sums[:, 0]) / (sums[:, 1].sum() - sums[:, 1])
             # A sum of what is not negative is not negative, but for rounding.
             means = np.maximum(means, 0.0) if self.loss.min(initial=0.0) >= 0 else means
-            return intervals.bootstrap_bias_correction(self.value_at_mean(means)), None
+            return intervals.jackknife_influence(self.value_at_mean(means)), None
 
     def bootstrap_t_interval(self, level: float) -> Interval:
         """Return the bootstrap-t interval of the mean."""
@@ -573,5 +575,5 @@ class _LossIntervals(_MeanIntervals):
                 loss[:, None], settings.seed, settings.n_resamples
             )
             return means[:, 0], errors[:, 0]
-        means, errors = weighted_means([loss[weight > 0]], weight[weight > 0], settings)
+        means, errors = bootstrap_weighted_means([loss[weight > 0]], weight[weight > 0], settings)
         return means[:, 0], errors[:, 0]

@@ -17,9 +17,9 @@ from calipers.estimation.losses import RowLosses
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference.gradients import class_gradient
 from calipers.inference.intervals import Interval
-from calipers.inference.method_limits import FEW_OF_LABEL, MOST_REDRAWN
+from calipers.inference.method_limits import MAX_RESAMPLED_VALUES, MIN_LABEL_ROWS
 from calipers.inference.point_estimate import JointDistribution, PointEstimate
-from calipers.inference.resampling import row_means
+from calipers.inference.resampling import bootstrap_means
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.statistics import FloatArray, LabelMatrices, Moments
 from calipers.statistics.base import dot
@@ -55,7 +55,7 @@ class MultilabelSample:
     @property
     def _is_slow(self) -> bool:
         """Whether resampling all labels takes too long."""
-        return self.truth.size * 3 * self.settings.n_resamples > MOST_REDRAWN
+        return self.truth.size * 3 * self.settings.n_resamples > MAX_RESAMPLED_VALUES
 
     def _is_bootstrap_unsuitable(self, measure: Any) -> bool:
         """Return whether an average of counts should not be resampled, unless it is requested.
@@ -71,7 +71,9 @@ class MultilabelSample:
     def replicates(self) -> LabelMatrices:
         """Bootstrap replicates of the counts, resampling rows."""
         columns = np.hstack([self.truth & self.predicted, self.truth, self.predicted])
-        means = row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
+        means = bootstrap_means(
+            columns.astype(np.float64), self.weight, self.settings, self.clusters
+        )
         hit, true_proportion, predicted_proportion = np.split(means, 3, axis=1)
         counts = np.stack(
             [
@@ -100,7 +102,7 @@ class MultilabelSample:
                 else self.clusters.squares(influence_values)
             )
 
-        return effective_sample_size.interval(
+        return effective_sample_size.label_average_interval(
             measure, self.statistic, self._row_weights, sum_of_squares, level, self.clusters
         )
 
@@ -172,7 +174,7 @@ class MultilabelSample:
                 return None
             sum_of_squares = moments.m2 + moments.weight * moments.mean**2
             units = effective_sample_size.effective_row_weights(matrices)
-            return effective_sample_size.interval(
+            return effective_sample_size.label_average_interval(
                 measure, matrices, units, lambda _: sum_of_squares, level
             )
 
@@ -211,7 +213,7 @@ def _has_scarce_label(measure: Any, matrices: LabelMatrices) -> bool:
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.square(rows) / effective_sample_size.label_weights(matrices.squared)
-    return measure.average == "macro" and bool((sizes[rows > 0] < FEW_OF_LABEL).any())
+    return measure.average == "macro" and bool((sizes[rows > 0] < MIN_LABEL_ROWS).any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +262,7 @@ class RowValues(JointDistribution):
         columns = np.column_stack(
             [np.where(self.defined_mask, self.values, 0.0), self.defined_mask]
         )
-        means = row_means(columns, self.weight, self.settings, self.clusters)
+        means = bootstrap_means(columns, self.weight, self.settings, self.clusters)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(means[:, 0] / means[:, 1])
 
@@ -338,7 +340,7 @@ def _add_undefined_rows(measure: Any, estimate: PointEstimate, rows: int) -> Poi
     return replace(estimate, n_total=rows, undefined=undefined)
 
 
-def reweighted_influence(influence: Influence) -> Influence:
+def reweight_clusters(influence: Influence) -> Influence:
     """Return influence values whose clusters have the weight of their rows with a defined value.
 
     Without this, a cluster has the weight of all its rows.

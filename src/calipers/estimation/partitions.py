@@ -13,9 +13,9 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
-from calipers.inference.influence import STEP
-from calipers.inference.intervals import ROUNDING, Interval
-from calipers.inference.method_limits import FEW_OF_CELL
+from calipers.inference.influence import DERIVATIVE_STEP
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
+from calipers.inference.method_limits import MIN_POINTS_PER_CELL
 from calipers.inference.point_estimate import JointDistribution, PointEstimate, UnitGroups
 from calipers.inference.variance_estimators import (
     Influence,
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 
 #: Number of values that are drawn at a time.
-_AT_ONCE = 2_000_000
+_MAX_DRAWN_ELEMENTS = 2_000_000
 
 #: The prior goes to all cells up to this number of cells; otherwise to a number of empty cells in
 #: each of a number of turns.
-_ALL, _CELLS_PER_TURN, _TURNS = 125, 25, 40
+_MAX_PRIOR_CELLS, _N_SUBSET_CELLS, _N_PRIOR_SUBSETS = 125, 25, 40
 
 #: What the prior adds in all.
-_PRIOR = 1.0
+_PRIOR_COUNT = 1.0
 
 #: Of no more cells than these, empty ones included, tables are drawn from a smooth one.
-MOST_SMOOTH = 10_000
+MAX_SMOOTHED_CELLS = 10_000
 
 #: Standard deviations of their difference by which a class is surely larger than another.
-SURELY = 2.0
+MIN_CLASS_DISTANCE = 2.0
 
 #: Cells and contents of draws (b, C).
 CellDraws = tuple[tuple[IntArray, ...], FloatArray]
@@ -76,18 +76,24 @@ class OccupiedCells:
         """
         random = np.random.Generator(np.random.Philox(settings.seed))
         n_remaining, cells = draws or settings.n_resamples, math.prod(self.shape)
-        covers_all_cells = cells <= _ALL
-        turn_size = n_remaining if covers_all_cells or draws else max(1, -(-n_remaining // _TURNS))
-        size = max(1, min(turn_size, _AT_ONCE // (len(self.point_counts) + _ALL)))
+        covers_all_cells = cells <= _MAX_PRIOR_CELLS
+        turn_size = (
+            n_remaining
+            if covers_all_cells or draws
+            else max(1, -(-n_remaining // _N_PRIOR_SUBSETS))
+        )
+        size = max(
+            1, min(turn_size, _MAX_DRAWN_ELEMENTS // (len(self.point_counts) + _MAX_PRIOR_CELLS))
+        )
         while n_remaining > 0:
             codes, shape = self.codes, self.point_counts
             if not draws:
                 cell_index = (
                     np.arange(cells)
                     if covers_all_cells
-                    else random.integers(0, cells, _CELLS_PER_TURN)
+                    else random.integers(0, cells, _N_SUBSET_CELLS)
                 )
-                codes, shape = self._add_cells(cell_index, _PRIOR / len(cell_index))
+                codes, shape = self._add_cells(cell_index, _PRIOR_COUNT / len(cell_index))
             n_draws = min(size, n_remaining)
             gamma_draws = random.standard_gamma(shape, (n_draws, len(shape)))
             yield (
@@ -112,10 +118,10 @@ class OccupiedCells:
         Statistics of samples from them have a larger optimistic bias. The first are shrunk towards
         independence (Hausser and Strimmer 2009), by as much as sampling noise may explain, so that
         empty cells are possible. In the second, classes of a cluster that are not clearly smaller
-        than its largest one are made equal. Tables of more than :data:`MOST_SMOOTH` cells have
-        none.
+        than its largest one are made equal. Tables of more than :data:`MAX_SMOOTHED_CELLS` cells
+        have none.
         """
-        if math.prod(self.shape) > MOST_SMOOTH:
+        if math.prod(self.shape) > MAX_SMOOTHED_CELLS:
             return []
         counts = np.zeros(self.shape)
         counts[self.codes] = self.point_counts
@@ -126,7 +132,7 @@ class OccupiedCells:
         noise = (1 - float(np.square(proportions).sum())) / max(n - 1, 1.0)
         shrinkage = min(1.0, noise / squared_distance) if squared_distance > 0 else 1.0
         max_counts = counts.max(axis=0)
-        near_mask = max_counts - counts <= SURELY * np.sqrt(max_counts + counts)
+        near_mask = max_counts - counts <= MIN_CLASS_DISTANCE * np.sqrt(max_counts + counts)
         mean_count = (counts * near_mask).sum(axis=0) / near_mask.sum(axis=0)
         return [
             shrinkage * target + (1 - shrinkage) * proportions,
@@ -134,7 +140,7 @@ class OccupiedCells:
         ]
 
 
-TOO_LITTLE = 1.5
+BIAS_INFLATION = 1.5
 
 METHOD = "Dirichlet posterior"
 
@@ -142,10 +148,10 @@ METHOD = "Dirichlet posterior"
 _ASYMPTOTIC_POINTS = 1e12
 
 #: Where the error of a difference is taken from draws, and where these are of a normal.
-_TAILS, _NORMAL = (0.025, 0.975), 1.959963984540054
+_TAIL_PROBABILITIES, _Z_975 = (0.025, 0.975), 1.959963984540054
 
 #: Number of tables from which the bias is estimated.
-_OF_BIAS = 400
+_N_BIAS_TABLES = 400
 
 
 class PosteriorDraws(NamedTuple):
@@ -166,7 +172,7 @@ class PosteriorDraws(NamedTuple):
         A known bias may be underestimated by a half, except with classes made as equal as possible.
         """
         biases = np.array([self.jackknife, *self.worlds, 0.0, 0.0][:3])
-        return biases * [TOO_LITTLE, TOO_LITTLE, 1.0]
+        return biases * [BIAS_INFLATION, BIAS_INFLATION, 1.0]
 
     def limits(self, level: float) -> tuple[float, float]:
         """Return percentiles of the draws, corrected for bias.
@@ -235,7 +241,7 @@ class PartitionRows:
     @property
     def _caution(self) -> str:
         cells = len(self.classes) * len(self.clusters)
-        return "few points a cell" if self.n_points < FEW_OF_CELL * cells else ""
+        return "few points a cell" if self.n_points < MIN_POINTS_PER_CELL * cells else ""
 
     def influence(self, measure: MeasureLike, total: ContingencyTable | None = None) -> Influence:
         """Return the influence values of a measure.
@@ -254,7 +260,7 @@ class PartitionRows:
     def slopes(self, measure: MeasureLike, total: ContingencyTable | None = None) -> FloatArray:
         """Return the influence of a point of each entry, by numeric derivatives."""
         table = self.statistic if total is None else total
-        steps = STEP * np.eye(len(table.cell_counts)) * table.cell_counts
+        steps = DERIVATIVE_STEP * np.eye(len(table.cell_counts)) * table.cell_counts
         shifted_values = [
             measure.apply(
                 ContingencyTable.from_cells(
@@ -283,7 +289,7 @@ class PartitionRows:
         draws = self._values(measures, cells.likely(self.settings))
         # Draws about counts are off as counts are about the truth; without the prior, which is not
         # to be taken off with that.
-        without_prior = self._values(measures, cells.likely(self.settings, _OF_BIAS))
+        without_prior = self._values(measures, cells.likely(self.settings, _N_BIAS_TABLES))
         jackknife_bias = self._jackknife(measures)
         simulated_biases = [
             self._expected_bias(measures, cells, proportions) for proportions in cells.worlds()
@@ -338,7 +344,7 @@ class PartitionRows:
             round(float(cells.point_counts.sum())),
             proportions.ravel() / proportions.sum(),
         )
-        counts = random.multinomial(n, flat_proportions, _OF_BIAS).astype(np.float64)
+        counts = random.multinomial(n, flat_proportions, _N_BIAS_TABLES).astype(np.float64)
         sample_values = self._values(measures, [(codes, counts)])
         true_values = self._values(
             measures,
@@ -375,7 +381,7 @@ class PartitionRows:
                 partition._values(measures, cells.likely(self.settings, draws), axis)
                 for partition, axis in ((self, 1), (second, 2))
             ]
-            for draws in (None, _OF_BIAS)
+            for draws in (None, _N_BIAS_TABLES)
         ]
         return {m: tuple(ours[m] - theirs[m] for ours, theirs in draws_by_prior) for m in measures}  # type: ignore[misc]
 
@@ -388,7 +394,8 @@ class PartitionRows:
         value = float(measure.apply(self.statistic))
         # Of one cluster draws of most measures are what they are but for rounding.
         low, high = (
-            value if abs(end - value) <= ROUNDING else end for end in posterior.limits(level)
+            value if abs(end - value) <= ROUNDING_TOLERANCE else end
+            for end in posterior.limits(level)
         )
         return Interval(low, high, METHOD, se=float(np.std(posterior.draws)))
 
@@ -430,14 +437,14 @@ class _PartitionDistribution(JointDistribution):
                 return intervals.no_interval("none", "undefined_value")
             value = first.value - second.value
             low, high = np.quantile(
-                self.partition.difference_draws(second_partition, measure), _TAILS
+                self.partition.difference_draws(second_partition, measure), _TAIL_PROBABILITIES
             ).tolist()
             bias_differences = (
                 self.partition.posterior_draws(measure).biases
                 - second_partition.posterior_draws(measure).biases
             )
             low, high = low - max(0.0, *bias_differences), high - min(0.0, *bias_differences)
-            return StandardError(max(value - low, high - value) / _NORMAL, METHOD)
+            return StandardError(max(value - low, high - value) / _Z_975, METHOD)
 
         def influence() -> Influence:
             return self.partition.influence(measure) - second_partition.influence(measure)

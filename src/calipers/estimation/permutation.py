@@ -7,7 +7,7 @@ errors and bootstraps are unreliable for a few rows, and undefined for rows that
 
 A mean per row is divided by its standard error first (Janssen 1997), so that the variance may
 differ between the subset and its complement. The variance of few rows is itself uncertain: that of
-either part is averaged with the variance of all rows as if they were :data:`AS_ALL` more rows;
+either part is averaged with the variance of all rows as if they were :data:`PRIOR_ROWS` more rows;
 otherwise three rows with equal values by coincidence would seem certain.
 """
 
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
 
 #: Number of rows of prior weight, with the variance of all rows, in a variance.
-AS_ALL = 2.0
+PRIOR_ROWS = 2.0
 
 #: Number of values in memory at a time.
-_AT_ONCE = 4_000_000
+_MAX_BATCH_ELEMENTS = 4_000_000
 
-Lots = npt.NDArray[np.intp]
+RowSubsets = npt.NDArray[np.intp]
 
 
-def draw_subsets(rows: int, size: int, settings: Settings) -> Lots:
+def draw_subsets(rows: int, size: int, settings: Settings) -> RowSubsets:
     """Draw random subsets of all rows, one for each replicate, (B, size).
 
     Random permutations are cut into subsets.
@@ -105,7 +105,7 @@ class PermutationPool(Protocol):
     """All rows, sorted so that the result does not depend on their order, to draw subsets from."""
 
     def permute(
-        self, measure: Any, subset: SubsetRows, random_subsets: Lots
+        self, measure: Any, subset: SubsetRows, random_subsets: RowSubsets
     ) -> PermutationResult | None:
         """Return the permutation result of a subset, or None if values are not finite.
 
@@ -129,25 +129,29 @@ def permutation_pool(sample: Any) -> PermutationPool | None:
             return _LossPool.from_sample(sample)
         case ClassCounts():
             row = sample.cells.row().astype(np.intp)
-            return _StatisticPool(sample, _sort_order(row, sample.cells.weight), _counts)
+            return _StatisticPool(sample, _sort_order(row, sample.cells.weight), _count_subsets)
         case ScoredRows():
             score_index = sample.order.score_index
             return _StatisticPool(
-                sample, _sort_order(score_index, sample.positive, sample.weight), _tables
+                sample, _sort_order(score_index, sample.positive, sample.weight), _subset_tables
             )
         case MultilabelSample():
             sets = np.hstack([sample.truth, sample.predicted])
-            return _StatisticPool(sample, _sort_order(*sets.T, sample.weight), _labels)
+            return _StatisticPool(
+                sample, _sort_order(*sets.T, sample.weight), _subset_label_matrices
+            )
         case MomentRows() | SortedRows():
             columns = np.column_stack([sample.truth, sample.predicted])
             rows = _sort_order(*columns.T, sample.weight)
             return _StatisticPool(
-                sample, rows, _moments if isinstance(sample, MomentRows) else _permuted_weights
+                sample,
+                rows,
+                _subset_moments if isinstance(sample, MomentRows) else _subset_numeric_rows,
             )
     return None
 
 
-def _sort_order(*columns: Any) -> Lots:
+def _sort_order(*columns: Any) -> RowSubsets:
     """Return the indices that sort the rows by these columns."""
     return np.lexsort([column for column in columns if column is not None][::-1])
 
@@ -157,11 +161,13 @@ class _StatisticPool:
     """Permutation pool of rows whose subsets are summarised by statistics."""
 
     sample: Any
-    order: Lots
-    form: Callable[[Any, Lots], Iterator[Any]]
+    order: RowSubsets
+    form: Callable[[Any, RowSubsets], Iterator[Any]]
     _last: list[Any] = field(default_factory=list, repr=False)
 
-    def permute(self, measure: Any, subset: SubsetRows, random_subsets: Lots) -> PermutationResult:
+    def permute(
+        self, measure: Any, subset: SubsetRows, random_subsets: RowSubsets
+    ) -> PermutationResult:
         """Return the permutation result of a subset.
 
         Its difference from the complement is proportional to that from all rows.
@@ -183,12 +189,12 @@ class _StatisticPool:
 # --- Counts and scores ----------------------------------------------------------------------------
 
 
-def _chunks(subsets: Lots, numbers: int) -> Iterator[Lots]:
-    step = max(1, _AT_ONCE // max(numbers, 1))
+def _chunks(subsets: RowSubsets, numbers: int) -> Iterator[RowSubsets]:
+    step = max(1, _MAX_BATCH_ELEMENTS // max(numbers, 1))
     return (subsets[begin : begin + step] for begin in range(0, len(subsets), step))
 
 
-def _sums(codes: Lots, weight: FloatArray | None, n_codes: int) -> FloatArray:
+def _sums_by_code(codes: RowSubsets, weight: FloatArray | None, n_codes: int) -> FloatArray:
     """Return sums of the weights ``weight`` by the codes in each row of ``codes`` (b, n)."""
     flat = codes + np.arange(len(codes))[:, None] * n_codes
     flat_weights = None if weight is None else weight.ravel()
@@ -196,44 +202,49 @@ def _sums(codes: Lots, weight: FloatArray | None, n_codes: int) -> FloatArray:
     return sums.reshape(len(codes), n_codes).astype(np.float64)
 
 
-def _counts(sample: ClassCounts, subsets: Lots) -> Iterator[Any]:
+def _count_subsets(sample: ClassCounts, subsets: RowSubsets) -> Iterator[Any]:
     cells, row = sample.cells, sample.cells.row().astype(np.intp)
     for chunk in _chunks(
         subsets, max(subsets.shape[1], len(cells.cell_index), sample.matrix.classes**2)
     ):
         weight = None if cells.weight is None else cells.weight[chunk]
-        yield cells.matrix(_sums(row[chunk], weight, len(cells.cell_index)), sample.matrix.labels)
+        yield cells.matrix(
+            _sums_by_code(row[chunk], weight, len(cells.cell_index)), sample.matrix.labels
+        )
 
 
-def _tables(sample: ScoredRows, subsets: Lots) -> Iterator[ScoreTable]:
+def _subset_tables(sample: ScoredRows, subsets: RowSubsets) -> Iterator[ScoreTable]:
     scores, size = sample.table.scores, subsets.shape[1]
     for chunk in _chunks(subsets, 4 * size):
         # Scores of a row of weight 0 are in no table.
         sorted_index = np.sort(sample.order.score_index[chunk].astype(np.intp), axis=1)
         order = np.argsort(sample.order.score_index[chunk], axis=1, kind="stable")
         rows = np.take_along_axis(chunk, order, axis=1)
-        level: Lots = np.cumsum(
+        level: RowSubsets = np.cumsum(
             np.diff(sorted_index, axis=1, prepend=sorted_index[:, :1]) > 0, axis=1, dtype=np.intp
         )
         weight = np.ones(rows.shape) if sample.weight is None else sample.weight[rows]
         positive_weight = np.where(sample.positive[rows], weight, 0.0)
-        positive, total = (_sums(level, w, size) for w in (positive_weight, weight))
+        positive, total = (_sums_by_code(level, w, size) for w in (positive_weight, weight))
         distinct = np.full(chunk.shape, scores[-1] if len(scores) else 0.0)
         np.put_along_axis(distinct, level, sample.score[rows], axis=1)
         negative = np.maximum(total - positive, 0.0)
         squares = positive, negative
         if sample.weight is not None:
             class_squares = np.square(positive_weight), np.square(weight - positive_weight)
-            squares = _sums(level, class_squares[0], size), _sums(level, class_squares[1], size)
+            squares = (
+                _sums_by_code(level, class_squares[0], size),
+                _sums_by_code(level, class_squares[1], size),
+            )
         yield ScoreTable(distinct, positive, negative, *squares, size)
 
 
-def _labels(sample: MultilabelSample, subsets: Lots) -> Iterator[Any]:
+def _subset_label_matrices(sample: MultilabelSample, subsets: RowSubsets) -> Iterator[Any]:
     columns = np.hstack([sample.truth & sample.predicted, sample.truth, sample.predicted])
     weight = np.ones(len(columns)) if sample.weight is None else sample.weight
     weighted = np.column_stack([columns * weight[:, None], weight])
     for chunk in _chunks(subsets, len(weighted)):
-        row_counts = _sums(
+        row_counts = _sums_by_code(
             chunk, None, len(weighted)
         )  # how often each row is in a lot: once or never
         sums = row_counts @ weighted
@@ -244,7 +255,7 @@ def _labels(sample: MultilabelSample, subsets: Lots) -> Iterator[Any]:
         yield replace(sample.statistic, counts=counts, squares=counts, rows=subsets.shape[1])
 
 
-def _moments(sample: MomentRows, subsets: Lots) -> Iterator[Any]:
+def _subset_moments(sample: MomentRows, subsets: RowSubsets) -> Iterator[Any]:
     moments = sample.statistic
     row_columns = moments.mean_columns(sample.truth, sample.predicted)
     shape, row_columns = row_columns.shape, row_columns.reshape(len(row_columns), -1)
@@ -256,10 +267,10 @@ def _moments(sample: MomentRows, subsets: Lots) -> Iterator[Any]:
         yield NumericMoments.from_means(means.reshape(-1, *shape[1:]), moments)
 
 
-def _permuted_weights(sample: SortedRows, subsets: Lots) -> Iterator[Any]:
+def _subset_numeric_rows(sample: SortedRows, subsets: RowSubsets) -> Iterator[Any]:
     used = slice(None) if sample.weight is None else sample.weight > 0
     for chunk in _chunks(subsets, len(sample.truth)):
-        row_weights = _sums(chunk, None, len(sample.truth))
+        row_weights = _sums_by_code(chunk, None, len(sample.truth))
         row_weights = row_weights if sample.weight is None else row_weights * sample.weight
         yield sample.statistic.weighing(row_weights[:, used])
 
@@ -274,7 +285,7 @@ class _LossPool:
     total_moments: Moments
     deviations: FloatArray
     weight: FloatArray
-    order: Lots
+    order: RowSubsets
 
     @classmethod
     def from_sample(cls, sample: RowLosses | RowValues) -> _LossPool | None:
@@ -305,13 +316,13 @@ class _LossPool:
         """Σw, Σw², Σwx and Σwx² over all rows, as from :meth:`_sums`."""
         return self._sums(np.arange(len(self.deviations))[None])
 
-    def _sums(self, lot: Lots) -> FloatArray:
+    def _sums(self, lot: RowSubsets) -> FloatArray:
         """Return Σw, Σw², Σwx and Σwx²."""
         w, x = self.weight[lot], self.deviations[lot]
         return np.stack([column.sum(axis=1) for column in (w, w * w, w * x, w * x * x)])
 
     def permute(
-        self, measure: Any, subset: SubsetRows, random_subsets: Lots
+        self, measure: Any, subset: SubsetRows, random_subsets: RowSubsets
     ) -> PermutationResult | None:
         """Return the permutation result of a subset, studentized, or None for a total."""
         if measure.definition.interval == "total":  # which is not of the same size in both
@@ -339,8 +350,8 @@ class _LossPool:
         mean, n = wx / w, w**2 / squares
         total_variance = self.total_moments.m2 / self.total_moments.weight
         row_variance = np.maximum(wxx / w - mean**2, 0.0)
-        variance = (n * row_variance + AS_ALL * total_variance) / (n - 1 + AS_ALL) / n
-        shrunken_mean = self.total_moments.mean + mean * n / (n + AS_ALL)
+        variance = (n * row_variance + PRIOR_ROWS * total_variance) / (n - 1 + PRIOR_ROWS) / n
+        shrunken_mean = self.total_moments.mean + mean * n / (n + PRIOR_ROWS)
         derivative: Any = 1.0
         match measure.definition.interval:
             case "root_mean":

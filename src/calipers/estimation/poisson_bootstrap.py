@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 #: Maximum number of cells of a resampled table: a curve is flat near its maximum, so that it
 #: matters little which cell has it. And the number of cells of all tables drawn at a time.
-MOST_CELLS, AT_A_TIME = 4096, 250_000
+MAX_TABLE_CELLS, MAX_BATCH_ELEMENTS = 4096, 250_000
 #: The kinds of readings that take replicates before anything else. Of 500 rows KS held the truth 91
 #: times of 100 (in memory 90), max-F1 91 (92), EER 95 (96), recall@FPR=0.1 95 (96), Brier-skill 92
 #: (93) and ECE 91 (90; ±1.7); of 5,000 rows 90 to 95 (88 to 95; ±2.7); with weights 1 to 3 KS 89
 #: (92), max-F1 94 (94) and ECE 89 (89; ±2.8).
 RESAMPLED_KINDS = ("maximum over thresholds", "measure of scores", "calibration")
 #: What it is called.
-NAME = "Poisson bootstrap [B]"
+BOOTSTRAP_NAME = "Poisson bootstrap [B]"
 
 
 def add_replicates(
@@ -49,7 +49,7 @@ def add_replicates(
         return estimate
     definition = measure.definition
     tolerates_compression = definition.is_at_corner or definition.reads == "probabilities"
-    if len(table.scores) > MOST_CELLS and not tolerates_compression:
+    if len(table.scores) > MAX_TABLE_CELLS and not tolerates_compression:
         return estimate  # a point of a curve is one of few where scores are put together
 
     def replicates() -> FloatArray:
@@ -57,13 +57,13 @@ def add_replicates(
             measure, table, settings.seed, settings.n_resamples
         )
 
-    estimate = replace(estimate, standalone_replicates=replicates, resampling_name=NAME)
+    estimate = replace(estimate, standalone_replicates=replicates, resampling_name=BOOTSTRAP_NAME)
     if definition.is_at_corner:
         size = min(intervals.class_sizes(table))
         methods = {"basic bootstrap on logits": partial(_logit_interval, estimate, size)}
         return replace(estimate, methods={**estimate.methods, **methods})
     if estimate.kind == "calibration":
-        basic_interval = partial(basic_bootstrap, measure, estimate, table, NAME)
+        basic_interval = partial(basic_bootstrap, measure, estimate, table, BOOTSTRAP_NAME)
         return replace(estimate, methods={**estimate.methods, "basic bootstrap": basic_interval})
     return estimate
 
@@ -71,7 +71,11 @@ def add_replicates(
 def _logit_interval(estimate: PointEstimate, size: float, level: float) -> Interval:
     assert estimate.standalone_replicates is not None
     return intervals.basic_bootstrap_on_logit(
-        estimate.value, estimate.standalone_replicates(), size, level, f"basic {NAME}, logit"
+        estimate.value,
+        estimate.standalone_replicates(),
+        size,
+        level,
+        f"basic {BOOTSTRAP_NAME}, logit",
     )
 
 
@@ -79,7 +83,7 @@ def replicate_deviations(
     measure: MeasureLike, table: ScoreTable, seed: int, n_replicates: int
 ) -> FloatArray:
     """Return the deviations of the replicates of a measure from its value."""
-    compressed = cached(table, ("cells", MOST_CELLS), lambda: table.compress(MOST_CELLS))
+    compressed = cached(table, ("cells", MAX_TABLE_CELLS), lambda: table.compress(MAX_TABLE_CELLS))
     cells = replace(compressed, highest=None, shift=0)
     generator = np.random.Generator(np.random.Philox(seed))
     columns = [
@@ -89,7 +93,7 @@ def replicate_deviations(
             (cells.negative, cells.negative_squares),
         )
     ]
-    step = max(1, AT_A_TIME // len(cells.scores))
+    step = max(1, MAX_BATCH_ELEMENTS // len(cells.scores))
     values = []
     for start in range(0, n_replicates, step):
         shape = min(step, n_replicates - start), len(cells.scores)

@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Limits
+from calipers.inference.point_estimate import IntervalFunction
 from calipers.statistics import ConfusionMatrix
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _PROPORTION_METHODS = {
 }
 
 
-def proportion_intervals(proportion: float, size: float) -> dict[str, Limits]:
+def proportion_intervals(proportion: float, size: float) -> dict[str, IntervalFunction]:
     """Return the intervals of a proportion of ``size`` (effective) trials, by name."""
     return {
         name: lambda level, method=method: method(proportion, size, level)  # type: ignore[misc]
@@ -36,9 +36,9 @@ def proportion_intervals(proportion: float, size: float) -> dict[str, Limits]:
     }
 
 
-def cluster_intervals(
+def effective_trials_intervals(
     value: float, trials: Callable[[float], tuple[float, float]], clusters: ClusterIndex | None
-) -> dict[str, Limits]:
+) -> dict[str, IntervalFunction]:
     """Return the intervals of a proportion by its effective number of trials.
 
     With clusters, this number and its degrees of freedom depend on the level.

@@ -13,7 +13,7 @@ import numpy as np
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap
 from calipers.inference.intervals import Interval
-from calipers.inference.method_limits import FEW_OF_CATEGORY
+from calipers.inference.method_limits import MIN_MINORITY_RATINGS
 from calipers.inference.point_estimate import (
     JointDistribution,
     PointEstimate,
@@ -23,9 +23,9 @@ from calipers.inference.point_estimate import (
     lazy_difference,
 )
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
-from calipers.measures.rater_agreement import counted_items, item_influence, weight_of_items
+from calipers.measures.rater_agreement import counted_item_mask, item_influence, weight_of_items
 from calipers.statistics import FloatArray, Histogram, Ratings, Signs, UnitDifferences, count_signs
-from calipers.statistics.base import effective_size, effective_size_of
+from calipers.statistics.base import effective_size, effective_size_from_weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -64,10 +64,10 @@ class RatingSample:
         influence_values = item_influence(measure, ratings, all_ratings)
         if influence_values is None:
             return None
-        counted_mask = counted_items(measure, ratings)
+        counted_mask = counted_item_mask(measure, ratings)
         column = np.zeros(len(ratings))
         total_weight = max(
-            float(all_ratings.weight[counted_items(measure, all_ratings)].sum()), 1e-300
+            float(all_ratings.weight[counted_item_mask(measure, all_ratings)].sum()), 1e-300
         )
         # Of a group of items, the root of the sum of squares; of one cluster they are added.
         item_weights = np.sqrt(ratings.weight_squares) if self.clusters is None else ratings.weight
@@ -111,11 +111,11 @@ class RatingSample:
         """Return the weights of the items that count, or None without weights.
 
         An item counts if it has the two ratings that agreement needs, or, for measures that are
-        means over ratings, any rating (:func:`counted_items`).
+        means over ratings, any rating (:func:`counted_item_mask`).
         """
         if self.weight is None:
             return None
-        return self.weight[counted_items(measure, self.statistic)]
+        return self.weight[counted_item_mask(measure, self.statistic)]
 
     def _cluster_interval(self, measure: Any, level: float) -> Interval:
         """Return the Bayesian bootstrap interval of the influence values of clusters."""
@@ -128,7 +128,7 @@ class RatingSample:
         )
         weighted_mask = weight_sums > 0
         units = value + influence_sums[weighted_mask] * weighted_mask.sum()
-        interval = bayesian_bootstrap.lower_tail(
+        interval = bayesian_bootstrap.mean_interval(
             units, _measure_range(measure, self.statistic), level
         )
         return Interval(
@@ -146,24 +146,24 @@ def estimate_agreement(
     """Estimate a measure of agreement from the ratings, apart from the clusters of items."""
     value = float(measure.apply(ratings))
     bounds = _measure_range(measure, ratings)
-    item_mask = counted_items(measure, ratings)
+    item_mask = counted_item_mask(measure, ratings)
     methods = {}
     if item_influence(measure, ratings) is not None:
         # With unequal weights, the groups are the same as when batches are accumulated.
         grouped = ratings.grouped_items if np.ptp(ratings.unit) > 0 else ratings
 
         def bayesian(level: float) -> Interval:
-            counted_mask = counted_items(measure, grouped)
+            counted_mask = counted_item_mask(measure, grouped)
             influence_values = item_influence(measure, grouped)
             assert influence_values is not None
             sums = grouped.weight[counted_mask], grouped.weight_squares[counted_mask]
             units = Histogram.from_groups(
                 value + influence_values, *sums, int(grouped.item_counts[counted_mask].sum())
             )
-            return bayesian_bootstrap.lower_tail(units, bounds, level)
+            return bayesian_bootstrap.mean_interval(units, bounds, level)
 
         methods = {"bayesian-bootstrap": bayesian}
-    is_rare = ratings.shared_items.n_minority < FEW_OF_CATEGORY
+    is_rare = ratings.shared_items.n_minority < MIN_MINORITY_RATINGS
     fields: dict[str, Any] = {
         "value": value,
         "kind": "agreement of raters",
@@ -293,7 +293,7 @@ class _RaterJointDistribution(JointDistribution):
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two point estimates, from the influence values of items."""
         assert isinstance(second.joint_distribution, _RaterJointDistribution)
-        either_mask = counted_items(self.measure, self.sample.statistic) | counted_items(
+        either_mask = counted_item_mask(self.measure, self.sample.statistic) | counted_item_mask(
             second.joint_distribution.measure, second.joint_distribution.sample.statistic
         )
         if len(self.sample.statistic) < self.sample.statistic.n_items:
@@ -315,7 +315,7 @@ class _RaterJointDistribution(JointDistribution):
             )
             # To first order an item that is rated alike moves it too, as most do.
             n_changed = partial(_count_changed_items, values)
-        size = effective_size_of(weights)
+        size = effective_size_from_weights(weights)
         difference_fields: dict[str, Any] = {
             "units": units,
             "influence": _correct_influence(influence, size, clusters),

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached, cached_property
-from calipers.estimation.losses import excess_kurtosis
+from calipers.estimation.losses import excess_kurtosis_z
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Limits, PointEstimate
-from calipers.inference.resampling import poisson_weights, row_means
-from calipers.inference.transformations import SCALES
+from calipers.inference.point_estimate import IntervalFunction, PointEstimate
+from calipers.inference.resampling import bootstrap_means, poisson_weights
+from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.inference.variance_estimators import Influence, JackknifeVariance, MeanVariance
 from calipers.measures import parse
 from calipers.statistics import (
@@ -26,7 +26,7 @@ from calipers.statistics import (
     Moments,
     NumericMoments,
     NumericRows,
-    effective_size_of,
+    effective_size_from_weights,
 )
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 #: Number of rows per block of the jackknife, so that intermediate results stay in the processor's
 #: cache.
-_AT_ONCE = 1 << 13
+_BLOCK_ROWS = 1 << 13
 #: The rows of the policy, and the scales on which they are more nearly normal.
-_KINDS = {
+_KIND_BY_INTERVAL = {
     "fit": "proportion of variance",
     "correlation": "correlation",
     "median": "median",
     "quantile": "quantile",
     "pairs": "proportion of pairs",
 }
-_SCALES = {"fit": "rest", "correlation": "fisher", "pairs": "logit"}
+_TRANSFORM_BY_INTERVAL = {"fit": "rest", "correlation": "fisher", "pairs": "logit"}
 
 
 def estimate_from_statistic(
@@ -54,17 +54,17 @@ def estimate_from_statistic(
     definition = measure.definition
     return PointEstimate(
         value=float(measure.apply(statistic)),
-        kind=_KINDS.get(definition.interval, "largest"),
+        kind=_KIND_BY_INTERVAL.get(definition.interval, "largest"),
         settings=settings,
         n=rows,
         bounds=definition.range,
         undefined=undefined_reasons(measure, statistic, rows),
         higher_is_better=definition.higher_is_better,
-        transform=_SCALES.get(definition.interval),
+        transform=_TRANSFORM_BY_INTERVAL.get(definition.interval),
     )
 
 
-def estimate_from_buffer(
+def add_streamed_intervals(
     estimate: PointEstimate, rows: NumericRows | NumericMoments
 ) -> PointEstimate:
     """Add interval methods to a point estimate of independent, streamed rows.
@@ -76,16 +76,16 @@ def estimate_from_buffer(
         squared = rows.squared if isinstance(rows, FitMoments) else None
         if squared is None or estimate.kind != "proportion of variance":
             return estimate
-        return replace(estimate, kurtosis=lambda: excess_kurtosis(squared))
+        return replace(estimate, kurtosis=lambda: excess_kurtosis_z(squared))
     if estimate.kind == "median":
-        size = effective_size_of(rows.weight)
-        limits: Limits = partial(_quantile_interval, rows, size, WOODRUFF)
+        size = effective_size_from_weights(rows.weight)
+        limits: IntervalFunction = partial(_quantile_interval, rows, size, WOODRUFF_NAME)
         return replace(estimate, methods={**estimate.methods, "woodruff": limits})
     if estimate.kind != "proportion of variance":
         return estimate
 
     def kurtosis() -> float:
-        return excess_kurtosis(
+        return excess_kurtosis_z(
             Moments.from_rows(np.square(rows.predicted - rows.truth), rows.weight)
         )
 
@@ -93,7 +93,7 @@ def estimate_from_buffer(
 
 
 #: Name of the limits of a quantile by the proportion of rows below it.
-WOODRUFF = "Woodruff"
+WOODRUFF_NAME = "Woodruff"
 
 
 def _quantile_interval(
@@ -157,11 +157,15 @@ class NumericSample:
 
         def skewness() -> float:
             influence = self.influence(measure)
-            return 0.0 if influence is None else abs(intervals.skewness(influence.influence_values))
+            return (
+                0.0
+                if influence is None
+                else abs(intervals.scaled_skewness(influence.influence_values))
+            )
 
         def kurtosis() -> float:
             squares = np.square(self.predicted - self.truth)
-            return excess_kurtosis(Moments.from_rows(squares, self.weight))
+            return excess_kurtosis_z(Moments.from_rows(squares, self.weight))
 
         def replicates() -> FloatArray:
             values: FloatArray = cached(
@@ -191,7 +195,9 @@ class NumericSample:
         """
         return None
 
-    def _methods(self, measure: MeasureLike, estimate: PointEstimate) -> dict[str, Limits]:
+    def _methods(
+        self, measure: MeasureLike, estimate: PointEstimate
+    ) -> dict[str, IntervalFunction]:
         if estimate.kind not in ("correlation", "proportion of pairs"):
             return {}
         return {"of rows": partial(pairwise_interval, estimate, self.size, self.clusters)}
@@ -247,12 +253,12 @@ class MomentRows(NumericSample):
     def _influence(self, measure: MeasureLike, total: NumericMoments | None = None) -> Influence:
         """Return the jackknife influence: the change of the value if each row is left out."""
         moments = self.statistic if total is None else total
-        scale = SCALES[_SCALES[measure.definition.interval]]
+        scale = TRANSFORMATIONS[_TRANSFORM_BY_INTERVAL[measure.definition.interval]]
         value = float(measure.apply(moments))
         column = np.zeros(len(self.truth))
         if scale.is_defined(value):
-            for start in range(0, len(column), _AT_ONCE):
-                block = slice(start, start + _AT_ONCE)
+            for start in range(0, len(column), _BLOCK_ROWS):
+                block = slice(start, start + _BLOCK_ROWS)
                 weight = None if self.weight is None else self.weight[block]
                 row_moments = NumericMoments.row_moments(
                     self.truth[block], self.predicted[block], weight
@@ -273,7 +279,7 @@ class MomentRows(NumericSample):
         moments = self.statistic
         row_columns = moments.mean_columns(self.truth, self.predicted)
         flat = row_columns.reshape(len(row_columns), -1)
-        means = row_means(flat, self.weight, self.settings, self.clusters)
+        means = bootstrap_means(flat, self.weight, self.settings, self.clusters)
         means = means.reshape(-1, *row_columns.shape[1:])
         return measure.apply(NumericMoments.from_means(means, moments))
 
@@ -376,7 +382,9 @@ class SortedRows(NumericSample):
             influence_ab / size - product_ab / size / 2 * (influence_a / a + influence_b / b)
         )
 
-    def _methods(self, measure: MeasureLike, estimate: PointEstimate) -> dict[str, Limits]:
+    def _methods(
+        self, measure: MeasureLike, estimate: PointEstimate
+    ) -> dict[str, IntervalFunction]:
         if estimate.kind == "median":
             return {"woodruff": partial(self._woodruff, estimate.value)}
         return super()._methods(measure, estimate)
@@ -408,7 +416,7 @@ class SortedRows(NumericSample):
         The limits of the proportion of rows below the quantile are converted to errors (Woodruff
         1952).
         """
-        name, clusters, rows = WOODRUFF, self.clusters, self.statistic
+        name, clusters, rows = WOODRUFF_NAME, self.clusters, self.statistic
         size = self.size
         if clusters is not None:
             below_indicator = np.abs(self.predicted - self.truth)
@@ -418,7 +426,7 @@ class SortedRows(NumericSample):
             error, variance = clusters.mean_error(below_indicator), proportion * (1 - proportion)
             if not clusters.degrees > 0:
                 return intervals.no_interval(name, "too_few_clusters")
-            se = intervals.to_student(error.se, clusters.degrees, level)
+            se = intervals.student_se(error.se, clusters.degrees, level)
             size, name = (
                 (variance / se**2 if se > 0 else size),
                 clusters.annotate_method(f"{name}, cluster-robust"),

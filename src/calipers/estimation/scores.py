@@ -13,14 +13,14 @@ from calipers.caching import cached, cached_property
 from calipers.estimation import effective_sample_size
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
-from calipers.inference.influence import influence, jackknife, standard_error
-from calipers.inference.intervals import ROUNDING, Interval
-from calipers.inference.method_limits import FEW_BEYOND, FEW_DECIDE
-from calipers.inference.point_estimate import Limits, PointEstimate
+from calipers.inference.influence import group_jackknife, measure_influence, standard_error
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
+from calipers.inference.method_limits import MAX_AREA_SKEWNESS, MIN_ROWS_BEYOND_THRESHOLD
+from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.score_bootstrap import ScoreReplicates, stratified_replicates
 from calipers.inference.variance_estimators import Influence, StandardError, TwoClassVariance
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
-from calipers.statistics.scores import USUAL_AREAS
+from calipers.statistics.scores import DEFAULT_AREAS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
 
 #: The rows of the policy for areas that have a law of their own.
-_KINDS = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision area"}
+_KIND_BY_INTERVAL = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision area"}
 
 #: Rates at a rate of the other class: its parameter, and the place of that class.
-_AT_RATES = {"FPR@recall": ("recall", 0), "recall@FPR": ("fpr", 1)}
-_INTERPOLATED = {"PR-AUC": "interpolated precision area", "AP-DG": "interpolated precision"}
+_CLASS_OF_RATE = {"FPR@recall": ("recall", 0), "recall@FPR": ("fpr", 1)}
+_INTERPOLATED_KINDS = {"PR-AUC": "interpolated precision area", "AP-DG": "interpolated precision"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +94,13 @@ class ScoredRows:
         """
         score_index: npt.NDArray[np.integer[Any]]
         if total is None:
-            score_influence, score_index = influence(measure, self.table), self.order.score_index
+            score_influence, score_index = (
+                measure_influence(measure, self.table),
+                self.order.score_index,
+            )
         else:  # of which many batches ask, each of them for several measures
             score_influence = cached(
-                total, ("influence", measure), lambda: influence(measure, total)
+                total, ("influence", measure), lambda: measure_influence(measure, total)
             )
             score_index = cached(self, ("place", total), lambda: total.score_index(self.order))
         if score_influence is None:
@@ -152,10 +155,12 @@ class ScoredRows:
             stratified_replicates=score_estimate.stratified_replicates,
             studentized_replicates=score_estimate.studentized_replicates,
             jackknife=score_estimate.jackknife,
-            group_jackknife=lambda: jackknife(measure, self.table, self.drawn_by_row.ranked_rows),
+            group_jackknife=lambda: group_jackknife(
+                measure, self.table, self.drawn_by_row.ranked_rows
+            ),
             methods=score_estimate.methods(),
         )
-        return effective_sample_size.add_interval(
+        return effective_sample_size.add_auc_interval(
             measure, estimate, [(1.0, estimate)], score_estimate.acceleration
         )
 
@@ -177,17 +182,17 @@ def estimate_from_table(
     area = definition.area if together else None
     if (
         area is not None
-        and area.name in USUAL_AREAS
+        and area.name in DEFAULT_AREAS
         and not undefined_reasons(measure, table, rows)
     ):
         value = area.scale * table.area(area.name)[0] + area.shift
     else:
         value = float(measure.apply(table))
-    kind = _KINDS.get(definition.interval, "measure of scores")
+    kind = _KIND_BY_INTERVAL.get(definition.interval, "measure of scores")
     if definition.is_at_corner:
         kind = "maximum over thresholds"
-    elif definition.area is not None and definition.area.name in _INTERPOLATED:
-        kind = _INTERPOLATED[definition.area.name]
+    elif definition.area is not None and definition.area.name in _INTERPOLATED_KINDS:
+        kind = _INTERPOLATED_KINDS[definition.area.name]
 
     def error_of() -> StandardError | None:
         se = standard_error(measure, table)
@@ -203,7 +208,7 @@ def estimate_from_table(
         higher_is_better=definition.higher_is_better,
         sizes=lambda: intervals.class_sizes(table)[::-1],
         transform="logit" if definition.range == (0, 1) else None,
-        caution=_few_beyond(measure, table),
+        caution=_rare_rate_caution(measure, table),
         error=error_of,
         methods=_area_intervals(measure, value, table),
     )
@@ -218,21 +223,21 @@ def table_acceleration(measure: MeasureLike, table: ScoreTable, max_weight: floa
     assert measure.definition.area is not None
     if not table.has_weights:
         return table.acceleration(measure.definition.area.name)
-    score_influence, se = influence(measure, table), standard_error(measure, table)
+    score_influence, se = measure_influence(measure, table), standard_error(measure, table)
     if score_influence is None or se is None:
         return None
     max_influence = max(float(np.abs(values).max(initial=0.0)) for values in score_influence)
-    return 0.0 if max_influence * max_weight < FEW_DECIDE / 2 * se else None
+    return 0.0 if max_influence * max_weight < MAX_AREA_SKEWNESS / 2 * se else None
 
 
-def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
+def _rare_rate_caution(measure: MeasureLike, table: ScoreTable) -> str:
     """Return the warning for a rate at a rate of a class with few rows beyond the threshold."""
-    if measure.definition.name not in _AT_RATES:
+    if measure.definition.name not in _CLASS_OF_RATE:
         return ""
-    parameter, class_index = _AT_RATES[measure.definition.name]
+    parameter, class_index = _CLASS_OF_RATE[measure.definition.name]
     rate = measure.parameters[parameter]
     beyond = min(rate, 1 - rate) * intervals.class_sizes(table)[class_index]
-    has_few_rows = 0 < beyond < FEW_BEYOND * (1 - ROUNDING)
+    has_few_rows = 0 < beyond < MIN_ROWS_BEYOND_THRESHOLD * (1 - ROUNDING_TOLERANCE)
     return "few rows beyond the point" if has_few_rows else ""
 
 
@@ -273,10 +278,10 @@ class _ScoreEstimate:
         max_weight = 1.0 if weight is None else float(weight.max(initial=0.0))
         return table_acceleration(self.measure, self._table, max_weight)
 
-    def methods(self) -> dict[str, Limits]:
+    def methods(self) -> dict[str, IntervalFunction]:
         """Return the interval methods specific to areas and to maxima over thresholds."""
         clusters, area = self.rows.clusters, self.measure.definition.area
-        methods: dict[str, Limits] = {}
+        methods: dict[str, IntervalFunction] = {}
         if self.measure.definition.is_at_corner:
             methods["basic bootstrap on logits"] = self._basic_interval
         if area is not None and clusters is None:
@@ -317,7 +322,9 @@ class _ScoreEstimate:
         """Return jackknife values, by the influence of rows or by leaving out groups of them."""
         if self.rows.clusters is None:
             is_unweighted = not self._table.has_weights
-            score_influence = influence(self.measure, self._table) if is_unweighted else None
+            score_influence = (
+                measure_influence(self.measure, self._table) if is_unweighted else None
+            )
             if score_influence is not None:
                 influence_values = np.concatenate(score_influence)
                 return influence_values, np.concatenate(
@@ -326,7 +333,7 @@ class _ScoreEstimate:
             row_influence = self.influence()
             if row_influence is not None:
                 return row_influence.column, None
-        return jackknife(self.measure, self._table, self.rows.replicates.ranked_rows), None
+        return group_jackknife(self.measure, self._table, self.rows.replicates.ranked_rows), None
 
     def studentized_replicates(self) -> tuple[float, FloatArray, FloatArray] | None:
         """Return the standard error, the replicates and their standard errors.
@@ -335,12 +342,12 @@ class _ScoreEstimate:
         """
         if self.rows.rows() is not None:
             return None
-        score_influence = influence(self.measure, self._table)
+        score_influence = measure_influence(self.measure, self._table)
         if score_influence is None or self.measure.definition.area is None:
             return None
 
         def values_and_errors(table: ScoreTable, _: ScoreTable | None) -> FloatArray:
-            table_influence = influence(self.measure, table)
+            table_influence = measure_influence(self.measure, table)
             assert table_influence is not None
             return np.stack([self.measure.apply(table), table_influence.error(table)])
 
@@ -356,7 +363,7 @@ def separated_intervals(
     table: ScoreTable,
     clusters: ClusterIndex | None,
     positive: npt.NDArray[np.bool_],
-) -> dict[str, Limits]:
+) -> dict[str, IntervalFunction]:
     """Return the intervals for scores that separate the classes, by numbers of rows or clusters.
 
     ``clusters`` and ``positive`` are those of the rows, or of the parts of clusters of each class.
@@ -381,7 +388,7 @@ def separated_intervals(
             )
         if definition.area_fraction is None:
             return _proportion_interval(value, rows, suffix, level)
-        min_value = float(measure.apply(_reverse_table(table)))
+        min_value = float(measure.apply(_worst_table(table)))
         rows *= definition.area_fraction(measure.parameters)
         interval = _proportion_interval((value - min_value) / (1 - min_value), rows, suffix, level)
         low, high = (min_value + (1 - min_value) * end for end in (interval.low, interval.high))
@@ -405,7 +412,7 @@ def separated_intervals(
     return {"of the smaller class": minority_interval} if has_interval else {}
 
 
-def _reverse_table(table: ScoreTable) -> ScoreTable:
+def _worst_table(table: ScoreTable) -> ScoreTable:
     """Return the table with all negatives ranked above all positives."""
     low_level, high_level = np.array([0.0, 1.0]), np.array([1.0, 0.0])
     return replace(
@@ -440,7 +447,9 @@ def _transform_interval(area: Any, interval: Interval) -> Interval:
     return replace(interval, low=low, high=high, se=area.scale * interval.se)
 
 
-def _area_intervals(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
+def _area_intervals(
+    measure: MeasureLike, value: float, table: ScoreTable
+) -> dict[str, IntervalFunction]:
     """Return the intervals of an area of independent rows, from the table alone.
 
     Those of a linear function of an AUC, A = (value − shift)/scale, are transformed back.
@@ -450,7 +459,7 @@ def _area_intervals(measure: MeasureLike, value: float, table: ScoreTable) -> di
         return {}
     if area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
-        methods: dict[str, Limits] = {
+        methods: dict[str, IntervalFunction] = {
             "of positives": partial(_positives_interval, value, positives)
         }
         if area.name == "AP-DG":

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 #: Maximum number of clusters of which influence values are stored separately.
-FEW_CLUSTERS = 50
+MAX_CACHED_CLUSTERS = 50
 
 
 class NeighborDistances(NamedTuple):
@@ -86,7 +86,7 @@ class Silhouettes:
         """
         if cluster_index is not None:
             return self._cached_influence(cluster_index)
-        if len(self.sizes) > FEW_CLUSTERS:
+        if len(self.sizes) > MAX_CACHED_CLUSTERS:
             return self._cached_influence(None)
         return np.asarray(sum(self._cached_influence(int(k)) for k in np.flatnonzero(self.sizes)))
 
@@ -101,8 +101,13 @@ class Silhouettes:
         )
         out = np.zeros(len(self.cluster))
         for slope, group, mean, n_excluded in (
-            (slopes(own_distances, other_distances)[0], cluster, own_distances, 2),
-            (slopes(own_distances, other_distances)[1], nearest_cluster, other_distances, 1),
+            (silhouette_derivatives(own_distances, other_distances)[0], cluster, own_distances, 2),
+            (
+                silhouette_derivatives(own_distances, other_distances)[1],
+                nearest_cluster,
+                other_distances,
+                1,
+            ),
         ):
             for k in np.unique(group[member_mask]):
                 rows, others = self._members[k], np.flatnonzero((group == k) & member_mask)
@@ -193,7 +198,7 @@ class SimplifiedSilhouettes:
         derivatives = np.zeros_like(self.centers)
         rows = slice(None) if cluster_index is None else self.cluster == cluster_index
         for slope, group, distances in zip(
-            slopes(own_distances, other_distances),
+            silhouette_derivatives(own_distances, other_distances),
             (self.cluster, nearest_cluster),
             (own_distances, other_distances),
             strict=True,
@@ -218,7 +223,9 @@ def silhouette_values(own_distances: FloatArray, other_distances: FloatArray) ->
         return silhouettes(own_distances, other_distances)
 
 
-def slopes(own_distances: FloatArray, other_distances: FloatArray) -> tuple[FloatArray, FloatArray]:
+def silhouette_derivatives(
+    own_distances: FloatArray, other_distances: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives of a silhouette by the distances to the own and the other cluster.
 
     Both are 0 for a point that is alone in its cluster.

@@ -16,7 +16,7 @@ import numpy as np
 
 from calipers.estimation.losses import estimate_mean_loss
 from calipers.inference.point_estimate import PointEstimate, apply_function
-from calipers.inference.resampling import row_means
+from calipers.inference.resampling import bootstrap_means
 from calipers.inference.variance_estimators import Influence, MeanVariance
 from calipers.measures.probabilities import constant_loss
 from calipers.statistics import ClassLosses, Moments
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 #: Number of values in memory at a time when class proportions are resampled.
-_AT_ONCE = 30_000_000
+_MAX_BATCH_ELEMENTS = 30_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class ConstantPrediction:
         def replicates() -> FloatArray:
             """Return replicates with their own class proportions; NaN for a single class."""
             class_indices = np.flatnonzero(self.proportions)
-            block_size = max(1, _AT_ONCE // len(self.truth))
+            block_size = max(1, _MAX_BATCH_ELEMENTS // len(self.truth))
             blocks = [
                 class_indices[i : i + block_size] for i in range(0, len(class_indices), block_size)
             ]
@@ -80,7 +80,9 @@ class ConstantPrediction:
 
     def _means(self, columns: npt.NDArray[Any]) -> FloatArray:
         """Return the means of columns in each replicate; every call has the same resamples."""
-        return row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
+        return bootstrap_means(
+            columns.astype(np.float64), self.weight, self.settings, self.clusters
+        )
 
 
 def estimate_skill(
@@ -96,7 +98,7 @@ def estimate_skill(
     )
     reference = prediction.point_estimate(loss)
     reason = _undefined_reason(prediction.proportions, observed.value)
-    slopes = [0.0, 0.0] if reason else _slopes(observed.value, reference.value)
+    slopes = [0.0, 0.0] if reason else _skill_derivatives(observed.value, reference.value)
     return apply_function(
         lambda observed, reference: 1 - observed / reference,
         [observed, reference],
@@ -118,7 +120,7 @@ def _undefined_reason(proportions: FloatArray, mean_loss: float) -> str | None:
     return None if np.isfinite(mean_loss) else "zero_probability"
 
 
-def _slopes(mean_loss: float, reference_loss: float) -> list[float]:
+def _skill_derivatives(mean_loss: float, reference_loss: float) -> list[float]:
     """Return the derivatives by the mean loss, and by that of the constant prediction."""
     return [-1 / reference_loss, mean_loss / reference_loss**2]
 
@@ -153,7 +155,7 @@ class SkillRows:
         if _undefined_reason(proportions, mean_loss):
             return None
         reference_loss = float(constant_loss(proportions, str(self.loss)))
-        loss_slope, reference_slope = _slopes(mean_loss, reference_loss)
+        loss_slope, reference_slope = _skill_derivatives(mean_loss, reference_loss)
         column = loss_slope * self.values + reference_slope * self.constant(proportions)[self.truth]
         moments = replace(
             total.losses, mean=loss_slope * mean_loss + reference_slope * reference_loss

@@ -53,7 +53,7 @@ def estimate_from_statistic(
     equal areas to the last digit. ``second_pass_statistic`` returns the merged statistic of a
     second pass over independent rows.
     """
-    measure = apply_measure(measure, statistic)
+    measure = applicable_measure(measure, statistic)
     if isinstance(statistic, LabelMatrices):
         return MultilabelSample.estimate_from_counts(
             measure, statistic, settings, rows, second_pass_statistic
@@ -81,7 +81,7 @@ def estimate_from_statistic(
     return None
 
 
-def apply_measure(measure: Any, statistic: Statistic) -> Any:
+def applicable_measure(measure: Any, statistic: Statistic) -> Any:
     """Return the measure in the form that applies to a statistic.
 
     Only counts have classes and averages, and only moments have averages over outputs.

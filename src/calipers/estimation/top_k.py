@@ -10,7 +10,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.undefined import undefined_reasons
-from calipers.inference.multinomial_cells import DRAWN_BY_SUMS, MultinomialCells
+from calipers.inference.multinomial_cells import POISSON_BOOTSTRAP_NAME, MultinomialCells
 from calipers.inference.point_estimate import JointDistribution, PointEstimate, lazy_difference
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
 from calipers.statistics import ClassRanks, FloatArray, rank_cells
@@ -73,7 +73,7 @@ class RankedClasses:
         return Influence(influence_values, VarianceEstimator(self.weight, self.clusters))
 
     def _error(self, by_cell: FloatArray) -> StandardError:
-        return error_of_cells(self.cells, by_cell)
+        return cell_standard_error(self.cells, by_cell)
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure.
@@ -96,7 +96,7 @@ class RankedClasses:
             influence=lambda: self.influence(measure),
             error=lambda: self._error((credit - estimate.value) / float(ranks.total)),
             replicates=replicates,
-            resampling_name=DRAWN_BY_SUMS if self.cells.needs_weight_sums else "",
+            resampling_name=POISSON_BOOTSTRAP_NAME if self.cells.needs_weight_sums else "",
             methods=estimate.methods if self.clusters is None else {},
         )
 
@@ -125,7 +125,7 @@ def estimate_from_statistic(
     )
 
 
-def error_of_cells(cells: MultinomialCells, by_cell: FloatArray) -> StandardError:
+def cell_standard_error(cells: MultinomialCells, by_cell: FloatArray) -> StandardError:
     """Compute the standard error by the delta method."""
     if cells.clusters is None:
         return StandardError(cells.error(by_cell), "delta")
@@ -156,7 +156,7 @@ class _CreditDistribution(JointDistribution):
         cells = MultinomialCells.from_codes([code], (len(distinct),), rows.weight, rows.clusters)
 
         def error() -> StandardError:
-            return error_of_cells(
+            return cell_standard_error(
                 cells, (distinct - value)[cells.cell_index] / float(rows.statistic.total)
             )
 
@@ -172,6 +172,6 @@ class _CreditDistribution(JointDistribution):
             influence=lazy_difference(first.influence, second.influence),
             error=error,
             replicates=replicates,
-            resampling_name=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
+            resampling_name=POISSON_BOOTSTRAP_NAME if cells.needs_weight_sums else "",
             jackknife=lambda: None,
         )

@@ -14,11 +14,16 @@ from calipers.estimation.proportions import proportion_intervals
 from calipers.inference import bayesian_bootstrap, intervals, paired_tests
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import n_randomizations
-from calipers.inference.point_estimate import JointDistribution, Limits, PointEstimate, UnitValues
-from calipers.inference.resampling import weighted_means
+from calipers.inference.point_estimate import (
+    IntervalFunction,
+    JointDistribution,
+    PointEstimate,
+    UnitValues,
+)
+from calipers.inference.resampling import bootstrap_weighted_means
 from calipers.inference.summaries import Summary
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
-from calipers.statistics import Moments, count_signs, effective_size_of
+from calipers.statistics import Moments, count_signs, effective_size_from_weights
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -92,7 +97,7 @@ class TopicSummary:
 
     def steps_of(self, weights: FloatArray) -> FloatArray:
         """Return the derivatives of a mean for topics of this importance."""
-        n = effective_size_of(weights)
+        n = effective_size_from_weights(weights)
         factor = np.sqrt(n / (n - 1) if n > 1 else np.nan) if self.clusters is None else 1.0
         return np.asarray(weights / weights.sum() * factor)
 
@@ -152,12 +157,12 @@ class TopicIntervals:
         """Return the influence values of the topics; 0 for topics without a value."""
         return self.topics.influence(self.topics.columns, self.topics.defined_mask, self.value)
 
-    def methods(self) -> dict[str, Limits]:
+    def methods(self) -> dict[str, IntervalFunction]:
         """Return the interval methods by name; for one topic only those that need no variance."""
         n = len(self.topics.columns)
         if self.topics.defined_clusters is not None:  # all else is that of any clusters
             return {"t": self._clustered_t, "bayesian-bootstrap": self._bayesian}
-        proportion_methods: dict[str, Limits] = {}
+        proportion_methods: dict[str, IntervalFunction] = {}
         if self.topics.measure.definition.proportion_of == "topics":
             proportion_methods = proportion_intervals(self.value, self.topics.first.effective_size)
         is_pooled = self.topics.summary.kind == "pooled"
@@ -179,7 +184,7 @@ class TopicIntervals:
         assert clusters is not None
         return clusters.normal(self.value, error.se, error.degrees, level, error.name)
 
-    def _ratio_intervals(self) -> dict[str, Limits]:
+    def _ratio_intervals(self) -> dict[str, IntervalFunction]:
         return {
             "percentile": lambda level: intervals.percentile(self.replicates(), level),
             "bca": self._pooled_bca,
@@ -187,7 +192,7 @@ class TopicIntervals:
             "t": self._pooled_student,
         }
 
-    def _mean_intervals(self) -> dict[str, Limits]:
+    def _mean_intervals(self) -> dict[str, IntervalFunction]:
         return {
             "percentile": lambda level: self._mean_interval(
                 intervals.percentile(self.draw_replicates()[0][:, 0], level)
@@ -195,7 +200,9 @@ class TopicIntervals:
             "bca": lambda level: self._mean_interval(self._bca(level)),
             "studentized": lambda level: self._mean_interval(self._studentized_interval(level)),
             "t": lambda level: self._mean_interval(
-                intervals.student(self._mean, self._se, self.topics.first.effective_size, level)
+                intervals.student_interval(
+                    self._mean, self._se, self.topics.first.effective_size, level
+                )
             ),
         }
 
@@ -225,7 +232,7 @@ class TopicIntervals:
         if self.topics.summary.formula is not None:
             limits = np.array([np.fmin(limits[0], values.min()), np.fmax(limits[1], values.max())])
         middle = float(np.median(values))
-        distance = bayesian_bootstrap.reach(values - middle)
+        distance = bayesian_bootstrap.endpoint_distance(values - middle)
         low, high = np.where(
             np.isfinite(limits), limits, (middle - distance, middle + distance)
         ).tolist()
@@ -239,7 +246,7 @@ class TopicIntervals:
             if clusters.n_clusters < 2:
                 return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
             values, weight = clusters.cluster_means(values)
-        interval = bayesian_bootstrap.lower_tail(values, self._range_limits, level, weight)
+        interval = bayesian_bootstrap.mean_interval(values, self._range_limits, level, weight)
         interval = (
             interval if self.topics.summary.kind == "pooled" else self._mean_interval(interval)
         )
@@ -256,7 +263,7 @@ class TopicIntervals:
 
     def skewness(self) -> float:
         """Return the absolute skewness over √n; 0 if nothing varies."""
-        return abs(intervals.skewness(self.influence_values))
+        return abs(intervals.scaled_skewness(self.influence_values))
 
     @property
     def influence_values(self) -> FloatArray:
@@ -300,7 +307,7 @@ class TopicIntervals:
     def _pooled_bca(self, level: float) -> Interval:
         columns, n = self._weighted_columns, len(self.topics.columns)
         remaining_sums = columns.sum(axis=0) - columns
-        jackknife_values = intervals.bootstrap_bias_correction(
+        jackknife_values = intervals.jackknife_influence(
             self.topics.summary.summarize_means(remaining_sums, n)
         )
         return intervals.bca(
@@ -308,14 +315,14 @@ class TopicIntervals:
         )
 
     def _pooled_t(self, level: float) -> Interval:
-        return pooled_t(
+        return pooled_t_interval(
             self.topics.summary, self._weighted_columns, self.value, self.topics.settings, level
         )
 
     def _pooled_student(self, level: float) -> Interval:
         """Return Student's t interval of the linear approximation."""
         n = self.topics.first.effective_size
-        return intervals.student(self.value, self.influence().error.se, n, level)
+        return intervals.student_interval(self.value, self.influence().error.se, n, level)
 
     @property
     def _weighted_columns(self) -> FloatArray:
@@ -353,9 +360,9 @@ def _summary_derivatives(summary: Summary, means: FloatArray) -> FloatArray:
 
     Each row of ``means`` has its own.
     """
-    from calipers.inference.influence import STEP
+    from calipers.inference.influence import DERIVATIVE_STEP
 
-    derivatives, step = np.zeros(means.shape), STEP * np.maximum(means, 1e-300)
+    derivatives, step = np.zeros(means.shape), DERIVATIVE_STEP * np.maximum(means, 1e-300)
     for column in range(means.shape[1]):
         shift = np.zeros(means.shape)
         shift[:, column] = step[:, column]
@@ -364,7 +371,7 @@ def _summary_derivatives(summary: Summary, means: FloatArray) -> FloatArray:
     return np.where(means > 0, derivatives, 0.0)
 
 
-def pooled_t(
+def pooled_t_interval(
     summary: Summary, columns: FloatArray, value: float, settings: Settings, level: float
 ) -> Interval:
     """Return the bootstrap-t interval of a ratio r = Σx/Σw of topics (x, w).
@@ -376,7 +383,7 @@ def pooled_t(
     from calipers import _core
 
     if summary.formula is not None:
-        return _function_t(summary, columns, value, settings, level)
+        return _function_t_interval(summary, columns, value, settings, level)
     w, n = columns[:, 1], len(columns)
     residuals = columns[:, 0] - value * w
     moment_columns = np.column_stack([w, residuals, residuals**2, residuals * w, w**2])
@@ -389,7 +396,7 @@ def pooled_t(
     return intervals.bootstrap_t(value, se, value + deviations, errors, level)
 
 
-def _function_t(
+def _function_t_interval(
     summary: Summary, columns: FloatArray, value: float, settings: Settings, level: float
 ) -> Interval:
     from calipers import _core
@@ -498,7 +505,7 @@ class TopicReplicates:
         if any(weight is not None for weight in self.importance):
             ones = np.ones(len(self.tables[0][0]))
             return [
-                weighted_means(columns, ones if weight is None else weight, self.settings)
+                bootstrap_weighted_means(columns, ones if weight is None else weight, self.settings)
                 for columns, weight in zip(self.tables, self.importance, strict=True)
             ]
         flat = np.column_stack([column for columns in self.tables for column in columns])
@@ -561,7 +568,9 @@ class _SignFlips:
         """Return the test of one difference."""
         if alternative not in self._tests:
             table, n_resamples = np.column_stack(self.differences), n_randomizations(self.settings)
-            tests = paired_tests.randomization(table, n_resamples, self.settings.seed, alternative)
+            tests = paired_tests.randomization_test(
+                table, n_resamples, self.settings.seed, alternative
+            )
             self._tests[alternative] = tests
         return self._tests[alternative][index]
 
@@ -585,7 +594,7 @@ class _EstimatePair:
         assert isinstance(second_topics, TopicRows)
         absent_mask = ~(first_topics.defined_mask & second_topics.defined_mask)
         a, b = (
-            topics.summary.columns(*_drop_topics(absent_mask, topics))
+            topics.summary.columns(*_mask_topics(absent_mask, topics))
             for topics in (first_topics, second_topics)
         )
         return cls(first, second, first_topics.summary, a, b, first_topics.importance)
@@ -753,13 +762,13 @@ class _EstimatePair:
             first, second = (table * importance[:, None] for table in (a, b))
         return {
             **difference_fields,
-            "permutation_test": lambda alternative: paired_tests.swapped_ratios(
+            "permutation_test": lambda alternative: paired_tests.ratio_randomization_test(
                 first, second, n_resamples, settings.seed, alternative, summary.formula
             ),
         }
 
 
-def _drop_topics(absent_mask: Any, topics: TopicRows) -> tuple[FloatArray, FloatArray | None]:
+def _mask_topics(absent_mask: Any, topics: TopicRows) -> tuple[FloatArray, FloatArray | None]:
     """Return values and weights, with those of some topics set to NaN."""
     weight = topics.weight
     if weight is not None and weight.ndim > 1:

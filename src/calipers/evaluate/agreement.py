@@ -23,24 +23,24 @@ from calipers.evaluation.finding_inputs import from_raters
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import class_order_notes, select_measures
-from calipers.evaluation.slice_definitions import Bins, slice_columns
-from calipers.evaluation.source import OF_ROWS, Source, open_source
+from calipers.evaluation.slice_definitions import Bins, parse_slice_columns
+from calipers.evaluation.source import ROW_ROLES, ColumnSource, open_source
 from calipers.evaluation.stored_predictions import Baseline
 from calipers.evaluation.stream_columns import (
     flatten_names,
     get_engine,
     is_streamed,
-    takes_all_rows,
+    memory_only_error,
 )
-from calipers.evaluation.stream_slices import PerSubset
+from calipers.evaluation.stream_slices import SubsetResults
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.point_estimate import PointEstimate
 from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
-from calipers.measures.rater_agreement import counted_items
+from calipers.measures.rater_agreement import counted_item_mask
 from calipers.report.numbers import format_count
 from calipers.results import Evaluation, LabelTable
-from calipers.results.estimate import ALL_RATERS
+from calipers.results.estimate import RATER_SET_NAME
 from calipers.statistics import ConfusionMatrix, RatingRows, Ratings
 from calipers.statistics.ratings import MAX_DISTINCT_ITEMS
 from calipers.systems.raters import Raters
@@ -59,10 +59,10 @@ SCALES = PARAMETERS["scale"].choices
 DEFAULT_MEASURES = ("Krippendorff-alpha", "percent-agreement")
 
 #: Cohen's κ of two raters, which is not defined on the interval scale.
-OF_TWO = {"nominal": "kappa", "ordinal": "kappa(weights='quadratic')"}
+PAIRWISE_MEASURES = {"nominal": "kappa", "ordinal": "kappa(weights='quadratic')"}
 
 #: Of more raters nobody would read the table of all pairs, and of more categories that of raters.
-MOST_RATERS, MOST_LISTED, MOST_CATEGORIES = 12, 50, 12
+MAX_PAIRED_RATERS, MAX_LISTED_RATERS, MAX_LISTED_CATEGORIES = 12, 50, 12
 
 
 @validate_arguments
@@ -217,11 +217,11 @@ def agreement(
     if (ratings is None) == (data is None):
         raise InputError("ratings= and data= are two names of the table of ratings: give one")
     arguments = {**locals(), "data": data if ratings is None else ratings}
-    sets = dict(raters) if isinstance(raters, Mapping) else {ALL_RATERS: raters}
+    sets = dict(raters) if isinstance(raters, Mapping) else {RATER_SET_NAME: raters}
     if not sets:
         raise InputError("raters: an empty dict, expected sets of raters by name")
-    item_columns = {role: arguments[role] for role in (*OF_ROWS, "cost")}
-    item_columns["slices"] = slice_columns(slices)
+    item_columns = {role: arguments[role] for role in (*ROW_ROLES, "cost")}
+    item_columns["slices"] = parse_slice_columns(slices)
     role_by_column = {
         name: role for role, columns in item_columns.items() for name in flatten_names(columns)
     }
@@ -277,7 +277,7 @@ class _RatingOptions:
         engine = get_engine(arguments["data"], arguments["engine"])
         for name in ("rater", "rating"):
             if self.long[name] is not None:
-                raise takes_all_rows(name, engine, ROW_REASONS[name])
+                raise memory_only_error(name, engine, ROW_REASONS[name])
         excluded = {*self.others, self.long["item"]}
         sets = rater_sets(self.sets, [name for name in engine.names if name not in excluded])
         names = list(dict.fromkeys(name for raters in sets.values() for name in raters))
@@ -290,7 +290,7 @@ class _RatingOptions:
             self._problem(self._categories(source, names), names, indices_by_set)
         )
 
-    def _categories(self, source: Source, names: Sequence[str]) -> Categories:
+    def _categories(self, source: ColumnSource, names: Sequence[str]) -> Categories:
         """Find the categories in a pass over all ratings.
 
         For a source that can be read only once, they are the values of ``order``.
@@ -298,8 +298,8 @@ class _RatingOptions:
         assert source.stream is not None
         engine, distinct = source.stream.stream, set[Any]()
         if engine.is_rereadable:
-            observed: PerSubset = engine.reduce(
-                _ObservedRatings(tuple(names)), names, _check_n_categories, "finding categories"
+            observed: SubsetResults = engine.reduce(
+                _RatingsTask(tuple(names)), names, _check_n_categories, "finding categories"
             )
             distinct = set().union(
                 *(distinct_ratings(rater_values.values) for rater_values in observed.values)
@@ -324,17 +324,17 @@ class _RatingOptions:
 
 
 #: With more distinct ratings than this, the counts of a batch are as large as the batch.
-MOST_OF_BATCHES = 10_000
+MAX_DISTINCT_RATINGS = 10_000
 
 
 @dataclass(frozen=True)
-class _ObservedRatings:
+class _RatingsTask:
     """Distinct ratings of each rater in a batch."""
 
     names: tuple[str, ...]
 
-    def __call__(self, batch: streams.Batch) -> PerSubset:
-        return PerSubset(
+    def __call__(self, batch: streams.Batch) -> SubsetResults:
+        return SubsetResults(
             tuple(DistinctValues.from_array(batch.columns[name]) for name in self.names)
         )
 
@@ -346,10 +346,10 @@ def _is_number(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _check_n_categories(observed: PerSubset) -> PerSubset:
-    if max(len(rater_values.values) for rater_values in observed.values) > MOST_OF_BATCHES:
+def _check_n_categories(observed: SubsetResults) -> SubsetResults:
+    if max(len(rater_values.values) for rater_values in observed.values) > MAX_DISTINCT_RATINGS:
         raise InputError(
-            f"ratings have more than {MOST_OF_BATCHES:,} distinct values, which requires "
+            f"ratings have more than {MAX_DISTINCT_RATINGS:,} distinct values, which requires "
             "engine='memory'"
         )
     return observed
@@ -479,7 +479,7 @@ class AgreementProblem(Problem):
             stated=self.ordered,
             option="order",
         )
-        return (*_notes(sample), *order)
+        return (*_rating_notes(sample), *order)
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings on the raters."""
@@ -488,7 +488,7 @@ class AgreementProblem(Problem):
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return the tables of pairs of raters and of single raters."""
         systems = self.available_ratings(sample).values()
-        return {"label_tables": tuple(_tables(systems, sample.measures, self.scale))}
+        return {"label_tables": tuple(_rater_tables(systems, sample.measures, self.scale))}
 
     def statistic(self, system: Any, kind: type) -> Any:
         """Return the numbers of ratings of each item in each category."""
@@ -496,22 +496,24 @@ class AgreementProblem(Problem):
 
 
 def _ratings_by_set(ratings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the columns of raters by set; a single unnamed set is named ``ALL_RATERS``."""
-    return ratings if isinstance(next(iter(ratings.values())), Mapping) else {ALL_RATERS: ratings}
+    """Return the columns of raters by set; a single unnamed set is named ``RATER_SET_NAME``."""
+    return (
+        ratings if isinstance(next(iter(ratings.values())), Mapping) else {RATER_SET_NAME: ratings}
+    )
 
 
-def _notes(sample: Any) -> list[str]:
+def _rating_notes(sample: Any) -> list[str]:
     """Return notes on items with fewer than two ratings and on tables that are not computed."""
     notes = []
     for name, system in sample.template_systems.items():
-        prefix = "" if name == ALL_RATERS else f"{name}: "
+        prefix = "" if name == RATER_SET_NAME else f"{name}: "
         ratings = sample.statistic(name, Ratings)
         n_single = ratings.n_items - ratings.shared_items.n_items
         if n_single:
             counting_measures = [
                 str(m)
                 for m in sample.measures
-                if (counted_items(m, ratings) & ~ratings.twice).any()
+                if (counted_item_mask(m, ratings) & ~ratings.twice).any()
             ]
             also = f"; {' and '.join(counting_measures)} use them for the frequencies of categories"
             notes.append(
@@ -519,10 +521,10 @@ def _notes(sample: Any) -> list[str]:
                 "two ratings and do not contribute to "
                 f"agreement{also if counting_measures else ''}."
             )
-        if len(system.raters) > MOST_RATERS:
+        if len(system.raters) > MAX_PAIRED_RATERS:
             notes.append(
                 f"{prefix}pairs of raters are not tabulated, because there are "
-                f"{len(system.raters)} raters, more than {MOST_RATERS}."
+                f"{len(system.raters)} raters, more than {MAX_PAIRED_RATERS}."
             )
     if sample.in_memory_systems is None and sample.passes.first_result.auxiliary.has_too_many_rows:
         clustered = sample.passes.first_result.clustered
@@ -534,39 +536,39 @@ def _notes(sample: Any) -> list[str]:
     return notes
 
 
-def _tables(
+def _rater_tables(
     systems: Iterable[Raters], measures: Sequence[Measure], scale: str
 ) -> Iterator[LabelTable]:
     """Yield the table of pairs of raters and the table of raters of each set."""
     for system in systems:
-        if len(system.raters) <= MOST_RATERS:
-            yield _pairs(system, measures, scale)
-        if 2 < len(system.raters) <= MOST_LISTED:
+        if len(system.raters) <= MAX_PAIRED_RATERS:
+            yield _pair_table(system, measures, scale)
+        if 2 < len(system.raters) <= MAX_LISTED_RATERS:
             yield _rater_table(system, measures)
 
 
 def _pairwise_measures(scale: str) -> tuple[Measure, ...]:
     """Return the measures of two raters that only the table of pairs has."""
-    return (parse(OF_TWO[scale], ("counts",)),) if scale in OF_TWO else ()
+    return (parse(PAIRWISE_MEASURES[scale], ("counts",)),) if scale in PAIRWISE_MEASURES else ()
 
 
-def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTable:
+def _pair_table(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTable:
     names, items, estimates_by_pair = [], [], list[dict[str, PointEstimate]]()
     for pair in combinations(range(len(system.raters)), 2):
         raters = system.select_raters(list(pair))
         rated_by_both = raters.take_rows(np.flatnonzero((raters.codes >= 0).all(axis=1)))
         estimates = {str(m): raters.point_estimate(m) for m in measures}
         for pairwise_measure in _pairwise_measures(scale):
-            estimates[str(pairwise_measure)] = _cells(rated_by_both).point_estimate(
+            estimates[str(pairwise_measure)] = _pair_counts(rated_by_both).point_estimate(
                 pairwise_measure
             )
         names.append(" ~ ".join(raters.raters))
         items.append(rated_by_both.items(np.ones(rated_by_both.n_rows, bool)))
         estimates_by_pair.append(estimates)
-    return _table(system, "pair", names, items, estimates_by_pair)
+    return _label_table(system, "pair", names, items, estimates_by_pair)
 
 
-def _cells(raters: Raters) -> ClassCounts:
+def _pair_counts(raters: Raters) -> ClassCounts:
     """Return the contingency table of the ratings of two raters."""
     first, second = raters.codes.T
     names, rows = raters.categories, (raters.settings, raters.weight, raters.clusters)
@@ -584,7 +586,7 @@ def _cells(raters: Raters) -> ClassCounts:
 def _rater_table(system: Raters, measures: Sequence[Measure]) -> LabelTable:
     """Build the table of raters: numbers of ratings, and the measures without each rater."""
     indices, counts = range(len(system.raters)), {}
-    if len(system.categories) <= MOST_CATEGORIES:
+    if len(system.categories) <= MAX_LISTED_CATEGORIES:
         counts = {
             name: np.asarray(system.items(system.codes == k), np.float64)
             for k, name in enumerate(system.categories)
@@ -592,10 +594,10 @@ def _rater_table(system: Raters, measures: Sequence[Measure]) -> LabelTable:
     others = [system.select_raters([k for k in indices if k != excluded]) for excluded in indices]
     estimates = [{f"{m} without": raters.point_estimate(m) for m in measures} for raters in others]
     n_ratings = system.items(system.codes >= 0)
-    return _table(system, "rater", system.raters, n_ratings, estimates, counts)
+    return _label_table(system, "rater", system.raters, n_ratings, estimates, counts)
 
 
-def _table(
+def _label_table(
     system: Raters,
     row_kind: str,
     names: Sequence[str],

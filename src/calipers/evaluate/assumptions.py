@@ -20,19 +20,19 @@ from calipers.inference.sample_size_models import (
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
 
 #: Note if nothing is known of the dependence between two systems.
-INDEPENDENT = (
+INDEPENDENT_NOTE = (
     "The errors of the systems are assumed to be independent; if they occur on the same rows, "
     "fewer are needed: give {}."
 )
 
 #: By margin: the name of the rows of the denominator, and their proportion of all rows.
-_MARGINS: Mapping[str, tuple[str, Callable[[float], float]]] = {
+_DENOMINATORS: Mapping[str, tuple[str, Callable[[float], float]]] = {
     "positive": ("positive rows", lambda prevalence: prevalence),
     "negative": ("negative rows", lambda prevalence: 1 - prevalence),
 }
 
 
-def design_from_assumptions(
+def model_from_assumptions(
     measure: str | Measure,
     assumed: Mapping[str, float],
     *,
@@ -53,11 +53,11 @@ def design_from_assumptions(
     is_difference = goal in ("difference", "margin")
     unit = "topics" if definition.reads == "rankings" else "rows"
     if "sd" in assumed:
-        _check(name, assumed, unused=("discordant", "prevalence"))
+        _check_assumed(name, assumed, unused=("discordant", "prevalence"))
         _check_spread(
             parsed_measure, assumed, of_differences="correlation" not in assumed and is_difference
         )
-        mean = _mean_design(assumed, is_difference or goal == "size", paired, test, systems)
+        mean = _mean_model(assumed, is_difference or goal == "size", paired, test, systems)
         return MeasureVarianceModel(name, mean, unit, 1.0, assumed)
     if test != "t" or systems != 2:
         raise InputError(f"test={test!r} with {systems} systems is a test of means: give sd=")
@@ -67,12 +67,12 @@ def design_from_assumptions(
     design: VarianceModel
     if denominator is not None:
         design, dependence_name = (
-            _proportion_design(name, assumed, is_difference, paired),
+            _proportion_model(name, assumed, is_difference, paired),
             "discordant",
         )
     elif kind in ("auc", "pr_logit"):
         design, dependence_name = (
-            _auc_design(name, kind, assumed, is_difference, paired),
+            _area_model(name, kind, assumed, is_difference, paired),
             "correlation",
         )
         denominator = "positive" if kind == "pr_logit" else None
@@ -82,14 +82,14 @@ def design_from_assumptions(
             "sd=, its standard error times the square root of the number of units"
         )
     unit, proportion = (
-        (unit, 1.0) if denominator is None else _count_unit(denominator, unit, assumed)
+        (unit, 1.0) if denominator is None else _counted_unit(denominator, unit, assumed)
     )
     assumes_independence = is_difference and paired and dependence_name not in assumed
-    notes = (INDEPENDENT.format(dependence_name),) if assumes_independence else ()
+    notes = (INDEPENDENT_NOTE.format(dependence_name),) if assumes_independence else ()
     return MeasureVarianceModel(name, design, unit, proportion, assumed, notes=notes)
 
 
-def _check(
+def _check_assumed(
     name: str, assumed: Mapping[str, float], needed: Sequence[str] = (), unused: Sequence[str] = ()
 ) -> None:
     """Check that all numbers needed are given, and no unused ones."""
@@ -131,7 +131,7 @@ def _check_spread(measure: Measure, assumed: Mapping[str, float], *, of_differen
         )
 
 
-def _mean_design(
+def _mean_model(
     assumed: Mapping[str, float], compared: bool, paired: bool, test: str, systems: int
 ) -> VarianceModel:
     """Return the design of a mean over units with a standard deviation."""
@@ -148,12 +148,14 @@ def _mean_design(
     return design if paired else replace(design, sd=sd * math.sqrt(2), arms=2)
 
 
-def _proportion_design(
+def _proportion_model(
     name: str, assumed: Mapping[str, float], compared: bool, paired: bool
 ) -> ProportionVarianceModel:
     """Return the design of a proportion of rows."""
     has_discordant = "discordant" in assumed
-    _check(name, assumed, () if has_discordant and paired else ("value",), unused=("correlation",))
+    _check_assumed(
+        name, assumed, () if has_discordant and paired else ("value",), unused=("correlation",)
+    )
     value = assumed.get("value", NAN)
     if not math.isnan(value) and not 0 <= value <= 1:
         raise InputError(f"value is {value}, expected a proportion from 0 to 1")
@@ -162,11 +164,11 @@ def _proportion_design(
     )
 
 
-def _auc_design(
+def _area_model(
     name: str, kind: str, assumed: Mapping[str, float], compared: bool, paired: bool
 ) -> AreaVarianceModel:
     """Return the design of an area under a ROC or precision-recall curve."""
-    _check(name, assumed, ("value",), unused=("discordant",))
+    _check_assumed(name, assumed, ("value",), unused=("discordant",))
     value = assumed["value"]
     if not 0 < value < 1:
         raise InputError(f"value is {value}, expected between 0 and 1")
@@ -174,24 +176,24 @@ def _auc_design(
     correlation = assumed.get("correlation", 0.0)
     if kind == "pr_logit":
         return AreaVarianceModel(
-            value, sample_size.pr_auc_error, "Boyd-Eng-Page", is_difference, correlation
+            value, sample_size.pr_auc_se, "Boyd-Eng-Page", is_difference, correlation
         )
-    _check(name, assumed, ("prevalence",))
+    _check_assumed(name, assumed, ("prevalence",))
     prevalence = assumed["prevalence"]
     return AreaVarianceModel(
         value,
-        lambda a, n: sample_size.auc_error(a, prevalence, n),
+        lambda a, n: sample_size.hanley_mcneil_auc_se(a, prevalence, n),
         "Hanley-McNeil",
         is_difference,
         correlation,
-        normal_at=lambda a, n: sample_size.normal_auc_error(a, prevalence, n),
+        normal_at=lambda a, n: sample_size.binormal_auc_se(a, prevalence, n),
     )
 
 
-def _count_unit(margin: str, unit: str, assumed: Mapping[str, float]) -> tuple[str, float]:
+def _counted_unit(margin: str, unit: str, assumed: Mapping[str, float]) -> tuple[str, float]:
     """Return the unit that the user counts, and which proportion of it the measure uses."""
-    if margin in _MARGINS:
-        name, to_proportion = _MARGINS[margin]
+    if margin in _DENOMINATORS:
+        name, to_proportion = _DENOMINATORS[margin]
         if "prevalence" in assumed:
             return "rows", to_proportion(assumed["prevalence"])
         return name, 1.0

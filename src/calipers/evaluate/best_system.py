@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluation.arguments import validate_arguments
-from calipers.evaluation.topic_scores import known_of_topics
+from calipers.evaluation.topic_scores import used_unit_columns
 from calipers.inference.intervals import Interval
 from calipers.results import Estimate, Evaluation
 from calipers.results.learning import Candidate, Selection
@@ -20,7 +20,7 @@ from calipers.statistics import FloatArray
 
 #: Proportion of units in the bag: that of distinct units in a bootstrap sample, 1 − 1/e.
 IN_BAG_PROPORTION = 0.632
-METHOD = "percentiles of the choice on units left out"
+INTERVAL_METHOD = "percentiles of the choice on units left out"
 
 
 class OutOfBagValue(NamedTuple):
@@ -76,7 +76,7 @@ def out_of_bag_value(
         missing = Interval(np.nan, np.nan, "none", "undefined_replicates")
         return OutOfBagValue(np.nan, missing, frequencies)
     low, high = np.quantile(out_of_bag, [(1 - level) / 2, (1 + level) / 2])
-    interval = Interval(float(low), float(high), METHOD)
+    interval = Interval(float(low), float(high), INTERVAL_METHOD)
     return OutOfBagValue(float(np.mean(out_of_bag)), interval, frequencies)
 
 
@@ -175,7 +175,7 @@ def best_system(
             f"{name} is a sum over {next(iter(apparent.values())).unit}, whose value on those that "
             "are not drawn is not comparable; expected a mean"
         )
-    units, values = _drawn_from(evaluation, measures_by_name[name], list(apparent))
+    units, values = _unit_values(evaluation, measures_by_name[name], list(apparent))
     if units < 3:
         raise InputError(f"there are {units} units, expected three or more")
     out_of_bag = out_of_bag_value(
@@ -209,13 +209,13 @@ def best_system(
     )  # fmt: skip
 
 
-def _drawn_from(
+def _unit_values(
     evaluation: Evaluation, measure: Any, systems: list[str]
 ) -> tuple[int, Callable[[npt.NDArray[np.bool_]], FloatArray]]:
     """Return the number of units to draw from, and a function for the systems' values on some."""
     per_unit = evaluation.per_unit
-    if per_unit is not None and known_of_topics(evaluation):
-        return _known_topics(evaluation, measure, systems)
+    if per_unit is not None and used_unit_columns(evaluation):
+        return _topic_values(evaluation, measure, systems)
     if per_unit is not None and all(
         str(measure) in per_unit.values.get(system, {}) for system in systems
     ):
@@ -226,7 +226,7 @@ def _drawn_from(
             table = table[:, ~np.isnan(table).any(axis=0)]
             return table.shape[1], lambda mask: table[:, mask].mean(axis=1)
         if hasattr(evaluation.sources, "topic_rows"):
-            return _known_topics(evaluation, measure, systems)
+            return _topic_values(evaluation, measure, systems)
     sources = evaluation.sources
     if getattr(sources, "in_memory_systems", None) is None:
         raise InputError(
@@ -246,7 +246,7 @@ def _drawn_from(
     return int(code.max()) + 1 if len(code) else 0, on
 
 
-def _known_topics(
+def _topic_values(
     evaluation: Evaluation, measure: Any, systems: list[str]
 ) -> tuple[int, Callable[[npt.NDArray[np.bool_]], FloatArray]]:
     """Return the same for topics with weights or in clusters, which are drawn whole."""

@@ -15,20 +15,20 @@ from calipers.data.confusion_matrices import check_rows, columns_from_matrix
 from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.batch import Table
-from calipers.evaluation.confusion_tables import open_matrices
+from calipers.evaluation.confusion_tables import to_count_tables
 from calipers.evaluation.evaluator import evaluate_rows
 from calipers.evaluation.models import predict_classes
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.two_classes import ABOUT_TWO, BinaryProblem, Threshold
+from calipers.evaluation.problems.two_classes import BINARY_ONLY_MESSAGE, BinaryProblem, Threshold
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
 from calipers.evaluation.stream_columns import (
-    MOST_CLASSES,
+    MAX_CLASSES,
     StreamColumns,
-    distinct_labels,
     flatten_names,
+    read_distinct_labels,
     systems_by_name,
     wrap_unnamed,
 )
@@ -227,7 +227,7 @@ def classification(
     arguments = locals()
     models = predict_classes(truth, predicted, y, score, probability, positive, threshold)
     check_rows(rows, confusion)
-    input_columns = {**models.columns, "confusion": open_matrices(confusion, data)}
+    input_columns = {**models.columns, "confusion": to_count_tables(confusion, data)}
     source = open_source(
         {**arguments, **input_columns}, *input_columns, categories=CLASSIFICATION.categories
     )
@@ -242,14 +242,14 @@ def classification(
         memory_columns.columns, labels, rows, positive
     )
     if is_distribution(input_columns["truth"]):
-        from calipers.evaluation.problems.soft_labels import SoftLabelProblem, n_rows
+        from calipers.evaluation.problems.soft_labels import SoftLabelProblem, count_rows
 
         unused = {kind: input_columns[kind] for kind in ("predicted", "score")}
         unused |= {"positive": positive, "threshold": threshold}
         soft_problem = SoftLabelProblem.from_columns(
             input_columns["truth"], labels, input_columns["probability"], unused
         )
-        n_soft_rows = n_rows(input_columns["truth"])
+        n_soft_rows = count_rows(input_columns["truth"])
         return evaluate_rows(
             soft_problem, Table.from_columns(memory_columns, input_columns, n_soft_rows), options
         )
@@ -300,10 +300,10 @@ def _problem_from_rows(
             truth, positive, labels, threshold, undefined, predicted
         ), columns
     if positive is not None or threshold is not None:
-        raise InputError(ABOUT_TWO)
-    from calipers.evaluation.problems.classes import MulticlassProblem, coded_systems
+        raise InputError(BINARY_ONLY_MESSAGE)
+    from calipers.evaluation.problems.classes import MulticlassProblem, encode_predictions
 
-    encoded_predictions = None if predicted is None else coded_systems(predicted)
+    encoded_predictions = None if predicted is None else encode_predictions(predicted)
     problem = MulticlassProblem.from_columns(
         truth, encoded_predictions, *scores, labels, undefined, ordered=ordered
     )
@@ -330,8 +330,8 @@ def _problem_from_stream(
         encoded = encode_labels(list(labels), "labels")
         encoded = EncodedLabels(tuple(labels), np.arange(len(encoded.codes)), ordered=True)
     else:
-        encoded = encode_labels(distinct_labels(columns.stream, truth, "truth"), "truth")
-        check_classes(encoded, columns.stream.rows or MOST_CLASSES)
+        encoded = encode_labels(read_distinct_labels(columns.stream, truth, "truth"), "truth")
+        check_classes(encoded, columns.stream.rows or MAX_CLASSES)
     columns = _name_systems(columns, encoded.names)
     return _class_problem(columns, encoded, positive, labels, threshold, undefined), columns
 
@@ -389,7 +389,7 @@ def _class_problem(
     if is_binary or (labels is None and (positive is not None or len(encoded.labels) <= 2)):
         return BinaryProblem.from_columns(encoded, positive, labels, threshold, undefined)
     if positive is not None or threshold is not None:
-        raise InputError(ABOUT_TWO)
+        raise InputError(BINARY_ONLY_MESSAGE)
     from calipers.evaluation.problems.classes import MulticlassProblem
 
     predicted = {}
@@ -400,7 +400,7 @@ def _class_problem(
             raise InputError(f"predicted {name!r}: has several columns, expected one of labels")
         column_label = f"predicted {name!r}"
         predicted[name] = encode_labels(
-            distinct_labels(columns.stream, column, column_label), column_label
+            read_distinct_labels(columns.stream, column, column_label), column_label
         )
     score, probability = (
         {

@@ -15,16 +15,21 @@ from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.points import to_distances, to_points
 from calipers.evaluation.arguments import validate_arguments
-from calipers.evaluation.cluster_tables import NOISE, clustering_notes, drop_noise, sample_points
+from calipers.evaluation.cluster_tables import (
+    NOISE_LABEL,
+    clustering_notes,
+    sample_points,
+    treat_noise,
+)
 from calipers.evaluation.evaluator import assign_measures, evaluate_systems
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.clusters import ClusteringProblem, evaluate_cells
+from calipers.evaluation.problems.clusters import ClusteringProblem, evaluate_cluster_stream
 from calipers.evaluation.shared import column_name, named_systems, select_measures
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
 from calipers.evaluation.tasks import CLUSTERING
-from calipers.findings.clusters import STABLE, UNSTABLE, Stability
+from calipers.findings.clusters import MAX_UNSTABLE_JACCARD, MIN_STABLE_JACCARD, Stability
 from calipers.measures import Measure, parse
 from calipers.results import Evaluation
 from calipers.statistics import ContingencyTable
@@ -62,12 +67,12 @@ def clustering_functions(
                 "or an estimator with fit_predict"
             )
         functions[name] = (
-            function if not hasattr(function, "fit_predict") else _refit_function(function)
+            function if not hasattr(function, "fit_predict") else _make_refit(function)
         )
     return functions
 
 
-def _refit_function(estimator: Any) -> Callable[[Any], Any]:
+def _make_refit(estimator: Any) -> Callable[[Any], Any]:
     return lambda points: copy.deepcopy(estimator).fit_predict(points)
 
 
@@ -118,7 +123,7 @@ def _max_jaccard(
     original_sizes = overlaps.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         index = overlaps / (original_sizes + overlaps.sum(axis=0) - overlaps)
-    index[:, [name == NOISE for name in names]] = 0.0
+    index[:, [name == NOISE_LABEL for name in names]] = 0.0
     return np.where(original_sizes[:, 0] > 0, index.max(axis=1), np.nan)
 
 
@@ -130,15 +135,16 @@ def stability_note(system: Clustering) -> str:
     return (
         f"{system.name}: re-clustered {stability.times} times on resampled points, duplicates "
         f"removed: mean ARI with this clustering {stability.rand:.2f}, mean Jaccard index of its "
-        f"clusters {low:.2f} to {high:.2f}. Below {UNSTABLE} a cluster is not stable, above "
-        f"{STABLE} it is (Hennig 2007)."
+        f"clusters {low:.2f} to {high:.2f}. Below {MAX_UNSTABLE_JACCARD} a cluster is not stable, "
+        "above "
+        f"{MIN_STABLE_JACCARD} it is (Hennig 2007)."
     )
 
 
 METRICS = ("euclidean", "sqeuclidean", "manhattan", "cosine")
 
-AGAINST_TRUTH = ("ARI", "AMI", "homogeneity", "completeness", "V-measure", "purity")
-OF_POINTS = ("silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
+TRUTH_MEASURES = ("ARI", "AMI", "homogeneity", "completeness", "V-measure", "purity")
+POINT_MEASURES = ("silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
 
 
 @validate_arguments
@@ -298,15 +304,20 @@ def clustering(
     source = open_source(locals(), *roles, wide=("features",), categories=CLUSTERING.categories)
     options, settings = source.options, source.options.settings
     if source.stream is not None:
-        return evaluate_cells(
-            source.stream, options, _check, against_truth=AGAINST_TRUTH, noise=noise, metric=metric
+        return evaluate_cluster_stream(
+            source.stream,
+            options,
+            _check_measures,
+            against_truth=TRUTH_MEASURES,
+            noise=noise,
+            metric=metric,
         )
     if distances is not None and missing != "error":
         raise InputError("distances= has all points; missing='drop' requires features=")
     columns = source.rows.columns
     truth, columns_by_slice = columns.get("truth"), columns["slices"]
     encoded, rows = _encode_clusterings(columns["labels"], noise, baseline)
-    repeats, notes, clusters = drop_noise(
+    repeats, notes, clusters = treat_noise(
         encoded, noise, RowRepeats.from_counts(columns["count"], rows)
     )
     geometry = _read_geometry(columns["features"], distances, metric, rows, repeats)
@@ -319,14 +330,14 @@ def clustering(
             "classes": classes.names,
         }
     default_names = (
-        *(AGAINST_TRUTH if truth_fields else ()),
-        *(OF_POINTS if "points" in geometry else ()),
+        *(TRUTH_MEASURES if truth_fields else ()),
+        *(POINT_MEASURES if "points" in geometry else ()),
     )
     if "distances" in geometry:
         default_names = (*default_names, "silhouette")
-    default_names = AGAINST_TRUTH if columns_by_slice else default_names or AGAINST_TRUTH
+    default_names = TRUTH_MEASURES if columns_by_slice else default_names or TRUTH_MEASURES
     selected_measures = select_measures(measures, default_names, "clustering")
-    _check(
+    _check_measures(
         selected_measures,
         {name for _, names in clusters.values() for name in names},
         sliced=bool(columns_by_slice),
@@ -381,7 +392,9 @@ def _encode_clusterings(
     return encoded, rows
 
 
-def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bool) -> None:
+def _check_measures(
+    measures: Iterable[Measure], clusters: Collection[str], *, sliced: bool
+) -> None:
     """Check that clusters named by measures exist, and that measures of points are not sliced."""
     for measure in measures:
         check_named_classes(measure, sorted(clusters), "cluster")

@@ -7,8 +7,8 @@ from typing import Any
 
 from calipers.curves.downsampling import downsample_curve
 from calipers.curves.lazy_curves import LazyCurves, QuantileCurves, ResidualCurves
-from calipers.curves.ranking_curves import OF_TOPICS, RankCurves
-from calipers.curves.score_curves import OF_SCORES, ScoreCurves, resolve_name
+from calipers.curves.ranking_curves import TOPIC_CURVE_KINDS, RankCurves
+from calipers.curves.score_curves import SCORE_SOURCES, ScoreCurves, resolve_name
 from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
 from calipers.measures.parameters import PARAMETERS
@@ -153,7 +153,7 @@ def _score_curve(
     binning: str | None,
 ) -> Curve:
     """Return the curve of one system; without scores, its point in ROC space."""
-    charts = {chart.name: chart for chart in curve_charts(OF_SCORES) if chart.curve is not None}
+    charts = {chart.name: chart for chart in curve_charts(SCORE_SOURCES) if chart.curve is not None}
     chart = charts[match_name("curve", kind, charts)]
     name = resolve_name("system", system, [planned.system for planned in curves.plan])
     if any(name == candidate for candidate, _ in curves.points):
@@ -322,7 +322,7 @@ def topic_curves(
     """
     if not isinstance(evaluation.curves, RankCurves):
         raise InputError("curves of a topic require the rankings of a retrieval evaluation")
-    if kind not in OF_TOPICS or (kind == "ROC") != (collection_size is not None):
+    if kind not in TOPIC_CURVE_KINDS or (kind == "ROC") != (collection_size is not None):
         raise InputError(
             f"kind is {kind!r} and collection_size is {collection_size!r}, expected 'PR', "
             "'interpolated "

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.data.errors import InputError
-from calipers.evaluation.separate_rows import SeparateRowsSample, is_of_matrices, restore_systems
-from calipers.evaluation.topic_scores import known_of_topics
+from calipers.evaluation.separate_rows import SeparateRowsSample, has_matrices, restore_systems
+from calipers.evaluation.topic_scores import used_unit_columns
 from calipers.inference.settings import Settings
-from calipers.inference.two_samples import INDEPENDENT
+from calipers.inference.two_samples import INDEPENDENT_SAMPLES
 from calipers.measures import Measure
 from calipers.report.safe_names import join_words
 from calipers.results import Difference, Estimate, Evaluation
 
 #: What of the provenance is of the inference, and how a reader calls it.
-_SETTINGS = ("level", "interval", "n_resamples", "seed")
+_SETTING_NAMES = ("level", "interval", "n_resamples", "seed")
 
 #: The two evaluations, where they are compared as systems.
-_THEN, _NOW = "before", "after"
+_BEFORE, _AFTER = "before", "after"
 
 
 @dataclass(frozen=True)
@@ -113,17 +113,17 @@ def diff_evaluations(
         raise InputError(
             f"the evaluations are of {before.task} and {after.task}; expected the same task"
         )
-    pairs = _pairs(before.systems, after.systems)
+    pairs = _match_systems(before.systems, after.systems)
     differences, reasons = _tested_differences(before, after, pairs)
     changes = [
         MeasureChange(_format_rename(old, new), measure, then, now, differences.get((new, measure)))
         for old, new in pairs.items()
-        for measure, then, now in _estimates(before, after, old, new)
+        for measure, then, now in _paired_estimates(before, after, old, new)
     ]
     return changes, [*reasons, *_other_changes(before, after, pairs)]
 
 
-def _pairs(before: Sequence[str], after: Sequence[str]) -> dict[str, str]:
+def _match_systems(before: Sequence[str], after: Sequence[str]) -> dict[str, str]:
     """Match the systems of two evaluations; keys are the names in ``before``."""
     same = {name: name for name in before if name in after}
     old = [name for name in before if name not in same]
@@ -135,7 +135,7 @@ def _format_rename(old: str, new: str) -> str:
     return old if old == new else f"{old} → {new}"
 
 
-def _estimates(
+def _paired_estimates(
     before: Evaluation, after: Evaluation, old: str, new: str
 ) -> Iterator[tuple[str, Estimate, Estimate]]:
     """Yield each measure that a system has in both evaluations, with both estimates."""
@@ -162,18 +162,23 @@ def _tested_differences(
         return {}, [
             f"No test: {missing} has no stored predictions; write them with --keep-predictions."
         ]
-    if is_of_matrices(then) and is_of_matrices(now):
+    if has_matrices(then) and has_matrices(now):
         try:
             return {
                 (new, d.measure): d
                 for old, new in pairs.items()
                 for d in _independent_differences(before, after, old, new)
-            }, [f"Changes are tested as of {INDEPENDENT}: no rows were stored, only matrices."]
+            }, [
+                (
+                    f"Changes are tested as of {INDEPENDENT_SAMPLES}: no rows were stored, only "
+                    "matrices."
+                )
+            ]
         except InputError as error:
             return {}, [f"No test: {error}."]
     if now.truth is not None or then.truth is not None:
         return {}, ["No test of rows: evaluate the new system with --baseline FIRST.json."]
-    unit_columns = known_of_topics(before, after)
+    unit_columns = used_unit_columns(before, after)
     if "weights" in unit_columns:
         return {}, ["No test: units are weighted, and weights are not stored."]
     if unit_columns:
@@ -188,15 +193,15 @@ def _tested_differences(
         return {}, [f"No test: {error}."]
 
 
-def _measures_of_both(before: Evaluation, after: Evaluation, old: str, new: str) -> list[Measure]:
+def _common_measures(before: Evaluation, after: Evaluation, old: str, new: str) -> list[Measure]:
     """Return the measures that the system has in both evaluations."""
     from calipers.measures import TASKS, parse
 
-    shared_names = [m for m, *_ in _estimates(before, after, old, new)]
+    shared_names = [m for m, *_ in _paired_estimates(before, after, old, new)]
     return [parse(name, TASKS[after.task]) for name in shared_names]
 
 
-def _settings(evaluation: Evaluation) -> Settings:
+def _inference_settings(evaluation: Evaluation) -> Settings:
     """Return the settings of inference of an evaluation."""
     from calipers.evaluation.options import make_settings
 
@@ -216,7 +221,7 @@ def _paired_differences(
 
     assert before.predictions is not None
     assert after.predictions is not None
-    measures = _measures_of_both(before, after, old, new)
+    measures = _common_measures(before, after, old, new)
     if not measures:
         return ()
     topics = after.predictions.ids
@@ -227,19 +232,19 @@ def _paired_differences(
         {measure.definition.statistic for measure in measures}, topics
     )
     stored_before = StoredSystem(
-        _THEN, before.predictions.systems[old], before.predictions, "the first"
+        _BEFORE, before.predictions.systems[old], before.predictions, "the first"
     )
     stored_before.check_common(after.predictions.common)
-    settings = _settings(after)
+    settings = _inference_settings(after)
     scores = TopicScores.from_systems(
         topics,
-        {_THEN: stored_before.to_statistics(new_statistics, topics), _NOW: new_statistics},
+        {_BEFORE: stored_before.to_statistics(new_statistics, topics), _AFTER: new_statistics},
         measures,
         settings,
         zero=after.provenance["conventions"].get("undefined") == "zero",
         unit=after.predictions.unit,
     )
-    return paired_comparison(scores, _THEN, settings).differences
+    return paired_comparison(scores, _BEFORE, settings).differences
 
 
 def _independent_differences(
@@ -250,20 +255,20 @@ def _independent_differences(
 
     assert before.predictions is not None
     assert after.predictions is not None
-    measures = _measures_of_both(before, after, old, new)
+    measures = _common_measures(before, after, old, new)
     if not measures:
         return ()
-    settings = _settings(after)
+    settings = _inference_settings(after)
     then, now = before.predictions.systems[old], after.predictions.systems[new]
     systems = restore_systems(
-        ((_NOW, now, after.predictions), (_THEN, then, before.predictions)),
+        ((_AFTER, now, after.predictions), (_BEFORE, then, before.predictions)),
         after.provenance["conventions"].get("positive"),
         settings,
     )
     source = SeparateRowsSample(
         {name: s.with_measures(measures) for name, s in systems.items()}, measures, settings
     )
-    return paired_comparison(source, _THEN, settings).differences
+    return paired_comparison(source, _BEFORE, settings).differences
 
 
 def _other_changes(
@@ -282,7 +287,7 @@ def _other_changes(
         if names:
             yield f"{heading}: {', '.join(names)}."
     then, now = before.provenance, after.provenance
-    settings = {key: (then.get(key), now.get(key)) for key in ("calipers", *_SETTINGS)}
+    settings = {key: (then.get(key), now.get(key)) for key in ("calipers", *_SETTING_NAMES)}
     old, new = then.get("conventions", {}), now.get("conventions", {})
     settings |= {key: (old.get(key), new.get(key)) for key in dict.fromkeys([*old, *new])}
     for key, (was, is_now) in settings.items():

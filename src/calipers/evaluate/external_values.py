@@ -24,7 +24,7 @@ from calipers.measures import (
     parse,
     parse_by_task,
 )
-from calipers.measures.registry import edition
+from calipers.measures.registry import registry_state
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Statistic
 
@@ -109,14 +109,14 @@ def from_values(
     """
     settings = make_settings(interval, level, n_resamples, seed)
     external_values = read_values(values, measure, unit=unit)
-    higher_is_better, notes = directions(external_values.measures, lower_is_better)
+    higher_is_better, notes = measure_directions(external_values.measures, lower_is_better)
     tables = {
         s: np.column_stack(list(by_measure.values()))
         for s, by_measure in external_values.values.items()
     }
     all_values = np.concatenate(list(tables.values()))
     measures = [
-        _measure(name, higher, all_values[:, index])
+        _resolve_measure(name, higher, all_values[:, index])
         for index, (name, higher) in enumerate(higher_is_better.items())
     ]
     reasons = {
@@ -175,7 +175,7 @@ class _ExternalDefinition:
         raise TypeError(f"{self.name} was computed elsewhere")
 
 
-def directions(
+def measure_directions(
     names: Sequence[str], lower_is_better: str | Sequence[str]
 ) -> tuple[dict[str, bool | None], tuple[str, ...]]:
     """Return for each measure whether higher is better, and notes on what was assumed.
@@ -192,7 +192,7 @@ def directions(
     better: dict[str, bool | None] = {}
     assumed = []
     for name in names:
-        known_directions = _known_directions(name, edition())
+        known_directions = _known_directions(name, registry_state())
         if name in lower:
             better[name] = False
         elif len(known_directions) == 1:
@@ -218,7 +218,7 @@ def _known_directions(name: str, _: tuple[int, ...]) -> frozenset[bool | None]:
     return frozenset(m.definition.higher_is_better for m in parse_by_task(name))
 
 
-def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:
+def _resolve_measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:
     """Return the catalogue's measure that these values can belong to, or an external measure.
 
     Only the name and direction of an external measure are known.
@@ -244,7 +244,7 @@ def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Me
 
 
 @functools.lru_cache(maxsize=256)
-def _named_of_rankings(name: str, _: tuple[int, ...]) -> Measure | None:
+def _find_ranking_measure(name: str, _: tuple[int, ...]) -> Measure | None:
     """Return the ranking measure with that name in this edition of the catalogue."""
     try:
         return parse(name, TASKS["retrieval"])
@@ -258,7 +258,7 @@ def _ranking_measure(name: str, values: FloatArray) -> Measure | None:
     It has to be a mean (or geometric mean) over topics. Percentages are outside the range of
     measures, and proportions of topics take only the values 0 and 1.
     """
-    measure = _named_of_rankings(name, edition())
+    measure = _find_ranking_measure(name, registry_state())
     if measure is None:
         return None
     definition = measure.definition

@@ -9,7 +9,7 @@ from typing import Any
 
 from calipers.data.errors import InputError, format_value
 from calipers.data.streams import memory_budget
-from calipers.engines.pass_tasks import BoundStatistics
+from calipers.engines.pass_tasks import LimitStatistics
 from calipers.evaluate.agreement import AgreementProblem
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.evaluator import evaluate_stream
@@ -22,7 +22,7 @@ from calipers.evaluation.problems.quantiles import QuantileProblem
 from calipers.evaluation.problems.soft_labels import SoftLabelProblem
 from calipers.evaluation.problems.two_classes import BinaryProblem
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.states import EvaluationState, SummedRows, merge_checked
+from calipers.evaluation.states import EvaluationState, StateEngine, merge_compatible
 from calipers.evaluation.stream_columns import MemoryLimit, StreamColumns
 from calipers.results import Evaluation
 
@@ -62,7 +62,7 @@ def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path is {format_value(path)}, expected the path of a file")
-    state = _state(evaluation, "save_state")
+    state = _get_state(evaluation, "save_state")
     try:
         state.write(path)
     except OSError as error:
@@ -139,20 +139,20 @@ def merge_states(
             f"states is {format_value(states)}, expected a list of files or evaluations"
         )
     budget = memory_budget(memory)
-    state = merge_checked(_iterate_states(states), BoundStatistics(MemoryLimit(budget)))
+    state = merge_compatible(_iterate_states(states), LimitStatistics(MemoryLimit(budget)))
     plan = state.plan
     columns = StreamColumns(
-        SummedRows(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"]
+        StateEngine(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"]
     )
     options = replace(
         options,
         measures=state.measures if measures is None else measures,
         undefined=plan.get("undefined", "nan"),
     )
-    return evaluate_stream(_problem(plan), columns, options, budget)
+    return evaluate_stream(_make_problem(plan), columns, options, budget)
 
 
-def _problem(plan: Mapping[str, Any]) -> Problem:
+def _make_problem(plan: Mapping[str, Any]) -> Problem:
     """Return the problem of the statistics in a state."""
     for simple_problem in (RegressionProblem, QuantileProblem):
         if plan["task"] == simple_problem.kind:
@@ -177,14 +177,14 @@ def _problem(plan: Mapping[str, Any]) -> Problem:
 def _iterate_states(states: Sequence[Any]) -> Iterator[EvaluationState]:
     for state in states:
         if isinstance(state, Evaluation):
-            yield _state(state, "states")
+            yield _get_state(state, "states")
         elif isinstance(state, str | os.PathLike):
             yield EvaluationState.read(state)
         else:
             raise InputError(f"states: {format_value(state)} is neither a file nor an evaluation")
 
 
-def _state(evaluation: Evaluation, argument: str) -> EvaluationState:
+def _get_state(evaluation: Evaluation, argument: str) -> EvaluationState:
     state: EvaluationState | None = getattr(evaluation.sources, "state", None)
     if state is None:
         from calipers.evaluation.tasks import TASKS

@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from calipers.data.categories import CategoryColumns
-from calipers.data.multilabel import collect_names, empty_as_no_labels, to_column, to_table
+from calipers.data.multilabel import collect_names, empty_as_no_labels, to_column, to_score_table
 from calipers.data.tables import file_extension, read_table
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.models import predict_labels
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.labels import MultilabelProblem, Threshold
 from calipers.evaluation.slice_definitions import Bins
-from calipers.evaluation.source import OF_ROWS, open_source
+from calipers.evaluation.source import ROW_ROLES, open_source
 from calipers.evaluation.stored_predictions import Baseline
-from calipers.evaluation.stream_labels import assign_roles
+from calipers.evaluation.stream_labels import group_numeric_columns
 from calipers.evaluation.tasks import MULTILABEL
 from calipers.results import Evaluation
 
@@ -211,9 +211,9 @@ def multilabel(
         return {
             "truth": to_column(outputs.truth),
             "predicted": to_column(outputs.predicted),
-            "score": to_table(outputs.score, "score"),
-            "probability": to_table(outputs.probability, "probability"),
-            "data": _read(arguments, (outputs.truth, outputs.predicted)),
+            "score": to_score_table(outputs.score, "score"),
+            "probability": to_score_table(outputs.probability, "probability"),
+            "data": _read_table(arguments, (outputs.truth, outputs.predicted)),
         }
 
     output_names = "predicted", "score", "probability"
@@ -227,7 +227,7 @@ def multilabel(
     )
     label_options = labels, separator, threshold, undefined
     if source.stream is not None:
-        stream_columns = assign_roles(source.stream, separator)
+        stream_columns = group_numeric_columns(source.stream, separator)
         return replace(source, stream=stream_columns).evaluate(
             MultilabelProblem.from_stream(stream_columns, *label_options)
         )
@@ -235,12 +235,12 @@ def multilabel(
     return source.evaluate(problem, columns, len(columns["truth"].columns))
 
 
-def _read(arguments: Mapping[str, Any], label_columns: tuple[Any, ...]) -> Any:
+def _read_table(arguments: Mapping[str, Any], label_columns: tuple[Any, ...]) -> Any:
     """Read the table at a path; empty fields of label columns in CSV are rows without labels."""
     data = arguments["data"]
     if arguments["separator"] is None or not isinstance(data, str | os.PathLike):
         return data
-    roles = (*MULTILABEL.categories, "score", "probability", *OF_ROWS, "cost")
+    roles = (*MULTILABEL.categories, "score", "probability", *ROW_ROLES, "cost")
     columns = {role: arguments.get(role) for role in roles}
     categories = CategoryColumns.from_roles(columns, MULTILABEL.categories, arguments.get("id"))
     table = read_table(data, categories=categories.select)

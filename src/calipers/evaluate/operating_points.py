@@ -102,7 +102,7 @@ def operating_point(
     (0.6, 0.8)
     """
     from calipers.evaluate.classification import classification
-    from calipers.evaluation.problems.two_classes import OF_COUNTS
+    from calipers.evaluation.problems.two_classes import COUNT_MEASURES
 
     if isinstance(truth, Evaluation):
         columns = _system_columns(truth, system)
@@ -127,7 +127,7 @@ def operating_point(
             *([threshold_rule.measure] if is_count_measure else []),
             *(b.measure for b in threshold_rule.bounds),
         ]
-        measures += [parse(name, "counts") for name in OF_COUNTS]
+        measures += [parse(name, "counts") for name in COUNT_MEASURES]
         if prevalence is not None:
             adjusted_names = ("precision@prevalence", "NPV@prevalence")
             measures += [parse(f"{name}={prevalence}", "counts") for name in adjusted_names]

@@ -20,11 +20,11 @@ from calipers.data.trec import InputOrigin, TrecSource, check_stdin, read_rows
 from calipers.data.trec_tables import buffers, decode_id
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
-from calipers.evaluation.shared import Statistics
-from calipers.evaluation.topic_scores import ORDER, TopicScores
+from calipers.evaluation.shared import StatisticsByType
+from calipers.evaluation.topic_scores import DOCUMENT_ORDER, TopicScores
 from calipers.inference.settings import Settings
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.overlap import measures_of_overlap
+from calipers.measures.overlap import overlap_measures
 from calipers.results import Evaluation
 from calipers.statistics.overlap import SharedRankings
 
@@ -163,7 +163,7 @@ def _evaluate(
     if ties not in ("id", "average"):
         raise InputError(f"ties is {ties!r}, expected 'id' or 'average'")
     try:
-        measures = measures_of_overlap(p, ties, cutoffs)
+        measures = overlap_measures(p, ties, cutoffs)
     except UnknownMeasureError as error:
         raise InputError(str(error)) from None
     if len(sources) < 2:
@@ -171,7 +171,7 @@ def _evaluate(
     check_stdin(sources.values())
     full_runs = {name: read_full_run(name, source) for name, source in sources.items()}
     topics = _all_topics(full_runs)
-    systems: dict[str, Statistics] = {}
+    systems: dict[str, StatisticsByType] = {}
     for first, second in combinations(full_runs, 2):
         shared = SharedRankings(**full_runs[first].shared_with(full_runs[second])).select_topics(
             topics
@@ -180,7 +180,7 @@ def _evaluate(
         systems[f"{first} ~ {second}"] = {SharedRankings: shared}
     source = TopicScores.from_systems(topics, systems, measures, settings, zero=False)
     conventions = {
-        "order": ORDER,
+        "order": DOCUMENT_ORDER,
         "p": p,
         "depth": depth,
         "ties": ties,
@@ -238,12 +238,12 @@ def rbo(
     >>> round(ev["RBO"].value, 4), round(ev["RBO-min"].value, 4), round(ev["RBO-res"].value, 4)
     (0.6907, 0.3955, 0.4592)
     """
-    runs = {"first": _run(first, "first"), "second": _run(second, "second")}
+    runs = {"first": _to_run(first, "first"), "second": _to_run(second, "second")}
     settings = make_settings(interval, level, n_resamples, seed)
     return _evaluate(runs, settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
 
 
-def _run(ranking: Any, argument: str) -> Any:
+def _to_run(ranking: Any, argument: str) -> Any:
     """Convert a list of ids to a run with one topic."""
     if not isinstance(ranking, list | tuple):
         return ranking

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.assumptions import design_from_assumptions, parse_measure
+from calipers.evaluate.assumptions import model_from_assumptions, parse_measure
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
-from calipers.evaluation.topic_scores import known_of_topics
+from calipers.evaluation.topic_scores import used_unit_columns
 from calipers.inference import sample_size
-from calipers.inference.power import equivalence_power, margin_power
+from calipers.inference.power import equivalence_power, non_inferiority_power
 from calipers.inference.proportions import wilson
 from calipers.inference.sample_size_models import (
     NAN,
@@ -31,10 +31,10 @@ from calipers.results import Difference, Estimate, Evaluation, Plan, PlanRow
 from calipers.statistics import FloatArray
 
 #: Sizes in the table of a plan, as multiples of its own.
-AROUND = (0.25, 0.5, 1, 2, 4)
+TABLE_FACTORS = (0.25, 0.5, 1, 2, 4)
 
 #: Above this number of units the pilot is not resampled, because the mean is normal.
-MOST_RESAMPLED = 10_000
+MAX_RESAMPLED_UNITS = 10_000
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class PlanTarget:
         error, degrees = design.error(units)
         if degrees is not None and degrees < 1:
             return NAN
-        success = equivalence_power if self.equivalence else margin_power
+        success = equivalence_power if self.equivalence else non_inferiority_power
         return success(self.difference, self.targets["margin"], error, self.level, degrees)
 
     def detectable(self, n: float) -> float:
@@ -181,7 +181,7 @@ class PlanTarget:
         is_searched, n = n is None, self.search() if n is None else n
         rows = {
             size: PlanRow(size, self.half_width(size), self.power(size), self.detectable(size))
-            for size in {n, *(max(2, round(n * step)) for step in AROUND)}
+            for size in {n, *(max(2, round(n * step)) for step in TABLE_FACTORS)}
         }
         method_key = {"half_width": "half_width", "reference": "against"}.get(self.goal, "power")
         if self.goal == "size" and not design.is_difference:
@@ -227,7 +227,7 @@ class PlanTarget:
             return None
         wide = replace(
             variance_model.design,
-            sd=sample_size.upper_sd(variance_model.design.sd, len(variance_model.values)),
+            sd=sample_size.sd_upper_limit(variance_model.design.sd, len(variance_model.values)),
         )
         return replace(self, variance_model=replace(variance_model, design=wide)).search()
 
@@ -255,7 +255,7 @@ def _resample_power(target: PlanTarget, n: int, n_resamples: int, seed: int) -> 
     normal distribution is assumed.
     """
     values = target.variance_model.values
-    if values is None or n > MOST_RESAMPLED or target.goal not in ("half_width", "difference"):
+    if values is None or n > MAX_RESAMPLED_UNITS or target.goal not in ("half_width", "difference"):
         return {}
     if (
         not isinstance(target.variance_model.design, MeanVarianceModel)
@@ -278,7 +278,7 @@ def _resample_power(target: PlanTarget, n: int, n_resamples: int, seed: int) -> 
     return {"power": n_rejections / n_resamples}
 
 
-def design_from_pilot(
+def model_from_pilot(
     measure: str | Measure,
     pilot: Evaluation,
     system: str | None,
@@ -301,11 +301,11 @@ def design_from_pilot(
         raise InputError(
             f"{name} grows with the number of points; plan for a silhouette, for example"
         )
-    pair = _pair(pilot.systems, system, baseline, goal)
+    pair = _select_systems(pilot.systems, system, baseline, goal)
     if not isinstance(pair, str):
-        variance_model = _difference_design(name, pilot, *pair)
+        variance_model = _difference_model(name, pilot, *pair)
     else:
-        variance_model = _value_design(name, pilot, pair)
+        variance_model = _value_model(name, pilot, pair)
     if test == "t":
         return variance_model
     design = variance_model.design
@@ -319,7 +319,7 @@ def design_from_pilot(
     )
 
 
-def _pair(
+def _select_systems(
     systems: Sequence[str], system: str | None, baseline: str | None, goal: str
 ) -> tuple[str, str] | str:
     """Return the two systems to compare, or the system whose value is planned for."""
@@ -354,11 +354,11 @@ def _find_pilot_measure(measure: str | Measure, pilot: Evaluation) -> str:
     raise InputError(f"the pilot has no {name!r}; {did_you_mean(name, pilot.measures)}")
 
 
-def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
+def _unit_values(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
     """Return the values per unit whose mean the measure is, or None."""
     if pilot.per_unit is None or pilot.per_unit.unit == "points":  # that hang on each other
         return None
-    if known_of_topics(pilot):  # as these do, or do not count once each
+    if used_unit_columns(pilot):  # as these do, or do not count once each
         return None
     values = pilot.per_unit.values.get(system, {}).get(name)
     if values is None:
@@ -369,15 +369,15 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
     return np.asarray(values, np.float64) if is_plain_mean else None
 
 
-def _difference_design(
+def _difference_model(
     name: str, pilot: Evaluation, system: str, baseline: str
 ) -> MeasureVarianceModel:
     """Return the design of the difference of two systems."""
-    difference = _difference(name, pilot, system, baseline)
-    first, second = (_per_unit(pilot, name, s) for s in (system, baseline))
+    difference = _find_difference(name, pilot, system, baseline)
+    first, second = (_unit_values(pilot, name, s) for s in (system, baseline))
     if first is not None and second is not None:
         unit_differences = first - second
-        return _unit_design(
+        return _unit_model(
             name, unit_differences[np.isfinite(unit_differences)], difference.unit, pair=True
         )
     if (
@@ -394,7 +394,7 @@ def _difference_design(
         return MeasureVarianceModel(
             name, design, difference.unit, 1.0, {"discordant": discordant}, difference.n
         )
-    return _scaled_design(name, difference, pair=True)
+    return _scaled_model(name, difference, pair=True)
 
 
 def _is_proportion_difference(difference: Difference) -> bool:
@@ -410,7 +410,7 @@ def _is_proportion_difference(difference: Difference) -> bool:
     )
 
 
-def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Difference:
+def _find_difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Difference:
     """Return the pilot's paired difference of two systems, in either direction."""
     comparisons = [pilot.comparison] if pilot.comparison is not None else []
     if pilot.sources is not None and not (comparisons and comparisons[0].baseline is None):
@@ -422,7 +422,7 @@ def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Dif
     raise InputError(f"the pilot has no difference of {system} and {baseline} in {name}")
 
 
-def _value_design(name: str, pilot: Evaluation, system: str) -> MeasureVarianceModel:
+def _value_model(name: str, pilot: Evaluation, system: str) -> MeasureVarianceModel:
     """Return the design of the value of one system."""
     estimate = pilot.exact(system, name)
     definition = parse_measure(name, prefer=pilot.task).definition
@@ -436,9 +436,9 @@ def _value_design(name: str, pilot: Evaluation, system: str) -> MeasureVarianceM
             {"value": estimate.value},
             estimate.n,
         )
-    values = _per_unit(pilot, name, system)
+    values = _unit_values(pilot, name, system)
     if values is not None:
-        return _unit_design(name, values[np.isfinite(values)], estimate.unit, pair=False)
+        return _unit_model(name, values[np.isfinite(values)], estimate.unit, pair=False)
     on_logits = "logit" in estimate.method and estimate.low > 0 and estimate.high < 1
     if on_logits and definition.interval in ("auc", "pr_logit"):
         spread = estimate.standard_error * math.sqrt(estimate.n)
@@ -451,10 +451,10 @@ def _value_design(name: str, pilot: Evaluation, system: str) -> MeasureVarianceM
         return MeasureVarianceModel(
             name, area, estimate.unit, 1.0, {"value": estimate.value}, estimate.n
         )
-    return _scaled_design(name, estimate, pair=False)
+    return _scaled_model(name, estimate, pair=False)
 
 
-def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> MeasureVarianceModel:
+def _unit_model(name: str, values: FloatArray, unit: str, *, pair: bool) -> MeasureVarianceModel:
     """Return the design of Student's t on values per unit."""
     if len(values) < 2:
         raise InputError(
@@ -470,7 +470,7 @@ def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> Mea
     return MeasureVarianceModel(name, design, unit, 1.0, {key: sd}, len(values), values)
 
 
-def _scaled_design(
+def _scaled_model(
     name: str, estimate: Difference | Estimate, *, pair: bool
 ) -> MeasureVarianceModel:
     """Return the design whose standard error is scaled by 1/√n."""
@@ -513,10 +513,10 @@ TESTS = ("t", "wilcoxon", "anova", "tukey")
 
 #: What can be asked for, and the numbers that can be assumed.
 GOALS = ("half_width", "margin", "reference", "difference")
-ASSUMED = ("value", "sd", "correlation", "discordant", "prevalence")
+ASSUMPTIONS = ("value", "sd", "correlation", "discordant", "prevalence")
 
 #: Of more comparisons the level of each is 1 to the last digit.
-MOST_COMPARISONS = 1_000_000_000
+MAX_COMPARISONS = 1_000_000_000
 
 
 @validate_arguments
@@ -664,16 +664,16 @@ def plan(
         "comparisons": comparisons, "cluster_size": cluster_size, "icc": icc, "n": n,
         "systems": systems, "assurance": assurance,
     }  # fmt: skip
-    _check(numbers)
+    _check_numbers(numbers)
     make_settings("auto", level, n_resamples, seed)
     if test not in TESTS:
         raise InputError(f"test is {test!r}; {did_you_mean(test, TESTS)}")
-    goal, targets = _goal(numbers, paired=paired, equivalence=equivalence)
-    assumed = {name: x for name in ASSUMED if (x := numbers[name]) is not None}
+    goal, targets = _find_goal(numbers, paired=paired, equivalence=equivalence)
+    assumed = {name: x for name in ASSUMPTIONS if (x := numbers[name]) is not None}
     if pilot is None:
         if (cluster_size == 1) != (icc == 0):
             raise InputError("cluster_size= and icc= go together; expected both or neither")
-        variance_model = design_from_assumptions(
+        variance_model = model_from_assumptions(
             measure, assumed, paired=paired, test=test, systems=systems, goal=goal
         )
     elif assumed or cluster_size != 1 or icc != 0 or not paired:
@@ -683,11 +683,11 @@ def plan(
             + ", ".join([*assumed, *(name for name, is_set in is_set_by_name.items() if is_set)])
         )
     else:
-        variance_model = design_from_pilot(measure, pilot, system, baseline, goal, test, systems)
+        variance_model = model_from_pilot(measure, pilot, system, baseline, goal, test, systems)
     task = pilot.task if pilot is not None else "retrieval" if "sd" in assumed else "classification"
-    _check_reach(parse_measure(measure, task), targets)
+    _check_targets(parse_measure(measure, task), targets)
     comparison_level, cluster_design_effect = (
-        sample_size.bonferroni(level, comparisons),
+        sample_size.bonferroni_level(level, comparisons),
         sample_size.design_effect(cluster_size, icc),
     )
     target = PlanTarget(
@@ -703,7 +703,7 @@ def plan(
     return target.planned(n, level=level, n_resamples=n_resamples, seed=seed)
 
 
-def _goal(
+def _find_goal(
     numbers: Mapping[str, float | None], *, paired: bool, equivalence: bool
 ) -> tuple[str, dict[str, float]]:
     """Return the goal, and the numbers that specify it."""
@@ -720,7 +720,7 @@ def _goal(
     return goals[0] if goals else "size", targets
 
 
-def _check_reach(measure: Measure, targets: Mapping[str, float]) -> None:
+def _check_targets(measure: Measure, targets: Mapping[str, float]) -> None:
     """Check that the targets are within the range of the measure."""
     low, high = measure.definition.range
     for target_name, x in targets.items():
@@ -733,7 +733,7 @@ def _check_reach(measure: Measure, targets: Mapping[str, float]) -> None:
             )
 
 
-def _check(numbers: Mapping[str, Any]) -> None:
+def _check_numbers(numbers: Mapping[str, Any]) -> None:
     """Check the numbers; raise an error that names the first impossible one."""
     proportion_names = {"power", "level", "prevalence", "discordant", "assurance"}
     for name, x in numbers.items():
@@ -749,8 +749,8 @@ def _check(numbers: Mapping[str, Any]) -> None:
             raise InputError(f"correlation is {x}, expected between -1 and 1")
         if name == "icc" and not 0 <= x <= 1:
             raise InputError(f"icc is {x}, expected from 0 to 1")
-        if name == "comparisons" and x > MOST_COMPARISONS:
-            raise InputError(f"comparisons is {x}, expected {MOST_COMPARISONS:,} or less")
+        if name == "comparisons" and x > MAX_COMPARISONS:
+            raise InputError(f"comparisons is {x}, expected {MAX_COMPARISONS:,} or less")
         min_value = {"comparisons": 1, "cluster_size": 1, "n": 2, "systems": 2}.get(name)
         if min_value is not None and x < min_value:
             raise InputError(f"{name} is {x}, expected {min_value} or more")

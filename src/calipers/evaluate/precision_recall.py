@@ -21,17 +21,17 @@ from calipers.evaluation.shared import (
     provenance,
 )
 from calipers.measures import Measure, UnknownMeasureError
-from calipers.measures.precision_recall import DEFAULT_MEASURES, TASK, measures_of_points
+from calipers.measures.precision_recall import DEFAULT_MEASURES, TASK, point_measures
 from calipers.results import Curve, Estimate, Evaluation
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import FloatArray
-from calipers.statistics.precision_recall import PrecisionRecallPoints, false_positives
+from calipers.statistics.precision_recall import PrecisionRecallPoints, false_positives_per_relevant
 
 #: Values of precision beyond the largest given recall.
 UNREACHED = ("nan", "zero")
 
 #: What rounding of floats may do to a count for each relevant item.
-_HAIR = 1e-9
+_ROUNDING = 1e-9
 
 
 @validate_arguments
@@ -91,9 +91,9 @@ def precision_recall(
         raise InputError(f"unreached is {unreached!r}, expected one of {', '.join(UNREACHED)}")
     columns = {"precision": precision, "recall": recall, "system": system}
     collected = collect_columns(columns, data=data).columns
-    points = _points(collected["precision"], collected["recall"], collected["system"])
+    points = _read_points(collected["precision"], collected["recall"], collected["system"])
     try:
-        selected_measures = measures_of_points(expand_defaults(measures, DEFAULT_MEASURES))
+        selected_measures = point_measures(expand_defaults(measures, DEFAULT_MEASURES))
     except UnknownMeasureError as error:
         raise InputError(str(error)) from None
     selected_measures = list(dict.fromkeys(selected_measures))
@@ -109,7 +109,7 @@ def precision_recall(
         definitions=glossary(selected_measures),
         curves=tuple(_curves(points)),
         notes=tuple(
-            note[0].upper() + note[1:] if name == UNNAMED else f"{name}: {note}"
+            note[0].upper() + note[1:] if name == DEFAULT_SYSTEM_NAME else f"{name}: {note}"
             for name, system_points in points.items()
             for note in _notes(system_points)
         ),
@@ -117,7 +117,7 @@ def precision_recall(
     )
 
 
-def _points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionRecallPoints]:
+def _read_points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionRecallPoints]:
     """Read and check the points of each system."""
     are_mappings = [isinstance(column, Mapping) for column in (precision, recall)]
     if are_mappings[0] != are_mappings[1]:
@@ -125,7 +125,7 @@ def _points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionReca
     if system is not None and any(are_mappings):
         raise InputError("system= goes with one column of precision and one of recall")
     if system is not None:
-        columns = _read(precision, recall, UNNAMED)
+        columns = _read_columns(precision, recall, DEFAULT_SYSTEM_NAME)
         names = encode_labels(system, "system")
         check_length(names.codes, len(columns[0]), "system", reference="precision has")
         return {
@@ -143,12 +143,12 @@ def _points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionReca
         hint = did_you_mean(unmatched[0], [*(others if unmatched[0] in by_name else by_name)])
         raise InputError(f"system {unmatched[0]!r} has {present} and no {absent}; {hint}")
     return {
-        name: PrecisionRecallPoints.from_lists(*_read(values, others[name], name))
+        name: PrecisionRecallPoints.from_lists(*_read_columns(values, others[name], name))
         for name, values in by_name.items()
     }
 
 
-def _read(precision: Any, recall: Any, system: str) -> tuple[FloatArray, FloatArray]:
+def _read_columns(precision: Any, recall: Any, system: str) -> tuple[FloatArray, FloatArray]:
     """Read the precision and recall of a system, and check length and range."""
     columns = []
     for kind, values in (("precision", precision), ("recall", recall)):
@@ -241,7 +241,7 @@ def _first_decrease(min_counts: FloatArray, max_counts: FloatArray) -> tuple[int
     for j in range(1, len(max_counts)):
         before = np.where(np.isfinite(min_counts[:j]), min_counts[:j], -np.inf)
         i = int(before.argmax())
-        if max_counts[j] < before[i] - _HAIR * max(1.0, before[i]):
+        if max_counts[j] < before[i] - _ROUNDING * max(1.0, before[i]):
             return i, j
     return None
 
@@ -257,7 +257,7 @@ def _explaining_digits(points: PrecisionRecallPoints) -> int | None:
         return None
     half = 0.5 * 10.0**-digits
     low, high = (
-        false_positives(
+        false_positives_per_relevant(
             np.clip(points.precision + sign * half, 0, 1),
             np.clip(points.recall - sign * half, 0, 1),
         )

@@ -12,7 +12,7 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.assumptions import parse_measure
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
-from calipers.evaluation.topic_scores import known_of_topics
+from calipers.evaluation.topic_scores import used_unit_columns
 from calipers.inference.intervals import Interval, no_interval, normal_quantile
 from calipers.inference.summaries import Summary
 from calipers.measures.rank_correlation import CORRELATIONS
@@ -71,7 +71,7 @@ def rank_correlation(reference: Any, values: Any, *, method: str = "kendall") ->
     >>> cal.rank_correlation(by_ap, by_ndcg, method="tau-AP").value
     0.5
     """
-    correlation = _correlation(method)
+    correlation = _get_correlation(method)
     x, y = _align(reference, values)
     value = float(correlation(x, y))
     undefined = {"all_tied" if len(x) > 1 else "too_few_items": len(x)} if np.isnan(value) else {}
@@ -157,16 +157,16 @@ def system_rank_correlation(
     >>> cal.system_rank_correlation(ev, "AP", "P@2").value
     0.6666666666666666
     """
-    correlation = _correlation(method)
+    correlation = _get_correlation(method)
     settings = make_settings(
         "auto", evaluation.level if level is None else level, n_resamples, seed
     )
     second = evaluation if second_evaluation is None else second_evaluation
     _check_comparable(evaluation, second)
-    columns = [_columns(evaluation, reference), _columns(second, measure)]
-    x, y = (_values(column) for column in columns)
+    columns = [_topic_values(evaluation, reference), _topic_values(second, measure)]
+    x, y = (_column_means(column) for column in columns)
     value = float(correlation(x, y))
-    interval, n = _interval(columns, value, correlation, settings), len(columns[0])
+    interval, n = _bootstrap_interval(columns, value, correlation, settings), len(columns[0])
     undefined = {"all_tied": n} if np.isnan(value) else {}
     return Estimate(
         measure=f"{method}({measure}, {reference})",
@@ -183,7 +183,9 @@ def system_rank_correlation(
     )
 
 
-def _interval(columns: list[FloatArray], value: float, correlation: Any, settings: Any) -> Interval:
+def _bootstrap_interval(
+    columns: list[FloatArray], value: float, correlation: Any, settings: Any
+) -> Interval:
     """Compute a normal interval, with the bootstrap standard deviation over topics."""
     from calipers import _core
 
@@ -204,7 +206,7 @@ def _interval(columns: list[FloatArray], value: float, correlation: Any, setting
     return Interval(value - half_width, value + half_width, name, se=se).clip(-1.0, 1.0)
 
 
-def _correlation(method: str) -> Any:
+def _get_correlation(method: str) -> Any:
     if method not in CORRELATIONS:
         raise InputError(
             f"method is {method!r}, expected one of {', '.join(CORRELATIONS)}; "
@@ -240,7 +242,7 @@ def _check_comparable(first: Evaluation, second: Evaluation) -> None:
         raise InputError(f"system {unmatched!r} is in one of the two evaluations only")
     if first.per_unit is None or second.per_unit is None:
         raise InputError("an evaluation without values per topic: the order cannot be resampled")
-    unit_columns = known_of_topics(first, second)
+    unit_columns = used_unit_columns(first, second)
     if "weights" in unit_columns:
         raise InputError("system_rank_correlation counts every topic once, and these are weighted")
     if unit_columns:
@@ -253,7 +255,7 @@ def _check_comparable(first: Evaluation, second: Evaluation) -> None:
         raise InputError("the two evaluations are not of the same topics")
 
 
-def _columns(evaluation: Evaluation, name: str) -> FloatArray:
+def _topic_values(evaluation: Evaluation, name: str) -> FloatArray:
     """Return the values of topics by systems (sorted by name), signed so that higher is better."""
     systems = sorted(evaluation.systems)
     measure_name = evaluation.canonical_name(name)
@@ -273,7 +275,7 @@ def _columns(evaluation: Evaluation, name: str) -> FloatArray:
     return values * (1 if definition.higher_is_better else -1)
 
 
-def _values(columns: FloatArray) -> FloatArray:
+def _column_means(columns: FloatArray) -> FloatArray:
     """Return the mean of each column over its defined values."""
     defined = ~np.isnan(columns)
     with np.errstate(invalid="ignore"):

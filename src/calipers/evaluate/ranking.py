@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.ranking_curves import measures_by_rank
+from calipers.curves.ranking_curves import measures_at_ranks
 from calipers.data.arrays import take_rows, to_numbers
 from calipers.data.columns import Ids, add_files, collect_columns, row_names
 from calipers.data.costs import Costs, cost_column_name
@@ -26,8 +26,13 @@ from calipers.evaluation.group_scores import (
     select_curve_measure,
 )
 from calipers.evaluation.options import MeasureNames, Options
-from calipers.evaluation.shared import Statistics, full_name, read_system_columns, select_measures
-from calipers.evaluation.slice_definitions import Bins, define_slices, slice_columns
+from calipers.evaluation.shared import (
+    StatisticsByType,
+    full_measure_name,
+    read_system_columns,
+    select_measures,
+)
+from calipers.evaluation.slice_definitions import Bins, define_slices, parse_slice_columns
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import slice_topics
@@ -42,7 +47,7 @@ if TYPE_CHECKING:
 DEFAULT_MEASURES = ("nDCG@5", "RR@5", "AP@5", "P@1")
 
 #: How the documents of a group are ordered, as provenance records it.
-ORDER = {
+ORDERS = {
     "average": "score descending, the mean over all orders of equal scores",
     "best": "score descending, equal scores by descending grade",
     "worst": "score descending, equal scores by ascending grade",
@@ -193,8 +198,8 @@ def ranking(
     >>> round(ev["NDCG@5"].value, 4), round(ev["NDCG@5"].no_skill, 4), ev["P@1"].value
     (0.7974, 0.799, 0.5)
     """
-    if ties not in ORDER:
-        raise InputError(f"ties is {ties!r}, expected one of {', '.join(ORDER)}")
+    if ties not in ORDERS:
+        raise InputError(f"ties is {ties!r}, expected one of {', '.join(ORDERS)}")
     if undefined not in ("nan", "zero"):
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
     options, zero_undefined = Options.from_arguments(locals()), undefined == "zero"
@@ -202,17 +207,17 @@ def ranking(
     parameters = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
     selected_measures = select_measures(measures, DEFAULT_MEASURES, "retrieval", parameters)
     for measure in selected_measures:
-        _check(measure)
-    options = replace(options, primary=full_name(primary, parameters))
-    conventions = {"order": ORDER[ties], "undefined": undefined, **parameters}
+        _check_measure(measure)
+    options = replace(options, primary=full_measure_name(primary, parameters))
+    conventions = {"order": ORDERS[ties], "undefined": undefined, **parameters}
     input_columns = {
-        "group": group, "truth": truth, "score": score, "slices": slice_columns(slices),
+        "group": group, "truth": truth, "score": score, "slices": parse_slice_columns(slices),
         "weight": weight, "count": count, "cluster": cluster, "time": time,
     }  # fmt: skip
     if engine_kind(engine, data, batches=True) is not None:
-        from calipers.evaluation.group_scores import rank_distributed
+        from calipers.evaluation.group_scores import evaluate_group_batches
 
-        return rank_distributed(data, input_columns, options, selected_measures, conventions)
+        return evaluate_group_batches(data, input_columns, options, selected_measures, conventions)
     collected = collect_columns(input_columns, data=data, id_column=id, missing=missing, cost=cost)
     group, truth, score, columns_by_slice, *unit_columns = collected.columns.values()
     rows = RankingRows.read(group, truth)
@@ -223,7 +228,7 @@ def ranking(
         for name, column in columns.items()
     }
     common = partial(_common_settings, rows, collected.names())
-    statistics_by_name: dict[str, Statistics] = {
+    statistics_by_name: dict[str, StatisticsByType] = {
         name: {JudgedRankings: statistics} for name, statistics in systems.items()
     }
     statistics_by_name, baseline_name = add_stored_topics(
@@ -251,7 +256,7 @@ def ranking(
             *slice_notes,
         ),
         slices=by_slice,
-        costs=_costs(rows, collected.costs.by_system(tuple(columns))),
+        costs=_group_costs(rows, collected.costs.by_system(tuple(columns))),
         cut_by=definitions,
         curves=_curves(source, rankings, zero=zero_undefined) if curves else (),
     )
@@ -266,7 +271,7 @@ def _common_settings(rows: RankingRows, ids: Ids | None) -> dict[str, str | None
     return {"judgments": rows.digest(None if ids is None else row_names(ids))}
 
 
-def _check(measure: Measure) -> None:
+def _check_measure(measure: Measure) -> None:
     """Check that a measure applies to scores of rows in groups."""
     if measure.definition.statistic is SampledRankings:
         raise InputError(
@@ -298,11 +303,11 @@ def _rank_values(
     """Return the value of each group at each rank; without a system, those of equal scores."""
     ranked = next(iter(systems.values())).tie_all() if system is None else systems[system]
     return np.column_stack(
-        [cutoff_measure.apply(ranked) for cutoff_measure in measures_by_rank(measure)]
+        [cutoff_measure.apply(ranked) for cutoff_measure in measures_at_ranks(measure)]
     )
 
 
-def _costs(rows: RankingRows, costs: Costs) -> Costs:
+def _group_costs(rows: RankingRows, costs: Costs) -> Costs:
     """Return the costs of the systems in each group."""
     row_costs = costs.read(len(rows.group), lambda column: column)
     columns = {

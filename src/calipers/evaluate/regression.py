@@ -16,7 +16,7 @@ from calipers.data.multioutput import (
     to_outputs,
 )
 from calipers.evaluation.arguments import validate_arguments
-from calipers.evaluation.models import check_inputs, has_estimators, predict_numbers
+from calipers.evaluation.models import check_model_arguments, has_estimators, predict_numbers
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.numbers import RegressionProblem
 from calipers.evaluation.problems.outputs import MultioutputProblem
@@ -197,7 +197,7 @@ def regression(
     def of_models() -> Mapping[str, Any]:
         if y is None and not has_estimators(truth):
             return {}
-        check_inputs(truth, predicted, y, {"quantiles": quantiles, "data": data})
+        check_model_arguments(truth, predicted, y, {"quantiles": quantiles, "data": data})
         return {"truth": y, "predicted": predict_numbers(truth, predicted)}
 
     source = open_source(

@@ -18,14 +18,14 @@ from calipers.results import Comparison, Difference, Estimate, Evaluation
 #: Placeholder in a rule for the name of the baseline.
 BASELINE = "baseline"
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_OF_VALUE = re.compile(
+_NUMBER_PATTERN = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_VALUE_PATTERN = re.compile(
     rf"\s*(?:(?P<end>low|high)\((?P<inner>.+?)\)|(?P<measure>.+?))"
-    rf"\s*(?P<relation>>=|<=|>|<|≥|≤)\s*(?P<bound>{_NUMBER})\s*"
+    rf"\s*(?P<relation>>=|<=|>|<|≥|≤)\s*(?P<bound>{_NUMBER_PATTERN})\s*"
 )
-_OF_DIFFERENCE = re.compile(
+_DIFFERENCE_PATTERN = re.compile(
     rf"\s*(?P<measure>.+?)\s+(?P<how>not\s+worse|better)\s+than\s+(?P<reference>.+?)"
-    rf"(?:\s+by\s+(?P<margin>{_NUMBER}))?\s*"
+    rf"(?:\s+by\s+(?P<margin>{_NUMBER_PATTERN}))?\s*"
 )
 _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "≥": operator.ge, "≤": operator.le,
@@ -33,7 +33,7 @@ _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 
 #: The differences of all systems from another one, with a margin for one measure or none.
-Compared: TypeAlias = Callable[[str, tuple[str, float] | None], Comparison]
+CompareFunction: TypeAlias = Callable[[str, tuple[str, float] | None], Comparison]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class ValueRequirement:
         return bool(_RELATIONS[self.relation](value, self.bound))
 
     def results(
-        self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
+        self, evaluation: Evaluation, systems: Iterable[str], compared: CompareFunction
     ) -> Iterator[RequirementResult]:
         """Yield the result for each system."""
         for system in systems:
@@ -152,7 +152,7 @@ class DifferenceRequirement:
         return outcome is verdict.Outcome.BETTER and is_beyond_margin
 
     def results(
-        self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
+        self, evaluation: Evaluation, systems: Iterable[str], compared: CompareFunction
     ) -> Iterator[RequirementResult]:
         """Yield the result for each system except the reference."""
         margin = None if self.better or self.margin is None else (self.measure, self.margin)
@@ -173,18 +173,18 @@ class DifferenceRequirement:
                     requested_name=evaluation.requested_names.get(difference.measure, ""),
                 )
                 message, is_met = (
-                    verdict.sentence(labeled, adjusted=adjusted),
+                    verdict.difference_sentence(labeled, adjusted=adjusted),
                     self.is_met(difference),
                 )
                 if is_met and not self.better and self.margin is None:
-                    message += verdict.rule_of_three(difference)
+                    message += verdict.rule_of_three_text(difference)
                 yield RequirementResult(self.text, difference.system, is_met, message)
 
 
-Rule = ValueRequirement | DifferenceRequirement
+Requirement = ValueRequirement | DifferenceRequirement
 
 
-def parse_requirement(text: str) -> Rule:
+def parse_requirement(text: str) -> Requirement:
     """Parse the text of a requirement.
 
     Parameters
@@ -202,7 +202,7 @@ def parse_requirement(text: str) -> Rule:
     InputError
         If the text is not a requirement; the message says what is expected.
     """
-    match = _OF_DIFFERENCE.fullmatch(text)
+    match = _DIFFERENCE_PATTERN.fullmatch(text)
     if match is not None:
         margin = None if match["margin"] is None else float(match["margin"])
         if margin is not None and not (margin > 0 and math.isfinite(margin)):
@@ -211,7 +211,7 @@ def parse_requirement(text: str) -> Rule:
         return DifferenceRequirement(
             text.strip(), match["measure"], better, match["reference"], margin
         )
-    match = _OF_VALUE.fullmatch(text)
+    match = _VALUE_PATTERN.fullmatch(text)
     if match is None:
         raise InputError(
             f"{text!r} is not a requirement; expected a measure, a relation and a number, as in "
@@ -223,7 +223,7 @@ def parse_requirement(text: str) -> Rule:
     return ValueRequirement(text.strip(), measure, match["end"], match["relation"], bound)
 
 
-def _resolve_names(rule: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
+def _resolve_names(rule: Requirement, evaluation: Evaluation, baseline: str | None) -> Requirement:
     """Replace the names of the measure and of the reference system by those of the evaluation."""
     measure = evaluation.canonical_name(rule.measure)
     if measure not in evaluation.measures:

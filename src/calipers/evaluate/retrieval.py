@@ -31,9 +31,9 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.finding_inputs import from_runs
 from calipers.evaluation.options import MeasureNames, make_settings
-from calipers.evaluation.shared import Statistics, full_name, select_measures
+from calipers.evaluation.shared import StatisticsByType, full_measure_name, select_measures
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
-from calipers.evaluation.topic_scores import ORDER, TopicScores
+from calipers.evaluation.topic_scores import DOCUMENT_ORDER, TopicScores
 from calipers.measures import Measure, parse
 from calipers.measures.judgment_bounds import MAX_UNRETRIEVED, mean_bounds, value_bounds
 from calipers.report.headlines import format_names
@@ -64,14 +64,14 @@ DEFAULT_MEASURES = (
 )
 
 #: The cutoffs of trec_eval.
-DEPTHS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 
 #: Names that stand for several measures.
-SETS = {
+MEASURE_SETS = {
     "official": (
         *("NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "gm-AP", "Rprec", "Bpref", "RR"),
         *(f"IPrec@{tenth / 10:g}" for tenth in range(11)),
-        *(f"P@{k}" for k in DEPTHS),
+        *(f"P@{k}" for k in TREC_CUTOFFS),
     ),
     "set": (
         *("NumQ", "NumRet", "NumRel", "NumRelRet", "SetP", "micro-SetP", "SetR", "micro-SetR"),
@@ -80,12 +80,12 @@ SETS = {
     "all_trec": (
         *("NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "gm-AP", "Rprec", "Bpref", "RR"),
         *(f"IPrec@{tenth / 10:g}" for tenth in range(11)),
-        *(f"P@{k}" for k in DEPTHS),
-        *(f"R@{k}" for k in DEPTHS),
+        *(f"P@{k}" for k in TREC_CUTOFFS),
+        *(f"R@{k}" for k in TREC_CUTOFFS),
         *("infAP", "gm-Bpref"),
         *(f"Rprec(multiple={fifth / 5:g})" for fifth in range(1, 11)),
         *("utility", "11pt-avg", "binG", "G", "nDCG", "nDCG-rel", "RnDCG"),
-        *(f"{name}@{k}" for name in ("nDCG", "AP", "RelP") for k in DEPTHS),
+        *(f"{name}@{k}" for name in ("nDCG", "AP", "RelP") for k in TREC_CUTOFFS),
         *("Success@1", "Success@5", "Success@10"),
         *("SetP", "SetRelP", "SetR", "SetAP", "SetF", "NumNonrelJudgedRet"),
         *("RBP(p=0.9,gain='topic-max')", "RBP-residual(p=0.9,tail='with-unjudged')"),
@@ -95,7 +95,7 @@ SETS = {
 }
 
 
-def spelled_out(measures: MeasureNames | None) -> list[str | Measure] | None:
+def expand_measure_sets(measures: MeasureNames | None) -> list[str | Measure] | None:
     """Return the requested measures, with names of measure sets expanded."""
     from calipers.measures import Measure
 
@@ -105,12 +105,12 @@ def spelled_out(measures: MeasureNames | None) -> list[str | Measure] | None:
     return [
         expanded
         for m in requested
-        for expanded in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
+        for expanded in (MEASURE_SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
     ]
 
 
 #: The engines that hold what is in one group, or of one topic, together.
-ENGINES = ("memory", "spark", "dask")
+TOPIC_ENGINES = ("memory", "spark", "dask")
 
 
 def engine_kind(engine: str | None, *inputs: Any, batches: bool = False) -> str | None:
@@ -125,22 +125,22 @@ def engine_kind(engine: str | None, *inputs: Any, batches: bool = False) -> str 
     if engine == "stream" and not batches:
         raise InputError(
             "engine='stream' reads rows in batches, which would cut through the documents of a "
-            f"topic; expected one of {', '.join(ENGINES)}"
+            f"topic; expected one of {', '.join(TOPIC_ENGINES)}"
         )
-    frames = [kind for source in inputs if (kind := _kind(source)) in ("spark", "dask")]
+    frames = [kind for source in inputs if (kind := _frame_kind(source)) in ("spark", "dask")]
     if engine == "stream" and frames:
         raise InputError(
             f"engine='stream' has batches in this process; leave it out, or {frames[0]!r}"
         )
-    engines = (*ENGINES, "stream") if batches else ENGINES
+    engines = (*TOPIC_ENGINES, "stream") if batches else TOPIC_ENGINES
     if engine is not None and engine not in engines:
         raise InputError(f"engine is {engine!r}; {did_you_mean(engine, engines)}")
     if engine is not None:
         return None if engine == "memory" else engine
-    return next((kind for source in inputs if (kind := _kind(source)) is not None), None)
+    return next((kind for source in inputs if (kind := _frame_kind(source)) is not None), None)
 
 
-def _kind(source: Any) -> str | None:
+def _frame_kind(source: Any) -> str | None:
     """Return the kind of the engine of a data frame, or None."""
     if is_spark(source):
         return "spark"
@@ -149,14 +149,14 @@ def _kind(source: Any) -> str | None:
     return source.kind if isinstance(source, Engine) else None
 
 
-def judge_runs(
+def judge_and_read_runs(
     qrels: TrecSource,
     runs: Mapping[str, Any],
     measures: Sequence[Measure],
     engine: str | None,
     *,
     float32: bool,
-) -> tuple[dict[str, Run], dict[str, Statistics], InputOrigin]:
+) -> tuple[dict[str, Run], dict[str, StatisticsByType], InputOrigin]:
     """Judge the runs, and return them with the statistics that the measures need."""
     statistic_types = {measure.definition.statistic for measure in measures}
     distributed_engine = engine_kind(engine, qrels, *runs.values())
@@ -313,7 +313,7 @@ def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measur
 
 
 #: How many unretrieved documents may turn out relevant, where nobody knows.
-OPEN = "open"
+NO_LIMIT = "open"
 
 
 @dataclass(frozen=True)
@@ -328,10 +328,10 @@ class UnjudgedAssumptions:
         is_number = (
             isinstance(self.max_unretrieved, int) and 0 <= self.max_unretrieved <= MAX_UNRETRIEVED
         )
-        if self.max_unretrieved != OPEN and not is_number:
+        if self.max_unretrieved != NO_LIMIT and not is_number:
             raise InputError(
                 f"max_unretrieved is {self.max_unretrieved!r}, expected a whole number from 0 to "
-                f"{MAX_UNRETRIEVED:,}, or {OPEN!r} for any number"
+                f"{MAX_UNRETRIEVED:,}, or {NO_LIMIT!r} for any number"
             )
         if self.max_grade is not None and self.max_grade < 1:
             raise InputError(f"max_grade is {self.max_grade!r}, expected a whole number from 1 up")
@@ -357,7 +357,7 @@ class UnjudgedAssumptions:
                 ranking,
                 measures,
                 max_unretrieved=inf
-                if self.max_unretrieved == OPEN
+                if self.max_unretrieved == NO_LIMIT
                 else float(self.max_unretrieved),
                 max_grade=max_grade,
                 collection_size=self.collection_size,
@@ -397,13 +397,13 @@ class UnjudgedAssumptions:
             per_unit=replace(evaluation.per_unit, bounds=bounds_by_system),
             notes=(
                 *evaluation.notes,
-                *_notes(rankings, measures, bounds_kinds, self.max_unretrieved, max_grade),
+                *_bounds_notes(rankings, measures, bounds_kinds, self.max_unretrieved, max_grade),
             ),
             provenance={**evaluation.provenance, "conventions": conventions},
         )
 
 
-def _notes(
+def _bounds_notes(
     rankings: Mapping[str, JudgedRankings],
     measures: Sequence[Measure],
     kinds: Mapping[str, str],
@@ -425,7 +425,7 @@ def _notes(
         f"{join_words(proportions)}."
     )
     descriptions = {
-        OPEN: "any number of relevant documents (max_unretrieved sets a limit)",
+        NO_LIMIT: "any number of relevant documents (max_unretrieved sets a limit)",
         0: "no further relevant document",
         1: "one further relevant document",
     }
@@ -621,7 +621,7 @@ def retrieval(
     >>> round(ev["AP"].value, 4), ev["RR"].value
     (0.6667, 0.75)
     """
-    _check_words(topics, undefined)
+    _check_choices(topics, undefined)
     assumptions = _unjudged_assumptions(
         max_unretrieved, max_grade, collection_size, judgment_bounds=judgment_bounds
     )
@@ -629,13 +629,13 @@ def retrieval(
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
     parameters |= {} if collection_size is None else {"collection_size": collection_size}
     selected_measures = select_measures(
-        spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters
+        expand_measure_sets(measures), DEFAULT_MEASURES, "retrieval", parameters
     )
     if collection_size is not None and not (judgment_bounds or topic_curves):
-        _check_used("collection_size", selected_measures)
+        _check_parameter_used("collection_size", selected_measures)
     runs_by_name = named_runs(runs)
     check_stdin([qrels, *runs_by_name.values()])
-    runs_read, systems, origin = judge_runs(
+    runs_read, systems, origin = judge_and_read_runs(
         qrels, runs_by_name, selected_measures, engine, float32=float32
     )
     _check_common_topics(runs_read, systems)
@@ -649,7 +649,7 @@ def retrieval(
     names, zero = _first_statistic(next(iter(systems.values()))).topics, undefined == "zero"
     unit_options = {"weight": weight, "count": count, "cluster": cluster, "time": time}
     conventions = {
-        "order": ORDER,
+        "order": DOCUMENT_ORDER,
         "scores": "float32" if float32 else "float64",
         "topics": topics,
         "undefined": undefined,
@@ -679,7 +679,7 @@ def retrieval(
             *cost_origins,
         ],
         comparison=default_comparison(
-            source, baseline_name, settings, full_name(primary, parameters), compare=compare
+            source, baseline_name, settings, full_measure_name(primary, parameters), compare=compare
         ),
         curves=()
         if set_runs
@@ -694,7 +694,7 @@ def retrieval(
         cut_by=slice_definitions,
     )
     results = tuple(evaluation.estimates), evaluation.comparison, evaluation.slices
-    describe_variant = partial(_spelling, qrels, runs_by_name, names, runs_read, engine)
+    describe_variant = partial(_describe_id_variant, qrels, runs_by_name, names, runs_read, engine)
     evaluation = replace(
         evaluation, findings=from_runs(source, results, rankings, runs_read, describe_variant)
     )
@@ -742,14 +742,14 @@ def _common_settings(scores: str, judgments: Callable[[], str | None]) -> dict[s
     return {"scores": scores, "judgments": judgments()}
 
 
-def _check_words(topics: str, undefined: str) -> None:
+def _check_choices(topics: str, undefined: str) -> None:
     if topics not in ("qrels", "both"):
         raise InputError(f"topics is {topics!r}, expected 'qrels' or 'both'")
     if undefined not in ("nan", "zero"):
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
 
 
-def _spelling(
+def _describe_id_variant(
     qrels: TrecSource,
     runs: Mapping[str, TrecSource],
     topics: Sequence[str],
@@ -789,7 +789,7 @@ def _unjudged_assumptions(
     return None
 
 
-def _check_used(parameter: str, chosen: Sequence[Measure]) -> None:
+def _check_parameter_used(parameter: str, chosen: Sequence[Measure]) -> None:
     """Check that some measure has the parameter."""
     if not any(parameter in measure.parameters for measure in chosen):
         names = ", ".join(map(str, chosen))
@@ -805,7 +805,7 @@ def _set_measures(
     none of which may depend on the order of documents.
     """
     if free is not None:
-        return select_measures(SETS["set"], (), "retrieval", free)
+        return select_measures(MEASURE_SETS["set"], (), "retrieval", free)
     ordered = [measure for measure in measures if measure.needs_order]
     if ordered:
         order_measures = [str(measure) for measure in ordered]
@@ -814,13 +814,14 @@ def _set_measures(
             f"{sets[0]}: its results are sets of documents without the order that "
             f"{', '.join(order_measures[:3])}{', …' if len(order_measures) > 3 else ''} "
             f"{'needs' if len(order_measures) == 1 else 'need'}; measures of sets are "
-            f"{', '.join(SETS['set'])}; a ranking has a score for each document, as in {{'q1': "
+            f"{', '.join(MEASURE_SETS['set'])}; a ranking has a score for each document, as in "
+            f"{{'q1': "
             f"{{'d1': 2.0, 'd2': 1.0}}}}{hints}"
         )
     return measures
 
 
-def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statistics]) -> None:
+def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, StatisticsByType]) -> None:
     for name, run in runs.items():
         statistic = _first_statistic(systems[name])
         is_empty_run = not (run.ordered or run.unjudged_topics)  # which is an answer too
@@ -834,12 +835,12 @@ def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statisti
             )
 
 
-def _first_statistic(statistics: Statistics) -> Any:
+def _first_statistic(statistics: StatisticsByType) -> Any:
     """Return one of the statistics of a run; topics and retrieved documents are equal in all."""
     return next(iter(statistics.values()))
 
 
-def _shared_topics(systems: Mapping[str, Statistics]) -> dict[str, Statistics]:
+def _shared_topics(systems: Mapping[str, StatisticsByType]) -> dict[str, StatisticsByType]:
     """Keep only the topics for which every run retrieves documents."""
     common_mask = np.logical_and.reduce(
         [_first_statistic(statistics).retrieved > 0 for statistics in systems.values()]

@@ -16,7 +16,7 @@ from calipers.evaluation.shared import is_order_assumed
 from calipers.measures import Measure
 
 #: Methods of a model that return what a measure reads; the first that exists is called.
-METHODS: Mapping[str, tuple[str, ...]] = {
+MODEL_METHODS: Mapping[str, tuple[str, ...]] = {
     "labels": ("predict",),
     "sets": ("predict",),
     "numbers": ("predict",),
@@ -72,7 +72,9 @@ class Scorer:
         self, truth: Any, predictions: Any, options: Mapping[str, Any], weight: Any = None
     ) -> float:
         """Compute the measure, with its own sign, from the result of :meth:`get_predictions`."""
-        if len(options.get("labels", ())) == 2 and not has_only_classes(options["labels"], truth):
+        if len(options.get("labels", ())) == 2 and not has_only_known_classes(
+            options["labels"], truth
+        ):
             options = {}  # of rows that have classes which the model never saw
         return compute_value(
             self.measure, truth, predictions, weight=weight, positive=self.positive, **options
@@ -95,11 +97,11 @@ class Scorer:
                 f"{self.measure} depends on the order of the classes, and models have them in "
                 f"alphabetical order ({format_names(classes)}): number them in their own order"
             )
-        names = METHODS[self.measure.definition.reads or ""]
+        names = MODEL_METHODS[self.measure.definition.reads or ""]
         # Of two classes both rank alike, and what saturates ranks less well; of several, only
         # probabilities are on one scale.
         names = names[::-1] if is_multioutput or len(classes) > 2 else names
-        method = _method(estimator, names, str(self.measure))
+        method = _find_method(estimator, names, str(self.measure))
         predictions = method(features)
         if method.__name__ == "predict" or is_multioutput or isinstance(predictions, list):
             return predictions, label_options
@@ -125,13 +127,13 @@ class Scorer:
         return f"{self.measure!r}.scorer({arguments})"
 
 
-def has_only_classes(classes: Sequence[str], truth: Any) -> bool:
+def has_only_known_classes(classes: Sequence[str], truth: Any) -> bool:
     """Return whether every row has one of the classes."""
     index = label_index(classes)
     return all(find_label(index, name) is not None for name in encode_labels(truth, "truth").names)
 
 
-def _method(estimator: Any, names: tuple[str, ...], measure: str) -> Callable[[Any], Any]:
+def _find_method(estimator: Any, names: tuple[str, ...], measure: str) -> Callable[[Any], Any]:
     for name in names:
         candidate = getattr(estimator, name, None)
         if candidate is not None:
@@ -162,7 +164,7 @@ def make_scorer(measure: Measure, positive: Any = None) -> Scorer:
         If the measure has no direction, or its input is not a prediction of a model.
     """
     definition = measure.definition
-    if definition.reads not in METHODS:
+    if definition.reads not in MODEL_METHODS:
         raise InputError(f"{measure} reads {definition.reads}, which no model's predict gives")
     if definition.higher_is_better is None:
         raise InputError(f"{measure}: no value is better than another, so it cannot be a score")

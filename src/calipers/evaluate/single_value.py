@@ -38,7 +38,7 @@ from calipers.evaluation.shared import is_order_assumed
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
-from calipers.results.estimate import ALL_RATERS
+from calipers.results.estimate import RATER_SET_NAME
 from calipers.statistics import (
     ConfusionMatrix,
     GroupedRankings,
@@ -106,7 +106,7 @@ def compute_value(
     0.5555555555555555
     """
     definition = measure.definition
-    labels = _one_name(labels, classes)
+    labels = _resolve_alias(labels, classes)
     if prediction is None:
         raise InputError(f"{measure} takes two columns: the truth and the predictions")
     if issubclass(definition.statistic, JudgedRankings | GroupedRankings):
@@ -118,13 +118,13 @@ def compute_value(
         repeats = RowRepeats.from_counts(count, len(target))
         loss = repeats(measure.losses(target, distributions[""]))
         return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
-    function_name = _select_verb(measure, truth, prediction, positive, labels)
+    function_name = _select_function(measure, truth, prediction, positive, labels)
     if function_name is not None:
         options = {"weight": weight, "count": count, "labels": labels}
-        return _verb_value(function_name, measure, truth, prediction, options)
+        return _function_value(function_name, measure, truth, prediction, options)
     if _is_count_measure(measure) and positive is None:
         truth = encode_labels(truth, "truth")
-        encoded = _known_classes(truth, prediction, labels)
+        encoded = _find_classes(truth, prediction, labels)
         if labels is None and not truth.ordered:
             _check_order(measure, encoded.names)
         predicted_codes = encoded.encode(prediction, "predicted")
@@ -146,10 +146,12 @@ def compute_value(
     if definition.statistic is ScoreTable:
         uses_probabilities = definition.reads == "probabilities"
         column_label = "probability" if uses_probabilities else "score"
-        score = _one_column(prediction, binary_labels, column_label, probable=uses_probabilities)
+        score = _positive_scores(
+            prediction, binary_labels, column_label, probable=uses_probabilities
+        )
         check_length(score, len(binary_labels.positive), column_label)
         return float(measure.apply(ScoreTable.from_rows(truth, repeats(score), weights)))
-    probability = _one_column(prediction, binary_labels, "probability", probable=True)
+    probability = _positive_scores(prediction, binary_labels, "probability", probable=True)
     probability = probability.astype(np.float64)
     check_length(probability, len(binary_labels.positive), "probability")
     loss = repeats(measure.losses(binary_labels.positive.astype(np.float64), probability))
@@ -187,7 +189,8 @@ def _rater_value(
     if labels is None:
         no_columns = {"item": None, "rater": None, "rating": None}
         _check_order(
-            measure, read_ratings(ratings, {ALL_RATERS: None}, None, no_columns).categories.names
+            measure,
+            read_ratings(ratings, {RATER_SET_NAME: None}, None, no_columns).categories.names,
         )
     item_options = {"weight": weight, "count": count, "order": labels}
     evaluation = agreement(ratings, measures=[measure], interval="none", **item_options)
@@ -206,13 +209,13 @@ def _check_order(measure: Measure, names: Sequence[str]) -> None:
         )
 
 
-def _one_name(labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> Any:
+def _resolve_alias(labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> Any:
     if labels is not None and classes is not None:
         raise InputError("classes= is another name of labels=: give one of them")
     return labels if classes is None else classes
 
 
-def _one_column(
+def _positive_scores(
     prediction: Any, classes: BinaryLabels, column_label: str, *, probable: bool
 ) -> Any:
     """Return the scores of the positive class, also from a table with a column for each class."""
@@ -232,7 +235,7 @@ def _one_column(
 _ARGUMENT_NAMES = {"labels": "predicted", "sets": "predicted", "probabilities": "probability"}
 
 
-def _select_verb(
+def _select_function(
     measure: Measure, truth: Any, prediction: Any, positive: Any, labels: Sequence[Any] | None
 ) -> str | None:
     """Select the function that evaluates the data.
@@ -271,7 +274,7 @@ def _has_sets(truth: Any) -> bool:
     return isinstance(first, set | frozenset | list | tuple)
 
 
-def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) -> ClassLabels:
+def _find_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) -> ClassLabels:
     """Return the classes of truth and predictions.
 
     If there is only one class, a second class without rows is added, as in :func:`encode_binary`,
@@ -290,7 +293,7 @@ def _n_columns(table: Any) -> int:
     return len(column_names(table)) or int(np.shape(table)[-1])
 
 
-def _verb_value(
+def _function_value(
     verb_name: str, measure: Measure, truth: Any, prediction: Any, options: dict[str, Any]
 ) -> float:
     """Compute the value with the evaluation function of that name."""

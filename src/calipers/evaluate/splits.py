@@ -15,10 +15,10 @@ from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
 from calipers.data.external_values import REPETITION, ExternalValues, read_values
 from calipers.data.frequency_weights import RowRepeats
-from calipers.evaluate.external_values import directions
+from calipers.evaluate.external_values import measure_directions
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.compare import check_option, system_pairs
-from calipers.evaluation.difference_families import adjusted_p
+from calipers.evaluation.difference_families import adjust_p_values
 from calipers.evaluation.folds import FoldValues
 from calipers.evaluation.rows import InMemorySample
 from calipers.inference import resampled_tests
@@ -37,7 +37,7 @@ DESIGNS: Mapping[str, str] = {
     "independent": "splits that share no training rows: the plain t test",
 }
 
-FIVE_BY_TWO = ("5x2-f", "5x2-t")
+FIVE_BY_TWO_DESIGNS = ("5x2-f", "5x2-t")
 
 
 @validate_arguments
@@ -139,9 +139,9 @@ def compare_splits(
         if design in ("k-fold", "resampled") and (train, test) == (None, None):
             design, (train, test) = fold_values.design, fold_values.sizes
     elif isinstance(values, Evaluation):
-        if repetition is None and design in FIVE_BY_TWO:
+        if repetition is None and design in FIVE_BY_TWO_DESIGNS:
             raise InputError(f"design {design!r} needs repetition=, the repetition of each row")
-        split_values, higher_is_better, pooled, notes = _split_values(
+        split_values, higher_is_better, pooled, notes = _compute_split_values(
             values, split, repetition, count
         )
     else:
@@ -149,8 +149,8 @@ def compare_splits(
             raise InputError(
                 "split= and count= apply to the rows of an evaluation; each value is a split"
             )
-        split_values, pooled = _values(values, measure, repetition), {}
-        known_directions, assumed = directions(split_values.measures, lower_is_better)
+        split_values, pooled = _read_split_values(values, measure, repetition), {}
+        known_directions, assumed = measure_directions(split_values.measures, lower_is_better)
         higher_is_better = {
             name: higher for name, higher in known_directions.items() if higher is not None
         }
@@ -205,7 +205,7 @@ def compare_split_values(
             notes += _notes(split_test, (*pair, name), pooled, cautious=design != "independent")
     adjustment = ADJUSTMENTS[adjust if max(map(len, families)) > 1 else "none"]
     return Comparison(
-        tuple(row for family in families for row in adjusted_p(family, adjust)),
+        tuple(row for family in families for row in adjust_p_values(family, adjust)),
         level,
         adjustment.name,
         baseline,
@@ -294,7 +294,7 @@ class _SplitDesign:
         if n_splits < 2:
             raise InputError(f"there is {n_splits} split, expected at least 2")
         order, n_folds = _repetition_order(name, read)
-        sizes = _given_sizes(name, train, test)
+        sizes = _check_sizes(name, train, test)
         notes: tuple[str, ...] = ()
         if name == "k-fold" and sizes is None:
             if n_folds < 2:
@@ -303,7 +303,7 @@ class _SplitDesign:
                 (n_folds - 1, 1),
                 (_assumed_design_note(n_splits, n_folds, bool(read.repetition)),),
             )
-        if name in FIVE_BY_TWO and (n_splits != 10 or (read.repetition and n_folds != 2)):
+        if name in FIVE_BY_TWO_DESIGNS and (n_splits != 10 or (read.repetition and n_folds != 2)):
             description = (
                 f"{n_splits // n_folds} times {n_folds}" if read.repetition else str(n_splits)
             )
@@ -343,7 +343,7 @@ def _repetition_order(design: str, read: ExternalValues) -> tuple[npt.NDArray[np
     names = list(dict.fromkeys(read.repetition))
     codes = np.array([names.index(name) for name in read.repetition])
     sizes = np.bincount(codes)
-    if design in ("k-fold", *FIVE_BY_TWO) and (sizes != sizes[0]).any():
+    if design in ("k-fold", *FIVE_BY_TWO_DESIGNS) and (sizes != sizes[0]).any():
         mismatch_index = int(np.flatnonzero(sizes != sizes[0])[0])
         raise InputError(
             f"repetition {names[mismatch_index]!r} has {sizes[mismatch_index]} splits, "
@@ -360,7 +360,7 @@ def _assumed_design_note(n_splits: int, folds: int, has_repetitions: bool) -> st
     return f"{sentence}{hint}."
 
 
-def _given_sizes(
+def _check_sizes(
     design: str, train: float | None, test: float | None
 ) -> tuple[float, float] | None:
     """Check and return the sizes of training and test sets, if given."""
@@ -378,7 +378,7 @@ def _given_sizes(
     return train, test
 
 
-def _values(values: Any, measure: str, repetition: Any) -> ExternalValues:
+def _read_split_values(values: Any, measure: str, repetition: Any) -> ExternalValues:
     """Read the values and the repetition of each split."""
     repetition_names = (repetition.lower(),) if isinstance(repetition, str) else REPETITION
     read = read_values(values, measure, repeated=repetition_names)
@@ -394,7 +394,7 @@ def _values(values: Any, measure: str, repetition: Any) -> ExternalValues:
     return replace(read, repetition=tuple(map(str, names.tolist())))
 
 
-def _split_values(
+def _compute_split_values(
     evaluation: Evaluation, split: Any, repetition: Any, count: Any
 ) -> tuple[ExternalValues, Mapping[str, bool], Mapping[tuple[str, str], float], Sequence[str]]:
     """Compute the value of each measure on each split.
@@ -417,7 +417,9 @@ def _split_values(
             repeats.repeat_column(split, "split"),
             repeats.repeat_column(repetition, "repetition"),
         )
-    codes, names, repetitions = _splits(max(e.n_total for e in evaluation), split, repetition)
+    codes, names, repetitions = _encode_splits(
+        max(e.n_total for e in evaluation), split, repetition
+    )
     settings = replace(source.settings, interval="none", methods=())
     values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.by_name}
     higher_is_better = {
@@ -432,7 +434,7 @@ def _split_values(
         for measure_index, measure in enumerate(source.directed_measures):
             try:
                 column = [
-                    _value_on(split_output, measure, name)
+                    _split_value(split_output, measure, name)
                     for name, split_output in output_by_split.items()
                 ]
             except InputError as error:
@@ -454,7 +456,7 @@ def _split_values(
     )
 
 
-def _splits(
+def _encode_splits(
     rows: int, split: Any, repetition: Any
 ) -> tuple[npt.NDArray[Any], list[str], tuple[str, ...]]:
     """Return the split index of each row, the names of splits, and their repetitions, if any."""
@@ -476,7 +478,7 @@ def _splits(
     return codes, names, repetitions
 
 
-def _value_on(output: Any, measure: Measure, split: str) -> float:
+def _split_value(output: Any, measure: Measure, split: str) -> float:
     """Return the value on a split; raise an error if it is undefined."""
     estimate = output.point_estimate(measure)
     if math.isnan(estimate.value):

@@ -113,7 +113,7 @@ def threshold_table(
     6                    3   0.75 [0.30, 0.95]   1.00 [0.44, 1.00]
     4                    5   1.00 [0.51, 1.00]   0.80 [0.38, 0.96]
     """
-    systems, default_settings = _systems(truth, score, positive, weight, count, cluster)
+    systems, default_settings = _scored_systems(truth, score, positive, weight, count, cluster)
     if system is not None and system not in systems:
         raise InputError(f"there is no system {system!r}; {did_you_mean(system, list(systems))}")
     settings = make_settings(
@@ -136,7 +136,7 @@ def threshold_table(
     notes: list[str] = []
     selected = {n: s for n, s in systems.items() if system in (None, n)}
     tables = [
-        _table(
+        _make_table(
             replace(output, settings=settings),
             _select_thresholds(output, thresholds, notes),
             selected_measures,
@@ -148,7 +148,7 @@ def threshold_table(
     )
 
 
-def _systems(
+def _scored_systems(
     truth: Any, score: Any, positive: Any, weight: Any, count: Any, cluster: Any
 ) -> tuple[dict[str, BinaryOutput], Settings]:
     """Return the systems that have scores, and the settings of inference."""
@@ -203,7 +203,7 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
     return np.array(sorted(unique_thresholds, reverse=True))
 
 
-def _table(
+def _make_table(
     system: BinaryOutput, thresholds: FloatArray, chosen: Sequence[Measure]
 ) -> ThresholdTable:
     """Compute every measure at each threshold of a system."""

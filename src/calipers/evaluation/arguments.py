@@ -71,7 +71,7 @@ FOREIGN_NAMES: Mapping[str, str] = {
 }
 
 #: What to write instead, where another name alone does not say it.
-_INSTEAD: Mapping[str, str] = {
+_REPLACEMENTS: Mapping[str, str] = {
     "alpha": "level=1 - alpha",
     "average": "measures=['macro-F1']",
     "multi_class": "measures=['macro-AUC']",
@@ -104,7 +104,7 @@ def _to_number(value: Any) -> Any:
     return value if isinstance(value, int) else number
 
 
-def _instance(kind: Any) -> Callable[[Any], Any]:
+def _make_type_check(kind: Any) -> Callable[[Any], Any]:
     def take(value: Any) -> Any:
         if not isinstance(value, kind):
             raise TypeError
@@ -128,61 +128,61 @@ def _make_list_parser(take: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
     return take_all
 
 
-def _numbers_by_name(values: Any) -> Any:
+def _to_numbers_by_name(values: Any) -> Any:
     if not isinstance(values, Mapping):
         raise TypeError
     return {str(name): _to_number(value) for name, value in values.items()}
 
 
-def _pair(values: Any) -> Any:
+def _to_pair(values: Any) -> Any:
     first, second = _make_list_parser(_to_number)(values)
     return first, second
 
 
-def _measure(value: Any) -> Any:
-    return value if isinstance(value, str | Measure) else _instance(Measure)(value)
+def _to_measure(value: Any) -> Any:
+    return value if isinstance(value, str | Measure) else _make_type_check(Measure)(value)
 
 
 #: Argument types by the parts of annotations; the verb checks what is missing here.
-_KINDS: Mapping[str, _ArgumentType] = {
-    "None": _ArgumentType("", _instance(type(None))),
+_ARGUMENT_TYPES: Mapping[str, _ArgumentType] = {
+    "None": _ArgumentType("", _make_type_check(type(None))),
     "int": _ArgumentType("a whole number", _to_int),
     "float": _ArgumentType("a number", _to_number),
     "bool": _ArgumentType("True or False", _to_bool),
-    "str": _ArgumentType("text", _instance(str)),
-    "Measure": _ArgumentType("a measure", _instance(Measure)),
+    "str": _ArgumentType("text", _make_type_check(str)),
+    "Measure": _ArgumentType("a measure", _make_type_check(Measure)),
     "MeasureNames": _ArgumentType(
         "names of measures such as 'AUC'",
-        lambda v: v if _is_measure(v) else _make_list_parser(_measure)(v),
+        lambda v: v if _is_measure_name(v) else _make_list_parser(_to_measure)(v),
     ),
     "Baseline": _ArgumentType(
         "the name of a system, the file of an evaluation, or an evaluation",
-        _instance(str | os.PathLike | Evaluation | None),
+        _make_type_check(str | os.PathLike | Evaluation | None),
     ),
     "Evaluation": _ArgumentType(
-        "an evaluation, as returned by the functions of Calipers", _instance(Evaluation)
+        "an evaluation, as returned by the functions of Calipers", _make_type_check(Evaluation)
     ),
-    "Sequence[str]": _ArgumentType("a list of names", _make_list_parser(_instance(str))),
+    "Sequence[str]": _ArgumentType("a list of names", _make_list_parser(_make_type_check(str))),
     "Sequence[int]": _ArgumentType("a list of whole numbers", _make_list_parser(_to_int)),
     "Sequence[float]": _ArgumentType("a list of numbers", _make_list_parser(_to_number)),
     "Sequence[Any]": _ArgumentType("a list", _make_list_parser(lambda value: value)),
-    "Mapping[str, float]": _ArgumentType("a dict from names to numbers", _numbers_by_name),
-    "tuple[float, float]": _ArgumentType("two numbers", _pair),
+    "Mapping[str, float]": _ArgumentType("a dict from names to numbers", _to_numbers_by_name),
+    "tuple[float, float]": _ArgumentType("two numbers", _to_pair),
     "Margin": _ArgumentType(
         "a number, or a dict from measures to numbers",
         lambda v: (
-            v if v is None else _numbers_by_name(v) if isinstance(v, Mapping) else _to_number(v)
+            v if v is None else _to_numbers_by_name(v) if isinstance(v, Mapping) else _to_number(v)
         ),
     ),
 }
 
 
-def _is_measure(value: Any) -> bool:
+def _is_measure_name(value: Any) -> bool:
     return isinstance(value, str | Measure)
 
 
 #: The functions whose arguments are checked.
-_VERBS: WeakSet[FunctionType] = WeakSet()
+_VALIDATED_FUNCTIONS: WeakSet[FunctionType] = WeakSet()
 
 
 def validate_arguments(
@@ -218,7 +218,7 @@ def validate_arguments(
                 options_name = name
         if options_name:  # the options that all tasks share
             del annotations[options_name]
-            annotations |= {**SHARED, **annotations}
+            annotations |= {**SHARED_ANNOTATIONS, **annotations}
         return signature, annotations, options_name
 
     @functools.wraps(function)
@@ -238,16 +238,16 @@ def validate_arguments(
                     arguments[name] = _convert_value(name, value, kinds)
         return function(*bound.args, **bound.kwargs)
 
-    _VERBS.add(checked)  # type: ignore[arg-type]
+    _VALIDATED_FUNCTIONS.add(checked)  # type: ignore[arg-type]
     # doctest looks for examples in functions of the module alone, and here.
     module = function.__globals__
     module.setdefault("__test__", {})[function.__name__] = function
     return checked
 
 
-def is_verb(value: Any) -> bool:
+def is_validated(value: Any) -> bool:
     """Return whether a value is a function wrapped by :func:`validate_arguments`."""
-    return isinstance(value, FunctionType) and value in _VERBS
+    return isinstance(value, FunctionType) and value in _VALIDATED_FUNCTIONS
 
 
 def check_finite(value: Any, name: str, expected: str) -> float:
@@ -262,7 +262,7 @@ def check_finite(value: Any, name: str, expected: str) -> float:
 
 
 #: What every task on rows may take, and its annotation.
-SHARED: Mapping[str, str] = {
+SHARED_ANNOTATIONS: Mapping[str, str] = {
     **dict.fromkeys(("data", "weight", "count", "cluster", "time", "slices"), "Any"),
     **{field.name: str(field.type) for field in dataclasses.fields(Options)},
 }
@@ -271,9 +271,9 @@ SHARED: Mapping[str, str] = {
 @functools.cache
 def _parse_annotation(annotation: str) -> list[_ArgumentType] | None:
     type_names = [type_name.strip() for type_name in annotation.split("|")]
-    if not all(type_name in _KINDS for type_name in type_names):
+    if not all(type_name in _ARGUMENT_TYPES for type_name in type_names):
         return None
-    return [_KINDS[type_name] for type_name in type_names]
+    return [_ARGUMENT_TYPES[type_name] for type_name in type_names]
 
 
 def _convert_value(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
@@ -302,6 +302,6 @@ def _unknown_message(function: str, name: str, argument_names: list[str]) -> str
         if name.lower() in others.split() and own_name in argument_names
     ]
     if suggestions:
-        suggestion = _INSTEAD.get(name, " or ".join(suggestions))
+        suggestion = _REPLACEMENTS.get(name, " or ".join(suggestions))
         return f"{function}() has no {name}=; here it is {suggestion}"
     return f"{function}() has no {name}=; {did_you_mean(name, argument_names)}"

@@ -14,36 +14,36 @@ from calipers.evaluation.task import Task
 from calipers.evaluation.tasks import SLICES, TASKS
 
 #: The options of the table, by their names as arguments of the verbs.
-OPTIONS = (
+TABLE_OPTIONS = (
     *("data", "id", "missing", "weight", "count", "cluster", "time", "slices", "slice_bins"),
     *("cost", "measures", "undefined", "baseline", "primary", "compare", "curves", "interval"),
     *("level", "n_resamples", "seed", "memory"),
 )
 ENGINES = ("memory", "stream", "spark", "dask")
 
-_NO_COUNTS = "it applies to ratios of row counts, which the measures of this task are not"
-_TOPICS = "a batch would cut through the documents of one topic, which are ranked together"
+_NO_COUNTS_REASON = "it applies to ratios of row counts, which the measures of this task are not"
+_TOPIC_REASON = "a batch would cut through the documents of one topic, which are ranked together"
 
 #: Why a task does not take an option, from whatever engine.
-REASONS: Mapping[tuple[str, str], str] = {
+TASK_REASONS: Mapping[tuple[str, str], str] = {
     ("retrieval", "data"): "judgments and runs are tables of their own, with ids that join them",
     ("retrieval", "id"): "topics and documents have ids already, by which runs are joined",
     ("retrieval", "missing"): "a topic that a run lacks scores 0, or is left out as topics= says",
     ("retrieval", "curves"): "curves are of single topics, which topic_curves= names",
-    ("retrieval", "memory"): f"{_TOPICS}, so that the memory is that of the largest topic",
+    ("retrieval", "memory"): f"{_TOPIC_REASON}, so that the memory is that of the largest topic",
     ("ranking", "memory"): (
         "a batch ends where a group does, so that the memory is that of the largest group; and "
         "only sorted rows come in batches, so that no file is read so because it is large"
     ),
-    ("regression", "undefined"): _NO_COUNTS,
-    ("clustering", "undefined"): _NO_COUNTS,
+    ("regression", "undefined"): _NO_COUNTS_REASON,
+    ("clustering", "undefined"): _NO_COUNTS_REASON,
     ("clustering", "weight"): "pairs of points have no weights; count= takes frequencies",
     ("clustering", "cluster"): "the influence of a group of points on a clustering is unknown",
     ("clustering", "time"): (
         "an index over pairs of points is not a mean over points, so its autocorrelation in time "
         "cannot be estimated"
     ),
-    ("agreement", "undefined"): _NO_COUNTS,
+    ("agreement", "undefined"): _NO_COUNTS_REASON,
     ("agreement", "id"): "item= names the column of the ids",
     ("agreement", "missing"): (
         "a rating may be missing: agreement is defined for items that not everybody rated, and "
@@ -54,7 +54,7 @@ REASONS: Mapping[tuple[str, str], str] = {
 
 #: Why an engine does not have the rows of a task at all.
 ENGINE_REASONS: Mapping[tuple[str, str], str] = {
-    ("retrieval", "stream"): _TOPICS,
+    ("retrieval", "stream"): _TOPIC_REASON,
 }
 
 #: Why an option takes all rows in memory.
@@ -77,7 +77,7 @@ TASK_ROW_REASONS: Mapping[tuple[str, str], str] = {
 }
 #: What takes no row in memory after all, as what is known of each group comes back from where its
 #: rows are.
-OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
+GROUP_OPTIONS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ def get_availability(task: Task, option: str, engine: str = "memory") -> Availab
     >>> get_availability(TASKS["regression"], "time", "stream")
     Availability(text='no', reason='dependence in time is seen in the order of all rows')
     """
-    reason = REASONS.get((task.name, option), "")
+    reason = TASK_REASONS.get((task.name, option), "")
     if reason:
         return Availability("no", reason)
     if engine == "memory":
         return YES
     row_reason = TASK_ROW_REASONS.get((task.name, option), ROW_REASONS.get(option, ""))
-    applicable_reason = "" if option in OF_GROUPS.get(task.name, ()) else row_reason
+    applicable_reason = "" if option in GROUP_OPTIONS.get(task.name, ()) else row_reason
     reason = ENGINE_REASONS.get((task.name, engine), applicable_reason)
     if reason and not (task.name == "retrieval" and engine != "stream"):
         return Availability("no", reason)
@@ -122,16 +122,16 @@ def unavailable_reason(name: str, option: str) -> str | None:
     ': it applies to ratios of row counts, which the measures of this task are not'
     """
     task = TASKS.get(name)
-    if task is None or option in task.takes or option not in (*OPTIONS, "engine"):
+    if task is None or option in task.takes or option not in (*TABLE_OPTIONS, "engine"):
         return None
     availability = get_availability(task, option)
     return f": {availability.reason}" if availability.reason else None
 
 
-def refusal_of_flag(name: str, flag: str) -> str | None:
+def unavailable_flag_reason(name: str, flag: str) -> str | None:
     """Return why a task lacks an option that is spelled as in a command or a file of checks.
 
-    >>> refusal_of_flag("clustering", "--weight")
+    >>> unavailable_flag_reason("clustering", "--weight")
     ': pairs of points have no weights; count= takes frequencies'
     """
     option = f"--{flag.lstrip('-').replace('_', '-')}"

@@ -11,9 +11,9 @@ import numpy as np
 from calipers.data.arrays import to_weights
 from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS
-from calipers.data.frequency_weights import NOTHING, RowInfo, RowRepeats
+from calipers.data.frequency_weights import NO_ROW_INFO, RowInfo, RowRepeats
 from calipers.evaluation.shared import to_clusters, to_time_order
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 
 if TYPE_CHECKING:
     from calipers.data.confusion_matrices import SystemIndex
@@ -111,7 +111,7 @@ def constant_batch(
 
 def unwrap_unnamed(by_system: Mapping[str, Any]) -> Any:
     """Return the column of a single unnamed system, as users give it, or the columns by system."""
-    return by_system[UNNAMED] if list(by_system) == [UNNAMED] else by_system
+    return by_system[DEFAULT_SYSTEM_NAME] if list(by_system) == [DEFAULT_SYSTEM_NAME] else by_system
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Table:
     """All rows of an evaluation in memory, with their metadata."""
 
     batch: Batch
-    row_info: RowInfo = NOTHING
+    row_info: RowInfo = NO_ROW_INFO
     notes: Sequence[str] = ()
     #: What a row is called.
     row_name: Callable[[int], str] = str

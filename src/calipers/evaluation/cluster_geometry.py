@@ -29,7 +29,7 @@ from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
-    from calipers.evaluation.stream_rows import ReadBatch
+    from calipers.evaluation.stream_rows import BatchReader
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -89,7 +89,7 @@ class _PointReader:
     codes: Mapping[str, tuple[Any, IntArray]]
     truth: tuple[str, Any, IntArray] | None
     #: Reads the rows that are complete, where others are left out.
-    read_batch: ReadBatch | None = None
+    read_batch: BatchReader | None = None
 
     def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
         """Return the points of a batch, their cluster in each clustering, and their class."""
@@ -129,7 +129,7 @@ def _label_codes(column: Any, values: Any, codes: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pass:
+class _PointTask:
     """Pass over the points: base of the tasks that use the results of earlier passes."""
 
     points: _PointReader
@@ -165,7 +165,7 @@ class _Pass:
         return samples_by_name, truth, clusters_by_name
 
 
-class _MomentsPass(_Pass):
+class _MomentsTask(_PointTask):
     """First pass: the moments of clusters."""
 
     def __call__(self, batch: Batch) -> CenteredMoments:
@@ -176,7 +176,7 @@ class _MomentsPass(_Pass):
         return CenteredMoments(moments, {}, {}, {})
 
 
-class _CenterPass(_Pass):
+class _CenterTask(_PointTask):
     """Second pass: statistics that depend on the positions of the centers."""
 
     def __call__(self, batch: Batch) -> CenteredMoments:
@@ -194,7 +194,7 @@ class _CenterPass(_Pass):
 
 
 @dataclass(frozen=True, eq=False)
-class _InfluencePass(_Pass):
+class _InfluenceTask(_PointTask):
     """Third pass: the influence of each point on the values of measures, given the totals."""
 
     requests: tuple[Request, ...] = ()
@@ -263,7 +263,7 @@ class _InfluencePass(_Pass):
 class _InfluenceCombination:
     """Task for the squared norm of a linear combination of influence columns."""
 
-    look: _InfluencePass
+    look: _InfluenceTask
     combination: FloatArray
 
     def __call__(self, batch: Batch) -> SquaredNorm:
@@ -291,7 +291,7 @@ class StreamedClusterGeometry:
     #: What else has to be read.
     extra_columns: tuple[str, ...] = ()
     #: Reads the rows that are complete, where others are left out.
-    read_batch: ReadBatch | None = None
+    read_batch: BatchReader | None = None
 
     def summarize(self) -> dict[str, Clustering]:
         """Return the clusterings, each with the totals of its points."""
@@ -306,10 +306,10 @@ class StreamedClusterGeometry:
         return self.engine.reduce(work, list(dict.fromkeys(names)), description=description)
 
     @cached_property
-    def _moments_pass(self) -> _MomentsPass:
+    def _moments_pass(self) -> _MomentsTask:
         points = _PointReader(self.labels, self.features, self.codes, self.truth, self.read_batch)
         first_system = next(iter(self.systems.values()))
-        return _MomentsPass(
+        return _MomentsTask(
             points,
             {name: clustering.sizes for name, clustering in self.systems.items()},
             first_system.settings,
@@ -321,7 +321,7 @@ class StreamedClusterGeometry:
         first_result = self._reduced(self._moments_pass, "finding centers")
         centers = {name: moments.mean for name, moments in first_result.moments.items()}
         moments_pass = self._moments_pass
-        center_pass = _CenterPass(
+        center_pass = _CenterTask(
             moments_pass.points, moments_pass.sizes, moments_pass.settings, centers
         )
         totals: CenteredMoments = self._reduced(center_pass, "measuring points")
@@ -350,14 +350,14 @@ class StreamedClusterGeometry:
         )[name]
 
     @cached_property
-    def _third(self) -> _InfluencePass:
+    def _third(self) -> _InfluenceTask:
         first, totals = self._moments_pass, self.total_moments
         centers = {name: entry.centers for name, entry in totals.moments.items()}
         meetings = None
         if self.truth is not None:
             meetings = {name: entry.meeting for name, entry in self.systems.items()}
         pass_fields = first.points, first.sizes, first.settings, centers, totals
-        return _InfluencePass(*pass_fields, tuple(self.requests), meetings)
+        return _InfluenceTask(*pass_fields, tuple(self.requests), meetings)
 
     @cached_property
     def influence_products(self) -> InfluenceProducts:
@@ -422,9 +422,9 @@ class ClusterTotals:
     geometry: StreamedClusterGeometry
     name: str
 
-    def sample_for(self, measure: Measure) -> _SummarySample:
+    def sample_for(self, measure: Measure) -> _TotalsSample:
         """Return the sample of a measure of points."""
-        return _SummarySample(self.geometry, self.name, measure)
+        return _TotalsSample(self.geometry, self.name, measure)
 
     def influence(self, measure: Measure) -> Influence | None:
         """Return the influence of points on the value of a measure."""
@@ -432,7 +432,7 @@ class ClusterTotals:
 
 
 @dataclass(frozen=True, eq=False)
-class _SummarySample:
+class _TotalsSample:
     """Sample of a measure of points that are not in memory: its statistic."""
 
     geometry: StreamedClusterGeometry
@@ -465,7 +465,7 @@ class _SummarySample:
         """Return the skewness of the influence values, divided by √n."""
         return self.geometry.skewness(self.name, self.measure)
 
-    def differing(self, second: _SummarySample) -> UnitDifferences | None:
+    def differing(self, second: _TotalsSample) -> UnitDifferences | None:
         """Return the distribution of the differences from another clustering."""
         return self.geometry.differing(self.measure, self.name, second.name)
 

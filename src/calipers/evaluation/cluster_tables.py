@@ -12,7 +12,7 @@ from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.estimates import estimate_measure
 from calipers.findings.clusters import MIN_CLUSTER_SIZE, Bisections, bisection_gain
-from calipers.inference.method_limits import MOST_POINTS, SAMPLED_POINTS
+from calipers.inference.method_limits import MAX_SILHOUETTE_POINTS, N_SAMPLED_POINTS
 from calipers.report.numbers import format_count
 from calipers.report.safe_names import join_words
 from calipers.results import LabelTable, PerUnit
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from calipers.systems.clustering import Clustering
 
 #: Of more clusters, or more classes, nobody would read a table.
-MOST_CLUSTERS, MOST_CLASSES = 1_000, 100
+MAX_TABLE_CLUSTERS, MAX_TABLE_CLASSES = 1_000, 100
 #: Maximum number of points of a cluster in the search for two groups in it.
 MAX_BISECTED_POINTS = 1_000
 #: Maximum number of values (points × clusters) for the intervals of a table.
-MOST_NUMBERS = 20_000_000
+MAX_INTERVAL_VALUES = 20_000_000
 
 
 #: What algorithms call points that are in no cluster, and what may become of these.
-NOISE, NOISE_MAY_BE = "-1", ("cluster", "drop")
+NOISE_LABEL, NOISE_TREATMENTS = "-1", ("cluster", "drop")
 
 
-def drop_noise(
+def treat_noise(
     encoded_labels: Mapping[str, EncodedLabels],
     noise: str,
     repeats: RowRepeats,
@@ -64,12 +64,12 @@ def drop_noise(
     clusters : dict
         For each clustering the cluster of each of these points, and the names of the clusters.
     """
-    if noise not in NOISE_MAY_BE:
-        raise InputError(f"noise is {noise!r}, expected one of {', '.join(NOISE_MAY_BE)}")
+    if noise not in NOISE_TREATMENTS:
+        raise InputError(f"noise is {noise!r}, expected one of {', '.join(NOISE_TREATMENTS)}")
     noise_codes = {
-        name: labels.names.index(NOISE)
+        name: labels.names.index(NOISE_LABEL)
         for name, labels in encoded_labels.items()
-        if NOISE in labels.names
+        if NOISE_LABEL in labels.names
     }
     noise_mask = np.zeros(repeats.rows, bool)
     for name, noise_code in noise_codes.items():
@@ -115,7 +115,7 @@ def sample_points(sample: int | None, points: int, seed: int) -> Any:
     if sample is not None and sample < 2:
         raise InputError(f"sample is {sample}, expected 2 points or more")
     if sample is None:
-        sample = points if points <= MOST_POINTS else SAMPLED_POINTS
+        sample = points if points <= MAX_SILHOUETTE_POINTS else N_SAMPLED_POINTS
     if sample >= points:
         return None
     return np.sort(np.random.Generator(np.random.Philox(seed)).permutation(points)[:sample])
@@ -135,29 +135,29 @@ def clustering_notes(
                 "sample= sets their number."
             )
     for name, system in systems.items():
-        if len(system.names) > MOST_CLUSTERS:
+        if len(system.names) > MAX_TABLE_CLUSTERS:
             notes.append(
                 f"{name}: its {len(system.names):,} clusters are not tabulated, because they are "
-                f"more than {MOST_CLUSTERS:,}."
+                f"more than {MAX_TABLE_CLUSTERS:,}."
             )
     return notes
 
 
-def cluster_table(
+def cluster_tables(
     systems: Iterable[Clustering], silhouette_measures: Iterable[Measure]
 ) -> tuple[LabelTable, ...]:
     """Return a table for each clustering: size, classes and silhouette of each cluster."""
     silhouette_measures = list(silhouette_measures)
     return tuple(
-        _table(system, silhouette_measures)
+        _cluster_table(system, silhouette_measures)
         for system in systems
-        if len(system.names) <= MOST_CLUSTERS
+        if len(system.names) <= MAX_TABLE_CLUSTERS
     )
 
 
-def _table(system: Clustering, silhouette_measures: Sequence[Measure]) -> LabelTable:
+def _cluster_table(system: Clustering, silhouette_measures: Sequence[Measure]) -> LabelTable:
     number, counts = len(system.names), {}
-    if system.truth is not None and len(system.classes) <= MOST_CLASSES:
+    if system.truth is not None and len(system.classes) <= MAX_TABLE_CLASSES:
         for class_index, name in enumerate(system.classes):
             counts[name] = system.take_rows(system.truth == class_index).sizes
     columns_by_field: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
@@ -185,7 +185,7 @@ def _table(system: Clustering, silhouette_measures: Sequence[Measure]) -> LabelT
 
 def _cluster_rows(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:
     """Yield the value of each cluster with the limits of its interval."""
-    if len(system.names) * system.n_rows > MOST_NUMBERS:
+    if len(system.names) * system.n_rows > MAX_INTERVAL_VALUES:
         system = system.with_settings(replace(system.settings, interval="none", methods=()))
     for name in system.names:
         cluster_measure = replace(measure, label=name)

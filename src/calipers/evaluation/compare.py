@@ -16,13 +16,13 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.difference_families import (
     MAX_T,
     TUKEY,
+    DifferenceFamily,
     DifferenceStatistics,
-    TestFamily,
     make_families,
 )
 from calipers.evaluation.folds import FoldValues
 from calipers.evaluation.former_values import current_value
-from calipers.evaluation.options import MOST_RESAMPLES, inference_provenance, make_settings
+from calipers.evaluation.options import MAX_RESAMPLES, inference_provenance, make_settings
 from calipers.evaluation.shared import ComparisonSource
 from calipers.inference import hypotheses, omnibus
 from calipers.inference.forecasts import DIEBOLD_MARIANO
@@ -37,7 +37,7 @@ from calipers.progress import track
 from calipers.results import Comparison, Difference, Evaluation, OmnibusTest
 
 #: What accounts for the number of differences; the first two are a test and an adjustment in one.
-WAYS: Mapping[str, tuple[str, str]] = {
+ADJUSTMENT_METHODS: Mapping[str, tuple[str, str]] = {
     MAX_T: ("max-t", FAMILY_WISE),
     TUKEY: ("randomized Tukey HSD", FAMILY_WISE),
     **{name: (way.name, way.controls) for name, way in ADJUSTMENTS.items()},
@@ -147,8 +147,8 @@ def compare(
     test, adjust = current_value("test", test), current_value("adjust", adjust)
     check_option("test", test, TESTS)
     check_option("alternative", alternative, ALTERNATIVES)
-    check_option("adjust", adjust, WAYS)
-    n_steps = _steps(test, horizon)
+    check_option("adjust", adjust, ADJUSTMENT_METHODS)
+    n_steps = _check_horizon(test, horizon)
     primary = None if primary is None else evaluation.canonical_name(primary)
     if isinstance(margin, Mapping):
         margin = {evaluation.canonical_name(name): value for name, value in margin.items()}
@@ -198,7 +198,7 @@ def compare(
     )
 
 
-def _steps(test: str, horizon: int | None) -> int:
+def _check_horizon(test: str, horizon: int | None) -> int:
     """Return the checked forecast horizon, in steps."""
     if horizon is None:
         return 1
@@ -240,15 +240,15 @@ def paired_comparison(
     _check_margins(margin, list(statistics_by_measure))
     if not statistics_by_measure:
         return Comparison((), settings.level, "none", baseline, error_rate="nothing")
-    primary_name = str(_primary(primary, list(statistics_by_measure)))
+    primary_name = str(_find_primary(primary, list(statistics_by_measure)))
     families = [
-        TestFamily(family_statistics, source, baseline, settings, options.repeat)
+        DifferenceFamily(family_statistics, source, baseline, settings, options.repeat)
         for family_statistics in make_families(statistics_by_measure, primary_name)
     ]
     differences_by_measure: dict[Measure, list[Difference]] = {}
     for test_family in families:
         differences_by_measure |= test_family.adjust(method)
-    name, controls = WAYS[
+    name, controls = ADJUSTMENT_METHODS[
         method if any(len(test_family.all) > 1 for test_family in families) else "none"
     ]
     return Comparison(
@@ -267,7 +267,7 @@ def paired_comparison(
     )
 
 
-def _primary(name: str | None, measures: Sequence[Measure]) -> Measure:
+def _find_primary(name: str | None, measures: Sequence[Measure]) -> Measure:
     """Return the primary measure: the named one, or the first."""
     if name is None:
         return measures[0]
@@ -297,7 +297,7 @@ def system_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str
     return [(system, baseline) for system in systems if system != baseline]
 
 
-def _margin(margin: Margin, measure: Measure) -> float | None:
+def _measure_margin(margin: Margin, measure: Measure) -> float | None:
     """Return the margin of a measure, or None."""
     value = margin.get(str(measure)) if isinstance(margin, Mapping) else margin
     if value is not None and not 0 < value < math.inf:
@@ -334,7 +334,7 @@ class ComparisonOptions:
         total = len(pairs) * len(self.source.measures)
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, estimate in track(differences, "comparing", total):
-            hypothesis = replace(self.question, margin=_margin(self.margin, measure))
+            hypothesis = replace(self.question, margin=_measure_margin(self.margin, measure))
             is_applicable = is_applicable or hypotheses.is_applicable(
                 estimate, hypothesis.test, hypothesis.horizon
             )
@@ -346,7 +346,7 @@ class ComparisonOptions:
             # A difference that is a family by itself is adjusted for nothing.
             is_primary = not by_measure if primary is None else primary == str(measure)
             is_single = len(pairs) == 1 and is_primary
-            fields, procedure = _fields(str(measure), *pair, estimate, hypothesis)
+            fields, procedure = _difference_fields(str(measure), *pair, estimate, hypothesis)
             n_tests = total if with_vectors and not is_single else 0
             statistics = DifferenceStatistics.from_estimate(
                 estimate, fields, procedure, tests=n_tests
@@ -374,21 +374,21 @@ class ComparisonOptions:
         self, names: Sequence[tuple[str, str, str]], n_resamples: int
     ) -> dict[tuple[str, str, str], DifferenceStatistics]:
         """Recompute some differences (measure, system, baseline) from more replicates."""
-        settings = replace(self.settings, n_resamples=min(n_resamples, MOST_RESAMPLES))
+        settings = replace(self.settings, n_resamples=min(n_resamples, MAX_RESAMPLES))
         pairs = list(dict.fromkeys((system, baseline) for _, system, baseline in names))
         recomputed = {}
         for pair, measure, estimate in self.source.differences(pairs, settings):
             key = (str(measure), *pair)
             if key in names:
-                hypothesis = replace(self.question, margin=_margin(self.margin, measure))
-                fields, procedure = _fields(*key, estimate, hypothesis)
+                hypothesis = replace(self.question, margin=_measure_margin(self.margin, measure))
+                fields, procedure = _difference_fields(*key, estimate, hypothesis)
                 recomputed[key] = DifferenceStatistics.from_estimate(
                     estimate, fields, procedure, tests=0
                 )
         return recomputed
 
 
-def _fields(
+def _difference_fields(
     measure: str, system: str, baseline: str, reading: PointEstimate, question: Hypothesis
 ) -> tuple[dict[str, Any], Procedure]:
     """Return the fields of a single difference, and the procedure of its interval and tests.
@@ -398,9 +398,9 @@ def _fields(
     """
     procedure = hypotheses.procedure(reading, question)
     interval = hypotheses.interval(reading, question)
-    test = hypotheses.test(reading, question)
+    test = hypotheses.run_test(reading, question)
     higher_is_better = reading.higher_is_better
-    noninferiority = hypotheses.non_inferiority(
+    noninferiority = hypotheses.non_inferiority_result(
         procedure, question.margin, higher_is_better=higher_is_better
     )
     equivalence = hypotheses.equivalence_result(procedure, question.margin)

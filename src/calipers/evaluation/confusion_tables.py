@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.data.confusion_matrices import TRUTH, Axis, CountTable
 from calipers.data.errors import FileError, InputError
-from calipers.evaluation.separate_rows import COUNTS, is_of_matrices
+from calipers.evaluation.separate_rows import COUNTS, has_matrices
 from calipers.inference.proportions import wilson_limits
 from calipers.inference.settings import Settings
 from calipers.measures import parse
@@ -23,11 +23,11 @@ from calipers.results import (
     Evaluation,
     SparseConfusion,
 )
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
 #: What the table of classes holds of each.
-OF_CLASS = ("precision", "recall", "F1")
+CLASS_MEASURES = ("precision", "recall", "F1")
 
 
 def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -> ConfusionBase:
@@ -37,7 +37,7 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
     Kish's effective sample size.
     """
     one_vs_rest = matrix.one_vs_rest()
-    per_class = {name: parse(name, "counts").apply(one_vs_rest) for name in OF_CLASS}
+    per_class = {name: parse(name, "counts").apply(one_vs_rest) for name in CLASS_MEASURES}
     sizes = matrix.effective_size("truth")
 
     def limits(proportions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -78,17 +78,17 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
 # --- As input -------------------------------------------------------------------------------------
 
 
-def open_matrices(source: Any, data: Any = None) -> Any:
+def to_count_tables(source: Any, data: Any = None) -> Any:
     """Return confusion matrices as tables, from results, evaluations or files.
 
     A string is the name of a column of ``data`` if that is given, and the path of a file
     otherwise. None is returned unchanged.
     """
     if isinstance(source, os.PathLike) or (isinstance(source, str) and data is None):
-        return open_matrices(_read_file(os.fspath(source)))
+        return to_count_tables(_read_file(os.fspath(source)))
     if isinstance(source, Evaluation):
         stored = source.predictions
-        if not source.confusions and stored is not None and is_of_matrices(stored):
+        if not source.confusions and stored is not None and has_matrices(stored):
             classes = tuple(map(str, stored.common.get("classes", ())))
             return {
                 name: CountTable(
@@ -105,14 +105,14 @@ def open_matrices(source: Any, data: Any = None) -> Any:
     if isinstance(source, ConfusionBase):
         return (
             {source.system: _to_count_table(source)}
-            if source.system != UNNAMED
+            if source.system != DEFAULT_SYSTEM_NAME
             else _to_count_table(source)
         )
     if isinstance(source, ConfusionMatrices):
         return {matrix.system: _to_count_table(matrix) for matrix in source}
     if isinstance(source, Mapping):
         by_name = {
-            name: open_matrices(matrix, data) if _is_openable(matrix, data) else matrix
+            name: to_count_tables(matrix, data) if _is_openable(matrix, data) else matrix
             for name, matrix in source.items()
         }
         return {name: _single_matrix(name, matrix) for name, matrix in by_name.items()}

@@ -13,13 +13,13 @@ from calipers.statistics import Moments
 
 if TYPE_CHECKING:
     from calipers.data import streams
-    from calipers.evaluation.stream_rows import ReadBatch
+    from calipers.evaluation.stream_rows import BatchReader
     from calipers.evaluation.sums import StreamedSample
     from calipers.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class Constant:
+class ConstantPrediction:
     """Constant prediction whose loss by a measure is computed.
 
     ``output_index`` is the index of the column of truth if there are several and the measure takes
@@ -32,19 +32,19 @@ class Constant:
 
 
 def constant_losses(
-    sample: StreamedSample, constants: Sequence[Constant], truth: Callable[[Any], Any]
+    sample: StreamedSample, constants: Sequence[ConstantPrediction], truth: Callable[[Any], Any]
 ) -> list[Moments]:
     """Return the moments of the losses of constant predictions.
 
     ``truth`` converts the column or columns of the truth to an array. The rows are those of the
     systems: all columns are read again if rows without a value in one of them are dropped.
     """
-    from calipers.evaluation.stream_rows import ReadBatch
+    from calipers.evaluation.stream_rows import BatchReader
 
     columns, read_batch = sample.columns, sample.read_batch
     if columns.missing != "drop":
         columns = replace(columns, output_columns={}, cluster=None, slices={})
-        read_batch = ReadBatch(columns, None)
+        read_batch = BatchReader(columns, None)
     task = _ConstantLosses(read_batch, tuple(constants), truth)
     moments = columns.stream.reduce(task, columns.names, description="the best constant").moments
     return list(moments)
@@ -65,15 +65,15 @@ class _LossMoments(Mergeable):
 class _ConstantLosses:
     """Task that computes the losses of constant predictions on a batch."""
 
-    read_batch: ReadBatch
-    constants: tuple[Constant, ...]
+    read_batch: BatchReader
+    constants: tuple[ConstantPrediction, ...]
     truth: Callable[[Any], Any]
 
     def __call__(self, batch: streams.Batch) -> _LossMoments:
         rows = self.read_batch(batch)
         truth = rows.frequencies(self.truth(rows["truth"]))
 
-        def moments(constant: Constant) -> Moments:
+        def moments(constant: ConstantPrediction) -> Moments:
             target = (
                 truth
                 if constant.output_index is None

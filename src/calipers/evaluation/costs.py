@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.costs import Costs, cost_column_name, to_costs
-from calipers.evaluation.default_comparison import default_comparison, pairs_if_several
+from calipers.evaluation.default_comparison import default_comparison, default_pairs
 from calipers.evaluation.rows import InMemorySample
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import glossary, provenance
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class SystemCosts(Problem):
+class CostProblem(Problem):
     """Costs of the systems ``system_names``.
 
     ``costs`` names the costs with a value for each row, ``numbers`` holds those that are one
@@ -91,8 +91,8 @@ TASK = "costs"
 
 #: What is told of a cost that each row has, and of one that is a number of the system. The first
 #: is set against quality.
-OF_ROWS = ("mean-cost", "median-cost", "p95-cost")
-OF_SYSTEMS = ("total-cost",)
+ROW_COST_MEASURES = ("mean-cost", "median-cost", "p95-cost")
+SYSTEM_COST_MEASURES = ("total-cost",)
 
 
 def add_costs(
@@ -109,7 +109,7 @@ def add_costs(
     """Add the costs of some of its systems to an evaluation, without changing its own estimates."""
     costs = costs.by_system(systems)
     shared = weight, settings, clusters, unit
-    by_name = {name: _system(costs, name, *shared) for name in systems}
+    by_name = {name: _make_cost_output(costs, name, *shared) for name in systems}
     measures = default_measures(costs)
     cost_slices = slice_definitions if costs.columns else ()
     source = InMemorySample(by_name, measures, settings, ids=None, slice_definitions=cost_slices)
@@ -126,7 +126,7 @@ def add_streamed_costs(
     costs = Costs.from_argument(cost).by_system(systems)
     if not costs.columns:
         return add_costs(evaluation, Costs.from_argument(cost), systems, settings, None)
-    problem = SystemCosts(tuple(systems), tuple(costs.columns), costs.numbers)
+    problem = CostProblem(tuple(systems), tuple(costs.columns), costs.numbers)
     cost_columns = replace(
         columns,
         truth=columns.truth,
@@ -136,7 +136,7 @@ def add_streamed_costs(
     chosen = default_measures(costs)
     template = problem.template(cost_columns, settings)
     comparison = evaluation.comparison
-    compared_pairs = pairs_if_several(
+    compared_pairs = default_pairs(
         tuple(template),
         comparison.baseline if comparison is not None else None,
         settings,
@@ -170,7 +170,7 @@ def _attach_costs(
     return replace(
         evaluation,
         costs=cost_evaluation,
-        pareto_fronts=tuple(_fronts(evaluation, cost_evaluation, costs)),
+        pareto_fronts=tuple(_pareto_fronts(evaluation, cost_evaluation, costs)),
     )
 
 
@@ -178,13 +178,16 @@ def default_measures(costs: Costs) -> list[Measure]:
     """Return the measures of each cost."""
     return [
         replace(parse(name, TASKS[TASK]), label=cost)
-        for cost_names, names in ((costs.columns, OF_ROWS), (costs.numbers, OF_SYSTEMS))
+        for cost_names, names in (
+            (costs.columns, ROW_COST_MEASURES),
+            (costs.numbers, SYSTEM_COST_MEASURES),
+        )
         for cost in cost_names
         for name in names
     ]
 
 
-def _system(
+def _make_cost_output(
     costs: Costs, name: str, weight: Any, settings: Settings, *cluster_and_unit: Any
 ) -> CostOutput:
     columns = [by_system[name] for by_system in costs.columns.values()]
@@ -200,7 +203,7 @@ def _system(
 # --- Fronts ---------------------------------------------------------------------------------------
 
 
-def _fronts(
+def _pareto_fronts(
     evaluation: Evaluation, cost_evaluation: Evaluation, costs: Costs
 ) -> Iterator[ParetoFront]:
     """Yield the Pareto front of the primary measure and each cost; none for a single system."""
@@ -226,7 +229,7 @@ def _fronts(
         if cost in costs.numbers:  # which do not vary
             by_system = costs.numbers[cost]
             cheaper = {(a, b) for a in by_system for b in by_system if by_system[a] <= by_system[b]}
-        yield _front(
+        yield _pareto_front(
             qualities, cost_estimates, better & cheaper, is_higher_better, evaluation.level
         )
 
@@ -245,7 +248,7 @@ def _significant_pairs(compared: Comparison | None, measure: str) -> set[tuple[s
     return pairs
 
 
-def _front(
+def _pareto_front(
     qualities: Sequence[Estimate],
     cost_estimates: Sequence[Estimate],
     significant_pairs: set[tuple[str, str]],

@@ -43,7 +43,7 @@ def default_comparison(
     return paired_comparison(source, baseline, settings, primary=primary)
 
 
-def pairs_if_several(
+def default_pairs(
     systems: Sequence[str], baseline: Any, settings: Settings, *, compare: bool
 ) -> Sequence[tuple[str, str]]:
     """Return the pairs of systems of the default comparison.

@@ -14,18 +14,18 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.inference import hypotheses, max_statistic, omnibus
-from calipers.inference.intervals import ROUNDING, Interval, no_interval
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval, no_interval
 from calipers.inference.max_statistic import MaxStatistic, MaxTProcedure
 from calipers.inference.method_limits import (
     MAX_PERMUTED_UNITS,
     MAX_RANDOMIZATION_STEPS,
     MAX_RANDOMIZED_UNITS,
-    n_for_adjusted_p,
     n_randomizations,
+    n_replicates_for_adjusted_p,
 )
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
-from calipers.inference.procedures import Procedure, Wald, tail_level
-from calipers.inference.two_samples import INDEPENDENT
+from calipers.inference.procedures import Procedure, WaldProcedure, tail_probability
+from calipers.inference.two_samples import INDEPENDENT_SAMPLES
 from calipers.inference.variance_estimators import StandardError
 from calipers.report.verdict import significance_level
 from calipers.results import Difference
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 MAX_T, TUKEY = "max-t", "tukey"
 
 #: Maximum level of a test.
-_CERTAIN = 1 - 1e-9
+_MAX_TEST_LEVEL = 1 - 1e-9
 
 #: What intervals that hold together are called, by what makes them.
-BY_DEALS = "simultaneous, max-t by permutation"
-BY_INFLUENCE = "simultaneous, max-t"
-BY_RANGE = "simultaneous, randomized Tukey HSD"
-BY_RATE = "false coverage rate"
-BY_STEP = {"holm": "simultaneous, Holm", "bonferroni": "simultaneous, Bonferroni"}
+PERMUTATION_METHOD = "simultaneous, max-t by permutation"
+GAUSSIAN_METHOD = "simultaneous, max-t"
+TUKEY_METHOD = "simultaneous, randomized Tukey HSD"
+FALSE_COVERAGE_METHOD = "false coverage rate"
+STEP_METHODS = {"holm": "simultaneous, Holm", "bonferroni": "simultaneous, Bonferroni"}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def make_families(
 
 
 @dataclass(frozen=True)
-class TestFamily:
+class DifferenceFamily:
     """Differences by measure that are adjusted together.
 
     ``repeat`` recomputes some of them from more replicates.
@@ -125,7 +125,7 @@ class TestFamily:
     @cached_property
     def unadjusted(self) -> list[Difference]:
         """Unadjusted differences."""
-        tails = [tail_level(self.settings.level)] * len(self.all)
+        tails = [tail_probability(self.settings.level)] * len(self.all)
         return [
             Difference(**statistics.fields, p_adjusted=statistics.fields["p"], min_detectable=size)
             for statistics, size in zip(
@@ -158,7 +158,7 @@ class TestFamily:
 
     def _jointly(self) -> list[Difference]:
         """Return differences with p-values and intervals from the distribution of the maximum."""
-        tail = tail_level(self.settings.level)
+        tail = tail_probability(self.settings.level)
         sizes = _minimum_detectable(self._joint_procedures, [tail] * len(self.all))
         return [
             self._adjusted_row(replace(row, min_detectable=size), procedure)
@@ -170,7 +170,9 @@ class TestFamily:
     def _adjusted_row(self, row: Difference, procedure: Procedure) -> Difference:
         """Return a difference with the adjusted p-values and interval of a procedure."""
         better = row.higher_is_better
-        inferior = hypotheses.non_inferiority(procedure, _margin(row), higher_is_better=better)
+        inferior = hypotheses.non_inferiority_result(
+            procedure, _margin(row), higher_is_better=better
+        )
         equivalent = hypotheses.equivalence_result(procedure, _margin(row))
         row = replace(
             row,
@@ -210,16 +212,16 @@ class TestFamily:
             values = np.array([statistics.value for statistics in self.all])
             units = np.array([float(statistics.fields["n"]) for statistics in self.all])
             # A standard error of the size of rounding errors carries no information.
-            errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
+            errors[(errors <= ROUNDING_TOLERANCE * np.abs(values)) & (values != 0)] = math.nan
             for measure_slice in self._measure_slices:
-                errors[measure_slice] = max_statistic.floored_errors(
+                errors[measure_slice] = max_statistic.floored_standard_errors(
                     values[measure_slice], errors[measure_slice], units[measure_slice]
                 )
         return [
             MaxTProcedure(
                 value=procedure.value,
                 method=_independent_method(
-                    BY_INFLUENCE if maxima.is_normal else BY_DEALS, procedure
+                    GAUSSIAN_METHOD if maxima.is_normal else PERMUTATION_METHOD, procedure
                 ),
                 name=procedure.name,
                 bounds=procedure.bounds,
@@ -344,9 +346,11 @@ class TestFamily:
         tested.
         """
         family = self._refine_undecided(way)
-        rows = adjusted_p(family.unadjusted, way)
+        rows = adjust_p_values(family.unadjusted, way)
         tails = _tails(np.array([row.p for row in rows]), way, self.settings.level)
-        min_tail = tail_level(self.settings.level) / max(1, np.isfinite([r.p for r in rows]).sum())
+        min_tail = tail_probability(self.settings.level) / max(
+            1, np.isfinite([r.p for r in rows]).sum()
+        )
         is_family_wise = ADJUSTMENTS[way].controls == FAMILY_WISE
         sizes = _minimum_detectable(family._procedures, tails)
         adjusted = []
@@ -363,13 +367,13 @@ class TestFamily:
                 interval = replace(
                     interval,
                     method=_independent_method(
-                        BY_STEP[way] if is_family_wise else BY_RATE, procedure
+                        STEP_METHODS[way] if is_family_wise else FALSE_COVERAGE_METHOD, procedure
                     ),
                 )
             adjusted.append(self._replace_limits(replace(row, min_detectable=size), interval))
         return adjusted
 
-    def _refine_undecided(self, way: str) -> TestFamily:
+    def _refine_undecided(self, way: str) -> DifferenceFamily:
         """Return the family with enough replicates for its adjusted p-values.
 
         A p-value at the resolution limit of the replicates that is not significant after adjustment
@@ -379,13 +383,13 @@ class TestFamily:
         min_p = 2 / (self.settings.n_resamples + 1)
         undecided = [
             row
-            for row, after in zip(rows, adjusted_p(rows, way), strict=True)
+            for row, after in zip(rows, adjust_p_values(rows, way), strict=True)
             if row.p <= min_p and not after.p_adjusted <= alpha
         ]
         if not undecided:
             return self
         keys = [(row.measure, row.system, row.baseline) for row in undecided]
-        recomputed = self.repeat(keys, n_for_adjusted_p(len(rows), self.settings))
+        recomputed = self.repeat(keys, n_replicates_for_adjusted_p(len(rows), self.settings))
 
         def current(statistics: DifferenceStatistics) -> DifferenceStatistics:
             key = (
@@ -443,7 +447,7 @@ class TestFamily:
                     alternative="two-sided",
                 )
                 for row, pair in zip(
-                    adjusted_p(measure_family.unadjusted, "holm"),
+                    adjust_p_values(measure_family.unadjusted, "holm"),
                     self._pairs(measure_slice),
                     strict=True,
                 )
@@ -457,7 +461,7 @@ class TestFamily:
             )
             adjusted += [
                 measure_family._replace_limits(
-                    row, _within_range(defined_weight, tukey.critical if is_mean else math.nan)
+                    row, _range_interval(defined_weight, tukey.critical if is_mean else math.nan)
                 )
                 for row, defined_weight, is_mean in zip(
                     rows, measure_family._procedures, mean_mask, strict=True
@@ -468,27 +472,31 @@ class TestFamily:
 
 def _independent_method(method: str, procedure: Procedure) -> str:
     """Return the name of a simultaneous method, with the mark of independent samples if needed."""
-    return f"{method}, {INDEPENDENT}" if procedure.method.endswith(INDEPENDENT) else method
+    return (
+        f"{method}, {INDEPENDENT_SAMPLES}"
+        if procedure.method.endswith(INDEPENDENT_SAMPLES)
+        else method
+    )
 
 
 def _standard_error(procedure: Procedure) -> float:
     """Return the standard error by which the difference is studentized."""
-    return procedure.t.se if isinstance(procedure, Wald) else procedure.error.se
+    return procedure.t.se if isinstance(procedure, WaldProcedure) else procedure.error.se
 
 
 def _margin(row: Difference) -> float | None:
     return None if math.isnan(row.margin) else row.margin
 
 
-def _within_range(procedure: Procedure, critical: float) -> Interval:
+def _range_interval(procedure: Procedure, critical: float) -> Interval:
     """Return the difference ± the critical difference; no interval if the value is not a mean."""
     if math.isnan(critical):
-        return no_interval(BY_RANGE, "no_interval_of_test")
-    interval = Interval(procedure.value - critical, procedure.value + critical, BY_RANGE).clip(
+        return no_interval(TUKEY_METHOD, "no_interval_of_test")
+    interval = Interval(procedure.value - critical, procedure.value + critical, TUKEY_METHOD).clip(
         *procedure.bounds
     )
     finite = math.isfinite(interval.low) and math.isfinite(interval.high)
-    return interval if finite else no_interval(BY_RANGE, "too_few_replicates")
+    return interval if finite else no_interval(TUKEY_METHOD, "too_few_replicates")
 
 
 def _tails(p: FloatArray, way: str, level: float) -> list[float]:
@@ -496,13 +504,13 @@ def _tails(p: FloatArray, way: str, level: float) -> list[float]:
 
     It is half the largest p-value that would be significant given the p-values of the other tests.
     """
-    tail, defined_mask = tail_level(level), np.isfinite(p)
+    tail, defined_mask = tail_probability(level), np.isfinite(p)
     n_tests = max(1, int(defined_mask.sum()))
     if way == "none":
         return [tail] * len(p)
     if way == "holm":
         return [
-            _step_tail(np.delete(p, j)[np.delete(defined_mask, j)], tail) for j in range(len(p))
+            _holm_tail(np.delete(p, j)[np.delete(defined_mask, j)], tail) for j in range(len(p))
         ]
     if way == "benjamini-hochberg":
         adjusted = ADJUSTMENTS[way].adjust(p)
@@ -510,7 +518,7 @@ def _tails(p: FloatArray, way: str, level: float) -> list[float]:
     return [tail / n_tests] * len(p)
 
 
-def _step_tail(others: FloatArray, tail: float) -> float:
+def _holm_tail(others: FloatArray, tail: float) -> float:
     """Return the tail probability at the step of Holm's procedure, given the other p-values."""
     number, step = len(others) + 1, 0
     for p in np.sort(others):
@@ -544,18 +552,18 @@ def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float])
     for error, width, tail in zip(errors, widths, tails, strict=True):
         has_error = error.se > 0 and math.isfinite(width)
         t = width / error.se if has_error else math.nan
-        level = float(1 - 2 * max_statistic.upper_tail(t, error.degrees))
+        level = float(1 - 2 * max_statistic.t_upper_tail(t, error.degrees))
         levels.append(level if level > 0 else 1 - 2 * tail)
     # A pair with a very small difference is limited by the others, which are all that counts.
-    capped_levels = [min(level, _CERTAIN) for level in levels]
-    sizes = hypotheses.minimum_detectable(errors, capped_levels).tolist()
+    capped_levels = [min(level, _MAX_TEST_LEVEL) for level in levels]
+    sizes = hypotheses.minimum_detectable_differences(errors, capped_levels).tolist()
     return [
-        width if level > _CERTAIN else size
+        width if level > _MAX_TEST_LEVEL else size
         for width, level, size in zip(widths, levels, sizes, strict=True)
     ]
 
 
-def adjusted_p(rows: Sequence[Difference], adjust: str) -> list[Difference]:
+def adjust_p_values(rows: Sequence[Difference], adjust: str) -> list[Difference]:
     """Return the differences with p-values adjusted for multiplicity."""
     adjust_p = ADJUSTMENTS[adjust].adjust
     columns = (

@@ -10,12 +10,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data.errors import InputError
-from calipers.data.frequency_weights import NOTHING, RowInfo
-from calipers.evaluation.default_comparison import default_comparison, pairs_if_several
+from calipers.data.frequency_weights import NO_ROW_INFO, RowInfo
+from calipers.evaluation.default_comparison import default_comparison, default_pairs
 from calipers.evaluation.finding_inputs import from_systems
 from calipers.evaluation.rows import InMemorySample
-from calipers.evaluation.separate_rows import SeparateRowsSample, add_baseline_matrix, split
-from calipers.evaluation.shared import glossary, notes_on_names, provenance, requested_names
+from calipers.evaluation.separate_rows import (
+    SeparateRowsSample,
+    add_baseline_matrix,
+    split_by_matrix,
+)
+from calipers.evaluation.shared import glossary, measure_name_notes, provenance, requested_names
 from calipers.evaluation.slice_definitions import SliceDefinition, define_slices
 from calipers.evaluation.stored_predictions import (
     add_baseline,
@@ -46,7 +50,7 @@ def evaluate_rows(problem: Problem, table: Table, options: Options) -> Evaluatio
     """Evaluate all systems on rows in memory."""
     systems = problem.systems(table.batch, options.settings)
     if table.system_index is not None:
-        systems = split(systems, table.system_index, table.batch.frequencies)
+        systems = split_by_matrix(systems, table.system_index, table.batch.frequencies)
     measures = problem.measures(systems, options)
     systems, notes = problem.prepare(systems, measures)
     return evaluate_systems(
@@ -67,7 +71,7 @@ def evaluate_systems(
     options: Options,
     *,
     table: Table | None = None,
-    row_info: RowInfo = NOTHING,
+    row_info: RowInfo = NO_ROW_INFO,
     slices: Any = None,
     cut: tuple[Sequence[SliceDefinition], Sequence[str]] | None = None,
     has_separate_rows: bool = False,
@@ -122,12 +126,12 @@ def evaluate_stream(
     from calipers.evaluation.stream_rows import find_clusters
     from calipers.evaluation.sums import StreamedSample
 
-    check_costs(columns)
+    check_rereadable_costs(columns)
     columns = find_clusters(columns)
     template_systems = problem.template(columns, options.settings)
     measures = problem.measures(template_systems, options)
     problem.check_stream(template_systems, measures)
-    compared_pairs = pairs_if_several(
+    compared_pairs = default_pairs(
         tuple(template_systems), options.baseline, options.settings, compare=options.compare
     )
     sample = StreamedSample(
@@ -138,7 +142,7 @@ def evaluate_stream(
     return add_batch_costs(evaluation, columns, options, memory)
 
 
-def check_costs(columns: StreamColumns) -> None:
+def check_rereadable_costs(columns: StreamColumns) -> None:
     """Check that rows with costs can be read a second time."""
     if columns.extra_columns and not columns.stream.is_rereadable:
         raise InputError(
@@ -209,7 +213,7 @@ def evaluate_sample(
         definitions=glossary(sample.measures),
         requested_names=requested_names(sample.measures),
         notes=(
-            *notes_on_names(sample.measures),
+            *measure_name_notes(sample.measures),
             *notes,
             *problem.notes(sample, options),
             *omission_notes,

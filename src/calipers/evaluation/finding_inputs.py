@@ -19,14 +19,19 @@ from calipers.findings import IntervalNumber, Subject
 from calipers.findings.class_balance import ClassSizes, TopicEstimates
 from calipers.findings.clusters import ClusterCounts, PermutationTest, PointSilhouettes
 from calipers.findings.comparisons import ComparisonResults
-from calipers.findings.confusion_cells import UNKNOWN, BinaryCells, ConfusionCells, MulticlassCells
+from calipers.findings.confusion_cells import (
+    UNKNOWN_ERROR,
+    BinaryCells,
+    ConfusionCells,
+    MulticlassCells,
+)
 from calipers.findings.duplicates import RowOutputs
 from calipers.findings.multilabel import LabelSizes, MultilabelPredictions, MultilabelRows
-from calipers.findings.order import UnorderedInfluence
+from calipers.findings.order import RowOrderInfluence
 from calipers.findings.predictions import OptimizedThreshold
 from calipers.findings.quantiles import PredictionIntervals, QuantilePredictions
 from calipers.findings.rankings import (
-    TOP,
+    JUDGED_CUTOFF,
     GradedGroups,
     RunStatistics,
     RunStatisticsByName,
@@ -46,9 +51,9 @@ from calipers.statistics import (
     LabelMatrices,
     ScoreTable,
     effective_size,
-    effective_size_of,
+    effective_size_from_weights,
 )
-from calipers.statistics.quantiles import interval_levels
+from calipers.statistics.quantiles import nominal_coverages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,10 +70,10 @@ if TYPE_CHECKING:
 MAX_NEIGHBOR_ROWS = 20_000
 
 #: Sums by cluster and cell are stored up to this number per row.
-MOST_SUMS = 8
+MAX_SUMS_PER_ROW = 8
 
 #: Maximum number of classes for findings on cells of clustered rows.
-MOST_CLASSES = 30
+MAX_CELL_CLASSES = 30
 
 
 def from_systems(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
@@ -83,7 +88,7 @@ def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ..
     for name in sample.systems:
         table, matrix = sample.statistic(name, ScoreTable), sample.statistic(name, ConfusionMatrix)
         system = rows.get(name)
-        cells = None if matrix is None else _cells(sample, matrix, name, system)
+        cells = None if matrix is None else _confusion_cells(sample, matrix, name, system)
         chosen_threshold = None if system is None else system.chosen_threshold
         optimized_threshold = (
             None
@@ -105,21 +110,23 @@ def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ..
         return _collect_findings(
             sample,
             data_by_system,
-            _classes([cells for cells, *_ in data_by_system.values()]),
+            _class_sizes([cells for cells, *_ in data_by_system.values()]),
             results,
         )
     data: tuple[object, ...] = () if cells is None else (ClassSizes(cells),)
     if rows:
-        truth = _positive(next(iter(rows.values())))
-        predictions = {n: _present(system.score, system.predicted) for n, system in rows.items()}
+        truth = _positive_rows(next(iter(rows.values())))
+        predictions = {
+            n: _defined_columns(system.score, system.predicted) for n, system in rows.items()
+        }
         errors = {
             n: system.predicted != truth for n, system in rows.items() if system.score is None
         }
-        data = (*data, *_outputs(sample, visible_rows(sample), truth, predictions, errors))
+        data = (*data, *_row_outputs(sample, visible_rows(sample), truth, predictions, errors))
     return _collect_findings(sample, data_by_system, data, results)
 
 
-def _positive(system: Any) -> Any:
+def _positive_rows(system: Any) -> Any:
     return None if system is None else system.labels.positive
 
 
@@ -128,7 +135,7 @@ def _has_separate_rows(sample: Sample) -> bool:
     return sample.has_separate_rows and len(sample.systems) > 1
 
 
-def _classes(cells: Sequence[ConfusionCells | None]) -> tuple[ClassSizes, ...]:
+def _class_sizes(cells: Sequence[ConfusionCells | None]) -> tuple[ClassSizes, ...]:
     """Return the class sizes, if they are the same in the matrices of all systems."""
     first, *others = cells
     if first is None or any(other_cells is None for other_cells in others):
@@ -142,7 +149,7 @@ def _classes(cells: Sequence[ConfusionCells | None]) -> tuple[ClassSizes, ...]:
     return (ClassSizes(first),) if has_equal_sizes else ()
 
 
-def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
+def _defined_columns(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
     return [column for column in columns if column is not None]
 
 
@@ -153,24 +160,26 @@ def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding
     for name in sample.systems:
         matrix = sample.statistic(name, ConfusionMatrix)
         data_by_system[name] = (
-            None if matrix is None else _cells(sample, matrix, name, rows.get(name)),
+            None if matrix is None else _confusion_cells(sample, matrix, name, rows.get(name)),
         )
     first = next((cells for (cells,) in data_by_system.values() if cells is not None), None)
     if _has_separate_rows(sample):
         return _collect_findings(
             sample,
             data_by_system,
-            _classes([cells for (cells,) in data_by_system.values()]),
+            _class_sizes([cells for (cells,) in data_by_system.values()]),
             results,
         )
     data: tuple[object, ...] = (first and ClassSizes(first),)
     if rows:
-        predictions = {n: _present(system.score, system.predicted) for n, system in rows.items()}
+        predictions = {
+            n: _defined_columns(system.score, system.predicted) for n, system in rows.items()
+        }
         errors = {
             n: system.predicted != truth for n, system in rows.items() if system.score is None
         }
         assert truth is not None
-        data = (*data, *_outputs(sample, visible_rows(sample), truth, predictions, errors))
+        data = (*data, *_row_outputs(sample, visible_rows(sample), truth, predictions, errors))
     return _collect_findings(sample, data_by_system, data, results)
 
 
@@ -179,7 +188,9 @@ def _cluster_count(sample: Sample) -> int:
     return sample.n_clusters or int(sample.is_clustered)
 
 
-def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> ConfusionCells:
+def _confusion_cells(
+    sample: Sample, matrix: ConfusionMatrix, name: str, system: Any
+) -> ConfusionCells:
     """Return the counts of a system, with cluster-robust errors where rows come in clusters."""
     k, n_clusters = matrix.classes, _cluster_count(sample)
 
@@ -192,7 +203,7 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> C
         if system is None:
             return sample.cluster_cells(name)
         clusters, flat = system.clusters, system.counts.cells.flat
-        if clusters.size * k * k > MOST_SUMS * len(flat):
+        if clusters.size * k * k > MAX_SUMS_PER_ROW * len(flat):
             return None
         cell_weights: FloatArray = clusters.matrices(flat, (k, k))
         return cell_weights.reshape(clusters.size, k * k)
@@ -200,13 +211,13 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> C
     def error(influence: Callable[[], FloatArray]) -> tuple[float, float]:
         from calipers.inference.clusters import cr2
 
-        if k > MOST_CLASSES or n_clusters < 2:
-            return UNKNOWN
+        if k > MAX_CELL_CLASSES or n_clusters < 2:
+            return UNKNOWN_ERROR
         by_cell, by_cluster = influence().ravel(), cells()
         if by_cluster is not None:
             return cr2(by_cluster @ by_cell, by_cluster.sum(axis=1))
         if system is None:
-            return UNKNOWN
+            return UNKNOWN_ERROR
         row_influence = by_cell[system.counts.cells.flat]
         return tuple(
             system.clusters.sum_error(
@@ -239,7 +250,7 @@ def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding
         n: () if sets is None else (MultilabelPredictions(labels, sets),)
         for n, sets in predictions.items()
     }
-    columns = {n: _present(system.score, system.predicted) for n, system in rows.items()}
+    columns = {n: _defined_columns(system.score, system.predicted) for n, system in rows.items()}
     errors = {
         n: (system.predicted != first_system.truth).any(axis=1)
         for n, system in rows.items()
@@ -248,7 +259,7 @@ def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding
     return _collect_findings(
         sample,
         data_by_system,
-        (labels, *sizes, *_outputs(sample, visible, first_system.truth, columns, errors)),
+        (labels, *sizes, *_row_outputs(sample, visible, first_system.truth, columns, errors)),
         results,
         visible,
     )
@@ -278,7 +289,7 @@ def _label_sizes(sample: Any) -> tuple[LabelSizes, ...]:
     return (LabelSizes(template.labels, np.array(sizes)),)
 
 
-def _outputs(
+def _row_outputs(
     sample: Sample,
     visible: VisibleRows | None,
     truth: npt.NDArray[Any],
@@ -315,7 +326,7 @@ def from_regression(sample: Sample, results: EvaluationResults) -> tuple[Finding
     return _collect_findings(
         sample,
         data_by_system,
-        _outputs(sample, visible, first_system.truth, predictions, errors),
+        _row_outputs(sample, visible, first_system.truth, predictions, errors),
         results,
         visible,
     )
@@ -343,7 +354,7 @@ def from_multioutput(
     system = next(iter(rows.values()))
     errors = {n: (s.predicted != system.truth).any(axis=1) for n, s in rows.items()}
     predictions = {n: [s.predicted] for n, s in rows.items()}
-    row_outputs = _outputs(sample, visible, system.truth, predictions, errors)
+    row_outputs = _row_outputs(sample, visible, system.truth, predictions, errors)
     return _collect_findings(
         sample, dict.fromkeys(rows, ()), row_outputs, results, visible, outputs_by_system
     )
@@ -351,7 +362,7 @@ def from_multioutput(
 
 def _prediction_intervals(sample: Any, name: str) -> PredictionIntervals:
     """Return the central prediction intervals of a system whose coverage can be computed."""
-    levels = list(interval_levels(sample.template_systems[name].levels))
+    levels = list(nominal_coverages(sample.template_systems[name].levels))
     if sample.in_memory_systems is None and not sample.is_rereadable:
         levels = [
             level
@@ -449,7 +460,7 @@ def from_raters(
             RaterPanel(
                 system.raters,
                 str(alpha),
-                partial(_without_each, system, alpha),
+                partial(_leave_one_rater_out, system, alpha),
                 most_frequent,
                 proportion,
             ),
@@ -457,7 +468,7 @@ def from_raters(
     return _collect_findings(sample, data_by_system, (), results)
 
 
-def _without_each(system: Any, measure: Measure, level: float) -> list[IntervalNumber]:
+def _leave_one_rater_out(system: Any, measure: Measure, level: float) -> list[IntervalNumber]:
     """Return the increase of a measure if each rater in turn is removed."""
     full_estimate, rater_indices, increases = (
         system.point_estimate(measure),
@@ -510,7 +521,8 @@ def from_runs(
     if ranked and not any(m.parameters.get("judged_only") for m in scores.measures):
         data.append(
             RunStatisticsByName(
-                {**ranked, **stored_statistics}, parse(f"Judged@{TOP}", TASKS["retrieval"])
+                {**ranked, **stored_statistics},
+                parse(f"Judged@{JUDGED_CUTOFF}", TASKS["retrieval"]),
             )
         )
     return _topic_findings(scores, results, ranked, data)
@@ -580,7 +592,7 @@ def _topic_findings(
     (estimates, comparison, slices), settings = results, scores.settings
     measures, inference = tuple(scores.measures), settings.interval != "none"
     importance = scores.importance
-    effective_size = math.inf if importance is None else effective_size_of(importance)
+    effective_size = math.inf if importance is None else effective_size_from_weights(importance)
     unit = scores.unit
     data: list[object] = [
         TopicEstimates(tuple(estimates), effective_size, unit),
@@ -713,7 +725,7 @@ def _collect_findings(
     )
 
 
-def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluence, ...]:
+def _unordered_influence(sample: Sample, system: str) -> tuple[RowOrderInfluence, ...]:
     """Return the influence of rows on the first measure, for findings on serial dependence.
 
     It is computed only for rows without a given order or clusters, and not for rows that are
@@ -732,7 +744,7 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
         estimate = subset.point_estimate(measure)
         if estimate.influence is not None and math.isfinite(estimate.value):
             return (
-                UnorderedInfluence(
+                RowOrderInfluence(
                     str(measure), partial(_finite_influence, estimate, subset.n_rows), s.n_rows
                 ),
             )

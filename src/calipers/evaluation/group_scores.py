@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.curves.ranking_curves import CutoffCurves, measures_by_rank
+from calipers.curves.ranking_curves import CutoffCurves, measures_at_ranks
 from calipers.data.arrays import take_rows, to_numbers
 from calipers.data.columns import incomplete_rows
 from calipers.data.costs import Costs, cost_column_name, to_costs
@@ -21,15 +21,15 @@ from calipers.engines.base import Mergeable
 from calipers.engines.pass_tasks import MissingCounts
 from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.finding_inputs import from_group_values
-from calipers.evaluation.shared import Statistics, column_name
+from calipers.evaluation.shared import StatisticsByType, column_name
 from calipers.evaluation.slice_definitions import define_slices
-from calipers.evaluation.stored_predictions import Common
+from calipers.evaluation.stored_predictions import CommonProperties
 from calipers.evaluation.stream_columns import StreamColumns, file_origins, systems_by_name
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import slice_topics
 from calipers.measures import Measure
 from calipers.report.numbers import format_count
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 if TYPE_CHECKING:
@@ -54,18 +54,18 @@ def score_groups(
     systems: Mapping[str, JudgedRankings],
     chosen: list[Measure],
     settings: Settings,
-    common: Common = dict,
+    common: CommonProperties = dict,
     *,
     zero: bool,
 ) -> TopicScores:
     """Compute the values of each group, and those of a system that scores all rows equally."""
-    statistics: dict[str, Statistics] = {
+    statistics: dict[str, StatisticsByType] = {
         n: {JudgedRankings: rankings} for n, rankings in systems.items()
     }
     scores = TopicScores.from_systems(
         groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
     )
-    tied_statistics: dict[str, Statistics] = {
+    tied_statistics: dict[str, StatisticsByType] = {
         "": {JudgedRankings: next(iter(systems.values())).tie_all()}
     }
     measure_indices = [j for j, m in enumerate(chosen) if has_tie_formula(m)]
@@ -215,7 +215,7 @@ def _merge_reasons(
 
 
 @dataclass(frozen=True, eq=False)
-class _MeasureGroups:
+class _GroupTask:
     """Task that evaluates the groups of a batch."""
 
     group: str
@@ -257,7 +257,9 @@ class _MeasureGroups:
         score = by_role["score"]
         rows = RankingRows.read(by_role["group"], by_role["truth"])
         ranked = {}
-        for name, column in (score if isinstance(score, dict) else {UNNAMED: score}).items():
+        for name, column in (
+            score if isinstance(score, dict) else {DEFAULT_SYSTEM_NAME: score}
+        ).items():
             scores = to_numbers(column, column_name("score", name)).astype(np.float64)
             ranked[name] = JudgedRankings(**rows.arrays(scores), averaged=True)
         scored = score_groups(
@@ -315,7 +317,9 @@ class _MeasureGroups:
         by_role = {
             "group": columns[self.group],
             "truth": columns[self.truth],
-            "score": score_columns[UNNAMED] if list(score_columns) == [UNNAMED] else score_columns,
+            "score": score_columns[DEFAULT_SYSTEM_NAME]
+            if list(score_columns) == [DEFAULT_SYSTEM_NAME]
+            else score_columns,
             **{role: columns[name] for role, name in self.column_by_role.items()},
             "slices": {name: columns[name] for name in self.slices},
             "cost": {
@@ -347,7 +351,7 @@ def _decode_dictionary(column: pa.Array) -> pa.Array:
 _AUXILIARY_ROLES = ("weight", "count", "cluster", "time")
 
 
-def rank_distributed(
+def evaluate_group_batches(
     data: Any,
     column_names: Mapping[str, Any],
     options: Options,
@@ -361,26 +365,26 @@ def rank_distributed(
             "baseline: a stream cannot be compared with a saved evaluation; expected the name of a "
             "system, or engine='memory'"
         )
-    columns, columns_by_role, costs = _columns(data, column_names, options)
+    columns, columns_by_role, costs = _find_columns(data, column_names, options)
     assert isinstance(columns.truth, str)
-    group, score = columns_by_role["group"][UNNAMED], columns_by_role["score"]
+    group, score = columns_by_role["group"][DEFAULT_SYSTEM_NAME], columns_by_role["score"]
     curve_measure, n_measures = (
         select_curve_measure(measures) if options.curves else None,
         len(measures),
     )
     rel = conventions["rel"]
-    work = _MeasureGroups(
+    work = _GroupTask(
         group,
         columns.truth,
         score,
         {
-            role: columns_by_role[role][UNNAMED]
+            role: columns_by_role[role][DEFAULT_SYSTEM_NAME]
             for role in _AUXILIARY_ROLES
             if columns_by_role[role]
         },
         costs.columns,
         tuple(columns.slice_columns),
-        (*measures, *(() if curve_measure is None else measures_by_rank(curve_measure))),
+        (*measures, *(() if curve_measure is None else measures_at_ranks(curve_measure))),
         settings,
         rel,
         options.missing == "drop",
@@ -437,7 +441,7 @@ def rank_distributed(
     )
 
 
-def _columns(
+def _find_columns(
     data: Any, column_names: Mapping[str, Any], options: Options
 ) -> tuple[StreamColumns, dict[str, dict[str, str]], Costs]:
     """Return the columns of the stream, the column of each role by system, and the costs."""
@@ -456,7 +460,7 @@ def _columns(
         )
     columns_by_role = {role: _single_columns(columns, role) for role in roles}
     for role in ("group", *_AUXILIARY_ROLES):
-        if columns_by_role[role] and UNNAMED not in columns_by_role[role]:
+        if columns_by_role[role] and DEFAULT_SYSTEM_NAME not in columns_by_role[role]:
             raise InputError(f"{role}: has a value for each group, expected the name of one column")
     for role in ("group", "score"):
         if not columns_by_role[role]:

@@ -62,7 +62,7 @@ def _model_name(estimator: Any) -> str:
         estimator = inner
 
 
-def check_inputs(
+def check_model_arguments(
     estimators: Any, features: Any, target: Any, predictions: Mapping[str, Any]
 ) -> None:
     """Check that a model has features and a truth of the same length, and no predictions."""
@@ -138,15 +138,15 @@ def predict_classes(
     """
     if target is None and not has_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
-    check_inputs(truth, predicted, target, {"score": score, "probability": probability})
+    check_model_arguments(truth, predicted, target, {"score": score, "probability": probability})
     estimators, features, has_threshold = truth, predicted, threshold is not None
     outputs: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
     label_names: dict[str, None] = {}
     for name, model in named_estimators(estimators).items():
         names = class_names(model)
         label_names |= dict.fromkeys(names)
-        labels = None if has_threshold else _labels(model, features)
-        table = _table(model, "predict_proba", features)
+        labels = None if has_threshold else _predict(model, features)
+        table = _class_outputs(model, "predict_proba", features)
         if table is not None:
             # Of several classes by name: a dict of plain columns would be one of classes.
             table_positive = None if len(names) > 2 and _is_multiclass(target) else positive
@@ -154,11 +154,11 @@ def predict_classes(
             if labels is not None and not _is_argmax(table, model, labels):
                 outputs["predicted"][name] = labels
             continue
-        table = _table(model, "decision_function", features)
+        table = _class_outputs(model, "decision_function", features)
         if table is not None:
             outputs["score"][name] = positive_column(table, names, positive)
         if labels is None and table is None:
-            labels = _labels(model, features)
+            labels = _predict(model, features)
         if labels is not None:
             outputs["predicted"][name] = labels
     predicted, score, probability = (columns or None for columns in outputs.values())
@@ -223,13 +223,13 @@ def _positive_index(names: Sequence[str], positive: Any) -> int:
     return index
 
 
-def _table(model: Any, method: str, features: Any) -> Any:
+def _class_outputs(model: Any, method: str, features: Any) -> Any:
     """Return the output of a method, or None if the model does not have it."""
     predict_method = getattr(model, method, None)
     return None if predict_method is None else np.asarray(predict_method(features))
 
 
-def _labels(model: Any, features: Any) -> Any:
+def _predict(model: Any, features: Any) -> Any:
     predict_method = getattr(model, "predict", None)
     return None if predict_method is None else predict_method(features)
 
@@ -260,22 +260,22 @@ def predict_labels(
     """
     if target is None and not has_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
-    check_inputs(truth, predicted, target, {"score": score, "probability": probability})
+    check_model_arguments(truth, predicted, target, {"score": score, "probability": probability})
     estimators, features = truth, predicted
     outputs: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
     for name, model in named_estimators(estimators).items():
-        labels = None if threshold is not None else _to_dense(_labels(model, features))
+        labels = None if threshold is not None else _to_dense(_predict(model, features))
         probabilities, scores = _label_probabilities(model, features), None
         if probabilities is not None:
             outputs["probability"][name] = probabilities
             if labels is not None and _is_half_threshold(probabilities, labels):
                 continue
         else:
-            scores = _scores(model, features)
+            scores = _decision_scores(model, features)
         if scores is not None:
             outputs["score"][name] = scores
         if labels is None and probabilities is None and scores is None:
-            labels = _to_dense(_labels(model, features))
+            labels = _to_dense(_predict(model, features))
         if labels is not None:
             outputs["predicted"][name] = labels
     predicted, score, probability = (columns or None for columns in outputs.values())
@@ -310,7 +310,7 @@ def _label_probabilities(model: Any, features: Any) -> Any:
     return np.column_stack(columns)
 
 
-def _scores(model: Any, features: Any) -> Any:
+def _decision_scores(model: Any, features: Any) -> Any:
     predict_method = getattr(model, "decision_function", None)
     return (
         None if predict_method is None else to_matrix(predict_method(features), "decision_function")

@@ -9,13 +9,13 @@ from typing import Any
 from calipers.caching import cached_property
 from calipers.data.columns import check_missing
 from calipers.data.errors import InputError, did_you_mean
-from calipers.inference.settings import INTERVALS, METHODS, Settings
+from calipers.inference.settings import INTERVAL_CHOICES, METHODS, Settings
 from calipers.measures import Measure
 
 MeasureNames = str | Measure | Sequence[str | Measure]
 
 #: More replicates add no precision, and some intervals store hundreds of values of each.
-MOST_RESAMPLES = 1_000_000
+MAX_RESAMPLES = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,25 +125,26 @@ def make_settings(
         settings = Settings.parse(interval, level=level, n_resamples=n_resamples, seed=seed)
     except ValueError as error:
         unknown = str(error)
-        hint = did_you_mean(unknown, (*INTERVALS, *METHODS))
+        hint = did_you_mean(unknown, (*INTERVAL_CHOICES, *METHODS))
         raise InputError(
-            f"interval is {unknown!r}, expected one of {', '.join(INTERVALS)}, or methods out of "
+            f"interval is {unknown!r}, expected one of {', '.join(INTERVAL_CHOICES)}, or methods "
+            "out of "
             f"{', '.join(METHODS)}{f'; {hint}' if hint.startswith('did you mean') else ''}"
         ) from None
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
-    check_resamples(n_resamples)
+    check_n_resamples(n_resamples)
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2**63 - 1")
     return settings
 
 
-def check_resamples(n_resamples: int) -> None:
+def check_n_resamples(n_resamples: int) -> None:
     """Check that the number of replicates is large enough, and small enough for memory."""
     if n_resamples < 100:
         raise InputError(f"n_resamples is {n_resamples}, expected 100 or more")
-    if n_resamples > MOST_RESAMPLES:
-        raise InputError(f"n_resamples is {n_resamples}, expected {MOST_RESAMPLES} or fewer")
+    if n_resamples > MAX_RESAMPLES:
+        raise InputError(f"n_resamples is {n_resamples}, expected {MAX_RESAMPLES} or fewer")
 
 
 def inference_provenance(settings: Settings) -> dict[str, Any]:

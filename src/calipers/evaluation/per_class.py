@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
 
 #: What is shown of each: family, what it reads, names.
-OF_EACH = (
+TABLE_MEASURES = (
     ("counts", "labels", ("accuracy", "precision", "NPV", "recall", "specificity", "F1")),
     ("scores", "scores", ("AUC", "AP")),
 )
 #: Of more rows, times classes, there is no bootstrap.
-MOST_RESAMPLED = 500_000
+MAX_RESAMPLED_VALUES = 500_000
 #: Of more classes than these there is no table.
-MOST_CLASSES = 100
+MAX_TABLE_CLASSES = 100
 #: Of clustered rows in batches there are no limits where they take more sums by cluster than these.
-MOST_SUMS = 20_000_000
+MAX_CLUSTER_SUMS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class LazyClassTables(LazySequence[LabelTable]):
     @cached_property
     def systems(self) -> tuple[str, ...]:
         """Systems that have a table, known before it is computed."""
-        return tuple(n for n in self.sample.systems if measures_of_each(self.sample, n, self.names))
+        return tuple(n for n in self.sample.systems if table_measures(self.sample, n, self.names))
 
     @cached_property
     def _items(self) -> tuple[LabelTable, ...]:
@@ -63,9 +63,11 @@ class LazyClassTables(LazySequence[LabelTable]):
 
     def _table(self, name: str) -> LabelTable:
         sample, sample_settings = self.sample, self.sample.settings
-        is_resampled = self.kind == "class" and sample.n_rows * len(self.names) <= MOST_RESAMPLED
-        measures = measures_of_each(sample, name, self.names)
-        class_sample = evaluate_classes(sample, name, self.names)
+        is_resampled = (
+            self.kind == "class" and sample.n_rows * len(self.names) <= MAX_RESAMPLED_VALUES
+        )
+        measures = table_measures(sample, name, self.names)
+        class_sample = with_class_measures(sample, name, self.names)
         settings = (
             sample_settings
             if is_resampled or sample_settings.interval == "none"
@@ -74,7 +76,7 @@ class LazyClassTables(LazySequence[LabelTable]):
         n_sums = (
             (sample.n_clusters or 0) * len(class_sample.systems) * len(self.names) * len(measures)
         )
-        if not sample.in_memory_systems and n_sums > MOST_SUMS:
+        if not sample.in_memory_systems and n_sums > MAX_CLUSTER_SUMS:
             settings = replace(sample_settings, interval="none")
         used_sample = class_sample.with_settings(settings)
         counts, matrices = {}, self.matrices(name)
@@ -105,7 +107,7 @@ class LazyClassTables(LazySequence[LabelTable]):
         )
 
 
-def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[Measure]:
+def table_measures(sample: Sample, name: str, labels: Sequence[str]) -> list[Measure]:
     """Return the measures of a table: those that the system serves and that can be computed.
 
     Where rows cannot be read again, these are the measures whose statistics are known.
@@ -113,7 +115,7 @@ def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[M
     system = sample.template_systems[name]
     served = [
         parse(measure, family)
-        for family, reads, names in OF_EACH
+        for family, reads, names in TABLE_MEASURES
         if system.supports(reads)
         for measure in names
     ]
@@ -125,13 +127,13 @@ def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[M
     ]
 
 
-def evaluate_classes(sample: Sample, name: str, labels: Sequence[str]) -> Sample:
+def with_class_measures(sample: Sample, name: str, labels: Sequence[str]) -> Sample:
     """Evaluate the measures of the table of a system for each class.
 
     Systems that serve the same measures are evaluated with it, in the same passes.
     """
-    measures = measures_of_each(sample, name, labels)
-    systems = [n for n in sample.systems if measures_of_each(sample, n, labels) == measures]
+    measures = table_measures(sample, name, labels)
+    systems = [n for n in sample.systems if table_measures(sample, n, labels) == measures]
     class_sample = sample.with_measures(
         systems, [replace(m, label=label) for label in labels for m in measures]
     )

@@ -13,8 +13,8 @@ from calipers.data.columns import Ids
 from calipers.evaluation.sample import Problem, Sample
 from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.evaluation.slices import slice_systems
-from calipers.evaluation.stored_predictions import row_predictions
-from calipers.inference.method_limits import FEW_DEGREES
+from calipers.evaluation.stored_predictions import store_rows
+from calipers.inference.method_limits import MIN_CLUSTER_DF
 from calipers.progress import track
 
 if TYPE_CHECKING:
@@ -157,16 +157,16 @@ class InMemorySample(Sample):
     def row_notes(self) -> Sequence[str]:
         """Return notes on clusters, serial dependence and slicing."""
         clusters = self.first_system.clusters
-        cluster_notes = () if clusters is None else clusters.notes(FEW_DEGREES)
+        cluster_notes = () if clusters is None else clusters.notes(MIN_CLUSTER_DF)
         if not self._serial:
             return (*cluster_notes, *self.origin_notes)
         from calipers.inference import serial
 
-        return (*cluster_notes, *serial.notes(self._serial), *self.origin_notes)
+        return (*cluster_notes, *serial.dependence_notes(self._serial), *self.origin_notes)
 
     def to_stored_predictions(self) -> StoredPredictions | None:
         """Return the predictions that comparisons with later systems need, or None."""
-        return None if self.ids is None else row_predictions(self.by_name, self.ids)
+        return None if self.ids is None else store_rows(self.by_name, self.ids)
 
     def unit_values(self, measure: Measure) -> FloatArray | None:
         """Return the value of each row and system, of shape (n_rows, n_systems), or None.
@@ -188,7 +188,7 @@ class InMemorySample(Sample):
             from calipers.inference import serial
 
             deviations = table - table.mean(axis=1, keepdims=True)
-            if any(serial.row_dependence(order, x - x.mean()) for x in deviations.T):
+            if any(serial.find_row_dependence(order, x - x.mean()) for x in deviations.T):
                 return None
         return np.asarray(table)
 

@@ -21,7 +21,7 @@ from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.shared import select_measures
 from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.evaluation.slices import too_many_systems_note
-from calipers.evaluation.visible_rows import keep_some
+from calipers.evaluation.visible_rows import sample_batch_rows
 from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ class Problem:
         Statistic
             Sampled rows, which can be merged with those of other batches.
         """
-        return keep_some(built, level)
+        return sample_batch_rows(built, level)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Any:

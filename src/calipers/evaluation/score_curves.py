@@ -10,8 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from calipers.curves.score_curves import ScoreCurves, most_frequent, roc_rates, series_name
-from calipers.evaluation.per_class import MOST_CLASSES, evaluate_classes
+from calipers.curves.score_curves import (
+    ScoreCurves,
+    most_frequent_classes,
+    roc_measures,
+    series_name,
+)
+from calipers.evaluation.per_class import MAX_TABLE_CLASSES, with_class_measures
 from calipers.measures import parse
 
 if TYPE_CHECKING:
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
 MAX_CURVE_SCORES = 50_000
 
 
-def curves_of_sums(
+def stream_curves(
     sample: Any, labels: Sequence[str | None] = (None,), proportions: Sequence[float] | None = None
 ) -> ScoreCurves | tuple[()]:
     """Return the curves of rows in batches, of each of the ``labels`` if given.
@@ -37,7 +42,7 @@ def curves_of_sums(
     weights = [float("nan")] * len(labels) if proportions is None else map(float, proportions)
     proportion_by_label = dict(zip(labels, weights, strict=True))
     shown_labels, is_rereadable, systems = (
-        most_frequent(proportion_by_label),
+        most_frequent_classes(proportion_by_label),
         sample.is_rereadable,
         sample.template_systems.items(),
     )
@@ -56,30 +61,30 @@ def curves_of_sums(
     label_only_systems = [
         system
         for system in label_systems
-        if is_rereadable or sample.is_available(system.name, roc_rates(labels[0])[0])
+        if is_rereadable or sample.is_available(system.name, roc_measures(labels[0])[0])
     ]
     if not (pairs or label_only_systems):
         return ()
     series = {series_name(label): proportion for label, proportion in proportion_by_label.items()}
     return ScoreCurves(
         lambda: _score_data(sample, pairs, shown_labels, proportion_by_label),
-        points_of_labels((system, labels) for system in label_only_systems),
+        label_points((system, labels) for system in label_only_systems),
         {} if proportions is None else series,
     )
 
 
-def points_of_labels(
+def label_points(
     bare: Iterable[tuple[Any, Iterable[str | None]]],
 ) -> dict[tuple[str, str], Callable[[], Curve]]:
     """Return the ROC points of systems that predict only labels, by system and series."""
     return {
-        (system.name, series_name(label)): partial(_point, system, label)
+        (system.name, series_name(label)): partial(_roc_point, system, label)
         for system, labels in bare
         for label in labels
     }
 
 
-def _point(system: Any, label: str | None) -> Curve:
+def _roc_point(system: Any, label: str | None) -> Curve:
     from calipers.curves.rates import roc_point
 
     return roc_point(system, label)
@@ -99,13 +104,13 @@ def _score_data(
         name for name, _ in (pair for pair, table in tables.items() if table is None)
     ]
     for name in dict.fromkeys(names_without_table):
-        if None in proportion_by_label or len(proportion_by_label) > MOST_CLASSES:
+        if None in proportion_by_label or len(proportion_by_label) > MAX_TABLE_CLASSES:
             area = parse("AUC", "scores")
             score_sample = sample.with_measures(
                 [name], [replace(area, label=label) for label in shown_labels]
             )
         else:  # which tables of the classes take as well
-            score_sample = evaluate_classes(
+            score_sample = with_class_measures(
                 sample, name, [label for label in proportion_by_label if label is not None]
             )
         tables |= {(name, label): score_sample.table(name, label) for label in shown_labels}
@@ -160,7 +165,7 @@ class _LabelOnlySystem:
 
         It follows from the counts if rows are independent, and takes passes of its own otherwise.
         """
-        rates = [rate for label in self.labels for rate in roc_rates(label)]
+        rates = [rate for label in self.labels for rate in roc_measures(label)]
         sample = self.sample.with_measures([self.name], rates)
         estimate: PointEstimate = sample.point_estimate(self.name, measure)
         return estimate

@@ -15,7 +15,7 @@ from calipers.data.errors import FileError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.rows import InMemorySample
 from calipers.evaluation.stored_predictions import MATRICES, StoredSystem
-from calipers.inference.two_samples import INDEPENDENT, independent_difference
+from calipers.inference.two_samples import INDEPENDENT_SAMPLES, independent_difference
 from calipers.results import StoredPredictions
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 #: Name under which the counts of a matrix are stored.
 COUNTS = "counts"
 
-NOTE = (
+INDEPENDENT_NOTE = (
     "Each system has a confusion matrix of its own, which does not show on which rows it is right: "
-    f"systems are compared as {INDEPENDENT}. Where their rows are the same, intervals are usually "
+    f"systems are compared as {INDEPENDENT_SAMPLES}. Where their rows are the same, intervals are "
+    "usually "
     "too wide; counts of the predictions of all systems together are compared row by row. "
     "compare=False (--no-compare) leaves the comparison out."
 )
@@ -52,7 +53,7 @@ class SeparateRowsSample(InMemorySample):
     @property
     def notes(self) -> tuple[str, ...]:
         """Note that systems are compared as independent samples."""
-        return (NOTE,)
+        return (INDEPENDENT_NOTE,)
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
@@ -83,11 +84,13 @@ class SeparateRowsSample(InMemorySample):
             MATRICES,
             len(systems),
             {name: {COUNTS: s.counts.matrix.counts.tolist()} for name, s in self.by_name.items()},
-            common=_common_names(systems[0]),
+            common=_class_names_entry(systems[0]),
         )
 
 
-def split(systems: Mapping[str, S], system_index: SystemIndex, repeats: RowRepeats) -> dict[str, S]:
+def split_by_matrix(
+    systems: Mapping[str, S], system_index: SystemIndex, repeats: RowRepeats
+) -> dict[str, S]:
     """Split the system on the rows of all matrices into one system for each matrix."""
     if len(system_index.names) == 1:
         return dict(systems)
@@ -99,13 +102,13 @@ def split(systems: Mapping[str, S], system_index: SystemIndex, repeats: RowRepea
     }
 
 
-def _common_names(like: Any) -> dict[str, Any]:
+def _class_names_entry(like: Any) -> dict[str, Any]:
     """Return the names of the classes."""
     names = like.labels.names if hasattr(like, "labels") else like.problem.names
     return {"classes": list(names)}
 
 
-def is_of_matrices(stored: StoredPredictions | None) -> bool:
+def has_matrices(stored: StoredPredictions | None) -> bool:
     """Return whether stored predictions are confusion matrices rather than rows."""
     return stored is not None and stored.unit == MATRICES
 
@@ -118,7 +121,7 @@ def add_baseline_matrix(
     if stored_system is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
-    if not is_of_matrices(stored_system.stored):
+    if not has_matrices(stored_system.stored):
         raise FileError(
             f"{stored_system.location}: has stored rows, but the new system is a confusion matrix, "
             "which has none; evaluate the rows of both, or the matrices"
@@ -134,7 +137,7 @@ def add_baseline_matrix(
 
 def restore_system(name: str, outputs: Mapping[str, Any], stored: StoredPredictions, like: S) -> S:
     """Restore a system from its stored counts, with the classes of another system."""
-    classes = _common_names(like)["classes"]
+    classes = _class_names_entry(like)["classes"]
     stored_classes, counts = (
         stored.common.get("classes"),
         np.asarray(outputs.get(COUNTS, ()), np.float64),

@@ -15,10 +15,10 @@ from calipers.data.errors import InputError, format_names, format_value
 from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.options import MeasureNames, inference_provenance
 from calipers.measures import TASKS, Measure, parse, parse_by_task
-from calipers.measures.averages import UNDEFINED
+from calipers.measures.averages import UNDEFINED_VALUES
 from calipers.measures.name_parsing import deduplicate
 from calipers.results import Definition
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 
 if TYPE_CHECKING:
     from calipers.data.frequency_weights import RowRepeats
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, Statistic
 
 #: Of a run, the statistic of each kind that the measures read.
-Statistics: TypeAlias = "Mapping[type[Statistic], Any]"
+StatisticsByType: TypeAlias = "Mapping[type[Statistic], Any]"
 
 
 class ComparisonSource(Protocol):
@@ -129,7 +129,7 @@ def expand_defaults(requested: MeasureNames | None, default: Sequence[str]) -> l
 
 
 #: Those that depend on how frequent positives are.
-_OF_PREVALENCE = ("precision", "NPV")
+_PREVALENCE_MEASURES = ("precision", "NPV")
 
 
 def set_prevalence(requested: Sequence[str | Measure], prevalence: float) -> list[str | Measure]:
@@ -154,12 +154,12 @@ def set_prevalence(requested: Sequence[str | Measure], prevalence: float) -> lis
     return (
         measures
         if any(dependent_mask)
-        else [*measures, *(f"{name}{suffix}" for name in _OF_PREVALENCE)]
+        else [*measures, *(f"{name}{suffix}" for name in _PREVALENCE_MEASURES)]
     )
 
 
 def _is_prevalence_dependent(name: str) -> bool:
-    return str(parse(name, TASKS["classification"])) in _OF_PREVALENCE
+    return str(parse(name, TASKS["classification"])) in _PREVALENCE_MEASURES
 
 
 def select_measures(
@@ -196,7 +196,7 @@ def select_measures(
     return [measure.where_undefined(undefined, stated=stated) for measure in deduplicate(measures)]
 
 
-def full_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:
+def full_measure_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:
     """Return the full name of a measure of rankings, parsed as requested measures are."""
     parsed_names = map(str, parse_by_task(primary, "retrieval", defaults)) if primary else iter(())
     return next(parsed_names, primary)
@@ -215,15 +215,17 @@ def requested_names(measures: Iterable[Measure]) -> dict[str, str]:
     }
 
 
-def notes_on_names(measures: Iterable[Measure]) -> tuple[str, ...]:
+def measure_name_notes(measures: Iterable[Measure]) -> tuple[str, ...]:
     """Return notes on requested names that mean something else elsewhere."""
     return tuple(dict.fromkeys(measure.note for measure in measures if measure.note))
 
 
 def check_undefined(undefined: str) -> None:
     """Check that a convention for undefined values is known."""
-    if undefined not in UNDEFINED:
-        raise InputError(f"undefined is {undefined!r}, expected one of {', '.join(UNDEFINED)}")
+    if undefined not in UNDEFINED_VALUES:
+        raise InputError(
+            f"undefined is {undefined!r}, expected one of {', '.join(UNDEFINED_VALUES)}"
+        )
 
 
 def is_order_assumed(measure: Measure, names: Sequence[str]) -> bool:
@@ -264,7 +266,7 @@ def class_order_notes(
     return (note,)
 
 
-def conventions_of_undefined(undefined: str) -> dict[str, str]:
+def undefined_conventions(undefined: str) -> dict[str, str]:
     """Return the convention for undefined values, for the provenance."""
     return {} if undefined == "nan" else {"undefined": undefined}
 
@@ -275,12 +277,12 @@ def named_systems(systems: Any, role: str) -> dict[str, Any]:
         if not systems:
             raise InputError(f"{role}: an empty dict, expected at least one system")
         return {str(name): values for name, values in systems.items()}
-    return {UNNAMED: systems}
+    return {DEFAULT_SYSTEM_NAME: systems}
 
 
 def column_name(role: str, system: str) -> str:
     """Return the name of a system's column in messages."""
-    return role if system == UNNAMED else f"{role} {system!r}"
+    return role if system == DEFAULT_SYSTEM_NAME else f"{role} {system!r}"
 
 
 def read_system_columns(

@@ -16,11 +16,11 @@ from calipers.data.class_labels import EncodedLabels, encode_labels
 from calipers.data.errors import InputError, did_you_mean, format_value
 
 #: A column may have this many slices; more can be neither read nor corrected for.
-MOST_SLICES = 50
+MAX_SLICES = 50
 #: A column of numbers with more distinct values than these is cut.
-MOST_VALUES = 10
+MAX_UNBINNED_VALUES = 10
 #: How the slice of the rows without a value is called.
-NO_VALUE = "missing"
+MISSING_SLICE = "missing"
 
 Bins = Mapping[str, Sequence[float]]
 
@@ -46,7 +46,7 @@ class SliceDefinition:
         return np.split(order, stops[:-1])
 
 
-def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
+def parse_slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
     """Return the columns of each slicing by name, several if they are crossed.
 
     A name such as ``"age*site"`` has a tuple of columns. A name, or a list of names, selects
@@ -60,13 +60,13 @@ def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
         return {str(name): _columns_by_name(str(name), columns) for name, columns in slices.items()}
     if not isinstance(slices, list | tuple) or not all(isinstance(name, str) for name in slices):
         raise InputError("slices: expected a dict of columns by name, or names of columns of data=")
-    return {name: {factor: factor for factor in _split(name)} for name in slices}
+    return {name: {factor: factor for factor in _split_factors(name)} for name in slices}
 
 
 def define_slices(
     slices: Mapping[str, Mapping[str, Any]] | None, bins: Bins | None, rows: int, unit: str = "rows"
 ) -> tuple[list[SliceDefinition], list[str]]:
-    """Return the slices that :func:`slice_columns` describes, and notes on them.
+    """Return the slices that :func:`parse_slice_columns` describes, and notes on them.
 
     A column with more than ten distinct numbers is binned at its ``bins``, by default at its
     quartiles; a number in more than half of the rows is then a slice of its own. Rows with a
@@ -84,8 +84,8 @@ def define_slices(
             if len(factor_definitions) > 1
             else factor_definitions[0]
         )
-        if len(definition.names) > MOST_SLICES:
-            raise InputError(too_many(name, len(definition.names)))
+        if len(definition.names) > MAX_SLICES:
+            raise InputError(too_many_slices_message(name, len(definition.names)))
         definitions.append(definition)
     return definitions, list(dict.fromkeys(notes))
 
@@ -108,17 +108,17 @@ def bins_by_factor(
     return result
 
 
-def too_many(name: str, number: int, qualifier: str = "") -> str:
+def too_many_slices_message(name: str, number: int, qualifier: str = "") -> str:
     """Return the message that a column has too many slices."""
     return (
-        f"slice {name!r}: has {qualifier}{number:,} slices, expected at most {MOST_SLICES}; give a "
+        f"slice {name!r}: has {qualifier}{number:,} slices, expected at most {MAX_SLICES}; give a "
         "coarser column, or bins of its numbers"
     )
 
 
 def _columns_by_name(name: str, columns: Any) -> dict[str, Any]:
     """Return the columns of one slicing by name, several if they are crossed."""
-    factors = _split(name)
+    factors = _split_factors(name)
     if isinstance(columns, tuple) and len(factors) > 1:
         if len(columns) != len(factors):
             raise InputError(
@@ -129,7 +129,7 @@ def _columns_by_name(name: str, columns: Any) -> dict[str, Any]:
     return {name: columns}
 
 
-def _split(name: str) -> list[str]:
+def _split_factors(name: str) -> list[str]:
     return [factor.strip() for factor in name.split("*")]
 
 
@@ -146,20 +146,20 @@ def _slice_column(
             raise
         check_length(missing_rows, rows, display_name)
         if missing_rows.all():
-            return SliceDefinition(name, (NO_VALUE,), np.zeros(rows, np.intp)), []
+            return SliceDefinition(name, (MISSING_SLICE,), np.zeros(rows, np.intp)), []
         values = encode_labels(take_rows(column, np.flatnonzero(~missing_rows)), display_name)
     if missing_rows is None:
         check_length(values.codes, rows, display_name)
         return _bin_column(name, values, bins, unit)
     definition, note = _bin_column(name, values, bins, unit)
-    if NO_VALUE in definition.names:
+    if MISSING_SLICE in definition.names:
         raise InputError(
-            f"{display_name}: some {unit} have no value and some have {NO_VALUE!r}; expected "
+            f"{display_name}: some {unit} have no value and some have {MISSING_SLICE!r}; expected "
             "another name"
         )
     codes = np.full(rows, len(definition.names), np.intp)
     codes[~missing_rows] = definition.codes
-    return SliceDefinition(name, (*definition.names, NO_VALUE), codes), note
+    return SliceDefinition(name, (*definition.names, MISSING_SLICE), codes), note
 
 
 def _bin_column(
@@ -179,7 +179,7 @@ def _bin_column(
         return _slice_at_edges(name, values, edges), [
             f"{name} is cut at the requested edges: {format_numbers(edges)}."
         ]
-    if not is_numeric or values.ordered or len(values.labels) <= MOST_VALUES:
+    if not is_numeric or values.ordered or len(values.labels) <= MAX_UNBINNED_VALUES:
         return SliceDefinition(name, values.names, values.codes), []
     counts = np.bincount(values.codes)
     mode_code = int(counts.argmax())
@@ -207,7 +207,7 @@ def _slice_around_mode(
     description = (
         f"{name} is {mode_name} in {1 - other_mask.mean():.0%} of the {unit}, which form a slice"
     )
-    if len(labels) <= MOST_VALUES:
+    if len(labels) <= MAX_UNBINNED_VALUES:
         definition, note = (
             SliceDefinition(name, other_labels.names, other_labels.codes),
             f"{description}.",
@@ -216,7 +216,7 @@ def _slice_around_mode(
         edges = _quartiles(other_labels)
         definition = _slice_at_edges(name, other_labels, edges)
         note = f"{description}; the others are cut at their quartiles: {format_numbers(edges)}."
-        name_by_bin = dict(zip(interval_label(edges), interval_names(edges, number), strict=True))
+        name_by_bin = dict(zip(bin_names(edges), bin_names_without(edges, number), strict=True))
         definition = SliceDefinition(
             name, tuple(name_by_bin[x] for x in definition.names), definition.codes
         )
@@ -225,13 +225,13 @@ def _slice_around_mode(
     return SliceDefinition(name, (mode_name, *definition.names), all_codes), [note]
 
 
-def interval_names(edges: Sequence[float], number: float) -> tuple[str, ...]:
+def bin_names_without(edges: Sequence[float], number: float) -> tuple[str, ...]:
     """Return the names of bins if one number is a slice of its own.
 
     The name of the bin that contains the number states that it is excluded.
     """
     bin_index = int(np.searchsorted(np.array(edges), number, side="right"))
-    names = enumerate(interval_label(edges))
+    names = enumerate(bin_names(edges))
     return tuple(f"{x}, not {_format_number(number)}" if k == bin_index else x for k, x in names)
 
 
@@ -251,7 +251,7 @@ def _slice_at_edges(name: str, values: EncodedLabels, edges: list[float]) -> Sli
         np.array(edges), np.asarray(values.labels, np.float64), side="right"
     )
     occupied = np.unique(bin_indices)
-    names = interval_label(edges)
+    names = bin_names(edges)
     codes = np.searchsorted(occupied, bin_indices)[values.codes]
     return SliceDefinition(name, tuple(names[k] for k in occupied), codes)
 
@@ -275,7 +275,7 @@ def _format_number(x: float) -> str:
     return f"{int(x)}" if x.is_integer() and abs(x) < 1e15 else repr(x)
 
 
-def interval_label(edges: Sequence[float]) -> list[str]:
+def bin_names(edges: Sequence[float]) -> list[str]:
     """Return the names of bins: ``below 40``, ``40 to below 65``, ``65 and above``."""
     edge_names = [_format_number(x) for x in edges]
     inner = [f"{low} to below {high}" for low, high in pairwise(edge_names)]

@@ -19,8 +19,8 @@ from calipers.evaluation.estimates import estimate_measure
 from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.inference import intervals, two_samples
 from calipers.inference import two_samples as unpaired
-from calipers.inference.method_limits import MOST_PAIRS_WITHIN, n_for_adjusted_p
-from calipers.inference.multinomial_cells import NEAR, MultinomialCells, margins
+from calipers.inference.method_limits import MAX_PAIRS_WITHIN_SLICES, n_replicates_for_adjusted_p
+from calipers.inference.multinomial_cells import MAX_CACHED_ELEMENTS, MultinomialCells, margins
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 #: Maximum number of values in the margins of all subsets at a time.
-_AT_ONCE = 4_000_000
+_MAX_BLOCK_VALUES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,8 @@ class ComplementReplicates:
     def draw_weights(self) -> Iterator[FloatArray]:
         """Yield the weights of rows in the replicates, in blocks of shape (b, n_rows)."""
         k = len(self.labels)
-        n_near = NEAR // max(len(self.subset_index), 4 * k)
-        step = max(1, min(n_near, _AT_ONCE // (self.n_subsets * k)))
+        n_near = MAX_CACHED_ELEMENTS // max(len(self.subset_index), 4 * k)
+        step = max(1, min(n_near, _MAX_BLOCK_VALUES // (self.n_subsets * k)))
         for begin in range(0, self.settings.n_resamples, step):
             end = min(begin + step, self.settings.n_resamples)
             yield np.stack(
@@ -138,12 +138,12 @@ class ComplementReplicates:
 
 
 #: Maximum number of values in the statistics of all subsets that are stored for summation.
-MOST_NUMBERS = 5_000_000
+MAX_STORED_VALUES = 5_000_000
 
 T = TypeVar("T")
 
 
-def score_problem(system: SystemOutput, measure: Measure) -> BinaryOutput | None:
+def score_output(system: SystemOutput, measure: Measure) -> BinaryOutput | None:
     """Return the binary problem whose table of scores a measure is a formula over, or None."""
     problem: BinaryOutput | None = system.binary_problem(measure)
     return problem if measure.definition.statistic is ScoreTable else None
@@ -164,7 +164,7 @@ class Subsets:
     @property
     def n_permutations(self) -> int:
         """Number of permutations, large enough for the smallest p-value to be significant."""
-        return n_for_adjusted_p(self.questions, self.system.settings)
+        return n_replicates_for_adjusted_p(self.questions, self.system.settings)
 
     def deck(self, measure: Measure) -> PermutationPool | None:
         """Return all rows as a permutation pool, or None for a measure of several statistics."""
@@ -213,7 +213,7 @@ class Subsets:
         return cached(self, ("others", measure), lambda: self._complement_statistics(measure))
 
     def _complement_statistics(self, measure: Measure) -> list[Any] | None:
-        if score_problem(self.system, measure) is not None:
+        if score_output(self.system, measure) is not None:
             return None
         statistics = self._subset_statistics(measure)
         return None if statistics is None else leave_one_out_sums(statistics)
@@ -226,7 +226,7 @@ class Subsets:
         if first is None or isinstance(first, ScoreTable):
             return None
         n_values = sum(np.size(value) for value in vars(first).values())
-        if n_values * len(self) > MOST_NUMBERS:
+        if n_values * len(self) > MAX_STORED_VALUES:
             return None
         statistics = [first, *(self.subset(k).statistic(measure) for k in range(1, len(self)))]
         return None if isinstance(first, Moments) and self._has_gaps(statistics) else statistics
@@ -290,7 +290,7 @@ class Subsets:
 
     def complement_table(self, subset_index: int, measure: Measure) -> ScoreTable | None:
         """Return the table of scores of the complement, or None if the measure does not use one."""
-        problem = score_problem(self.system, measure)
+        problem = score_output(self.system, measure)
         if problem is None:
             return None
         rows = cached(
@@ -311,7 +311,7 @@ class Subsets:
 
         The result is None for other measures, and if the fit has to be found from the rows.
         """
-        problem = score_problem(self.system, measure)
+        problem = score_output(self.system, measure)
         if problem is None or measure.definition.coefficient is None:
             return None
         if self.system.clusters is not None:
@@ -345,7 +345,7 @@ class Subsets:
         """
         unseparated: list[int] = []
         for k in range(len(self)):
-            problem = score_problem(self.subset(k), measure)
+            problem = score_output(self.subset(k), measure)
             assert problem is not None
             levels = ProbabilityLevels.from_table(problem.table)
             if len(levels) and not levels.clip(delta).is_separated:
@@ -398,7 +398,7 @@ class Complement:
         complement_statistics = self.subsets.complement_statistics(measure)
         if complement_statistics is not None:
             return complement_statistics[self.which]  # type: ignore[no-any-return]
-        problem = score_problem(self.subsets.system, measure)
+        problem = score_output(self.subsets.system, measure)
         if problem is None:
             return self.without_intervals.statistic(measure)
         return cached(self, id(problem), lambda: self.subsets.complement_table(self.which, measure))
@@ -461,7 +461,7 @@ class Complement:
         if measure.definition.coefficient is not None:
             return None  # its variance requires the rows
         is_additive = self.subsets.complement_statistics(measure) is not None
-        if not is_additive and score_problem(self.subsets.system, measure) is None:
+        if not is_additive and score_output(self.subsets.system, measure) is None:
             return None
         statistic, rows = self.statistic(measure), self._n_rows
         counts = self._counts(measure)
@@ -550,7 +550,7 @@ class SliceComplement(Protocol):
         """
 
 
-class SubsetPair(Protocol):
+class SystemSubsets(Protocol):
     """Subsets of the rows or topics of one system by a column."""
 
     @property
@@ -590,18 +590,18 @@ def slice_systems(
 
 
 def slice_estimates(
-    subset_pairs: Iterable[SubsetPair], measures: Sequence[Measure], settings: Settings
+    subset_pairs: Iterable[SystemSubsets], measures: Sequence[Measure], settings: Settings
 ) -> Slices:
     """Estimate every measure on all subsets, each of one system by one column."""
     rows = [row for subsets in subset_pairs for row in _estimate_slices(subsets, measures)]
-    return Slices(_adjust(rows), settings.level, HOLM.name)
+    return Slices(_adjust_p(rows), settings.level, HOLM.name)
 
 
 def too_many_systems_note(slices: Slices, comparison: Comparison | None) -> list[str]:
     """Return a note if there are too many systems to compare them within slices."""
     if comparison is None or not len(comparison) or slices.differences:
         return []
-    max_pairs = MOST_PAIRS_WITHIN
+    max_pairs = MAX_PAIRS_WITHIN_SLICES
     return [
         f"Systems are not compared within slices: there are more than {max_pairs} pairs of them."
     ]
@@ -616,7 +616,7 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
     )
 
 
-def _estimate_slices(subsets: SubsetPair, measures: Sequence[Measure]) -> list[SliceEstimate]:
+def _estimate_slices(subsets: SystemSubsets, measures: Sequence[Measure]) -> list[SliceEstimate]:
     """Estimate one system on the slices of one column."""
     rows: list[SliceEstimate] = []
     cut = subsets.cut
@@ -629,7 +629,7 @@ def _estimate_slices(subsets: SubsetPair, measures: Sequence[Measure]) -> list[S
                 # The complement of the second slice is the first, so their tests are the same.
                 difference = _negate(rows[j])
             else:
-                difference = _compare_complement(measure, point_estimate, complement, estimate)
+                difference = _compare_with_complement(measure, point_estimate, complement, estimate)
             rows.append(SliceEstimate(cut.column, name, estimate, difference))
         subsets.forget(k)
     return rows
@@ -640,7 +640,7 @@ def _negate(row: SliceEstimate) -> Difference:
     return replace(d, value=-d.value, low=-d.high, high=-d.low, n=row.estimate.n_total)
 
 
-def _adjust(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
+def _adjust_p(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
     """Adjust p-values by Holm over all slices, for each measure of a system.
 
     The two slices of a column with two values are one hypothesis.
@@ -686,7 +686,7 @@ def _adjust_difference(difference: Difference, p: float) -> Difference:
 # -------------------------------------------------------------------- difference to the complement
 
 
-def _compare_complement(
+def _compare_with_complement(
     measure: Measure,
     subset_estimate: PointEstimate,
     complement: SliceComplement | None,
@@ -717,7 +717,7 @@ def _compare_complement(
         if subset_estimate.order is not None:
             from calipers.inference import serial
 
-            interval, test = serial.subset_difference(
+            interval, test = serial.widen_subset_difference(
                 subset_estimate, complement_estimate, interval, test
             )
         interval = interval.extend_to_value(value)

@@ -13,12 +13,12 @@ from calipers.evaluation.batch import Table
 from calipers.evaluation.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluation.options import Options
 from calipers.evaluation.shared import column_name, named_systems
-from calipers.evaluation.slice_definitions import slice_columns
+from calipers.evaluation.slice_definitions import parse_slice_columns
 from calipers.evaluation.stream_columns import (
     StreamColumns,
-    distinct_labels,
     is_streamed,
     process_memory,
+    read_distinct_labels,
 )
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation
 
 #: Roles of columns other than the truth and the predictions.
-OF_ROWS = ("weight", "count", "cluster", "time", "slices")
+ROW_ROLES = ("weight", "count", "cluster", "time", "slices")
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class ColumnSource:
     """Columns by role, of rows in memory or of a stream."""
 
     options: Options
@@ -60,7 +60,7 @@ class Source:
         columns = self.stream
         name_by_system = {"": columns.truth} if role == "truth" else columns.output_columns[role]
         return [
-            (display_name, distinct_labels(columns.stream, column, display_name))
+            (display_name, read_distinct_labels(columns.stream, column, display_name))
             for display_name, column in (
                 (column_name(role, n), x) for n, x in name_by_system.items()
             )
@@ -92,7 +92,7 @@ def open_source(
     wide: Collection[str] = ("probability",),
     in_memory: Callable[[], Mapping[str, Any]] = dict,
     categories: Collection[str] = (),
-) -> Source:
+) -> ColumnSource:
     """Open the columns of an evaluation, in memory or as a stream.
 
     Parameters
@@ -120,11 +120,11 @@ def open_source(
     """
     options, data = Options.from_arguments(arguments), arguments.get("data")
     columns = {role: arguments[role] for role in roles}
-    rows = {role: arguments.get(role) for role in OF_ROWS}
-    rows["slices"] = slice_columns(rows["slices"])
+    rows = {role: arguments.get(role) for role in ROW_ROLES}
+    rows["slices"] = parse_slice_columns(rows["slices"])
     needed = (*columns.values(), rows["weight"], rows["cluster"])
     if is_streamed(options.engine, options.memory, data, needed):
-        return Source(
+        return ColumnSource(
             options,
             stream=StreamColumns.from_arguments(
                 data, columns, {**arguments, **rows}, options, categories
@@ -142,4 +142,4 @@ def open_source(
         cost=options.cost,
         categories=categories,
     )
-    return Source(options, input_columns)
+    return ColumnSource(options, input_columns)

@@ -20,7 +20,7 @@ from calipers.engines.pass_tasks import FirstPass, FirstPassResult
 from calipers.statistics import serialization
 
 #: Kind and version of the files, and versions that are read (1 has no third moments).
-KIND, VERSION, READ = "a state of an evaluation", 2, (1, 2)
+STATE_KIND, VERSION, READABLE_VERSIONS = "a state of an evaluation", 2, (1, 2)
 
 #: What has to be the same where states are added up, and what messages call it.
 _COMMON_PARAMETERS = {
@@ -77,7 +77,7 @@ class EvaluationState:
         from calipers.report.output_files import atomic_writer
 
         tree = {
-            "kind": KIND,
+            "kind": STATE_KIND,
             "version": VERSION,
             "calipers": __version__,
             "plan": self.plan,
@@ -102,9 +102,9 @@ class EvaluationState:
             raise FileError(f"{location}: {error.strerror}") from None
         except serialization.CorruptError as error:
             raise FileError(f"{location}: {error}; expected a file that {description}") from None
-        if not isinstance(tree, dict) or tree.get("kind") != KIND:
+        if not isinstance(tree, dict) or tree.get("kind") != STATE_KIND:
             raise FileError(f"{location}: has other statistics; expected a file that {description}")
-        if tree.get("version") not in READ:
+        if tree.get("version") not in READABLE_VERSIONS:
             raise FileError(
                 f"{location}: is a state of version {tree.get('version')} (calipers "
                 f"{tree.get('calipers')}), expected version {VERSION} (calipers {__version__})"
@@ -139,7 +139,7 @@ class EvaluationState:
             ) from None
 
 
-class SummedRows(Engine):
+class StateEngine(Engine):
     """Engine of accumulated rows: the first pass is known, and there is no second."""
 
     kind, is_rereadable = "stream", False
@@ -174,7 +174,7 @@ class SummedRows(Engine):
         return limit(replace(first_pass, statistics=statistics))
 
 
-def merge_checked(
+def merge_compatible(
     states: Iterable[EvaluationState], limit: Callable[[FirstPassResult], FirstPassResult]
 ) -> EvaluationState:
     """Merge states, after a check that they are compatible.

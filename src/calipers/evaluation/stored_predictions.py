@@ -28,7 +28,7 @@ from calipers.results import Evaluation, StoredPredictions
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.evaluation.shared import Statistics
+    from calipers.evaluation.shared import StatisticsByType
     from calipers.systems.base import SystemOutput
 
 S = TypeVar("S", bound="SystemOutput")
@@ -38,13 +38,13 @@ Baseline: TypeAlias = "str | os.PathLike[str] | Evaluation | None"
 
 #: Function that returns the properties that systems of an earlier evaluation must have in common
 #: with these; it is called only if needed, because digests take time.
-Common: TypeAlias = Callable[[], Mapping[str, "str | None"]]
+CommonProperties: TypeAlias = Callable[[], Mapping[str, "str | None"]]
 
 #: Unit of stored confusion matrices, which have no rows.
 MATRICES = "matrices"
 
 #: Of what there are digests, where there are; measures against a truth need no points.
-DIGESTS = ("points", "judgments")
+DIGEST_NAMES = ("points", "judgments")
 
 
 @validate_arguments
@@ -101,7 +101,7 @@ def keep_predictions(evaluation: Evaluation) -> Evaluation:
     return replace(evaluation, predictions=predictions)
 
 
-def is_storable(evaluation: Evaluation) -> bool:
+def is_stored_by_default(evaluation: Evaluation) -> bool:
     """Return whether a file stores predictions by default.
 
     This is so for topics and groups, whose statistics are small.
@@ -207,7 +207,7 @@ class StoredSystem:
         """Check that the common properties of both evaluations are equal."""
         for name in {**now, **self.stored.common}:
             value, stored_value = now.get(name), self.stored.common.get(name)
-            if name in DIGESTS:
+            if name in DIGEST_NAMES:
                 if stored_value and value and stored_value != value:
                     raise FileError(
                         f"{self.location}: the {name} differ from the new ones, and systems are "
@@ -294,7 +294,7 @@ class StoredSystem:
                 "compared against the same truth"
             )
 
-    def to_statistics(self, like: Statistics, topics: Sequence[str]) -> dict[Any, Any]:
+    def to_statistics(self, like: StatisticsByType, topics: Sequence[str]) -> dict[Any, Any]:
         """Return the statistics of the system over these topics, checked for equal judgments.
 
         They are of the types in ``like``.
@@ -354,7 +354,7 @@ def _has_same_judgments(first: Any, second: Any) -> bool:
     return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
 
-def row_predictions(systems: Mapping[str, SystemOutput], ids: Ids) -> StoredPredictions | None:
+def store_rows(systems: Mapping[str, SystemOutput], ids: Ids) -> StoredPredictions | None:
     """Return the predictions of systems on rows or other units, or None."""
     first = next(iter(systems.values()))
     if not first.output_fields:
@@ -373,7 +373,7 @@ def row_predictions(systems: Mapping[str, SystemOutput], ids: Ids) -> StoredPred
 def store_rankings(
     unit: str,
     topics: Sequence[str],
-    systems: Mapping[str, Statistics],
+    systems: Mapping[str, StatisticsByType],
     common: Mapping[str, str | None],
 ) -> StoredPredictions:
     """Return the ranks of documents on topics, as encoded statistics."""
@@ -388,12 +388,12 @@ def store_rankings(
 
 
 def add_stored_topics(
-    systems: Mapping[str, Statistics],
+    systems: Mapping[str, StatisticsByType],
     baseline: Baseline,
     task: str,
     topics: Sequence[str],
-    common: Common,
-) -> tuple[dict[str, Statistics], str | None]:
+    common: CommonProperties,
+) -> tuple[dict[str, StatisticsByType], str | None]:
     """Add the statistics of the baseline run of an earlier evaluation, if it is one.
 
     ``common`` returns the properties that must be equal in both evaluations. The name of the

@@ -24,7 +24,7 @@ from calipers.engines.base import Engine, Mergeable, P, identity
 from calipers.engines.local import StreamEngine
 from calipers.engines.remote import RemoteEngine
 from calipers.evaluation.slice_definitions import bins_by_factor
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ClassTables, NumericRows, ScoreTable, StatisticVector
 from calipers.statistics.scores import ScoreBuffer
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 #: Proportion of the memory limit for a table of scores during merging, when two tables and the
 #: merged one exist at the same time.
-_OF_TABLES = 0.15
+_TABLE_MEMORY_SHARE = 0.15
 #: Proportion of the memory limit for rows that are collected before sorting, and bytes per row.
-_OF_ROWS, _A_ROW = 0.25, 64
+_BUFFER_MEMORY_SHARE, _ROW_BYTES = 0.25, 64
 #: Minimum number of distinct scores that are stored, whatever the memory limit.
-LEAST_SCORES = 10_000
+MIN_SCORES = 10_000
 #: What a distinct score takes in a table: itself and four sums.
-_A_SCORE = 40
+_SCORE_BYTES = 40
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class MemoryLimit:
             component_limit = MemoryLimit(self.memory // max(len(statistic.components), 1))
             return statistic.map_components(component_limit)
         if isinstance(statistic, ScoreBuffer):
-            fits_memory = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
+            fits_memory = statistic.rows * _ROW_BYTES <= self.memory * _BUFFER_MEMORY_SHARE
             return statistic if fits_memory else self(statistic.finalize())
         if isinstance(statistic, ScoreTable):
-            max_scores = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
+            max_scores = max(MIN_SCORES, int(self.memory * _TABLE_MEMORY_SHARE) // _SCORE_BYTES)
             return (
                 statistic.compress(max_scores // 2)
                 if len(statistic.scores) > max_scores
@@ -83,7 +83,7 @@ class MemoryLimit:
 
 
 #: Maximum number of rows that are expanded from their counts at a time.
-AT_ONCE = 1 << 19
+MAX_EXPANDED_ROWS = 1 << 19
 #: A row counts no more often: each of them takes its time.
 MAX_COUNT = 10**9
 
@@ -196,8 +196,8 @@ class _RepeatRows:
 
         cumulative = np.cumsum(counts)
         total = int(cumulative[-1]) if len(cumulative) else 0
-        for start in range(0, total, AT_ONCE):
-            end = min(start + AT_ONCE, total)
+        for start in range(0, total, MAX_EXPANDED_ROWS):
+            end = min(start + MAX_EXPANDED_ROWS, total)
             first, last = np.searchsorted(cumulative, [start, end - 1], side="right")
             rows = np.arange(first, min(last + 1, len(cumulative)))
             before = cumulative[rows] - counts[rows]
@@ -229,7 +229,7 @@ ENGINES = ("memory", "stream", "spark", "dask")
 _PROCESS_MEMORY = 10**9
 #: Memory of an evaluation in memory, as a multiple of the columns that it reads: 4 to 8 for two
 #: million weighted rows of one system, 6 to 11 of two systems, in addition to Python itself.
-_OF_COLUMNS = 10
+_MEMORY_FACTOR = 10
 
 
 def is_streamed(
@@ -246,14 +246,14 @@ def is_streamed(
     if engine in ("spark", "dask") or (engine is None and _is_distributed(data)):
         return True
     is_path = isinstance(data, str | os.PathLike)
-    if engine is None and not (is_path or _is_files(data)):
+    if engine is None and not (is_path or _has_files(data)):
         return False
     if data is None:
         raise InputError("engine='stream' reads data=, which is not given")
     if _is_distributed(data):
         kind = "spark" if is_spark(data) else "dask"
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
-    if engine == "stream" or not is_path or _is_several(os.fspath(data)):
+    if engine == "stream" or not is_path or _names_several_files(os.fspath(data)):
         return True
     max_bytes = memory_budget(memory)
     if os.path.exists(data) and not os.path.isfile(data):  # noqa: PTH110, PTH113
@@ -263,10 +263,10 @@ def is_streamed(
     # Names that are not columns are reported where the columns are read.
     names = {name for text in requested_names for name in (text, *match_prefix(text, stream.names))}
     present_names = [name for name in stream.names if name in names]
-    return bool(present_names) and is_large(stream, present_names, max_bytes // _OF_COLUMNS)
+    return bool(present_names) and is_large(stream, present_names, max_bytes // _MEMORY_FACTOR)
 
 
-def _is_files(data: Any) -> bool:
+def _has_files(data: Any) -> bool:
     """Return whether data have never been in memory: several files, a dataset or a reader."""
     if isinstance(data, list | tuple):
         return bool(data) and all(isinstance(path, str | os.PathLike) for path in data)
@@ -277,7 +277,7 @@ def _is_files(data: Any) -> bool:
     )
 
 
-def _is_several(path: str) -> bool:
+def _names_several_files(path: str) -> bool:
     # A text that is too long for a path is not one, but methods of Path raise an error for it.
     is_folder, is_present = os.path.isdir(path), os.path.exists(path)  # noqa: PTH110, PTH112
     return is_folder or ("*" in path and not is_present)
@@ -320,7 +320,7 @@ def process_memory(memory: int | str | None, rows: Engine) -> int:
     )
 
 
-def takes_all_rows(name: str, rows: Engine, reason: str = "") -> InputError:
+def memory_only_error(name: str, rows: Engine, reason: str = "") -> InputError:
     """Return the error that an argument does not apply to rows in batches."""
     return InputError(
         f"{name}= takes all rows in memory, which engine={rows.kind!r} does not "
@@ -395,9 +395,9 @@ class StreamColumns:
         stream, missing = get_engine(data, options.engine, category_columns.select), options.missing
         for name, reason in ROW_REASONS.items():
             if not (others.get(name) is None or others[name] is False):
-                raise takes_all_rows(name, stream, reason)
+                raise memory_only_error(name, stream, reason)
         columns = {
-            kind: _columns_by_system(requested, kind, stream)
+            kind: _resolve_system_columns(requested, kind, stream)
             for kind, requested in roles.items()
             if kind != "truth" and requested is not None
         }
@@ -500,12 +500,14 @@ def _resolve_names(names: Any, role: str, stream: Engine) -> Any:
     return named_columns(names, stream.names, stream.name)
 
 
-def _columns_by_system(
+def _resolve_system_columns(
     requested: Any, kind: str, stream: Engine
 ) -> dict[str, str | Mapping[str, str]]:
     """Return the column of each system, or its columns by class."""
     is_nested = isinstance(requested, Mapping | list | tuple)
-    columns = _resolve_names(requested if is_nested else {UNNAMED: requested}, kind, stream)
+    columns = _resolve_names(
+        requested if is_nested else {DEFAULT_SYSTEM_NAME: requested}, kind, stream
+    )
     if not columns:
         raise InputError(f"{kind}: no system is named")
     for name, system_columns in columns.items():
@@ -530,8 +532,8 @@ def wrap_unnamed(
     """
     single_columns = {name: column for name, column in by_system.items() if isinstance(column, str)}
     return (
-        {UNNAMED: single_columns}
-        if len(single_columns) == len(by_system) and list(by_system) != [UNNAMED]
+        {DEFAULT_SYSTEM_NAME: single_columns}
+        if len(single_columns) == len(by_system) and list(by_system) != [DEFAULT_SYSTEM_NAME]
         else by_system
     )
 
@@ -540,12 +542,16 @@ def systems_by_name(
     by_system: Mapping[str, str | Mapping[str, str]],
 ) -> Mapping[str, str | Mapping[str, str]]:
     """Return columns by system, of which several of one unnamed system are systems by name."""
-    names = by_system.get(UNNAMED)
-    return names if list(by_system) == [UNNAMED] and isinstance(names, Mapping) else by_system
+    names = by_system.get(DEFAULT_SYSTEM_NAME)
+    return (
+        names
+        if list(by_system) == [DEFAULT_SYSTEM_NAME] and isinstance(names, Mapping)
+        else by_system
+    )
 
 
 #: A column with more distinct values is not a column of classes.
-MOST_CLASSES = 10_000
+MAX_CLASSES = 10_000
 
 
 @dataclass(frozen=True)
@@ -555,13 +561,13 @@ class _ClassLimit:
     label: str
 
     def __call__(self, distinct: DistinctValues) -> DistinctValues:
-        if len(distinct.values) > MOST_CLASSES:
-            raise InputError(f"{self.label}: has more than {MOST_CLASSES:,} classes")
+        if len(distinct.values) > MAX_CLASSES:
+            raise InputError(f"{self.label}: has more than {MAX_CLASSES:,} classes")
         return distinct
 
 
 @dataclass(frozen=True)
-class DistinctLabels:
+class DistinctValuesTask:
     """Task that finds the distinct values of a column."""
 
     column: str
@@ -571,14 +577,17 @@ class DistinctLabels:
         return DistinctValues.from_array(batch.columns[self.column])
 
 
-def distinct_labels(rows: Engine, column: str, display_name: str) -> Any:
+def read_distinct_labels(rows: Engine, column: str, display_name: str) -> Any:
     """Return the distinct labels of a column, in a pass over it alone."""
     if not rows.is_rereadable:
         raise InputError(
             f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
         )
     distinct = rows.reduce(
-        DistinctLabels(column), [column], _ClassLimit(display_name), f"finding classes in {column}"
+        DistinctValuesTask(column),
+        [column],
+        _ClassLimit(display_name),
+        f"finding classes in {column}",
     )
     return distinct.present_values  # the pass over all columns reports missing ones
 

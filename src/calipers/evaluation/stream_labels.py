@@ -21,22 +21,22 @@ from calipers.engines.base import Engine, Mergeable
 from calipers.engines.local import StreamEngine
 from calipers.evaluation.shared import column_name
 from calipers.evaluation.stream_columns import (
-    MOST_CLASSES,
+    MAX_CLASSES,
     FrequencyWeightedRows,
     StreamColumns,
     flatten_names,
     wrap_unnamed,
 )
-from calipers.evaluation.stream_rows import ReadBatch
+from calipers.evaluation.stream_rows import BatchReader
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
 
 #: How the names of types of numbers begin.
-_NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
+_NUMERIC_TYPE_PREFIXES = ("int", "uint", "float", "double", "half", "bool", "decimal")
 
 
-def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns:
+def group_numeric_columns(columns: StreamColumns, separator: str | None) -> StreamColumns:
     """Return the columns of a stream, with numeric columns by name assigned to one system.
 
     Types tell the columns of one system from those of several systems. An empty field of a text
@@ -46,7 +46,7 @@ def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns
     output_columns = {}
     for kind, by_system in columns.output_columns.items():
         is_numeric = all(
-            types_by_name[name].startswith(_NUMBERS)
+            types_by_name[name].startswith(_NUMERIC_TYPE_PREFIXES)
             for name in flatten_names(list(by_system.values()))
         )
         output_columns[kind] = wrap_unnamed(by_system) if is_numeric else by_system
@@ -54,7 +54,7 @@ def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns
     if separator is None or not _is_csv(columns.stream):
         return columns
     text_columns = [
-        name for name in _list_columns(columns).values() if not is_list(_type(columns, name))
+        name for name in _list_columns(columns).values() if not is_list(_column_type(columns, name))
     ]
     return replace(columns, text_columns=text_columns)
 
@@ -66,11 +66,11 @@ def _is_csv(rows: Engine) -> bool:
     return any(file_extension(name)[0] in (".csv", ".tsv") for name in rows.files)
 
 
-def _type(columns: StreamColumns, name: str) -> Any:
+def _column_type(columns: StreamColumns, name: str) -> Any:
     return columns.stream.schema.field(name).type
 
 
-def _columns_by_name(columns: StreamColumns) -> dict[str, str | Mapping[str, str]]:
+def _columns_by_display_name(columns: StreamColumns) -> dict[str, str | Mapping[str, str]]:
     """Return the columns of truth and systems, by their names in messages."""
     output_columns = {
         column_name(kind, name): column
@@ -84,12 +84,12 @@ def _list_columns(columns: StreamColumns) -> dict[str, str]:
     """Return the columns whose cells hold the label set of a row."""
     return {
         display_name: column
-        for display_name, column in _columns_by_name(columns).items()
+        for display_name, column in _columns_by_display_name(columns).items()
         if isinstance(column, str)
     }
 
 
-def labels_of_stream(
+def find_stream_labels(
     columns: StreamColumns, separator: str | None, *, stated: bool
 ) -> dict[str, LabelRows]:
     """Return what is known of the labels without reading rows, by the names of columns in messages.
@@ -102,12 +102,12 @@ def labels_of_stream(
         display_name: LabelMatrix(
             dict.fromkeys(column, ()), tuple(map(label_name, column)), len(column)
         )
-        for display_name, column in _columns_by_name(columns).items()
+        for display_name, column in _columns_by_display_name(columns).items()
         if isinstance(column, Mapping)
     }
-    types = [_type(columns, name) for name in list_columns.values()]
+    types = [_column_type(columns, name) for name in list_columns.values()]
     has_indicators = any(
-        is_list(column_type) and str(column_type.value_type).startswith(_NUMBERS)
+        is_list(column_type) and str(column_type.value_type).startswith(_NUMERIC_TYPE_PREFIXES)
         for column_type in types
     )
     if not list_columns or (stated and not has_indicators):
@@ -117,7 +117,7 @@ def labels_of_stream(
         raise InputError(
             f"{rows.name}: can be read only once: name the labels, as in labels=['sea', 'sun']"
         )
-    label_pass = _LabelPass(ReadBatch(columns, None), list_columns, separator)
+    label_pass = _LabelTask(BatchReader(columns, None), list_columns, separator)
     summary: _LabelSummary = rows.reduce(
         label_pass, columns.required_columns, _check_n_labels, "finding labels"
     )
@@ -157,16 +157,16 @@ class _LabelSummary(Mergeable):
 
 def _check_n_labels(summary: _LabelSummary) -> _LabelSummary:
     for display_name, distinct in summary.labels.items():
-        if len(distinct.values) > MOST_CLASSES:
-            raise InputError(f"{display_name}: has more than {MOST_CLASSES:,} labels")
+        if len(distinct.values) > MAX_CLASSES:
+            raise InputError(f"{display_name}: has more than {MAX_CLASSES:,} labels")
     return summary
 
 
 @dataclass(frozen=True, eq=False)
-class _LabelPass:
+class _LabelTask:
     """Task that finds the labels in a batch."""
 
-    read_batch: ReadBatch
+    read_batch: BatchReader
     columns: dict[str, str]
     separator: str | None
 

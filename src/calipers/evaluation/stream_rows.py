@@ -22,13 +22,13 @@ from calipers.data.arrays import (
 from calipers.data.columns import incomplete_rows
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
-from calipers.data.multilabel import missing_lists
+from calipers.data.multilabel import missing_list_mask
 from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Mergeable
 from calipers.engines.pass_tasks import BatchSystems, MissingCounts
 from calipers.evaluation.batch import Batch, unwrap_unnamed
-from calipers.evaluation.states import SummedRows
-from calipers.evaluation.stream_columns import DistinctLabels, StreamColumns
+from calipers.evaluation.states import StateEngine
+from calipers.evaluation.stream_columns import DistinctValuesTask, StreamColumns
 from calipers.inference.clusters import ClusterIndex
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ReadBatch:
+class BatchReader:
     """Reader of the rows of batches, in this process or another."""
 
     columns: StreamColumns
@@ -128,7 +128,7 @@ class ReadBatch:
 
         incomplete_mask = np.zeros(len(next(iter(columns.values()))), bool)
         for name in self.columns.required_columns:
-            missing_lists_mask = missing_lists(columns[name])
+            missing_lists_mask = missing_list_mask(columns[name])
             incomplete_mask |= (
                 missing_mask(columns[name], name)
                 if missing_lists_mask is None
@@ -176,14 +176,14 @@ class _FindClusters:
         try:
             columns = batch.columns
             if self.columns.missing == "drop":
-                columns = ReadBatch(self.columns, None).complete(batch)[0]
+                columns = BatchReader(self.columns, None).complete(batch)[0]
             column = columns[name]
             if weight is not None:
                 indices = batch_weights(columns[weight], len(column))[1]
                 column = column if indices is None else take_rows(column, indices)
         except InputError as error:
             raise batch.locate_error(error) from None
-        distinct = DistinctLabels(name)(replace(batch, columns={name: column}))
+        distinct = DistinctValuesTask(name)(replace(batch, columns={name: column}))
         return _ClusterNames(distinct, len(column))
 
 
@@ -193,7 +193,7 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
     If every row is a cluster of its own, rows are independent, as in memory.
     """
     stream, name = columns.stream, columns.cluster
-    if name is None or isinstance(stream, SummedRows):
+    if name is None or isinstance(stream, StateEngine):
         return columns
     read_columns = (name, columns.weight, columns.count)
     names = [column for column in read_columns if column is not None]
@@ -209,10 +209,10 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class BuildSystems:
+class SystemBuilder:
     """Builder of the systems of batches, in this process or another."""
 
-    read_batch: ReadBatch
+    read_batch: BatchReader
     problem: Problem
     settings: Settings
     measures: tuple[Measure, ...]

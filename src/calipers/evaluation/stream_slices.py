@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.arrays import count_others, from_arrow, missing_mask, unsigned_zeros
+from calipers.data.arrays import format_other_rows, from_arrow, missing_mask, unsigned_zeros
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
 from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Engine, Mergeable, identity
 from calipers.engines.pass_tasks import (
     BatchSystems,
-    BoundStatistics,
     FirstPass,
     FirstPassResult,
+    LimitStatistics,
     SecondPass,
 )
 from calipers.engines.passes import TwoPassEvaluation
 from calipers.evaluation.slice_definitions import (
-    MOST_SLICES,
-    MOST_VALUES,
-    NO_VALUE,
+    MAX_SLICES,
+    MAX_UNBINNED_VALUES,
+    MISSING_SLICE,
+    bin_names,
+    bin_names_without,
     check_edges,
     format_numbers,
-    interval_label,
-    interval_names,
-    too_many,
+    too_many_slices_message,
 )
 from calipers.evaluation.stream_columns import MemoryLimit
 from calipers.statistics import ScoreTable
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from calipers.data.streams import Batch
     from calipers.evaluation.stream_columns import StreamColumns
-    from calipers.evaluation.stream_rows import BuildSystems
+    from calipers.evaluation.stream_rows import SystemBuilder
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.two_samples import PermutedDifference
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 #: Combinations of crossed columns, of which some may hold no row.
-MOST_CROSSED = 1_000
+MAX_CROSSED_SLICES = 1_000
 
 
 #: The largest integer up to which all are different as numbers with decimals.
@@ -107,7 +107,7 @@ class StreamSliceDefinition:
         """Names of all slices, including those that may have no rows."""
         combinations = [""]
         for slices in self.columns.values():
-            part_names = (*slices.names, NO_VALUE)
+            part_names = (*slices.names, MISSING_SLICE)
             combinations = [
                 f"{before}, {name}" if before else name
                 for before in combinations
@@ -135,7 +135,7 @@ def _check_finite(name: str, column: Any, row_mask: npt.NDArray[np.bool_]) -> No
     if len(infinite_rows):
         raise InputError(
             f"slice {name!r}: is infinite in row {infinite_rows[0]}"
-            f"{count_others(len(infinite_rows))}, expected finite numbers"
+            f"{format_other_rows(len(infinite_rows))}, expected finite numbers"
         )
 
 
@@ -222,9 +222,11 @@ class _SummaryLimit:
         for name, column_summary in summary.columns.items():
             if (
                 isinstance(column_summary, DistinctValues)
-                and len(column_summary.values) > MOST_SLICES + 1
+                and len(column_summary.values) > MAX_SLICES + 1
             ):
-                raise InputError(too_many(name, len(column_summary.values), "more than "))
+                raise InputError(
+                    too_many_slices_message(name, len(column_summary.values), "more than ")
+                )
         limited = {
             name: column_summary
             if isinstance(column_summary, DistinctValues)
@@ -234,7 +236,9 @@ class _SummaryLimit:
         return _ColumnSummary(limited)
 
 
-def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefinition], list[str]]:
+def define_stream_slices(
+    c: StreamColumns, memory: int
+) -> tuple[list[StreamSliceDefinition], list[str]]:
     """Return the definitions of the requested slices, and notes on them."""
     bins, rows, slices = c.bins or {}, c.stream, c.slices
     columns_by_factor = {
@@ -253,7 +257,7 @@ def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefini
     for name, edges in edges_by_column.items():
         if _numeric_type(rows, name) is None:
             raise InputError(f"slice {name!r}: bins need a column of numbers")
-        slices_by_column[name] = BinnedSlices(tuple(interval_label(edges)), tuple(edges))
+        slices_by_column[name] = BinnedSlices(tuple(bin_names(edges)), tuple(edges))
         notes.append(f"{name} is cut at the requested edges: {format_numbers(edges)}.")
     definitions = [
         StreamSliceDefinition(name, {c: slices_by_column[c] for c in slice_columns.values()})
@@ -261,9 +265,11 @@ def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefini
     ]
     for definition in definitions:
         if len(definition.names) > (
-            MOST_SLICES + 1 if len(definition.columns) == 1 else MOST_CROSSED
+            MAX_SLICES + 1 if len(definition.columns) == 1 else MAX_CROSSED_SLICES
         ):
-            raise InputError(too_many(definition.name, len(definition.names) - 1, "up to "))
+            raise InputError(
+                too_many_slices_message(definition.name, len(definition.names) - 1, "up to ")
+            )
     return definitions, notes
 
 
@@ -289,7 +295,7 @@ def _summarize_columns(
     for name in columns:
         column_summary = summary.columns[name]
         if name in others:
-            slices_by_column[name] = _labels(column_summary.values, name)
+            slices_by_column[name] = _categorical_slices(column_summary.values, name)
             continue
         table = limit(column_summary.finalize())
         if table.shift:
@@ -310,7 +316,7 @@ def _numeric_type(rows: Engine, name: str) -> Any:
     return kind if pa.types.is_integer(kind) or pa.types.is_floating(kind) else None
 
 
-def _labels(values: Any, name: str) -> CategoricalSlices:
+def _categorical_slices(values: Any, name: str) -> CategoricalSlices:
     """Return the slices by the distinct labels of a column, which may be missing, in order."""
     import pyarrow as pa
 
@@ -319,9 +325,10 @@ def _labels(values: Any, name: str) -> CategoricalSlices:
         return CategoricalSlices((), values)
     column = encode_labels(values, f"slice {name!r}")
     order = np.argsort(column.codes, kind="stable")
-    if has_missing and NO_VALUE in column.names:
+    if has_missing and MISSING_SLICE in column.names:
         raise InputError(
-            f"slice {name!r}: some rows have no value and some have {NO_VALUE!r}; expected another "
+            f"slice {name!r}: some rows have no value and some have {MISSING_SLICE!r}; expected "
+            "another "
             "name of the latter"
         )
     return CategoricalSlices(column.names, values.take(pa.array(order)))
@@ -334,35 +341,35 @@ def _bin_numbers(
     import pyarrow as pa
 
     values, counts = table.scores[::-1], table.negative[::-1]
-    if len(values) <= MOST_VALUES:
+    if len(values) <= MAX_UNBINNED_VALUES:
         labels = pa.array(values).cast(kind)
         return CategoricalSlices(
             encode_labels(labels, f"slice {name!r}").names if len(values) else (), labels
         ), []
     mode_index = int(counts.argmax())
     if counts[mode_index] <= counts.sum() / 2:
-        edges = _quartiles(values, counts)
+        edges = _weighted_quartiles(values, counts)
         note = f"{name} is cut at its quartiles: {format_numbers(edges)}."
-        return BinnedSlices(tuple(interval_label(edges)), tuple(edges)), [note]
+        return BinnedSlices(tuple(bin_names(edges)), tuple(edges)), [note]
     number, others = float(values[mode_index]), np.arange(len(values)) != mode_index
     proportion = counts[mode_index] / counts.sum()
     description = (
         f"{name} is {format_numbers([number])} in {proportion:.0%} of the rows, which form a slice"
     )
-    if len(values) - 1 <= MOST_VALUES:
+    if len(values) - 1 <= MAX_UNBINNED_VALUES:
         labels = pa.array([number, *values[others]]).cast(kind)
         other_names = encode_labels(labels[1:], f"slice {name!r}").names
         return CategoricalSlices((format_numbers([number]), *other_names), labels), [
             f"{description}."
         ]
-    edges = _quartiles(values[others], counts[others])
+    edges = _weighted_quartiles(values[others], counts[others])
     note = f"{description}; the others are cut at their quartiles: {format_numbers(edges)}."
     return BinnedSlices(
-        (format_numbers([number]), *interval_names(edges, number)), tuple(edges), number
+        (format_numbers([number]), *bin_names_without(edges, number)), tuple(edges), number
     ), [note]
 
 
-def _quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float]:
+def _weighted_quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float]:
     """Return the quartiles of all rows, interpolated as in :func:`numpy.quantile`.
 
     They are rounded as they are written.
@@ -379,20 +386,20 @@ def _quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float
 
 
 @dataclass(frozen=True, eq=False)
-class PerSubset(Mergeable):
+class SubsetResults(Mergeable):
     """Results on several subsets."""
 
     values: tuple[Any, ...]
 
-    def __add__(self, other: PerSubset) -> PerSubset:
-        return PerSubset(tuple(a + b for a, b in zip(self.values, other.values, strict=True)))
+    def __add__(self, other: SubsetResults) -> SubsetResults:
+        return SubsetResults(tuple(a + b for a, b in zip(self.values, other.values, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class SubsetSystems:
     """Systems on all rows of a batch, on each slice and, if requested, on each complement."""
 
-    builds: BuildSystems
+    builds: SystemBuilder
     slice_definitions: Sequence[StreamSliceDefinition]
     has_complements: bool = False
 
@@ -433,7 +440,7 @@ class SubsetSystems:
 
 
 @dataclass(frozen=True)
-class SubsetView:
+class SubsetSelector:
     """Selector of one of the subsets."""
 
     which: int
@@ -450,29 +457,31 @@ class CombinedTask:
     subset_systems: SubsetSystems
     works: Sequence[Callable[[Sequence[BatchSystems]], Mergeable]]
 
-    def __call__(self, batch: Batch) -> PerSubset:
+    def __call__(self, batch: Batch) -> SubsetResults:
         """Return the result of each task on a batch."""
         subsets = self.subset_systems(batch)
-        return PerSubset(tuple(work(subsets) for work in self.works))
+        return SubsetResults(tuple(work(subsets) for work in self.works))
 
 
 @dataclass(frozen=True, eq=False)
-class _MemoryLimit:
+class _SubsetMemoryLimit:
     """Limit of the memory: half of it for all rows, half for all slices."""
 
     memory: int
 
-    def __call__(self, each: PerSubset) -> PerSubset:
+    def __call__(self, each: SubsetResults) -> SubsetResults:
         half = self.memory // 2
         sizes = half, half // max(len(each.values) - 1, 1)
-        limits = [BoundStatistics(MemoryLimit(size)) for size in sizes]
-        return PerSubset(tuple(limits[k > 0](statistic) for k, statistic in enumerate(each.values)))
+        limits = [LimitStatistics(MemoryLimit(size)) for size in sizes]
+        return SubsetResults(
+            tuple(limits[k > 0](statistic) for k, statistic in enumerate(each.values))
+        )
 
 
 # --- Passes over slices --------------------------------------------------------------------------
 
 
-class _SharedPass(Engine):
+class _SharedPassEngine(Engine):
     """Engine of rows whose pass is shared with other subsets."""
 
     def __init__(
@@ -503,7 +512,7 @@ class _SharedPass(Engine):
 
 def single_use_engine(rows: Engine) -> Engine:
     """Return an engine of rows that have been read and cannot be read again."""
-    engine = _SharedPass(rows, lambda: None)
+    engine = _SharedPassEngine(rows, lambda: None)
     engine.is_rereadable = False
     return engine
 
@@ -512,7 +521,7 @@ def single_use_engine(rows: Engine) -> Engine:
 class SlicePasses:
     """Passes over all rows and over their slices."""
 
-    builds: BuildSystems
+    builds: SystemBuilder
     passes: TwoPassEvaluation
     slice_definitions: Sequence[StreamSliceDefinition]
     memory: int
@@ -521,7 +530,8 @@ class SlicePasses:
     def all_rows(self) -> TwoPassEvaluation:
         """Two-pass evaluation of all rows."""
         return replace(
-            self.passes, engine=_SharedPass(self.passes.engine, lambda: self._first_results[0])
+            self.passes,
+            engine=_SharedPassEngine(self.passes.engine, lambda: self._first_results[0]),
         )
 
     @cached_property
@@ -530,14 +540,14 @@ class SlicePasses:
         number = 1 + sum(len(definition.names) for definition in self.slice_definitions)
         request_numbers = [p.all_numbers, *[p.numbers] * (number - 1)]
         works = [
-            FirstPass(SubsetView(k), numbers, p.auxiliary_values, p.looks)
+            FirstPass(SubsetSelector(k), numbers, p.auxiliary_values, p.looks)
             for k, numbers in enumerate(request_numbers)
         ]
         work, limit = (
             CombinedTask(SubsetSystems(self.builds, self.slice_definitions), works),
-            _MemoryLimit(self.memory),
+            _SubsetMemoryLimit(self.memory),
         )
-        result: PerSubset = p.engine.reduce(work, p.columns, limit, "pass 1")
+        result: SubsetResults = p.engine.reduce(work, p.columns, limit, "pass 1")
         return result.values
 
     @cached_property
@@ -550,8 +560,8 @@ class SlicePasses:
                 for k in range(first, first + len(definition.names))
                 if self._first_results[k].rows
             ]
-            if len(indices) > MOST_SLICES:
-                raise InputError(too_many(definition.name, len(indices)))
+            if len(indices) > MAX_SLICES:
+                raise InputError(too_many_slices_message(definition.name, len(indices)))
             first += len(definition.names)
             out.append(indices)
         return out
@@ -605,14 +615,14 @@ class SlicePasses:
         def second(work: Any) -> Any:
             if isinstance(work, SecondPass):
                 return self._second[index]
-            result: PerSubset = p.engine.reduce(CombinedTask(self._all, (work,)), p.columns)
+            result: SubsetResults = p.engine.reduce(CombinedTask(self._all, (work,)), p.columns)
             return result.values[0]
 
-        rows = _SharedPass(p.engine, first, second)
+        rows = _SharedPassEngine(p.engine, first, second)
         return replace(
             p,
             engine=rows,
-            build=SubsetView(index),
+            build=SubsetSelector(index),
             compared_pairs=p.compared_pairs if index < len(self._first_results) else (),
             unit_of_all=lambda: self.all_rows.unit,
             _computed=[],
@@ -642,7 +652,7 @@ class SlicePasses:
             for passes in (*self._subsets.values(), *self._rests.values())
         }
         work = CombinedTask(self._all, [passes.second for passes in passes_by_index.values()])
-        result: PerSubset = p.engine.reduce(work, p.columns, description="pass over slices")
+        result: SubsetResults = p.engine.reduce(work, p.columns, description="pass over slices")
         return dict(zip(passes_by_index, result.values, strict=True))
 
 

@@ -18,21 +18,21 @@ from calipers.estimation.statistic_estimates import estimate_from_statistic
 from calipers.evaluation.sample import Sample
 from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.evaluation.slices import slice_estimates
-from calipers.evaluation.states import EvaluationState, SummedRows
+from calipers.evaluation.states import EvaluationState, StateEngine
 from calipers.evaluation.stream_columns import (
     MemoryLimit,
     StreamColumns,
     file_origins,
 )
-from calipers.evaluation.stream_rows import BuildSystems, ReadBatch
+from calipers.evaluation.stream_rows import BatchReader, SystemBuilder
 from calipers.evaluation.stream_slices import (
     ComplementSystem,
     SlicePasses,
     StreamSliceDefinition,
-    define_slices,
+    define_stream_slices,
     single_use_engine,
 )
-from calipers.inference.method_limits import FEW_DEGREES
+from calipers.inference.method_limits import MIN_CLUSTER_DF
 from calipers.inference.method_selection import RESAMPLING_METHODS
 from calipers.measures import parse
 from calipers.progress import track
@@ -45,7 +45,7 @@ from calipers.statistics import (
     StatisticVector,
 )
 from calipers.statistics.row_sample import sampling_level
-from calipers.statistics.scores import USUAL_AREAS
+from calipers.statistics.scores import DEFAULT_AREAS
 from calipers.systems.terms import AveragedScores
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ class StreamedSample(Sample):
         return self._plain_passes if self.group is None else self.group.all_rows
 
     @cached_property
-    def builds(self) -> BuildSystems:
+    def builds(self) -> SystemBuilder:
         """Builder of the systems of batches."""
-        return BuildSystems(self.read_batch, self.problem, self.settings, tuple(self.measures))
+        return SystemBuilder(self.read_batch, self.problem, self.settings, tuple(self.measures))
 
     @cached_property
     def _plain_passes(self) -> TwoPassEvaluation:
@@ -125,7 +125,7 @@ class StreamedSample(Sample):
             for name, measure in self.problem.auxiliary_measures(self.template_systems)
             if measure not in self.measures
         ]
-        if not isinstance(self.engine, SummedRows):
+        if not isinstance(self.engine, StateEngine):
             return pairs
         state = self.engine.state
         saved = {*state.request_numbers, *state.auxiliary_numbers}
@@ -140,12 +140,12 @@ class StreamedSample(Sample):
 
     @cached_property
     def _slicings(self) -> tuple[list[StreamSliceDefinition], list[str]]:
-        return define_slices(self.columns, self.memory)
+        return define_stream_slices(self.columns, self.memory)
 
     @cached_property
-    def read_batch(self) -> ReadBatch:
+    def read_batch(self) -> BatchReader:
         """Reader of the rows of a batch, with the names of all clusters."""
-        return ReadBatch(self.columns, self.columns.cluster_names)
+        return BatchReader(self.columns, self.columns.cluster_names)
 
     # --- Point estimates -------------------------------------------------------------------------
 
@@ -322,7 +322,7 @@ class StreamedSample(Sample):
             return {}
         area, fields = measure.definition.area, dict[str, Any]()
         if any(table.shift for table in tables):
-            if area is None or area.name not in USUAL_AREAS:
+            if area is None or area.name not in DEFAULT_AREAS:
                 raise InputError(
                     f"{measure} takes every distinct score, of which there are more than the "
                     "memory holds; leave it out, or allow more with memory="
@@ -431,14 +431,14 @@ class StreamedSample(Sample):
     def notes(self) -> tuple[str, ...]:
         """Notes on how the rows were read, and on dropped rows and merged scores."""
         stream = self.engine
-        origin = stream.origin_note if isinstance(stream, SummedRows) else "was read in batches"
+        origin = stream.origin_note if isinstance(stream, StateEngine) else "was read in batches"
         read_note = f"{stream.name} {origin}: intervals and tests are those of large samples."
         max_width = max((high - low for low, high in self._bounds.values()), default=None)
         merged_note = (
             "There are more distinct scores than the memory holds: those that agree in their first "
             f"digits are taken together, and areas are known to {max_width or 0:.1g}."
         )
-        absent = " and ".join(stream.state.absent) if isinstance(stream, SummedRows) else ""
+        absent = " and ".join(stream.state.absent) if isinstance(stream, StateEngine) else ""
         absent_note = f"{absent.capitalize()} are absent: states have statistics of all rows only."
         return (
             *self.passes.first_result.missing.notes,
@@ -450,20 +450,20 @@ class StreamedSample(Sample):
     def row_notes(self) -> Sequence[str]:
         """Return notes on clusters and on the definition of slices."""
         clusters = self.passes.clusters
-        cluster_notes = () if clusters is None else clusters.notes(FEW_DEGREES)
+        cluster_notes = () if clusters is None else clusters.notes(MIN_CLUSTER_DF)
         return (*cluster_notes, *(() if self.group is None else self._slicings[1]))
 
     @property
     def origins(self) -> Sequence[InputOrigin]:
         """Origins of the rows, for the provenance."""
         stream = self.engine
-        return stream.state.origins if isinstance(stream, SummedRows) else file_origins(stream)
+        return stream.state.origins if isinstance(stream, StateEngine) else file_origins(stream)
 
     @cached_property
     def state(self) -> EvaluationState:
         """State of the first pass, to be stored in a file."""
         columns, stream, passes = self.columns, self.engine, self.passes
-        if isinstance(stream, SummedRows):
+        if isinstance(stream, StateEngine):
             return stream.state
         output_columns = {
             kind: dict(by_system) for kind, by_system in columns.output_columns.items()
@@ -520,7 +520,7 @@ class StreamedSample(Sample):
             return None
         indices = [indices for _, _, indices in self.group.iterate_definitions()]
         stream_subsets = (
-            _SubsetPair(self, system, definition, slice_indices)
+            _StreamSubsets(self, system, definition, slice_indices)
             for definition, slice_indices in zip(self.slice_definitions, indices, strict=True)
             for system in self.systems
         )
@@ -561,7 +561,7 @@ class _SubsetSystem:
 
 
 @dataclass(frozen=True, eq=False)
-class _SubsetPair:
+class _StreamSubsets:
     """Slices of the rows of one system by one column, with their complements."""
 
     sample: StreamedSample

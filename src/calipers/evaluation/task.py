@@ -17,7 +17,7 @@ MAX_INT = 2**31 - 1
 
 #: Ways in which several columns may stand for one: by the classes that ``labels`` names, by the
 #: outputs that the truth names, by a level before each, or by what stands for the * of ``p_*``.
-WIDE = ("labels", "outputs", "levels", "pattern")
+WIDE_FORMS = ("labels", "outputs", "levels", "pattern")
 
 
 def split_commas(text: str) -> list[str]:
@@ -46,7 +46,7 @@ class Column:
     is_repeatable : bool, default=False
         Whether the option may be repeated; all its columns are used together.
     wide : str, default=""
-        How several columns may replace this one, out of :data:`WIDE`; empty if they may not.
+        How several columns may replace this one, out of :data:`WIDE_FORMS`; empty if they may not.
     has_lists : bool, default=False
         Whether a cell may be text that lists labels. An empty field of a CSV file then has no
         labels.
@@ -288,4 +288,4 @@ class UnavailableOption:
     engines: Sequence[str] = field(default=())
 
 
-Holes = Mapping[tuple[str, str], UnavailableOption]
+UnavailableOptions = Mapping[tuple[str, str], UnavailableOption]

@@ -78,7 +78,7 @@ def parse_bins(values: tuple[str, ...]) -> dict[str, list[float]] | None:
     return bins or None
 
 
-_NUMBER = "or a number for the whole system. "
+_NUMBER_HELP = "or a number for the whole system. "
 _COST_NOTE = (
     "Costs are reported next to the measures and plotted against the first one with the Pareto "
     "front. Repeatable; a single system needs no name."
@@ -119,7 +119,8 @@ OPTIONS: Mapping[str, Argument] = {
         Argument(
             "cost",
             "Costs of the systems, as in 'latency (ms)=old:ms_old,new:ms_new' or "
-            f"'price=old:1,new:2.5': the column of the cost of each row, {_NUMBER}{_COST_NOTE}",
+            "'price=old:1,new:2.5': the column of the cost of each row, "
+            f"{_NUMBER_HELP}{_COST_NOTE}",
             metavar="NAME=[SYSTEM:]COL|NUMBER,…",
             is_repeatable=True,
             is_shown=True,
@@ -254,7 +255,7 @@ ENGINE = Argument(
     "Dask; their data frames are recognised as ``data``.",
     type="{'memory', 'stream', 'spark', 'dask'}",
 )
-ENGINE_OF_GROUPS = replace(
+GROUP_ENGINE = replace(
     ENGINE,
     help="Where to evaluate: in memory; as a stream of batches of TABLE (a file of any size, a "
     "directory or a pattern such as 'day-*.parquet') in which the rows of a group are "
@@ -264,7 +265,7 @@ ENGINE_OF_GROUPS = replace(
     'an error. ``"spark"`` and ``"dask"`` evaluate each group where its rows are stored, in any '
     "order.",
 )
-ENGINE_OF_TOPICS = replace(
+TOPIC_ENGINE = replace(
     ENGINE,
     help="Where to evaluate: in memory, or distributed, with Spark or Dask.  [default: memory]",
     description='``"memory"``, the default, loads all rows. ``"spark"`` and ``"dask"`` evaluate '
@@ -278,8 +279,8 @@ def engine_argument(task: Task) -> Argument | None:
     if len(task.engines) == 1:
         return None
     if "stream" not in task.engines:
-        return ENGINE_OF_TOPICS
-    return ENGINE if "memory" in task.options else ENGINE_OF_GROUPS
+        return TOPIC_ENGINE
+    return ENGINE if "memory" in task.options else GROUP_ENGINE
 
 
 #: What is asked of the numbers, in the order of the help.
@@ -294,17 +295,17 @@ OPTION_ORDER = (
     *("measures", "undefined", "primary", "baseline", "compare", "curves"),
     *("interval", "level", "n_resamples", "seed", "engine", "memory", "inputs"),
 )
-_ROWS = ("id", "missing", "slice_bins", "cost", *INFERENCE, "curves", "inputs")
-_IN_BATCHES = ("memory", "stream", "spark", "dask")
-_BY_TOPIC = ("memory", "spark", "dask")
+_ROW_OPTIONS = ("id", "missing", "slice_bins", "cost", *INFERENCE, "curves", "inputs")
+_ROW_ENGINES = ("memory", "stream", "spark", "dask")
+_TOPIC_ENGINES = ("memory", "spark", "dask")
 
-_PER_UNIT = "table, csv, json, parquet, or trec for the lines of trec_eval -q."
+_PER_UNIT_HELP = "table, csv, json, parquet, or trec for the lines of trec_eval -q."
 
 
 # --- What texts on the command line stand for ---
 
 
-def thresholds_by_label(text: str) -> Any:
+def parse_thresholds(text: str) -> Any:
     """Parse a threshold: a number, or one for each label."""
     try:
         if "=" not in text:
@@ -329,7 +330,7 @@ def parse_topics(names: tuple[str, ...]) -> Any:
     return "all" if names == ("all",) else names
 
 
-def sets_of_raters(definitions: tuple[str, ...]) -> Any:
+def parse_rater_sets(definitions: tuple[str, ...]) -> Any:
     """Parse sets of raters by name, the raters of a single set, or None for all."""
     sets: dict[str, list[str]] = {}
     for definition in definitions:
@@ -504,7 +505,8 @@ RETRIEVAL = Task(
             "cost",
             "Costs of the runs, as in 'latency (ms)=bm25:bm25.ms,dense:dense.ms' or "
             "'index (GB)=bm25:1.2,dense:24': a file with a topic and its cost in each line (or a "
-            f"table, with one column per run), a column of --topic-table, {_NUMBER}{_COST_NOTE}",
+            "table, with one column per run), a column of --topic-table, "
+            f"{_NUMBER_HELP}{_COST_NOTE}",
             metavar="NAME=[RUN:]FILE|COL|NUMBER,…",
             is_repeatable=True,
             is_shown=True,
@@ -592,10 +594,10 @@ RETRIEVAL = Task(
         ),
     ),
     options=("slice_bins", *INFERENCE),
-    engines=_BY_TOPIC,
+    engines=_TOPIC_ENGINES,
     table="",
     per_unit="topic",
-    per_unit_help=f"Report the value on every topic: {_PER_UNIT}",
+    per_unit_help=f"Report the value on every topic: {_PER_UNIT_HELP}",
     command="calipers.cli.retrieval:RetrievalCommand",
     positional=("qrels", "runs"),
     required=("qrels", "runs"),
@@ -608,14 +610,14 @@ RETRIEVAL = Task(
     },
 )
 
-_TABLE = "in TABLE (CSV, Parquet, Feather or JSON Lines; - is the standard input)"
+_TABLE_HELP = "in TABLE (CSV, Parquet, Feather or JSON Lines; - is the standard input)"
 
 CLASSIFICATION = Task(
     "classification",
     verb="calipers.evaluate.classification:classification",
     unit="rows",
     summary="Evaluate binary and multiclass predictions in a table.",
-    help=f"""Evaluate binary and multiclass predictions {_TABLE}.
+    help=f"""Evaluate binary and multiclass predictions {_TABLE_HELP}.
 
     Each column of scores, probabilities or predicted classes is a system; two or more are compared
     row by row.
@@ -727,8 +729,8 @@ CLASSIFICATION = Task(
             annotation="Threshold",
         ),
     ),
-    options=("undefined", *_ROWS, "memory", "states"),
-    engines=_IN_BATCHES,
+    options=("undefined", *_ROW_OPTIONS, "memory", "states"),
+    engines=_ROW_ENGINES,
     below="by-class",
     below_help="Also show the table of classes, each against all others.",
     python_only=(
@@ -766,7 +768,7 @@ CLASSIFICATION = Task(
     has_splits=True,
 )
 
-_LABELS = (
+_LABELS_HELP = (
     "a column of lists, a column of text (see --separator), or 'p_*' for one column of 0 and 1 "
     "per label, where * is the label"
 )
@@ -776,7 +778,7 @@ MULTILABEL = Task(
     verb="calipers.evaluate.multilabel:multilabel",
     unit="rows",
     summary="Evaluate multilabel predictions in a table.",
-    help=f"""Evaluate multilabel predictions {_TABLE}.
+    help=f"""Evaluate multilabel predictions {_TABLE_HELP}.
 
     Labels are the cells of one column, or one column per label of 0 and 1, scores or
     probabilities. Two or more systems are compared row by row.
@@ -794,7 +796,7 @@ MULTILABEL = Task(
     columns=(
         Column(
             "truth",
-            f"The labels of each row: {_LABELS}.",
+            f"The labels of each row: {_LABELS_HELP}.",
             metavar="COLS",
             required=True,
             wide="pattern",
@@ -873,15 +875,15 @@ MULTILABEL = Task(
             "Labels whose score is at or above it are predicted (default for probabilities: "
             "0.5): one number, or one per label.",
             metavar="X|LABEL=X,…",
-            parse=thresholds_by_label,
+            parse=parse_thresholds,
             description="Labels whose score is at or above it are predicted: one number, or one "
             "for each label (a dict, or a list in their order), or a dict from systems to such.",
             type="float, list of float, or dict of such",
             annotation="Threshold",
         ),
     ),
-    options=("undefined", *_ROWS, "memory", "states"),
-    engines=_IN_BATCHES,
+    options=("undefined", *_ROW_OPTIONS, "memory", "states"),
+    engines=_ROW_ENGINES,
     below="by-label",
     below_help="Also show the table of labels.",
     python_only=(
@@ -912,7 +914,7 @@ REGRESSION = Task(
     verb="calipers.evaluate.regression:regression",
     unit="rows",
     summary="Evaluate regression predictions: point predictions or quantiles.",
-    help=f"""Evaluate regression predictions, point predictions or quantiles, {_TABLE}.
+    help=f"""Evaluate regression predictions, point predictions or quantiles, {_TABLE_HELP}.
 
     Two or more systems are compared row by row.
 
@@ -973,8 +975,8 @@ REGRESSION = Task(
         SLICES,
     ),
     arguments=(),
-    options=(*_ROWS, "memory", "states"),
-    engines=_IN_BATCHES,
+    options=(*_ROW_OPTIONS, "memory", "states"),
+    engines=_ROW_ENGINES,
     python_only=(
         Column(
             "y",
@@ -1000,7 +1002,7 @@ RANKING = Task(
     verb="calipers.evaluate.ranking:ranking",
     unit="groups",
     summary="Evaluate learning-to-rank scores in a table, query by query.",
-    help=f"""Evaluate learning-to-rank scores {_TABLE}, query by query.
+    help=f"""Evaluate learning-to-rank scores {_TABLE_HELP}, query by query.
 
     A row is a document with its relevance grade for its group (query). Two or more systems are
     compared group by group.
@@ -1101,10 +1103,10 @@ RANKING = Task(
             'relevant rows) is left out of the mean and counted. ``"zero"``: it scores 0.',
         ),
     ),
-    options=_ROWS,
-    engines=_IN_BATCHES,
+    options=_ROW_OPTIONS,
+    engines=_ROW_ENGINES,
     per_unit="group",
-    per_unit_help=f"Report the value on every group: {_PER_UNIT}",
+    per_unit_help=f"Report the value on every group: {_PER_UNIT_HELP}",
     positional=("group", "truth", "score"),
     required=("group", "truth", "score"),
     extra_help={
@@ -1120,7 +1122,7 @@ CLUSTERING = Task(
     verb="calipers.evaluate.clustering:clustering",
     unit="points",
     summary="Evaluate clusterings of the rows of a table.",
-    help=f"""Evaluate clusterings of the points {_TABLE}.
+    help=f"""Evaluate clusterings of the points {_TABLE_HELP}.
 
     Two or more clusterings are compared point by point.
 
@@ -1192,8 +1194,8 @@ CLUSTERING = Task(
             "to all points. By default all of them, or 5,000 above 100,000 points.",
         ),
     ),
-    options=(*_ROWS, "memory"),
-    engines=_IN_BATCHES,
+    options=(*_ROW_OPTIONS, "memory"),
+    engines=_ROW_ENGINES,
     per_unit="point",
     per_unit_help="Report the silhouette of every point, by row.",
     per_unit_asked=True,
@@ -1241,7 +1243,7 @@ AGREEMENT = Task(
     verb="calipers.evaluate.agreement:agreement",
     unit="items",
     summary="Measure inter-rater agreement on the items of a table.",
-    help=f"""Measure inter-rater agreement on the items {_TABLE}.
+    help=f"""Measure inter-rater agreement on the items {_TABLE_HELP}.
 
     The table has one column per rater and one row per item, or one row per rating.
 
@@ -1312,7 +1314,7 @@ AGREEMENT = Task(
             "raters are compared.",
             metavar="[NAME=]A,B,…",
             is_repeatable=True,
-            parse=sets_of_raters,
+            parse=parse_rater_sets,
             description="Columns of the raters, or values of the column ``rater``; by default "
             "all. A dict from names to lists of raters compares these sets, item by item.",
             type="list, or dict of list",
@@ -1335,7 +1337,7 @@ AGREEMENT = Task(
         ),
     ),
     options=("slice_bins", "cost", *INFERENCE, "inputs", "memory", "states"),
-    engines=_IN_BATCHES,
+    engines=_ROW_ENGINES,
     below="by-rater",
     below_help="Also show the tables of raters and of pairs of raters.",
     python_only=(

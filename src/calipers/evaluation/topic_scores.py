@@ -15,25 +15,25 @@ from calipers.evaluation import stored_predictions as keeping
 from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.shared import (
     glossary,
-    notes_on_names,
+    measure_name_notes,
     provenance,
     requested_names,
     to_clusters,
     to_time_order,
 )
-from calipers.inference.method_limits import FEW_DEGREES
+from calipers.inference.method_limits import MIN_CLUSTER_DF
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.progress import track
 from calipers.report.numbers import format_count
 from calipers.results import Estimate, Evaluation, PerUnit, StoredPredictions
-from calipers.statistics import effective_size_of
+from calipers.statistics import effective_size_from_weights
 
 if TYPE_CHECKING:
     from calipers.data.topic_tables import UnitColumns
-    from calipers.evaluation.shared import Statistics
+    from calipers.evaluation.shared import StatisticsByType
     from calipers.evaluation.slice_definitions import SliceDefinition
-    from calipers.evaluation.stored_predictions import Common
+    from calipers.evaluation.stored_predictions import CommonProperties
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.serial import DependenceResult
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray
 
 #: Number of values that are drawn at a time.
-_AT_ONCE = 8_000_000
+_MAX_DRAWN_VALUES = 8_000_000
 
 #: How the documents of a run are ordered, as provenance records it.
-ORDER = "score descending, ties by document id descending"
+DOCUMENT_ORDER = "score descending, ties by document id descending"
 
 
-def known_of_topics(*evaluations: Evaluation) -> list[str]:
+def used_unit_columns(*evaluations: Evaluation) -> list[str]:
     """Return which columns of topics (weights, counts, clusters, times) evaluations used.
 
     With these, topics do not have equal weight, or are not independent.
@@ -84,22 +84,22 @@ class TopicScores:
     weightless: int | None = None
     is_weighted: bool = False
     #: What the values came from, by system.
-    statistics: Mapping[str, Statistics] = field(default_factory=dict)
+    statistics: Mapping[str, StatisticsByType] = field(default_factory=dict)
     #: Returns the properties that systems of an earlier evaluation must have in common with these.
-    common: Common = dict
+    common: CommonProperties = dict
     _serial: list[DependenceResult] = field(default_factory=list, repr=False)
 
     @classmethod
     def from_systems(
         cls,
         topics: tuple[str, ...],
-        systems: Mapping[str, Statistics],
+        systems: Mapping[str, StatisticsByType],
         measures: list[Measure],
         settings: Settings,
         *,
         zero: bool,
         unit: str = "topics",
-        common: Common = dict,
+        common: CommonProperties = dict,
     ) -> TopicScores:
         """Compute the measures of all systems.
 
@@ -308,7 +308,7 @@ class TopicScores:
         """
         shared: dict[str, Any] = {"definitions": glossary(self.measures), **fields}
         estimates = self.estimates()
-        notes = *notes_on_names(self.measures), *shared.get("notes", ()), *self._row_notes()
+        notes = *measure_name_notes(self.measures), *shared.get("notes", ()), *self._row_notes()
         shared["notes"] = *self.notes, *notes
         conventions = {**conventions, **self._conventions}
         evaluation = Evaluation(
@@ -343,12 +343,14 @@ class TopicScores:
 
     def _row_notes(self) -> list[str]:
         """Return notes on clusters and serial dependence."""
-        cluster_notes = [] if self.clusters is None else self.clusters.notes(FEW_DEGREES, self.unit)
+        cluster_notes = (
+            [] if self.clusters is None else self.clusters.notes(MIN_CLUSTER_DF, self.unit)
+        )
         if not self._serial:
             return cluster_notes
         from calipers.inference import serial
 
-        return [*cluster_notes, *serial.notes(self._serial, self.unit)]
+        return [*cluster_notes, *serial.dependence_notes(self._serial, self.unit)]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -365,7 +367,7 @@ class TopicScores:
                     "are omitted."
                 )
             return tuple(out)
-        size = effective_size_of(self.importance)
+        size = effective_size_from_weights(self.importance)
         out.append(
             f"{unit.capitalize()} are weighted: a mean is Σwx/Σw over {len(self.topics):,} {unit}, "
             f"which is equivalent to {size:,.1f} of equal weight (Kish)."
@@ -403,7 +405,9 @@ class TopicScores:
         }
         values_per_replicate = 4 if self.importance is None else 8
         step = max(
-            1, _AT_ONCE // (values_per_replicate * len(directed_indices) * settings.n_resamples)
+            1,
+            _MAX_DRAWN_VALUES
+            // (values_per_replicate * len(directed_indices) * settings.n_resamples),
         )
         for begin in range(0, len(pairs), step):
             requests = [(pair, j) for pair in pairs[begin : begin + step] for j in directed_indices]
@@ -439,7 +443,9 @@ class TopicScores:
             table[defined_indices] - table[defined_indices].mean(axis=1, keepdims=True),
             self.order.take_rows(defined_indices),
         )
-        return any(serial.row_dependence(order, x - x.mean()) is not None for x in deviations.T)
+        return any(
+            serial.find_row_dependence(order, x - x.mean()) is not None for x in deviations.T
+        )
 
     def unit_weights(self, measure: Measure) -> FloatArray | None:
         """Return the weight of each topic, or None if all weights are 1, as in sums."""

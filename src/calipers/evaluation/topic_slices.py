@@ -19,10 +19,10 @@ from calipers.evaluation.slice_definitions import (
     Bins,
     SliceDefinition,
     define_slices,
-    slice_columns,
+    parse_slice_columns,
 )
 from calipers.evaluation.slices import slice_estimates
-from calipers.inference.method_limits import n_for_adjusted_p
+from calipers.inference.method_limits import n_replicates_for_adjusted_p
 
 if TYPE_CHECKING:
     from calipers.data.topic_tables import TopicTable
@@ -59,7 +59,7 @@ def define_topic_slices(
 
     columns_by_slice = {
         name: {factor: columns(factor, column) for factor, column in columns_by_factor.items()}
-        for name, columns_by_factor in (slice_columns(slices) or {}).items()
+        for name, columns_by_factor in (parse_slice_columns(slices) or {}).items()
     }
     return define_slices(columns_by_slice or None, bins, len(topics), "topics")
 
@@ -153,7 +153,7 @@ class _TopicSubset:
     subset_index: int
     topic_indices: Any
     settings: Settings
-    _permutation_cache: list[decks.Lots] = field(default_factory=list, repr=False)
+    _permutation_cache: list[decks.RowSubsets] = field(default_factory=list, repr=False)
 
     @property
     def rows(self) -> _TopicSubset:
@@ -206,27 +206,30 @@ class _TopicSubset:
         value = self.point_estimate(measure).value if is_reversed else value
         random_subsets = self._lots(len(values), len(smaller_topics))
         result = pool.permute(
-            _mean(all_topics.summary.kind), decks.SubsetRows(smaller_topics, value), random_subsets
+            _summary_measure(all_topics.summary.kind),
+            decks.SubsetRows(smaller_topics, value),
+            random_subsets,
         )
         if result is None:
             return None
         result = replace(result, unit=subsets.source.unit)
         return result.negated if is_reversed else result
 
-    def _lots(self, topics: int, size: int) -> decks.Lots:
+    def _lots(self, topics: int, size: int) -> decks.RowSubsets:
         """Return random subsets of this size of all topics, shared by all measures.
 
         There are enough for the smallest p-value to be significant.
         """
         if not self._permutation_cache:
             settings = replace(
-                self.settings, n_resamples=n_for_adjusted_p(self.subsets.n_requested, self.settings)
+                self.settings,
+                n_resamples=n_replicates_for_adjusted_p(self.subsets.n_requested, self.settings),
             )
             self._permutation_cache.append(decks.draw_subsets(topics, size, settings))
         return self._permutation_cache[0]
 
 
-def _mean(summary: str) -> Any:
+def _summary_measure(summary: str) -> Any:
     """Return a stand-in of a measure with this summary of topics, for the permutation pool."""
     geometric = summary == "geometric"
     return SimpleNamespace(

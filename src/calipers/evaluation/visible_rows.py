@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from calipers.engines.pass_tasks import BatchSystems
 
 #: Fields that systems on the same rows have in common.
-_SHARED = ("truth", "weight")
+_SHARED_FIELDS = ("truth", "weight")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class VisibleRows:
     has_counts: bool = False
 
 
-def keep_some(
+def sample_batch_rows(
     built: BatchSystems, level: int = 0, largest: Sequence[LargestResiduals] = ()
 ) -> StatisticVector:
     """Return sampled rows of a batch, with the largest residuals of each system.
@@ -59,7 +59,9 @@ def keep_some(
 
 def _output_columns(system: Any) -> dict[str, Any]:
     """Return the columns of a system's predictions, by the names of their fields."""
-    fields = ((name, getattr(system, name)) for name in system.columns if name not in _SHARED)
+    fields = (
+        (name, getattr(system, name)) for name in system.columns if name not in _SHARED_FIELDS
+    )
     return {name: column for name, column in fields if column is not None}
 
 
@@ -69,7 +71,7 @@ def visible_rows(sample: Any) -> VisibleRows | None:
         return VisibleRows(
             sample.in_memory_systems, sample.row_name, has_counts=getattr(sample, "ids", ()) is None
         )
-    samples = kept_rows(sample)
+    samples = sampled_rows(sample)
     if samples is None:
         return None
     visible: VisibleRows = cached(
@@ -80,7 +82,7 @@ def visible_rows(sample: Any) -> VisibleRows | None:
 
 def _rebuild_systems(sample: Any, sampled: SampledRows, *largest: LargestResiduals) -> VisibleRows:
     """Rebuild the systems on sampled rows."""
-    columns, template = _Columns(sampled.columns), sample.template_systems
+    columns, template = _ColumnReader(sampled.columns), sample.template_systems
     first = next(iter(template.values()))
     truth = columns.next(first.truth)
     outputs = {
@@ -124,19 +126,19 @@ def _sample_note(sampled: SampledRows) -> str:
     )
 
 
-def note_of_rows(sample: Any) -> tuple[str, ...]:
+def row_sample_notes(sample: Any) -> tuple[str, ...]:
     """Return a note on the rows of findings and curves, if these are a sample or not available."""
-    samples = kept_rows(sample)
+    samples = sampled_rows(sample)
     if samples is None and sample.in_memory_systems is None:
-        from calipers.evaluation.states import SummedRows
+        from calipers.evaluation.states import StateEngine
 
-        if isinstance(sample.engine, SummedRows):
+        if isinstance(sample.engine, StateEngine):
             return ("Findings and curves that need single rows are absent: states have no rows.",)
     sample_note = "" if samples is None else _sample_note(samples[0])
     return (f"Findings and curves that need rows use {sample_note}.",) if sample_note else ()
 
 
-def kept_rows(sample: Any) -> tuple[Any, ...] | None:
+def sampled_rows(sample: Any) -> tuple[Any, ...] | None:
     """Return the rows that the first pass sampled, and the largest residuals of each system.
 
     The result is None for rows in memory, or if nothing was sampled.
@@ -151,7 +153,7 @@ def kept_rows(sample: Any) -> tuple[Any, ...] | None:
     )
 
 
-class _Columns:
+class _ColumnReader:
     """Iterator over the columns of a table of stacked columns."""
 
     def __init__(self, table: Any) -> None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from calipers.evaluation.compare import ComparisonOptions
 from calipers.evaluation.difference_families import (
     MAX_T,
+    DifferenceFamily,
     DifferenceStatistics,
-    TestFamily,
     make_families,
 )
-from calipers.inference.available_methods import BY_REPLICATES
+from calipers.inference.available_methods import BOOTSTRAP_TEST_NAMES
 from calipers.inference.hypotheses import DEFAULT_HYPOTHESIS
-from calipers.inference.method_limits import MOST_PAIRS_WITHIN
+from calipers.inference.method_limits import MAX_PAIRS_WITHIN_SLICES
 from calipers.inference.procedures import no_procedure
 from calipers.results import Comparison, Difference, SliceDifference
 
@@ -32,7 +32,7 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
     each with all its pairs and slices.
     """
     pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
-    if len(pairs) > MOST_PAIRS_WITHIN:
+    if len(pairs) > MAX_PAIRS_WITHIN_SLICES:
         return ()
     statistics_by_measure: dict[Measure, list[DifferenceStatistics]] = {}
     for definition, name, slice_sample in sample.iterate_slices():
@@ -60,7 +60,7 @@ def _drop_degenerate_test(statistics: DifferenceStatistics) -> DifferenceStatist
     then.
     """
     has_spread = statistics.procedure.error.se > 0 or statistics.value == 0
-    if has_spread or statistics.fields["test"] not in BY_REPLICATES:
+    if has_spread or statistics.fields["test"] not in BOOTSTRAP_TEST_NAMES:
         return statistics
     none = {"p": math.nan, "test": "none", "low": math.nan, "high": math.nan}
     reason = statistics.fields["interval_reason"] or "no_spread"
@@ -90,7 +90,7 @@ def _adjust_family(
             if measure_statistics
         }
         if statistics_by_measure:
-            differences = TestFamily(
+            differences = DifferenceFamily(
                 statistics_by_measure, sample, baseline, sample.settings, lambda *_: {}
             ).adjust(method)
             for measure, measure_statistics in statistics_by_measure.items():

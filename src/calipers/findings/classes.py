@@ -8,44 +8,45 @@ from functools import partial
 import numpy as np
 
 from calipers.findings.confusion_cells import (
-    AtLevel,
-    ClassCellCounts,
+    ClassCellSelections,
     MulticlassCells,
-    is_above,
-    is_below,
+    NumberAtLevel,
+    above_check,
+    below_check,
     single_cell,
     subtract,
 )
 from calipers.findings.formatting import IntervalNumber
-from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_intervals, rule
 from calipers.report.numbers import format_number
 from calipers.statistics import ConfusionMatrix
 
 #: The smallest proportion of a class's rows predicted as one other class that is reported.
-CONFUSED = 0.05
+MIN_CONFUSED_PROPORTION = 0.05
 
 
 @rule("low-recall-class", "caution", MulticlassCells, cost="sums")
 def low_recall_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     """Recall on a class minus recall on all other rows is below 0, by the entire interval."""
     for code in range(cells.matrix.classes):
-        counts = ClassCellCounts(code)
+        counts = ClassCellSelections(code)
         recall, other_recall = (
             cells.proportion(hit, rows)
             for hit, rows in ((counts.hit, counts.true), (counts.right_elsewhere, counts.others))
         )
-        make_message = partial(_weak_class, subject, cells, code, recall, other_recall)
+        make_message = partial(_low_recall_message, subject, cells, code, recall, other_recall)
         yield Claim(
-            p_of_level(is_below(subtract(recall, other_recall), 0.0), subject.level), make_message
+            p_from_intervals(below_check(subtract(recall, other_recall), 0.0), subject.level),
+            make_message,
         )
 
 
-def _weak_class(
+def _low_recall_message(
     subject: Subject,
     cells: MulticlassCells,
     code: int,
-    class_recall: AtLevel,
-    complement_recall: AtLevel,
+    class_recall: NumberAtLevel,
+    complement_recall: NumberAtLevel,
 ) -> FindingDraft:
     m, label = cells.matrix, cells.matrix.labels[code]
     recall, other_recall = class_recall(subject.level), complement_recall(subject.level)
@@ -76,8 +77,8 @@ def _weak_class(
 def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     """One other class is predicted for most errors on a class, and for many of its rows.
 
-    It is predicted for more than half of the errors and for more than {CONFUSED:g} of the rows,
-    both by the entire interval (exact, corrected for two candidate classes).
+    It is predicted for more than half of the errors and for more than {MIN_CONFUSED_PROPORTION:g}
+    of the rows, both by the entire interval (exact, corrected for two candidate classes).
     """
     m = cells.matrix
     largest = {
@@ -85,24 +86,26 @@ def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     }
     for code in range(m.classes):
         predicted_code, weight = largest.get(code, (code, 0.0))
-        if not weight > max((m.truth[code] - m.hits[code]) / 2, m.truth[code] * CONFUSED):
+        if not weight > max(
+            (m.truth[code] - m.hits[code]) / 2, m.truth[code] * MIN_CONFUSED_PROPORTION
+        ):
             yield Claim(1.0)
             continue
 
         error_proportion, row_proportion = (
             cells.proportion(single_cell(code, predicted_code), denominator, exact=True)
-            for denominator in (ClassCellCounts(code).missed, ClassCellCounts(code).true)
+            for denominator in (ClassCellSelections(code).missed, ClassCellSelections(code).true)
         )
 
         # At most two classes can be predicted for half of the errors on a class.
         p = max(
-            p_of_level(is_above(error_proportion, 0.5), subject.level),
-            p_of_level(is_above(row_proportion, CONFUSED), subject.level),
+            p_from_intervals(above_check(error_proportion, 0.5), subject.level),
+            p_from_intervals(above_check(row_proportion, MIN_CONFUSED_PROPORTION), subject.level),
         )
         yield Claim(
             min(1.0, 2 * p),
             partial(
-                _confused_class,
+                _confused_class_message,
                 subject,
                 cells,
                 code,
@@ -113,13 +116,13 @@ def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
         )
 
 
-def _confused_class(
+def _confused_class_message(
     subject: Subject,
     cells: MulticlassCells,
     code: int,
     predicted_code: int,
-    of_errors: AtLevel,
-    of_rows: AtLevel,
+    of_errors: NumberAtLevel,
+    of_rows: NumberAtLevel,
 ) -> FindingDraft:
     m, label, confused = cells.matrix, cells.label(code), cells.label(predicted_code)
     values: dict[str, float | IntervalNumber] = {

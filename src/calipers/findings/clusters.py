@@ -20,10 +20,10 @@ MIN_NEGATIVE_PROPORTION = 0.1
 
 #: The smallest cluster that is tested for two groups; and √n times the standard deviation of the
 #: proportion of variance that splitting n uniformly distributed points in two removes.
-MIN_CLUSTER_SIZE, SPREAD = 40, 0.28
+MIN_CLUSTER_SIZE, UNIFORM_SPLIT_SD = 40, 0.28
 
 #: A cluster is unstable below the first mean Jaccard index, stable above the second (Hennig 2007).
-UNSTABLE, STABLE = 0.6, 0.75
+MAX_UNSTABLE_JACCARD, MIN_STABLE_JACCARD = 0.6, 0.75
 
 #: Singleton clusters are reported if clusters have this number of points on average.
 MIN_MEAN_SIZE = 5
@@ -227,16 +227,16 @@ def bimodal_cluster(subject: Subject, halves: Bisections) -> Iterator[Claim]:
     if not tested_mask.any():
         return
     p = np.ones(len(halves.points))
-    z = (halves.proportions - 0.75) * np.sqrt(np.maximum(halves.points, 1)) / SPREAD
+    z = (halves.proportions - 0.75) * np.sqrt(np.maximum(halves.points, 1)) / UNIFORM_SPLIT_SD
     for index in np.flatnonzero(tested_mask):
         p[index] = min(1.0, np.count_nonzero(tested_mask) * math.erfc(z[index] / math.sqrt(2)) / 2)
     yield Claim(
         float(p.min()),
-        partial(_two_in_one, subject, halves, np.flatnonzero(p <= 1 - subject.level)),
+        partial(_bimodal_message, subject, halves, np.flatnonzero(p <= 1 - subject.level)),
     )
 
 
-def _two_in_one(subject: Subject, halves: Bisections, indices: IntArray) -> FindingDraft:
+def _bimodal_message(subject: Subject, halves: Bisections, indices: IntArray) -> FindingDraft:
     ordered = indices[np.argsort(-halves.proportions[indices], kind="stable")]
     listed = format_first(
         f"{quote(halves.names[j])} ({halves.proportions[j]:.0%})" for j in ordered
@@ -268,12 +268,13 @@ def bisection_gain(along: FloatArray) -> float:
 
 @rule("unstable-clusters", "caution", Stability, cost="results", counts=True)
 def unstable_clusters(subject: Subject, stability: Stability) -> Iterator[FindingDraft]:
-    """At least one cluster has a mean Jaccard index below {UNSTABLE} under bootstrap resampling.
+    """At least one cluster has a mean Jaccard index below {MAX_UNSTABLE_JACCARD} under bootstrap
+    resampling.
 
     The mean is over the bootstrap clusterings, of the index of the cluster and the most similar
     cluster of each.
-    """
-    indices = np.flatnonzero(stability.jaccard < UNSTABLE)
+    """  # noqa: D205
+    indices = np.flatnonzero(stability.jaccard < MAX_UNSTABLE_JACCARD)
     if len(indices):
         worst = indices[np.argsort(stability.jaccard[indices], kind="stable")]
         listed = format_first(
@@ -282,7 +283,8 @@ def unstable_clusters(subject: Subject, stability: Stability) -> Iterator[Findin
         yield FindingDraft(
             f"{subject.title}: "
             f"{'a cluster is' if len(indices) == 1 else f'{len(indices)} clusters are'} not stable "
-            f"under bootstrap resampling: {listed}. A mean Jaccard index below {UNSTABLE} "
+            f"under bootstrap resampling: {listed}. A mean Jaccard index below "
+            f"{MAX_UNSTABLE_JACCARD} "
             "indicates that a cluster is not reproducible.",
             {
                 "clusters": float(len(indices)),

@@ -15,8 +15,8 @@ from calipers.findings.formatting import (
     round_count,
     system_name,
 )
-from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_limits, rule
-from calipers.report.headlines import MANY_SYSTEMS, list_systems, primary_differences
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_interval, rule
+from calipers.report.headlines import MAX_UNRANKED_SYSTEMS, list_systems, primary_differences
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import shorten_name
 from calipers.report.verdict import Outcome, format_detectable, outcome
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, SliceEstimate, Slices
 
 #: The largest number of pairs of systems that have a finding each.
-MOST_PAIRS = 6
+MAX_PAIRS = 6
 #: The largest sample size that is recommended.
-MOST_NEEDED = 1e9
+MAX_RECOMMENDED_N = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +69,11 @@ def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
         differing = [slice_estimate for slice_estimate in estimates if slice_estimate.slice in p]
         yield Claim(
             min(p.values(), default=1.0 if has_p_values else math.nan),
-            partial(_slices_differ, system, column, differing),
+            partial(_slices_message, system, column, differing),
         )
 
 
-def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate]) -> FindingDraft:
+def _slices_message(system: str, column: str, differing: Sequence[SliceEstimate]) -> FindingDraft:
     measure = differing[0].estimate.measure
     values: dict[str, float | IntervalNumber] = {}
     clauses: list[str] = []
@@ -100,7 +100,7 @@ def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate])
 
 
 @rule("simpsons-paradox", "caution", ComparisonResults, cost="results")
-def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
+def simpsons_paradox(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
     """One of two systems is significantly better overall, but worse in every slice of a column.
 
     Overall it is better on the leading measure, in every slice it has the worse value, and the
@@ -168,7 +168,9 @@ def _reversal_claim(
     )
     mean_difference = IntervalNumber(mean, mean - below, mean + above)
     # Both must be significant: the overall difference, and the opposite one within slices.
-    p = max(difference.p_adjusted, p_of_limits(mean_difference, 0.0, with_intervals[0][0].level))
+    p = max(
+        difference.p_adjusted, p_from_interval(mean_difference, 0.0, with_intervals[0][0].level)
+    )
     return Claim(p, partial(_reversal_message, difference, column, pairs, mean_difference))
 
 
@@ -221,12 +223,12 @@ def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterat
         and difference.has_interval
         and difference.min_detectable > 0
     ]
-    if len(list_systems(comparison)) > MANY_SYSTEMS and len(nonsignificant) > MOST_PAIRS:
+    if len(list_systems(comparison)) > MAX_UNRANKED_SYSTEMS and len(nonsignificant) > MAX_PAIRS:
         return  # a few pairs do not represent all; the ranking shows which are similar
-    for difference in nonsignificant[:MOST_PAIRS]:
+    for difference in nonsignificant[:MAX_PAIRS]:
         yield _no_difference_message(difference)
-    if len(nonsignificant) > MOST_PAIRS:
-        n_others, measure = len(nonsignificant) - MOST_PAIRS, nonsignificant[0].measure
+    if len(nonsignificant) > MAX_PAIRS:
+        n_others, measure = len(nonsignificant) - MAX_PAIRS, nonsignificant[0].measure
         yield FindingDraft(
             f"For {format_count(n_others, 'further pairs')} of systems the difference in "
             f"{shorten_name(measure)} is not significant either.",
@@ -252,7 +254,7 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
         difference.n * (detectable / abs(difference.value)) ** 2 if difference.value else math.inf
     )
     size_note = ""
-    if difference.n < required_n < MOST_NEEDED:
+    if difference.n < required_n < MAX_RECOMMENDED_N:
         values[f"{difference.unit} needed"] = float(math.ceil(required_n))
         size_note = (
             f"; about {round_count(required_n)} {difference.unit} would be needed to detect the "

@@ -31,20 +31,20 @@ class CellSelection:
 
 
 #: A number with its interval at a level.
-AtLevel = Callable[[float], IntervalNumber]
+NumberAtLevel = Callable[[float], IntervalNumber]
 
 
-def is_above(estimate: AtLevel, limit: float) -> Callable[[float], bool]:
+def above_check(estimate: NumberAtLevel, limit: float) -> Callable[[float], bool]:
     """Return a function of whether the interval of a level lies above a number."""
     return lambda level: estimate(level).low > limit
 
 
-def is_below(estimate: AtLevel, limit: float) -> Callable[[float], bool]:
+def below_check(estimate: NumberAtLevel, limit: float) -> Callable[[float], bool]:
     """Return a function of whether the interval of a level lies below a number."""
     return lambda level: estimate(level).high < limit
 
 
-def subtract(first: AtLevel, second: AtLevel) -> AtLevel:
+def subtract(first: NumberAtLevel, second: NumberAtLevel) -> NumberAtLevel:
     """Return the difference of two independent numbers with intervals."""
     return lambda level: first(level) - second(level)
 
@@ -74,7 +74,7 @@ def class_cells(code: int) -> CellSelection:
     return CellSelection(lambda m: m.truth[..., code], _cell_mask((code, slice(None))))
 
 
-def predicted_as(code: int) -> CellSelection:
+def predicted_cells(code: int) -> CellSelection:
     """Return the cells of the rows that are predicted as a class."""
     return CellSelection(lambda m: m.prediction[..., code], _cell_mask((slice(None), code)))
 
@@ -84,7 +84,7 @@ ALL_ROWS = CellSelection(lambda m: m.truth.sum(axis=-1), lambda k: np.ones((k, k
 
 
 #: An unknown standard error and its degrees of freedom.
-UNKNOWN = (math.nan, math.nan)
+UNKNOWN_ERROR = (math.nan, math.nan)
 
 #: An undefined number.
 UNDEFINED = IntervalNumber(math.nan, math.nan, math.nan)
@@ -101,7 +101,7 @@ class ConfusionCells:
 
     matrix: ConfusionMatrix
     clusters: int = 0
-    error: Callable[[Callable[[], FloatArray]], tuple[float, float]] = lambda _: UNKNOWN
+    error: Callable[[Callable[[], FloatArray]], tuple[float, float]] = lambda _: UNKNOWN_ERROR
 
     def label(self, code: int) -> str:
         """Return the name of a class as in a sentence."""
@@ -109,7 +109,7 @@ class ConfusionCells:
 
     def proportion(
         self, numerator: CellSelection, denominator: CellSelection, *, exact: bool = False
-    ) -> AtLevel:
+    ) -> NumberAtLevel:
         """Return the proportion of the rows in ``denominator`` that are in ``numerator``."""
         rows = float(denominator(self.matrix))
         if not rows > 0:
@@ -139,7 +139,7 @@ class ConfusionCells:
 
         return interval_at
 
-    def difference(self, first: CellSelection, second: CellSelection) -> AtLevel:
+    def difference(self, first: CellSelection, second: CellSelection) -> NumberAtLevel:
         """Return the proportion of all rows in the cells ``first`` minus that in ``second``.
 
         No cell is in both.
@@ -155,7 +155,7 @@ class ConfusionCells:
                 return lambda level: _student(value, se, df, level)
             n: float = self.clusters  # clusters without any variation count as one row each
             return lambda level: IntervalNumber.within(
-                value, proportions.paired_proportions(high, low, n, level)
+                value, proportions.bonett_price(high, low, n, level)
             )
 
         # With weights, the effective number of rows, scaled from that of the rows in either set.
@@ -165,20 +165,20 @@ class ConfusionCells:
         weight = float(either(self.matrix))
         n = effective_size(weight, either(self.matrix.squared)) * total / weight
         return lambda level: IntervalNumber.within(
-            value, proportions.paired_proportions(high, low, n, level)
+            value, proportions.bonett_price(high, low, n, level)
         )
 
-    def prediction_ratio(self, code: int) -> AtLevel:
+    def prediction_ratio(self, code: int) -> NumberAtLevel:
         """Return the ratio of predictions of a class to rows of the class (two classes).
 
         Both are counts of the same rows; the interval is normal for the logarithm, by the delta
         method.
         """
-        return self.ratio([predicted_as(code)], [class_cells(code)])
+        return self.ratio([predicted_cells(code)], [class_cells(code)])
 
     def ratio(
         self, numerators: Sequence[CellSelection], denominators: Sequence[CellSelection]
-    ) -> AtLevel:
+    ) -> NumberAtLevel:
         """Return the product of the rows in some cells over the product of those in others.
 
         Its interval is normal for the logarithm, by the delta method. The ratio is undefined if a
@@ -237,7 +237,7 @@ class MulticlassCells(ConfusionCells):
     """Cells of more than two classes."""
 
 
-class ClassCellCounts:
+class ClassCellSelections:
     """Cells of the rows of a class, by their predictions."""
 
     def __init__(self, code: int) -> None:

@@ -16,22 +16,22 @@ from calipers.findings.rankings import RunStatisticsByName
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.inference import paired_tests, proportions
 from calipers.report.safe_names import join_words, shorten_name
-from calipers.statistics import IntArray, ScoreTable, effective_size, effective_size_of
+from calipers.statistics import IntArray, ScoreTable, effective_size, effective_size_from_weights
 
 Column = npt.NDArray[Any]
 
 #: This number of distinct scores, errors or judged documents is not identical by chance.
-MIN_DISTINCT = 20
+MIN_DISTINCT_VALUES = 20
 #: Number of leading rows to compare before comparing whole columns.
-_AT_FIRST = 100
+_N_LEADING_ROWS = 100
 #: Perfect results are reported if the lower limit of the proportion correct exceeds this.
-PERFECT = 0.98
+MIN_CORRECT_PROPORTION = 0.98
 #: The smallest proportion of duplicated rows that is reported.
-REPEATED = 0.01
+MIN_DUPLICATED_PROPORTION = 0.01
 #: The largest number of rows that are examined; more are sampled.
-MOST_SORTED = 100_000
+MAX_EXAMINED_ROWS = 100_000
 #: A column of scores is continuous if at least this proportion of its values is distinct.
-DISTINCT = 0.5
+MIN_DISTINCT_PROPORTION = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +50,18 @@ class RowOutputs:
     def is_distinctive(self, name: str) -> bool:
         """Return whether identical outputs of another system cannot be due to chance."""
         if name in self.errors_by_name:
-            return int(self.errors_by_name[name].sum()) >= MIN_DISTINCT
-        return any(len(np.unique(x[:10_000])) >= MIN_DISTINCT for x in self.columns_by_name[name])
+            return int(self.errors_by_name[name].sum()) >= MIN_DISTINCT_VALUES
+        return any(
+            len(np.unique(x[:10_000])) >= MIN_DISTINCT_VALUES for x in self.columns_by_name[name]
+        )
 
 
 @rule("identical-systems", "warning", RowOutputs, cost="rows", counts=True)
 def identical_columns(subject: Subject, outputs: RowOutputs) -> Iterator[FindingDraft]:
     """Two systems have identical outputs on every row or topic.
 
-    There are at least {MIN_DISTINCT} distinct scores, errors, or judged documents below the first
-    rank.
+    There are at least {MIN_DISTINCT_VALUES} distinct scores, errors, or judged documents below the
+    first rank.
     """
     yield from _identical_systems(
         subject,
@@ -76,14 +78,14 @@ def identical_columns(subject: Subject, outputs: RowOutputs) -> Iterator[Finding
 def identical_runs(subject: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
     """Two systems have identical outputs on every row or topic.
 
-    There are at least {MIN_DISTINCT} distinct scores, errors, or judged documents below the first
-    rank.
+    There are at least {MIN_DISTINCT_VALUES} distinct scores, errors, or judged documents below the
+    first rank.
     """
     rankings = {name: run.rankings for name, run in runs.by_name.items()}
     distinctive = {
         name: (r.retrieved, r.offsets, r.rank, r.grade)
         for name, r in rankings.items()
-        if int((r.rank > 1).sum()) >= MIN_DISTINCT
+        if int((r.rank > 1).sum()) >= MIN_DISTINCT_VALUES
     }
     yield from _identical_systems(subject, distinctive, "topics")
 
@@ -116,7 +118,8 @@ def _is_equal(first: Sequence[Column], second: Sequence[Column]) -> bool:
     if [x.shape for x in first] != [x.shape for x in second]:
         return False
     heads = (
-        np.array_equal(x[:_AT_FIRST], y[:_AT_FIRST]) for x, y in zip(first, second, strict=True)
+        np.array_equal(x[:_N_LEADING_ROWS], y[:_N_LEADING_ROWS])
+        for x, y in zip(first, second, strict=True)
     )
     return all(heads) and all(map(np.array_equal, first, second))
 
@@ -125,29 +128,29 @@ def _is_equal(first: Sequence[Column], second: Sequence[Column]) -> bool:
 def perfect_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     """All predictions are correct, or every positive row scores above every negative one.
 
-    There are at least {MIN_DISTINCT} rows of each of two classes, and the lower limit of the exact
-    interval of the proportion correct exceeds {PERFECT:g}.
+    There are at least {MIN_DISTINCT_VALUES} rows of each of two classes, and the lower limit of the
+    exact interval of the proportion correct exceeds {MIN_CORRECT_PROPORTION:g}.
     """
     sizes = table.total_positive, table.total_negative
     squares = float(table.positive_squares.sum()), float(table.negative_squares.sum())
     rows = [effective_size(w, q) for w, q in zip(sizes, squares, strict=True)]
     positive, negative = np.flatnonzero(table.positive), np.flatnonzero(table.negative)
-    if min(rows) >= MIN_DISTINCT and positive[-1] < negative[0]:
+    if min(rows) >= MIN_DISTINCT_VALUES and positive[-1] < negative[0]:
         yield from _perfect_score(subject, sum(rows), "separates the classes without error")
 
 
 @rule("perfect-separation", "caution", ConfusionCells, cost="sums", counts=True)
-def perfect_answers(subject: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]:
+def perfect_classification(subject: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]:
     """All predictions are correct, or every positive row scores above every negative one.
 
-    There are at least {MIN_DISTINCT} rows of each of two classes, and the lower limit of the exact
-    interval of the proportion correct exceeds {PERFECT:g}.
+    There are at least {MIN_DISTINCT_VALUES} rows of each of two classes, and the lower limit of the
+    exact interval of the proportion correct exceeds {MIN_CORRECT_PROPORTION:g}.
     """
     m = cells.matrix
     sizes = [effective_size(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
     if (
         m.correct == m.total > 0
-        and sum(n >= MIN_DISTINCT for n in sizes) >= 2
+        and sum(n >= MIN_DISTINCT_VALUES for n in sizes) >= 2
         and not subject.get(ScoreTable)
     ):
         yield from _perfect_score(
@@ -156,17 +159,19 @@ def perfect_answers(subject: Subject, cells: ConfusionCells) -> Iterator[Finding
 
 
 @rule("perfect-separation", "caution", MultilabelPredictions, cost="rows", counts=True)
-def perfect_sets(subject: Subject, predictions: MultilabelPredictions) -> Iterator[FindingDraft]:
+def perfect_label_sets(
+    subject: Subject, predictions: MultilabelPredictions
+) -> Iterator[FindingDraft]:
     """All predictions are correct, or every positive row scores above every negative one.
 
-    There are at least {MIN_DISTINCT} rows of each of two classes, and the lower limit of the exact
-    interval of the proportion correct exceeds {PERFECT:g}.
+    There are at least {MIN_DISTINCT_VALUES} rows of each of two classes, and the lower limit of the
+    exact interval of the proportion correct exceeds {MIN_CORRECT_PROPORTION:g}.
     """
     rows = predictions.rows
     if rows.is_complete and np.array_equal(predictions.predicted, rows.truth):
-        n = effective_size_of(rows.weights)
+        n = effective_size_from_weights(rows.weights)
         varied = sum(
-            MIN_DISTINCT <= n * proportion <= n - MIN_DISTINCT
+            MIN_DISTINCT_VALUES <= n * proportion <= n - MIN_DISTINCT_VALUES
             for proportion in rows.label_proportions.tolist()
         )
         if varied:
@@ -178,7 +183,7 @@ def perfect_sets(subject: Subject, predictions: MultilabelPredictions) -> Iterat
 
 def _perfect_score(subject: Subject, rows: float, claim: str) -> Iterator[FindingDraft]:
     low = proportions.clopper_pearson(1.0, rows, subject.level).low
-    if low > PERFECT:
+    if low > MIN_CORRECT_PROPORTION:
         yield FindingDraft(
             f"{subject.title} {claim}. Perfect results are rare; check whether the truth leaked "
             "into the inputs, or the system was trained on these rows.",
@@ -189,14 +194,17 @@ def _perfect_score(subject: Subject, rows: float, claim: str) -> Iterator[Findin
 
 @rule("duplicated-rows", "caution", RowOutputs, cost="rows", counts=True)
 def duplicated_rows(subject: Subject, outputs: RowOutputs) -> Iterator[Claim]:
-    """At least {REPEATED:g} of the rows duplicate another in the truth and in all outputs.
+    """At least {MIN_DUPLICATED_PROPORTION:g} of the rows duplicate another in the truth and in all
+    outputs.
 
     Some of the outputs are continuous, and rows with equal outputs have the same truth
     significantly more often than rows with neighbouring outputs (sign test).
-    """
+    """  # noqa: D205
     columns = [x for columns in outputs.columns_by_name.values() for x in columns]
     ordered_rows = (
-        None if outputs.clustered else next(filter(None, map(_find_repeats, columns)), None)
+        None
+        if outputs.clustered
+        else next(filter(None, map(_sort_continuous_column, columns)), None)
     )
     if ordered_rows is None or ordered_rows[2].all():
         return
@@ -213,7 +221,7 @@ def duplicated_rows(subject: Subject, outputs: RowOutputs) -> Iterator[Claim]:
     first_repeat_mask = tied & is_first[indices - 1]
     repeats = int((tied & agrees).sum())
     if (
-        repeats < REPEATED * n
+        repeats < MIN_DUPLICATED_PROPORTION * n
         or agrees[first_repeat_mask].sum() <= neighbor_agrees[first_repeat_mask].sum()
     ):
         yield Claim(1.0)
@@ -233,7 +241,7 @@ def _duplicates_message(subject: Subject, repeats: int, n: int) -> FindingDraft:
     )
 
 
-def _find_repeats(
+def _sort_continuous_column(
     column: Column,
 ) -> tuple[IntArray | slice, IntArray, npt.NDArray[np.bool_]] | None:
     """Return the rows to examine, their order by a continuous column, and the first of each value.
@@ -243,12 +251,18 @@ def _find_repeats(
     if column.dtype.kind != "f":
         return None
     key = column if column.ndim == 1 else column[:, 0]
-    examined = np.flatnonzero(_sample_by_value(key)) if len(key) > MOST_SORTED else slice(None)
+    examined = (
+        np.flatnonzero(_sample_by_value(key)) if len(key) > MAX_EXAMINED_ROWS else slice(None)
+    )
     key = key[examined]
     order = np.argsort(key)
     ordered = key[order]
     is_first = np.append(np.ones(min(1, len(key)), bool), ordered[1:] != ordered[:-1])
-    return (examined, order, is_first) if is_first.sum() >= max(1, DISTINCT * len(key)) else None
+    return (
+        (examined, order, is_first)
+        if is_first.sum() >= max(1, MIN_DISTINCT_PROPORTION * len(key))
+        else None
+    )
 
 
 def _sample_by_value(key: Column) -> npt.NDArray[np.bool_]:
@@ -257,7 +271,7 @@ def _sample_by_value(key: Column) -> npt.NDArray[np.bool_]:
     Equal values are in the sample together, also 0.0 and -0.0.
     """
     mixed = (key.astype(np.float64) + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return np.asarray(mixed < np.uint64(2**64 * (MOST_SORTED / len(key))))
+    return np.asarray(mixed < np.uint64(2**64 * (MAX_EXAMINED_ROWS / len(key))))
 
 
 def _agreement_mask(first: Column, second: Column) -> npt.NDArray[np.bool_]:

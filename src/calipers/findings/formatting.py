@@ -10,7 +10,7 @@ from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.report import numbers
 from calipers.report.safe_names import join_words, shorten_name
-from calipers.results.estimate import ALL_RATERS, UNNAMED, Difference, Estimate
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME, RATER_SET_NAME, Difference, Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class IntervalNumber:
         """Return the difference of two independent numbers."""
         a, b = self.value, other.value
         return IntervalNumber.within(
-            a - b, intervals.difference(a, self._interval, b, other._interval)
+            a - b, intervals.mover_interval(a, self._interval, b, other._interval)
         )
 
     @property
@@ -86,12 +86,16 @@ class IntervalNumber:
 
 def system_subject(system: str) -> str:
     """Return the name of a system at the start of a sentence."""
-    return {UNNAMED: "The system", ALL_RATERS: "The raters"}.get(system, shorten_name(system))
+    return {DEFAULT_SYSTEM_NAME: "The system", RATER_SET_NAME: "The raters"}.get(
+        system, shorten_name(system)
+    )
 
 
 def system_name(system: str) -> str:
     """Return the name of a system within a sentence."""
-    return {UNNAMED: "the system", ALL_RATERS: "the raters"}.get(system, shorten_name(system))
+    return {DEFAULT_SYSTEM_NAME: "the system", RATER_SET_NAME: "the raters"}.get(
+        system, shorten_name(system)
+    )
 
 
 def quote(label: object) -> str:
@@ -112,7 +116,7 @@ def format_first(items: Iterable[str], max_items: int = 3) -> str:
     return join_words([*listed[:max_items], f"{n_others} more"] if n_others > 0 else listed)
 
 
-def of_rows(proportions: Iterable[tuple[str, IntervalNumber]]) -> str:
+def format_proportions(proportions: Iterable[tuple[str, IntervalNumber]]) -> str:
     """Format the first classes or labels with their proportions: ``'a' (0.01 of the rows)``."""
     listed = (
         f"{label} ({value}{'' if k else ' of the rows'})"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.statistics.base import BLOCK, dot
+from calipers.statistics.base import BLOCK_ROWS, dot
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -95,8 +95,8 @@ def fit_line(
     def error() -> tuple[float, float]:
         variance = fourth = 0.0
         sums = np.zeros(0 if clusters is None else clusters.size)
-        for begin in range(0, len(x), BLOCK):
-            rows = slice(begin, begin + BLOCK)
+        for begin in range(0, len(x), BLOCK_ROWS):
+            rows = slice(begin, begin + BLOCK_ROWS)
             if clusters is None:
                 squared_influence = np.square(influence(rows))
                 variance, fourth = (

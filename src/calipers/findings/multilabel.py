@@ -12,26 +12,32 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.caching import cached_property
-from calipers.findings.class_balance import FEW_ROWS
-from calipers.findings.classes import CONFUSED
-from calipers.findings.confusion_cells import UNDEFINED, AtLevel, is_above, is_below, subtract
-from calipers.findings.formatting import IntervalNumber, format_first, of_rows, quote
-from calipers.findings.no_skill import CHOSEN, compare_with_constant
-from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
+from calipers.findings.class_balance import MIN_CLASS_ROWS
+from calipers.findings.classes import MIN_CONFUSED_PROPORTION
+from calipers.findings.confusion_cells import (
+    UNDEFINED,
+    NumberAtLevel,
+    above_check,
+    below_check,
+    subtract,
+)
+from calipers.findings.formatting import IntervalNumber, format_first, format_proportions, quote
+from calipers.findings.no_skill import SELECTION_CLAUSE, compare_with_constant
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_intervals, rule
 from calipers.inference import proportions
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import join_words
-from calipers.statistics import FloatArray, effective_size_of
+from calipers.statistics import FloatArray, effective_size_from_weights
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
 
-Rows = npt.NDArray[np.bool_]
+BoolArray = npt.NDArray[np.bool_]
 
 #: A label is rare below this proportion of the rows.
-RARE_LABEL = 0.01
+MAX_RARE_PROPORTION = 0.01
 #: The largest number of labels that are listed with their values.
-MOST_LISTED = 10
+MAX_LISTED_LABELS = 10
 
 
 def _format_n_labels(number: int, labels: Sequence[str]) -> str:
@@ -46,7 +52,7 @@ def _listed_values(
     labels: Sequence[str],
 ) -> dict[str, float | IntervalNumber]:
     """Return the values of the first items by name, and the numbers of items and of labels."""
-    numbers = {f"{name} of {label}": value for label, value in items[:MOST_LISTED]}
+    numbers = {f"{name} of {label}": value for label, value in items[:MAX_LISTED_LABELS]}
     return {**numbers, count_name: len(items), "labels": len(labels)}
 
 
@@ -60,11 +66,11 @@ class MultilabelRows:
     """
 
     labels: tuple[str, ...]
-    truth: Rows
+    truth: BoolArray
     weight: FloatArray | None
     clusters: ClusterIndex | None
     label_proportions: FloatArray
-    most_frequent_set: Callable[[], Rows]
+    most_frequent_set: Callable[[], BoolArray]
     n_sets: Callable[[], int]
     is_complete: bool = True
 
@@ -87,7 +93,9 @@ class MultilabelRows:
         """Return the values of the first labels by name, and the numbers of labels."""
         return _listed_values(items, name, count_name, self.labels)
 
-    def proportion(self, numerator: Rows, denominator: Rows | None = None) -> AtLevel:
+    def proportion(
+        self, numerator: BoolArray, denominator: BoolArray | None = None
+    ) -> NumberAtLevel:
         """Return the proportion of (some of) the rows that are in ``numerator``.
 
         Its interval is exact; for clustered rows it has an effective sample size.
@@ -98,7 +106,7 @@ class MultilabelRows:
         if not total > 0:
             return lambda level: UNDEFINED
         proportion = float(np.dot(in_numerator, weight)) / total
-        size = effective_size_of(weight)
+        size = effective_size_from_weights(weight)
         if self.clusters is not None:
             clusters = self.clusters.take_rows(denominator)
             # The number of independent rows with the same variance.
@@ -119,7 +127,7 @@ class MultilabelRows:
             proportion, proportions.clopper_pearson(proportion, size, level)
         )
 
-    def difference(self, first: Rows, second: Rows) -> AtLevel:
+    def difference(self, first: BoolArray, second: BoolArray) -> NumberAtLevel:
         """Return the proportion of the rows in ``first`` minus that in ``second``.
 
         No row is in both.
@@ -134,14 +142,14 @@ class MultilabelRows:
                     value, clusters.normal(value, *error, level, "cluster-robust")
                 )
             # Clusters without any variation count as one row each.
-            n = effective_size_of(clusters.cluster_weights)
+            n = effective_size_from_weights(clusters.cluster_weights)
         else:
             discordant = (first | second) & (weight > 0)
             discordant = discordant if discordant.any() else weight > 0
             either_weight = float(weight[discordant].sum())
-            n = effective_size_of(weight[discordant]) * total / either_weight
+            n = effective_size_from_weights(weight[discordant]) * total / either_weight
         return lambda level: IntervalNumber.within(
-            value, proportions.paired_proportions(high, low, n, level)
+            value, proportions.bonett_price(high, low, n, level)
         )
 
 
@@ -158,7 +166,7 @@ class MultilabelPredictions:
     """Labels that a system predicts for each row."""
 
     rows: MultilabelRows
-    predicted: Rows
+    predicted: BoolArray
 
 
 @rule("absent-label", "information", MultilabelRows, cost="sums", counts=True)
@@ -176,13 +184,13 @@ def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDra
 
 @rule("few-rows", "caution", LabelSizes, cost="sums", counts=True)
 def few_rows_of_labels(subject: Subject, labels: LabelSizes) -> Iterator[FindingDraft]:
-    """At least one class (or label) has fewer than {FEW_ROWS} rows.
+    """At least one class (or label) has fewer than {MIN_CLASS_ROWS} rows.
 
     Weighted rows count by their effective number.
     """
     sizes = zip(labels.sizes.tolist(), map(quote, labels.labels), strict=True)
     fewest = [
-        (label, n) for n, label in sorted(sizes, key=lambda pair: pair[0]) if 0 < n < FEW_ROWS
+        (label, n) for n, label in sorted(sizes, key=lambda pair: pair[0]) if 0 < n < MIN_CLASS_ROWS
     ]
     if fewest:
         yield FindingDraft(
@@ -198,25 +206,26 @@ def few_rows_of_labels(subject: Subject, labels: LabelSizes) -> Iterator[Finding
 
 @rule("rare-labels", "information", MultilabelRows, cost="rows")
 def rare_labels(subject: Subject, rows: MultilabelRows) -> Iterator[Claim]:
-    """One or more labels are rare: the interval of the proportion of rows is below {RARE_LABEL:g}.
+    """One or more labels are rare: the interval of the proportion of rows is below
+    {MAX_RARE_PROPORTION:g}.
 
     The interval is corrected for the number of labels.
-    """
+    """  # noqa: D205
     codes = np.flatnonzero(
-        (rows.label_proportions > 0) & (rows.label_proportions < RARE_LABEL)
+        (rows.label_proportions > 0) & (rows.label_proportions < MAX_RARE_PROPORTION)
     ).tolist()
     p, rare = [1.0], []
     for code in codes:
         proportion = rows.proportion(rows.truth[:, code])
-        p_value = p_of_level(is_below(proportion, RARE_LABEL), subject.level)
+        p_value = p_from_intervals(below_check(proportion, MAX_RARE_PROPORTION), subject.level)
         p.append(min(1.0, len(rows.labels) * p_value))
         if p[-1] <= 1 - subject.level:
             rare.append((rows.label(code), proportion(subject.level)))
     rare.sort(key=lambda pair: pair[1].value)
-    yield Claim(min(p), partial(_rare_labels, subject, rows, rare))
+    yield Claim(min(p), partial(_rare_labels_message, subject, rows, rare))
 
 
-def _rare_labels(
+def _rare_labels_message(
     subject: Subject, rows: MultilabelRows, rare: Sequence[tuple[str, IntervalNumber]]
 ) -> FindingDraft:
     insensitive_measures = [
@@ -233,7 +242,7 @@ def _rare_labels(
         )
     return FindingDraft(
         f"{rows.format_n_labels(len(rare))} {'is' if len(rare) == 1 else 'are'} rare: "
-        f"{of_rows(rare)}.{advice}",
+        f"{format_proportions(rare)}.{advice}",
         rows.listed(rare, "proportion", "rare labels"),
         tuple(insensitive_measures),
     )
@@ -268,7 +277,7 @@ def unpredicted_labels(
     "warning",
     MultilabelPredictions,
     cost="sorted rows",
-    verb=CHOSEN.format("set", "all that occur"),
+    verb=SELECTION_CLAUSE.format("set", "all that occur"),
 )
 @rule(
     "subset-accuracy-not-above-constant",
@@ -311,9 +320,9 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
     """One other label is wrongly predicted for most of the rows that miss a label.
 
     It is predicted for more than half of the rows that miss the label, and for more than
-    {CONFUSED:g} of all rows with the label (both by the entire interval, exact); and more often
-    than for other rows that do not have it (by the interval of the difference). The intervals are
-    corrected for the number of other labels.
+    {MIN_CONFUSED_PROPORTION:g} of all rows with the label (both by the entire interval, exact); and
+    more often than for other rows that do not have it (by the interval of the difference). The
+    intervals are corrected for the number of other labels.
     """
     rows, truth, predicted = predictions.rows, predictions.rows.truth, predictions.predicted
     missed, false_positives = truth & ~predicted, predicted & ~truth
@@ -324,7 +333,8 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
         weighted *= rows.weight[:, None]
     confusions = weighted.T @ false_positives.astype(dtype)
     min_weights = np.maximum(
-        weighted.sum(axis=0) / 2, rows.label_proportions * float(rows.weights.sum()) * CONFUSED
+        weighted.sum(axis=0) / 2,
+        rows.label_proportions * float(rows.weights.sum()) * MIN_CONFUSED_PROPORTION,
     )
     for code in range(len(rows.labels)):
         predicted_code = int(confusions[code].argmax())
@@ -343,18 +353,23 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
             false_positives[:, predicted_code], lacks_predicted & ~missed[:, code]
         )
         p = max(
-            p_of_level(is_above(of_errors, 0.5), subject.level),
-            p_of_level(is_above(of_all, CONFUSED), subject.level),
-            p_of_level(is_above(subtract(missed_rate, other_rate), 0.0), subject.level),
+            p_from_intervals(above_check(of_errors, 0.5), subject.level),
+            p_from_intervals(above_check(of_all, MIN_CONFUSED_PROPORTION), subject.level),
+            p_from_intervals(above_check(subtract(missed_rate, other_rate), 0.0), subject.level),
         )
         estimates = of_all, of_errors, other_rate
         # Any number of labels can be predicted for most of these rows; this is the most frequent.
         p = min(1.0, (len(rows.labels) - 1) * p)
-        yield Claim(p, partial(_confused_labels, subject, rows, (code, predicted_code), estimates))
+        yield Claim(
+            p, partial(_confused_labels_message, subject, rows, (code, predicted_code), estimates)
+        )
 
 
-def _confused_labels(
-    subject: Subject, rows: MultilabelRows, codes: tuple[int, int], estimates: tuple[AtLevel, ...]
+def _confused_labels_message(
+    subject: Subject,
+    rows: MultilabelRows,
+    codes: tuple[int, int],
+    estimates: tuple[NumberAtLevel, ...],
 ) -> FindingDraft:
     label, predicted_label = map(rows.label, codes)
     names = [rows.labels[code] for code in codes]

@@ -9,18 +9,25 @@ from functools import partial
 import numpy as np
 
 from calipers.findings.confusion_cells import (
-    AtLevel,
     BinaryCells,
-    ClassCellCounts,
+    ClassCellSelections,
     ConfusionCells,
+    NumberAtLevel,
+    below_check,
     class_cells,
-    is_below,
     single_cell,
     subtract,
 )
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.regression import NumericPredictions
-from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, p_of_mean, rule
+from calipers.findings.rules import (
+    Claim,
+    FindingDraft,
+    Subject,
+    p_from_intervals,
+    rule,
+    t_test_p_value,
+)
 from calipers.inference import intervals
 from calipers.report.numbers import format_number
 from calipers.report.safe_names import shorten_name
@@ -43,10 +50,10 @@ def auc_below_chance(subject: Subject, table: ScoreTable) -> Iterator[Claim]:
         null_sd = math.sqrt((positive + negative + 1) / (12 * positive * negative))
         rank_sum_p = math.erfc((0.5 - area.value) / null_sd / math.sqrt(2))
         p = max(subject.p("AUC", 0.5), rank_sum_p) / 2
-    yield Claim(p, partial(_ranks_wrongly, subject, area))
+    yield Claim(p, partial(_auc_below_chance_message, subject, area))
 
 
-def _ranks_wrongly(subject: Subject, area: IntervalNumber) -> FindingDraft:
+def _auc_below_chance_message(subject: Subject, area: IntervalNumber) -> FindingDraft:
     reversed_area = IntervalNumber(1 - area.value, 1 - area.high, 1 - area.low)
     return FindingDraft(
         f"{subject.title} ranks below chance (AUC {area}). The negated score has an AUC of "
@@ -66,11 +73,15 @@ def j_below_chance(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
     if subject.get(ScoreTable) is not None:
         return
     recall, fpr = (cells.proportion(single_cell(code, 1), class_cells(code)) for code in (1, 0))
-    p = p_of_level(is_below(subtract(recall, fpr), 0.0), subject.level)
-    yield Claim(p, partial(_answers_wrongly, subject, recall(subject.level), fpr(subject.level)))
+    p = p_from_intervals(below_check(subtract(recall, fpr), 0.0), subject.level)
+    yield Claim(
+        p, partial(_j_below_chance_message, subject, recall(subject.level), fpr(subject.level))
+    )
 
 
-def _answers_wrongly(subject: Subject, recall: IntervalNumber, fpr: IntervalNumber) -> FindingDraft:
+def _j_below_chance_message(
+    subject: Subject, recall: IntervalNumber, fpr: IntervalNumber
+) -> FindingDraft:
     j, opposite_recall, opposite_fpr = recall - fpr, 1 - recall.value, 1 - fpr.value
     return FindingDraft(
         f"{subject.title} predicts below chance: recall {format_number(recall.value)} at a false "
@@ -95,7 +106,7 @@ def compare_with_constant(
     value: IntervalNumber,
     constant: str,
     constant_value: float,
-    difference: AtLevel,
+    difference: NumberAtLevel,
     n_constants: int,
 ) -> Iterator[Claim]:
     """Claim that a system is worse than the best constant prediction, or not better.
@@ -120,7 +131,7 @@ def compare_with_constant(
 
     if math.isnan(gain.low):
         return
-    p = min(1.0, n_constants * p_of_level(is_below(difference, 0.0), subject.level))
+    p = min(1.0, n_constants * p_from_intervals(below_check(difference, 0.0), subject.level))
     make_not_above = partial(make_draft, "not-above", "is not significantly above")
     yield Claim(
         p, partial(make_draft, "below", "is below"), None if gain.low > 0 else make_not_above
@@ -128,7 +139,7 @@ def compare_with_constant(
 
 
 #: The correction of the interval for the choice of the constant.
-CHOSEN = " and corrected for the choice of the {} among {}, lies below"
+SELECTION_CLAUSE = " and corrected for the choice of the {} among {}, lies below"
 
 
 @rule(
@@ -136,7 +147,7 @@ CHOSEN = " and corrected for the choice of the {} among {}, lies below"
     "warning",
     ConfusionCells,
     cost="sums",
-    verb=CHOSEN.format("class", "K"),
+    verb=SELECTION_CLAUSE.format("class", "K"),
 )
 @rule("accuracy-not-above-constant", "caution", ConfusionCells, cost="sums", verb=", contains")
 def accuracy_and_constant(subject: Subject, cells: ConfusionCells) -> Iterator[Claim]:
@@ -148,7 +159,7 @@ def accuracy_and_constant(subject: Subject, cells: ConfusionCells) -> Iterator[C
         return
     m = cells.matrix
     frequent = int(m.truth.argmax())
-    counts = ClassCellCounts(frequent)
+    counts = ClassCellSelections(frequent)
     difference = cells.difference(counts.right_elsewhere, counts.missed)
     constant_accuracy, constant = float(m.truth[frequent] / m.total), cells.label(frequent)
     accuracy = subject.estimate_of("accuracy")
@@ -192,7 +203,7 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
         )
     else:
         se, n = loss_moments.standard_error, loss_moments.effective_size
-        interval = intervals.student(value, se, n, subject.level)
+        interval = intervals.student_interval(value, se, n, subject.level)
     difference, name = IntervalNumber.within(value, interval), str(measure)
     system_value, constant_value = (
         float(measure.apply(Moments.from_rows(x, predictions.weight))) for x in losses
@@ -217,7 +228,7 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
     is_constant = bool((losses[0] == losses[1]).all())
     verb = "equals" if is_constant else "is not significantly below"
     yield Claim(
-        p_of_mean(value, se, n - 1) / 2 if difference.low > 0 else 1.0,
+        t_test_p_value(value, se, n - 1) / 2 if difference.low > 0 else 1.0,
         partial(make_draft, "above", "is above"),
         partial(make_draft, "not-below", verb) if interval.high >= 0 or is_constant else None,
     )

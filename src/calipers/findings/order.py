@@ -14,7 +14,7 @@ MIN_ROWS, MIN_AUTOCORRELATION = 50, 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class UnorderedInfluence:
+class RowOrderInfluence:
     """Influence of each row on a measure, in the order of the rows, and the number of all rows."""
 
     measure: str
@@ -22,8 +22,8 @@ class UnorderedInfluence:
     rows: int
 
 
-@rule("neighbors-alike", "caution", UnorderedInfluence, cost="some rows")
-def neighboring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Claim]:
+@rule("neighbors-alike", "caution", RowOrderInfluence, cost="some rows")
+def neighboring_rows(subject: Subject, data: RowOrderInfluence) -> Iterator[Claim]:
     """Rows next to each other are correlated, and neither times nor clusters of rows are given.
 
     The influence of rows on the first measure has a lag-1 autocorrelation of
@@ -38,15 +38,18 @@ def neighboring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Cla
     if serial.autocorrelations(influence, 1)[0] < MIN_AUTOCORRELATION:
         yield Claim(1.0)
     else:
-        yield Claim(serial.p_value(influence), partial(_neighbor_message, subject, data, influence))
+        yield Claim(
+            serial.dependence_p_value(influence),
+            partial(_neighbor_message, subject, data, influence),
+        )
 
 
 def _neighbor_message(
-    subject: Subject, data: UnorderedInfluence, influence: FloatArray
+    subject: Subject, data: RowOrderInfluence, influence: FloatArray
 ) -> FindingDraft:
     from calipers.inference import serial
 
-    dependence = serial.dependence(influence)
+    dependence = serial.estimate_dependence(influence)
     effective_size = data.rows * dependence.effective / dependence.periods
     return FindingDraft(
         f"{subject.title}: neighbouring rows are correlated; the lag-1 autocorrelation of their "

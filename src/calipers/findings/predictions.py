@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.findings.confusion_cells import (
-    AtLevel,
     BinaryCells,
+    NumberAtLevel,
+    above_check,
     class_cells,
-    is_above,
-    predicted_as,
+    predicted_cells,
     single_cell,
     subtract,
 )
 from calipers.findings.formatting import IntervalNumber
-from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_intervals, rule
 from calipers.report.numbers import format_count, format_number, format_p
 from calipers.report.safe_names import join_words
 from calipers.statistics import ConfusionMatrix, ScoreTable
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
 
 #: A prediction is reliable if its predictive value exceeds this.
-RELIABLE = 0.8
+MIN_PREDICTIVE_VALUE = 0.8
 #: Likelihood ratios between these are weak evidence (Jaeschke, Guyatt and Sackett 1994): a high
 #: predictive value is then due to the prevalence.
 MAX_NEGATIVE_LR, MIN_POSITIVE_LR = 0.2, 5
 #: A class is over-predicted if predictions of it are this many times as frequent as its rows.
-LEANING = 1.25
+MIN_OVERPREDICTION_RATIO = 1.25
 #: The smallest proportion of tied pairs of a positive and a negative row that is reported.
-TIED = 0.05
+MIN_TIED_PROPORTION = 0.05
 
 #: Recalibration coefficients: the value under calibration, and what larger and smaller ones mean.
 RECALIBRATION = {
@@ -124,12 +124,13 @@ def _chance_of_separation(subject: Subject, table: ScoreTable) -> float:
 def one_sided_rule(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """Predictions of one class are reliable (high {firm}), but not those of the other ({loose}).
 
-    The lower limit of the {firm} exceeds {RELIABLE:g}, that of the {loose} does not, and the
-    intervals of {firm} minus {loose} and of recall minus the false positive rate lie above 0.
+    The lower limit of the {firm} exceeds {MIN_PREDICTIVE_VALUE:g}, that of the {loose} does not,
+    and the intervals of {firm} minus {loose} and of recall minus the false positive rate lie above
+    0.
     """
-    ppv, npv = (cells.proportion(single_cell(code, code), predicted_as(code)) for code in (1, 0))
+    ppv, npv = (cells.proportion(single_cell(code, code), predicted_cells(code)) for code in (1, 0))
     recall, fpr = (cells.proportion(single_cell(code, 1), class_cells(code)) for code in (1, 0))
-    informedness_p = p_of_level(is_above(subtract(recall, fpr), 0.0), subject.level)
+    informedness_p = p_from_intervals(above_check(subtract(recall, fpr), 0.0), subject.level)
     # Only one of the two can be larger, and the tests are one-sided, so both directions together
     # have the error rate of an interval.
     strongest = Claim(1.0)
@@ -138,12 +139,12 @@ def one_sided_rule(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
         ((ppv, 1), (npv, 0), ("in", "out")),
     ):
         # The limit of the less reliable one is not adjusted for other tests.
-        if not unreliable(subject.level).low > RELIABLE:
+        if not unreliable(subject.level).low > MIN_PREDICTIVE_VALUE:
             says = partial(_one_sided_message, subject, cells, (ppv, npv), (sure, unsure), actions)
             p = max(
                 informedness_p,
-                p_of_level(is_above(reliable, RELIABLE), subject.level),
-                p_of_level(is_above(subtract(reliable, unreliable), 0.0), subject.level),
+                p_from_intervals(above_check(reliable, MIN_PREDICTIVE_VALUE), subject.level),
+                p_from_intervals(above_check(subtract(reliable, unreliable), 0.0), subject.level),
             )
             strongest = min(strongest, Claim(p, says), key=lambda claim: claim.p)
     yield strongest
@@ -152,7 +153,7 @@ def one_sided_rule(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
 def _one_sided_message(
     subject: Subject,
     cells: BinaryCells,
-    estimates: tuple[AtLevel, AtLevel],
+    estimates: tuple[NumberAtLevel, NumberAtLevel],
     codes: tuple[int, int],
     does: tuple[str, str],
 ) -> FindingDraft:
@@ -212,7 +213,7 @@ def overpredicted_class(subject: Subject, cells: BinaryCells) -> Iterator[Claim]
     """Predictions of a class are significantly more frequent than its rows.
 
     The interval of the ratio of predictions of the class to rows of the class lies above
-    {LEANING:g}.
+    {MIN_OVERPREDICTION_RATIO:g}.
     """
     m = cells.matrix
     proportions = [float(margin[1] / m.total) for margin in (m.truth, m.prediction)]
@@ -222,7 +223,7 @@ def overpredicted_class(subject: Subject, cells: BinaryCells) -> Iterator[Claim]
             proportions if code else (1 - proportion for proportion in proportions)
         )
         ratio = cells.prediction_ratio(code)
-        p = p_of_level(is_above(ratio, LEANING), subject.level)
+        p = p_from_intervals(above_check(ratio, MIN_OVERPREDICTION_RATIO), subject.level)
         says = partial(
             _overprediction_message,
             subject,
@@ -280,11 +281,11 @@ def tuned_threshold(
 
 
 @rule("tied-class-scores", "caution", ScoreTable, cost="scores", counts=True)
-def ties(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
-    """At least {TIED:g} of the pairs of a positive and a negative row are tied."""
+def tied_class_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
+    """At least {MIN_TIED_PROPORTION:g} of the pairs of a positive and a negative row are tied."""
     pairs = float(table.total_positive * table.total_negative)
     tied = float((table.positive * table.negative).sum()) / pairs if pairs else 0.0
-    if tied >= TIED:
+    if tied >= MIN_TIED_PROPORTION:
         area, distinct = subject.estimate_of("AUC"), len(table.scores)
         auc_if_lost, auc_if_won = area.value - tied / 2, area.value + tied / 2
         yield FindingDraft(

@@ -14,10 +14,10 @@ from calipers.findings.formatting import IntervalNumber
 from calipers.findings.linear_trend import fit_line
 from calipers.findings.regression import MIN_ROWS, quintile_means
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
-from calipers.measures.quantiles import covered_rows
+from calipers.measures.quantiles import coverage_indicator
 from calipers.report.numbers import format_count, format_percent
 from calipers.statistics import FloatArray, Moments, QuantileRows
-from calipers.statistics.quantiles import interval_levels
+from calipers.statistics.quantiles import nominal_coverages
 from calipers.statistics.regression import midranks
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) 
     the highest quintile of the midpoints, and depends significantly on the rank of the midpoint
     (linear trend, HC3).
     """
-    for nominal in interval_levels(predictions.quantiles.levels)[:1]:
+    for nominal in nominal_coverages(predictions.quantiles.levels)[:1]:
         has_weight = slice(None) if predictions.weight is None else predictions.weight > 0
         weight = None if predictions.weight is None else predictions.weight[has_weight]
         rows = np.arange(len(predictions.truth))[has_weight]
@@ -87,7 +87,9 @@ def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) 
         size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
         if min(size, np.inf if clusters is None else clusters.effective_number) < MIN_ROWS:
             return
-        is_covered = covered_rows(predictions.truth, predictions.quantiles, nominal)[has_weight]
+        is_covered = coverage_indicator(predictions.truth, predictions.quantiles, nominal)[
+            has_weight
+        ]
         ranks = midranks(
             np.mean(predictions.quantiles.interval_limits(nominal), axis=0)[has_weight], w
         )

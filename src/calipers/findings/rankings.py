@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.findings.formatting import IntervalNumber, format_first, quote, system_name
-from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_mean, rule
+from calipers.findings.rules import Claim, FindingDraft, Subject, rule, t_test_p_value
 from calipers.inference import intervals
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import shorten_name
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 #: The cutoff of the judged fraction.
-TOP = 10
+JUDGED_CUTOFF = 10
 #: A lower judged fraction is reported.
-FEW_JUDGED = 0.5
+MIN_JUDGED_FRACTION = 0.5
 #: The smallest proportion of topics without retrieved documents that is reported.
-MISSING = 0.05
+MIN_MISSING_PROPORTION = 0.05
 #: The smallest proportion of tied documents that is reported.
-MIN_TIED = 0.5
+MIN_TIED_PROPORTION = 0.5
 #: The smallest proportion of groups of a single grade that is reported.
-NOTHING_TO_ORDER = 0.05
+MIN_SINGLE_GRADE_PROPORTION = 0.05
 #: The smallest proportion of tied topics that is reported.
-MIN_TIED_TOPICS = 0.75
+MIN_TIED_TOPIC_PROPORTION = 0.75
 #: With fewer topics, an influential topic is to be expected.
-FEW_TO_COMPARE = 10
+MIN_TOPICS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +112,13 @@ def no_judged_documents(subject: Subject, run: RunStatistics) -> Iterator[Findin
 
 
 @rule("missing-topics", "caution", RunStatistics, cost="rows", counts=True)
-def topics_missing(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """At least {MISSING:g} of the judged topics have no retrieved documents in a run."""
+def missing_topics(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
+    """At least {MIN_MISSING_PROPORTION:g} of the judged topics have no retrieved documents in a
+    run.
+    """  # noqa: D205
     retrieved = run.rankings.retrieved
     n_missing, topics = int((retrieved == 0).sum()), len(retrieved)
-    if n_missing < MISSING * topics:
+    if n_missing < MIN_MISSING_PROPORTION * topics:
         return
     unjudged_note = ""
     if run.unjudged_topics:
@@ -133,24 +135,26 @@ def topics_missing(subject: Subject, run: RunStatistics) -> Iterator[FindingDraf
 
 @rule("low-judged-fraction", "caution", RunStatisticsByName, cost="rows", counts=True)
 def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
-    """On average, less than {FEW_JUDGED:g} of the first {TOP} documents of a run are judged.
+    """On average, less than {MIN_JUDGED_FRACTION:g} of the first {JUDGED_CUTOFF} documents of a run
+    are judged.
 
     The mean is over the topics for which the run retrieves documents.
-    """
+    """  # noqa: D205
     low_fractions = {}
     for name, run in runs.by_name.items():
         if not run.is_unjudged:
             nonempty_rankings = run.rankings.take(np.flatnonzero(run.rankings.retrieved))
             fractions = runs.judged.apply(nonempty_rankings)
             fraction = float(fractions.mean()) if len(fractions) else 1.0
-            if fraction < FEW_JUDGED:
+            if fraction < MIN_JUDGED_FRACTION:
                 low_fractions[name] = fraction
     if low_fractions:
         listed = format_first(
             f"{fraction:.0%} for {shorten_name(name)}" for name, fraction in low_fractions.items()
         )
         yield FindingDraft(
-            f"Low judged fraction in the top {TOP}: {listed}. Unjudged documents count as "
+            f"Low judged fraction in the top {JUDGED_CUTOFF}: {listed}. Unjudged documents count "
+            "as "
             "non-relevant, which biases scores against runs that did not contribute to the pool. "
             "Use judgment_bounds=True for bounds on each measure.",
             {
@@ -163,13 +167,14 @@ def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator
 
 @rule("tied-scores", "caution", RunStatistics, cost="sorted rows", counts=True)
 def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """At least {MIN_TIED:g} of the judged documents that a run retrieves have tied scores.
+    """At least {MIN_TIED_PROPORTION:g} of the judged documents that a run retrieves have tied
+    scores.
 
     Their score is that of another document of the topic.
-    """
+    """  # noqa: D205
     rankings = run.rankings
     tied = float(np.mean(rankings.tied_to > rankings.tied_from)) if len(rankings.rank) else 0.0
-    if tied < MIN_TIED or not run.by_id:
+    if tied < MIN_TIED_PROPORTION or not run.by_id:
         return
     values, tie_note = {"tied proportion": tied}, ""
     if (bounds := run.bounds()) is not None:
@@ -197,10 +202,10 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
 
 
 @rule("single-grade-groups", "information", GradedGroups, cost="rows", counts=True)
-def nothing_to_order(subject: Subject, graded: GradedGroups) -> Iterator[FindingDraft]:
-    """In at least {NOTHING_TO_ORDER:g} of the groups all rows have the same grade."""
+def single_grade_groups(subject: Subject, graded: GradedGroups) -> Iterator[FindingDraft]:
+    """In at least {MIN_SINGLE_GRADE_PROPORTION:g} of the groups all rows have the same grade."""
     n_single_grade, groups = int((graded.n_grades == 1).sum()), len(graded.n_grades)
-    if n_single_grade >= NOTHING_TO_ORDER * groups:
+    if n_single_grade >= MIN_SINGLE_GRADE_PROPORTION * groups:
         yield FindingDraft(
             f"In {n_single_grade} of {format_count(groups, 'groups')} all rows have the same "
             "grade. There, "
@@ -212,15 +217,15 @@ def nothing_to_order(subject: Subject, graded: GradedGroups) -> Iterator[Finding
 
 
 @rule("influential-topic", "caution", TopicValues, cost="rows", counts=True)
-def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
-    """One of {FEW_TO_COMPARE} topics or more contributes more than half of a system's mean.
+def influential_topic(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
+    """One of {MIN_TOPICS} topics or more contributes more than half of a system's mean.
 
     The mean is that of the leading measure.
     """
     for name, values in table.values.items():
         defined = np.flatnonzero(np.isfinite(values))
         n, w = len(defined), table.weights(defined)
-        if n < FEW_TO_COMPARE or np.nanmin(values) < 0:
+        if n < MIN_TOPICS or np.nanmin(values) < 0:
             continue
         contributions = w * values[defined]
         total, max_index = float(contributions.sum()), int(np.argmax(contributions))
@@ -250,7 +255,7 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
 
 
 @rule("topic-dependent-difference", "caution", TopicValues, cost="rows")
-def topic_decides(subject: Subject, table: TopicValues) -> Iterator[Claim]:
+def topic_dependent_difference(subject: Subject, table: TopicValues) -> Iterator[Claim]:
     """Without one topic, the comparison of two systems would have another result.
 
     On the leading measure the difference of two systems is not significant, or one system is
@@ -264,10 +269,10 @@ def topic_decides(subject: Subject, table: TopicValues) -> Iterator[Claim]:
         differences = table.values[difference.system] - table.values[difference.baseline]
         defined = np.flatnonzero(np.isfinite(differences))
         n = len(defined)
-        if n < FEW_TO_COMPARE:
+        if n < MIN_TOPICS:
             continue
         x = differences[defined]
-        mean, error, size = _without_each(x, table.weights(defined))
+        mean, error, size = _leave_one_out_means(x, table.weights(defined))
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.nan_to_num(np.abs(mean) / error, posinf=0.0)
         max_index = int(np.argmax(t))
@@ -275,9 +280,9 @@ def topic_decides(subject: Subject, table: TopicValues) -> Iterator[Claim]:
         # Corrected for the choice of the topic.
         level = 1 - (1 - subject.level) / n
         remaining_difference = IntervalNumber.within(
-            estimate[0], intervals.student(*estimate, level)
+            estimate[0], intervals.student_interval(*estimate, level)
         )
-        p = min(1.0, n * p_of_mean(estimate[0], estimate[1], estimate[2] - 1))
+        p = min(1.0, n * t_test_p_value(estimate[0], estimate[1], estimate[2] - 1))
         if (
             remaining_difference.value * difference.value < 0
             or not outcome(difference).is_significant
@@ -298,7 +303,7 @@ def topic_decides(subject: Subject, table: TopicValues) -> Iterator[Claim]:
             yield Claim(1.0)
 
 
-def _without_each(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _leave_one_out_means(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute leave-one-out weighted means, their standard errors, and Kish's effective sizes."""
     deviations, total, square = x - np.average(x, weights=w), w.sum() - w, np.square(w)
     mean = -w * deviations / total  # about the mean of all
@@ -343,17 +348,18 @@ def _decisive_topic_message(
 
 
 @rule("mostly-tied-topics", "caution", TopicValues, cost="rows", counts=True)
-def few_topics_differ(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
-    """On at least {MIN_TIED_TOPICS:g} of the topics, but not on all, all systems are tied.
+def mostly_tied_topics(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
+    """On at least {MIN_TIED_TOPIC_PROPORTION:g} of the topics, but not on all, all systems are
+    tied.
 
     They have the same value of the leading measure.
-    """
+    """  # noqa: D205
     values = np.column_stack(list(table.values.values()))
     values = values[np.isfinite(values).all(axis=1)]
     if values.shape[1] < 2 or not len(values):
         return
     n, n_different = len(values), int((np.ptp(values, axis=1) > 0).sum())
-    if 0 < n_different <= (1 - MIN_TIED_TOPICS) * n:
+    if 0 < n_different <= (1 - MIN_TIED_TOPIC_PROPORTION) * n:
         systems_text = (
             "the two systems" if values.shape[1] == 2 else f"all {values.shape[1]} systems"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from calipers.findings.formatting import IntervalNumber, quote
-from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_limits, rule
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_interval, rule
 from calipers.report.numbers import format_percent
 from calipers.report.safe_names import shorten_name
 
@@ -19,7 +19,7 @@ MIN_ALPHA = 0.667
 MIN_GAIN = 0.05
 
 #: The smallest proportion of all ratings of a category that is reported.
-COMMON = 0.8
+MIN_COMMON_PROPORTION = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def outlying_rater(subject: Subject, panel: RaterPanel) -> Iterator[Claim]:
         return
     for name, gain in zip(panel.raters, panel.leave_one_out_gains(subject.level), strict=True):
         is_notable = gain.value >= MIN_GAIN and gain.low > 0
-        p = p_of_limits(gain, 0.0, subject.level) / 2 if is_notable else 1.0
+        p = p_from_interval(gain, 0.0, subject.level) / 2 if is_notable else 1.0
         if not math.isnan(gain.low):
             yield Claim(p, partial(_outlying_rater_message, subject, panel, name, gain))
 
@@ -87,13 +87,18 @@ def _outlying_rater_message(
 
 @rule("dominant-category", "information", RaterPanel, cost="rows")
 def dominant_category(subject: Subject, panel: RaterPanel) -> Iterator[FindingDraft]:
-    """One category has {COMMON:.0%} of the ratings or more, and agreement beyond chance is low.
+    """One category has {MIN_COMMON_PROPORTION:.0%} of the ratings or more, and agreement beyond
+    chance is low.
 
-    {COMMON:.0%} or more of the pairs of ratings agree, but Krippendorff's alpha is below
-    {MIN_ALPHA:g}.
-    """
+    {MIN_COMMON_PROPORTION:.0%} or more of the pairs of ratings agree, but Krippendorff's alpha is
+    below {MIN_ALPHA:g}.
+    """  # noqa: D205
     alpha, agreement = subject.estimate_of(panel.measure), subject.estimate_of("percent-agreement")
-    if panel.proportion >= COMMON and agreement.value >= COMMON and alpha.value < MIN_ALPHA:
+    if (
+        panel.proportion >= MIN_COMMON_PROPORTION
+        and agreement.value >= MIN_COMMON_PROPORTION
+        and alpha.value < MIN_ALPHA
+    ):
         yield FindingDraft(
             f"{subject.title}: {agreement} of the pairs of ratings agree, but alpha is only "
             f"{alpha}. "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: The smallest number of rows (effective rows, or clusters) for findings on residuals.
 MIN_ROWS = 20
 #: Relative rounding error of residuals.
-ROUNDING = 1e-12
+ROUNDING_ERROR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Residuals:
         residual = self.predicted - truth
         self.unit = _max_abs(residual)
         self.size = 0.0
-        if self.unit > ROUNDING * _max_abs(truth):
+        if self.unit > ROUNDING_ERROR * _max_abs(truth):
             residual /= self.unit
             self.values: FloatArray = residual
             self.size = self._moments.effective_size
@@ -82,7 +82,7 @@ class Residuals:
     @property
     def is_usable(self) -> bool:
         """Whether there are enough rows for findings, and residuals are not constant."""
-        return self.size >= MIN_ROWS and self._moments.m2 > ROUNDING**2 * self._moments.weight
+        return self.size >= MIN_ROWS and self._moments.m2 > ROUNDING_ERROR**2 * self._moments.weight
 
     @cached_property
     def _moments(self) -> Moments:
@@ -127,7 +127,7 @@ class Residuals:
     def at_ends(self, values: FloatArray, level: float) -> tuple[IntervalNumber, IntervalNumber]:
         """Compute the mean of a value per row in the extreme quintiles of the predictions."""
         low, high = quintile_means(values, self.ranks, self.weight, self.clusters, level)
-        return _times(self.unit, low), _times(self.unit, high)
+        return _scale_number(self.unit, low), _scale_number(self.unit, high)
 
 
 def _max_abs(values: FloatArray) -> float:
@@ -135,7 +135,7 @@ def _max_abs(values: FloatArray) -> float:
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
-def _times(factor: float, number: IntervalNumber) -> IntervalNumber:
+def _scale_number(factor: float, number: IntervalNumber) -> IntervalNumber:
     return IntervalNumber(factor * number.value, factor * number.low, factor * number.high)
 
 
@@ -154,13 +154,13 @@ def quintile_means(
     """
     low, high = max(0.2, float(ranks.min())), min(0.8, float(ranks.max()))
     first, last = (
-        _mean(values, np.flatnonzero(rows), weight, clusters, level, limits)
+        _mean_with_interval(values, np.flatnonzero(rows), weight, clusters, level, limits)
         for rows in (ranks <= low, ranks >= high)
     )
     return first, last
 
 
-def _mean(
+def _mean_with_interval(
     column: FloatArray,
     rows: npt.NDArray[np.intp],
     weight: FloatArray | None,
@@ -174,5 +174,5 @@ def _mean(
     if clusters is not None:
         group_clusters = clusters.take_rows(rows)
         n, se = group_clusters.effective_number, group_clusters.mean_error(values).se
-    interval = intervals.student(moments.mean, se, n, level).clip(*limits)
+    interval = intervals.student_interval(moments.mean, se, n, level).clip(*limits)
     return IntervalNumber.within(moments.mean, interval)

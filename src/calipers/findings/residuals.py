@@ -12,30 +12,30 @@ import numpy as np
 from calipers.findings.formatting import IntervalNumber, format_first
 from calipers.findings.linear_trend import LinearTrend, fit_line
 from calipers.findings.regression import MIN_ROWS, NumericPredictions, Residuals
-from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_mean, rule
+from calipers.findings.rules import Claim, FindingDraft, Subject, rule, t_test_p_value
 from calipers.inference import intervals
 from calipers.report.numbers import format_count, format_number, format_percent
 from calipers.statistics.base import dot
-from calipers.statistics.row_sample import MOST_LARGEST  # noqa: F401 - used in the text of a rule
+from calipers.statistics.row_sample import MAX_LARGEST_RESIDUALS  # noqa: F401 - used in the text of a rule
 
 if TYPE_CHECKING:
     from calipers.statistics import LargestResiduals
 
 #: Tails are heavy if the standard deviation is this many times the mean absolute deviation: 1.25
 #: for normal residuals, 1.41 for Laplace, 1.35 for Student's t with 5 degrees of freedom.
-HEAVY = 1.4
+MIN_HEAVY_TAIL_RATIO = 1.4
 #: Residuals are skewed if the proportion below their mean differs from one half by more than this;
 #: it is 0.63 for an exponential distribution.
-UNEVEN = 0.05
+MIN_SKEW = 0.05
 #: The smallest proportion of the residual variance explained by a trend that is reported.
-NOTABLE = 0.01
+MIN_EXPLAINED_PROPORTION = 0.01
 #: The smallest ratio of the mean absolute residuals of the extreme quintiles that is reported.
-GROWN = 1.5
+MIN_QUINTILE_RATIO = 1.5
 #: The largest proportion of rows that are reported as influential.
-MAX_PROPORTION = 0.01
-_NORMAL = math.sqrt(math.pi / 2)
+MAX_INFLUENTIAL_PROPORTION = 0.01
+_NORMAL_RATIO = math.sqrt(math.pi / 2)
 #: √n times the standard deviation, for normal residuals, of mean absolute over standard deviation.
-_OF_NORMAL = math.sqrt(1 - 3 / math.pi)
+_NORMAL_RATIO_SD = math.sqrt(1 - 3 / math.pi)
 #: Maximum number of rows whose names a finding lists.
 _MAX_LISTED_ROWS = 3
 
@@ -44,15 +44,15 @@ _MAX_LISTED_ROWS = 3
 def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals have significantly heavier tails than normal residuals (Geary 1935).
 
-    With {MIN_ROWS} rows or more, their standard deviation is at least {HEAVY:g} times their mean
-    absolute deviation, significantly more than for normal ones.
+    With {MIN_ROWS} rows or more, their standard deviation is at least {MIN_HEAVY_TAIL_RATIO:g}
+    times their mean absolute deviation, significantly more than for normal ones.
     """
     residuals = predictions.residuals
     if not residuals.is_usable:
         return
     magnitudes = np.abs(residuals.centered)
     ratio = residuals.mean(magnitudes) / residuals.deviation
-    se = _OF_NORMAL / math.sqrt(residuals.size)
+    se = _NORMAL_RATIO_SD / math.sqrt(residuals.size)
     if residuals.clusters is not None:
         influence = (
             magnitudes / residuals.deviation
@@ -60,19 +60,26 @@ def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[C
         )
         se = max(se, residuals.error(influence))
     # One-sided: light tails are not a fault.
-    p = math.erfc((1 / _NORMAL - ratio) / se / math.sqrt(2)) / 2
-    yield Claim(p if 1 / ratio >= HEAVY else 1.0, partial(_heavy_tails, subject, 1 / ratio))
+    p = math.erfc((1 / _NORMAL_RATIO - ratio) / se / math.sqrt(2)) / 2
+    yield Claim(
+        p if 1 / ratio >= MIN_HEAVY_TAIL_RATIO else 1.0,
+        partial(_heavy_tails_message, subject, 1 / ratio),
+    )
 
 
-def _heavy_tails(subject: Subject, ratio: float) -> FindingDraft:
+def _heavy_tails_message(subject: Subject, ratio: float) -> FindingDraft:
     robust_measures = subject.shown_among("MAE", "MedAE")
     return FindingDraft(
         f"{subject.title}: the residuals are heavy-tailed; their standard deviation is {ratio:.2f} "
-        f"times their mean absolute deviation ({_NORMAL:.2f} if normal). RMSE, MSE and R² depend "
+        f"times their mean absolute deviation ({_NORMAL_RATIO:.2f} if normal). RMSE, MSE and R² "
+        "depend "
         f"mostly on few rows; report {' and '.join(robust_measures) or 'MAE or MedAE'} as well. "
         "The "
         "chi-square interval of the RMSE assumes normal residuals and is too narrow here.",
-        {"standard over mean absolute deviation": ratio, "ratio of normal residuals": _NORMAL},
+        {
+            "standard over mean absolute deviation": ratio,
+            "ratio of normal residuals": _NORMAL_RATIO,
+        },
         subject.shown_among("RMSE", "MSE", "R2", "MAE", "MedAE"),
     )
 
@@ -82,14 +89,14 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
     """Residuals are significantly skewed.
 
     With {MIN_ROWS} rows or more, the interval of the proportion of residuals below their mean is
-    more than {UNEVEN:g} away from one half.
+    more than {MIN_SKEW:g} away from one half.
     """
     residuals = predictions.residuals
     if not residuals.is_usable:
         return
     below = (residuals.centered < 0).astype(np.float64)
     proportion_below = residuals.mean(below)
-    excess = abs(proportion_below - 0.5) - UNEVEN
+    excess = abs(proportion_below - 0.5) - MIN_SKEW
     if excess <= 0:
         yield Claim(1.0)
         return
@@ -100,10 +107,10 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
         return
     near = np.exp(-np.square(residuals.centered / width) / 2) / (width * math.sqrt(2 * math.pi))
     se = residuals.error(below + residuals.mean(near) * residuals.centered)
-    limits = intervals.student(proportion_below, se, residuals.size, subject.level)
+    limits = intervals.student_interval(proportion_below, se, residuals.size, subject.level)
     interval = IntervalNumber(proportion_below, max(limits.low, 0.0), min(limits.high, 1.0))
-    is_skewed = interval.low > 0.5 + UNEVEN or interval.high < 0.5 - UNEVEN
-    p = p_of_mean(excess, se, residuals.size - 1) / 2 if is_skewed else 1.0
+    is_skewed = interval.low > 0.5 + MIN_SKEW or interval.high < 0.5 - MIN_SKEW
+    p = t_test_p_value(excess, se, residuals.size - 1) / 2 if is_skewed else 1.0
     yield Claim(p, partial(_skewness_message, subject, interval))
 
 
@@ -132,16 +139,18 @@ def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraf
 def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals have a significant linear trend in the rank of the prediction.
 
-    With {MIN_ROWS} rows or more, the trend explains at least {NOTABLE:g} of the residual variance,
-    and the interval of its slope excludes 0 (HC3, with at least {MIN_ROWS} degrees of freedom or
-    half the number of rows).
+    With {MIN_ROWS} rows or more, the trend explains at least {MIN_EXPLAINED_PROPORTION:g} of the
+    residual variance, and the interval of its slope excludes 0 (HC3, with at least {MIN_ROWS}
+    degrees of freedom or half the number of rows).
     """
     residuals = predictions.residuals
     trend = residuals.line if residuals.is_usable else None
     if trend is None or math.isnan(trend.p):
         return
     # With few degrees of freedom a few rows in the tail determine the slope.
-    is_notable = trend.explained >= NOTABLE and trend.degrees >= min(MIN_ROWS, residuals.size / 2)
+    is_notable = trend.explained >= MIN_EXPLAINED_PROPORTION and trend.degrees >= min(
+        MIN_ROWS, residuals.size / 2
+    )
     yield Claim(trend.p if is_notable else 1.0, partial(_trend_message, subject, residuals, trend))
 
 
@@ -173,9 +182,9 @@ def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -
 def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Absolute residuals depend significantly on the rank of the prediction.
 
-    With {MIN_ROWS} rows or more, their mean is {GROWN:g} times as large or larger in one extreme
-    quintile of the predictions than in the other, and Glejser's test (corrected for skewness, HC3)
-    is significant.
+    With {MIN_ROWS} rows or more, their mean is {MIN_QUINTILE_RATIO:g} times as large or larger in
+    one extreme quintile of the predictions than in the other, and Glejser's test (corrected for
+    skewness, HC3) is significant.
     """
     residuals = predictions.residuals
     trend = residuals.line if residuals.is_usable else None
@@ -185,7 +194,7 @@ def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) ->
         return
     low, high = residuals.at_ends(np.abs(trend.residuals), subject.level)
     small, large = sorted((low.value, high.value))
-    if large < GROWN * small:
+    if large < MIN_QUINTILE_RATIO * small:
         yield Claim(1.0)
         return
     # Center the signs: else they correlate with the error of the line (Im 2000).
@@ -225,11 +234,11 @@ def _heteroscedasticity_message(
 
 
 @rule("influential-rows", "caution", NumericPredictions, cost="rows", counts=True)
-def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[FindingDraft]:
+def influential_rows(subject: Subject, predictions: NumericPredictions) -> Iterator[FindingDraft]:
     """Few rows account for half of the squared error.
 
-    With {MIN_ROWS} rows or more, they are at most {MAX_PROPORTION:g} of the rows, or a single one
-    (in batches, at most {MOST_LARGEST:,} rows).
+    With {MIN_ROWS} rows or more, they are at most {MAX_INFLUENTIAL_PROPORTION:g} of the rows, or a
+    single one (in batches, at most {MAX_LARGEST_RESIDUALS:,} rows).
     """
     residuals = predictions.residuals
     if residuals.size < MIN_ROWS:
@@ -300,13 +309,15 @@ def _largest_rows(residuals: Residuals, row_name: Callable[[int], str]) -> _Infl
     total, weight = dot(w, squares), float(w.sum())
     rows = np.zeros(0, np.intp)
     while n_sorted < len(squares):
-        n_sorted = min(max(4 * n_sorted, int(MAX_PROPORTION * len(squares)) + 1), len(squares))
+        n_sorted = min(
+            max(4 * n_sorted, int(MAX_INFLUENTIAL_PROPORTION * len(squares)) + 1), len(squares)
+        )
         threshold = np.partition(squares, len(squares) - n_sorted)[len(squares) - n_sorted]
         rows = np.flatnonzero(squares >= threshold)
         rows = rows[np.argsort(-squares[rows], kind="stable")]
         running = np.cumsum(w[rows] * squares[rows])
         rows = rows[: int(np.searchsorted(running, total / 2)) + 1]
-        if float(w[rows].sum()) > MAX_PROPORTION * weight:
+        if float(w[rows].sum()) > MAX_INFLUENTIAL_PROPORTION * weight:
             row_names = (row_name(int(row)) for row in residuals.rows[rows])
             first_name = next(row_names)  # repeats of one row have one name
             if any(name != first_name for name in row_names):
@@ -326,7 +337,7 @@ def _largest_streamed_rows(largest: LargestResiduals) -> _InfluentialRows | None
         return None
     weight = float(largest.row_weights[:number].sum())
     names = [f"row {row}" for row in dict.fromkeys(largest.number[:number].tolist())]
-    if len(names) > 1 and weight > MAX_PROPORTION * largest.weight:
+    if len(names) > 1 and weight > MAX_INFLUENTIAL_PROPORTION * largest.weight:
         return None
     totals = weight, float(running[number - 1])
     return _InfluentialRows(number, names, *totals, largest.rows, largest.weight, largest.squares)

@@ -27,7 +27,7 @@ F = TypeVar("F", bound=Callable[..., "Iterator[FindingDraft | Claim]"])
 #: that made any (Bonferroni).
 ADJUSTED_P = "adjusted p"
 #: The smallest p-value.
-_LEAST_P = 1e-12
+_MIN_P = 1e-12
 
 
 #: The data that a rule uses, and its complexity in the numbers of rows (topics, items, points), n,
@@ -42,7 +42,7 @@ COSTS: Mapping[str, str] = {
     "replicates": "O(B n)",  # only if there is no closed form
 }
 #: The complexities of rules that may be applied to a sample of the rows.
-_OF_ROWS = ("O(n)", "O(n log n)")
+_ROW_COSTS = ("O(n)", "O(n log n)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Claim:
     otherwise: Callable[[], FindingDraft] | None = None
 
 
-def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
+def p_from_intervals(speaks: Callable[[float], bool], level: float) -> float:
     """Invert intervals into a one-sided p-value.
 
     ``speaks`` returns whether the limit of the interval of a level supports the claim. The p-value
@@ -110,16 +110,16 @@ def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
     """
     if not speaks(level):
         return 1.0
-    low, high = math.log(_LEAST_P), math.log(1 - level)
-    if speaks(1 - _LEAST_P):
-        return _LEAST_P / 2
+    low, high = math.log(_MIN_P), math.log(1 - level)
+    if speaks(1 - _MIN_P):
+        return _MIN_P / 2
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (low, middle) if speaks(1 - math.exp(middle)) else (middle, high)
     return math.exp(high) / 2
 
 
-def p_of_limits(estimate: IntervalNumber, value: float, level: float) -> float:
+def p_from_interval(estimate: IntervalNumber, value: float, level: float) -> float:
     """Compute the two-sided p-value of an estimate against the value ``value``.
 
     The interval is taken as normal on that side. The p-value is 1 if the interval contains the
@@ -137,10 +137,10 @@ def p_of_limits(estimate: IntervalNumber, value: float, level: float) -> float:
         if half_width <= 0
         else intervals.normal_quantile(level) * abs(estimate.value - value) / half_width
     )
-    return max(_LEAST_P, math.erfc(z / math.sqrt(2)))
+    return max(_MIN_P, math.erfc(z / math.sqrt(2)))
 
 
-def p_of_mean(mean: float, se: float, degrees: float) -> float:
+def t_test_p_value(mean: float, se: float, degrees: float) -> float:
     """Compute the two-sided p-value of Student's test that a mean is 0.
 
     It is 1 unless the standard error and the degrees of freedom are positive.
@@ -251,14 +251,14 @@ class Subject:
             return math.nan
         compute_at_level = self.at_level
         if compute_at_level is None or _is_replicated(self.estimate(measure).method):  # type: ignore[misc]
-            return p_of_limits(estimate, value, self.level)
+            return p_from_interval(estimate, value, self.level)
 
         # Two-sided.
         def excludes(level: float) -> bool:
             interval = compute_at_level(measure, level)
             return interval.low > value or interval.high < value
 
-        return min(1.0, 2 * p_of_level(excludes, self.level))
+        return min(1.0, 2 * p_from_intervals(excludes, self.level))
 
     @cached_property
     def shown_measures(self) -> tuple[str, ...]:
@@ -373,7 +373,9 @@ class Rule:
         """
         adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
         name, values = draft.kind or self.kind, {**draft.values, **adjusted}.items()
-        sample = subject.looked_at if COSTS[self.cost] in _OF_ROWS and not draft.of_all_rows else ""
+        sample = (
+            subject.looked_at if COSTS[self.cost] in _ROW_COSTS and not draft.of_all_rows else ""
+        )
         pairs = {n: v for n, v in values if isinstance(v, IntervalNumber) and not math.isnan(v.low)}
         return Finding(
             kind=name,

@@ -11,48 +11,58 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference import bayesian_bootstrap, intervals, paired_tests, proportions
-from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.method_limits import (
-    ERROR_OF_ONE_ROW,
-    FEW_FOR_NORMAL,
-    MIN_ROWS_FOR_ONE_ROW_ERROR,
+    MAX_LOG_ERROR,
+    MIN_ROWS_FOR_MAX_LOG_ERROR,
+    MIN_ROWS_FOR_NORMAL,
     n_randomizations,
 )
-from calipers.inference.point_estimate import Limits, PointEstimate, UnitGroups, UnitValues
+from calipers.inference.point_estimate import (
+    IntervalFunction,
+    PointEstimate,
+    UnitGroups,
+    UnitValues,
+)
 from calipers.inference.procedures import (
     BayesianProcedure,
     BcaProcedure,
     McNemarProcedure,
     Procedure,
     PValueProcedure,
-    Randomization,
+    RandomizationProcedure,
     ReplicateProcedure,
     SignedRankProcedure,
     SignProcedure,
-    Wald,
+    WaldProcedure,
     no_procedure,
 )
-from calipers.inference.transformations import SCALES
+from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.inference.variance_estimators import NAN, Influence, StandardError
-from calipers.statistics import Histogram, UnitDifferences, effective_size, effective_size_of
+from calipers.statistics import (
+    Histogram,
+    UnitDifferences,
+    effective_size,
+    effective_size_from_weights,
+)
 
 if TYPE_CHECKING:
     from calipers.inference.paired_tests import TestResult
     from calipers.statistics import FloatArray
 
 #: What differences of units go by, as an interval and as a test.
-METHOD, TEST = "t or Bayesian bootstrap, paired", "paired t or Bayesian bootstrap"
+UNIT_METHOD, UNIT_TEST = "t or Bayesian bootstrap, paired", "paired t or Bayesian bootstrap"
 
 #: Names of the tests by the proportion of replicates, for rows and for clusters.
-BY_REPLICATES = ("paired bootstrap", "paired cluster bootstrap")
+BOOTSTRAP_TEST_NAMES = ("paired bootstrap", "paired cluster bootstrap")
 
 
-def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
+def available_intervals(reading: PointEstimate) -> dict[str, IntervalFunction]:
     """Return the intervals that a point estimate can have, by method.
 
     Each is a function of the level; it returns None if the method does not apply after all.
     """
-    interval_functions: dict[str, Limits] = {}
+    interval_functions: dict[str, IntervalFunction] = {}
     if reading.has_replicates and not reading.is_biased:
         interval_functions["percentile"] = lambda level: _percentile(reading, level)
         interval_functions["bca"] = lambda level: _bca_interval(reading, level)
@@ -69,10 +79,10 @@ def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
     return {**interval_functions, **reading.methods}
 
 
-def effective_number(reading: PointEstimate) -> float:
+def effective_rows(reading: PointEstimate) -> float:
     """Return Kish's effective number of rows."""
     weight = reading.weight
-    return reading.n if weight is None else effective_size_of(weight)
+    return reading.n if weight is None else effective_size_from_weights(weight)
 
 
 def error_interval(reading: PointEstimate, level: float) -> Interval | None:
@@ -94,36 +104,36 @@ def error_interval(reading: PointEstimate, level: float) -> Interval | None:
         return intervals.no_interval(error.name, "no_spread")
     if clusters is not None:
         return clusters.normal(value, error.se, error.degrees, level, error.name)
-    return replace(intervals.normal_mean(value, error.se, level), method=error.name)
+    return replace(intervals.normal_interval(value, error.se, level), method=error.name)
 
 
 def _transformed_interval(reading: PointEstimate, error: StandardError, level: float) -> Interval:
     """Return the interval on the scale on which the point estimate is closer to normal."""
     assert reading.transform is not None
-    scale, value, se = SCALES[reading.transform], reading.value, error.se
+    scale, value, se = TRANSFORMATIONS[reading.transform], reading.value, error.se
     name = f"{error.name}, {scale.name}"
     if not (0 < se < np.inf and scale.is_defined(value)):
         at_end = "area_at_its_limit" if reading.transform == "logit" else "no_spread"
         return intervals.no_interval(name, at_end if se >= 0 else "too_few_rows")
     se_factor = 1.0
-    rows = (reading.sizes() or (effective_number(reading),))[0]
-    if reading.transform == "rest" and rows >= MIN_ROWS_FOR_ONE_ROW_ERROR:
-        se_factor = min(se_factor, ERROR_OF_ONE_ROW / (se * scale.slope(value)))
+    rows = (reading.sizes() or (effective_rows(reading),))[0]
+    if reading.transform == "rest" and rows >= MIN_ROWS_FOR_MAX_LOG_ERROR:
+        se_factor = min(se_factor, MAX_LOG_ERROR / (se * scale.slope(value)))
     if reading.clusters is not None:
         name = reading.clusters.annotate_method(name)
     if error.degrees is not None:
-        se = intervals.to_student(se, error.degrees, level)
-    low = intervals.transformed_normal(scale, value, se_factor * se, level, name).low
+        se = intervals.student_se(se, error.degrees, level)
+    low = intervals.transformed_interval(scale, value, se_factor * se, level, name).low
     return replace(
-        intervals.transformed_normal(scale, value, se, level, name), low=low, se=error.se
+        intervals.transformed_interval(scale, value, se, level, name), low=low, se=error.se
     )
 
 
 # --- Rows in clusters ----------------------------------------------------------------------------
 
 #: Kinds of readings that are proportions of rows, areas with two bounds, and means.
-_PROPORTIONS = ("proportion of rows", "top-k proportion", "proportion of topics")
-_AREAS = (
+_PROPORTION_KINDS = ("proportion of rows", "top-k proportion", "proportion of topics")
+_AREA_KINDS = (
     "AUC",
     "Gini",
     "precision area",
@@ -132,7 +142,7 @@ _AREAS = (
     "measure of scores",
     "average of scores",
 )
-_MEANS = (
+_MEAN_KINDS = (
     "mean of a value per row",
     "average over outputs",
     "mean over topics",
@@ -154,11 +164,13 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
     if not (error.degrees is not None and error.degrees > 0 and np.isfinite(error.se)):
         return intervals.no_interval("none", "too_few_clusters")
     low, high = reading.bounds
-    is_mean = reading.kind in _MEANS
+    is_mean = reading.kind in _MEAN_KINDS
     if np.isfinite(low) and np.isfinite(high):
-        if is_mean or reading.kind in _PROPORTIONS:
-            return _wilson_of_clusters(reading, error, level)
-        if reading.kind == "Gini" or (reading.kind in _AREAS and reading.transform is not None):
+        if is_mean or reading.kind in _PROPORTION_KINDS:
+            return _cluster_wilson_interval(reading, error, level)
+        if reading.kind == "Gini" or (
+            reading.kind in _AREA_KINDS and reading.transform is not None
+        ):
             length = high - low
             proportion, se = (value - low) / length, error.se / length
             influence = None if reading.influence is None else reading.influence()
@@ -167,8 +179,8 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
             )
             if not (se > 0 and 0 < proportion < 1):
                 return intervals.no_interval(name, "area_at_its_limit")
-            student_se = intervals.to_student(se, error.degrees, level)
-            interval = intervals.logit_normal(proportion, student_se, level, name)
+            student_se = intervals.student_se(se, error.degrees, level)
+            interval = intervals.logit_interval(proportion, student_se, level, name)
             return replace(
                 interval,
                 low=low + length * interval.low,
@@ -176,18 +188,22 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
                 se=error.se,
             )
     if reading.kind == "agreement of raters" and value < high and error.se > 0:
-        name = clusters.annotate_method(f"Student t, {SCALES['rest'].name}")
+        name = clusters.annotate_method(f"Student t, {TRANSFORMATIONS['rest'].name}")
         half_width = intervals.t_quantile(level, error.degrees) * error.se
-        return Interval(*SCALES["rest"].symmetric_limits(value, half_width), name, se=error.se)
+        return Interval(
+            *TRANSFORMATIONS["rest"].symmetric_limits(value, half_width), name, se=error.se
+        )
     if is_mean and np.isfinite(low) and value > low and error.se > 0:
         name = clusters.annotate_method("Student t, log")
         half_width = intervals.t_quantile(level, error.degrees) * error.se
-        limits = SCALES["log"].symmetric_limits(value - low, half_width)
+        limits = TRANSFORMATIONS["log"].symmetric_limits(value - low, half_width)
         return Interval(low + limits[0], low + limits[1], name, se=error.se)
     return error_interval(reading, level)
 
 
-def _wilson_of_clusters(reading: PointEstimate, error: StandardError, level: float) -> Interval:
+def _cluster_wilson_interval(
+    reading: PointEstimate, error: StandardError, level: float
+) -> Interval:
     """Return Wilson's interval of the value as a proportion of the range of values."""
     assert reading.clusters is not None
     (low, high), influence = (
@@ -202,8 +218,8 @@ def _wilson_of_clusters(reading: PointEstimate, error: StandardError, level: flo
         else influence.space.cluster_sums(influence.column)[1]
     )
     scaled = error.se / length, error.degrees or 0.0
-    rows = (reading.sizes() or (effective_number(reading),))[0]
-    is_proportion = reading.kind in _PROPORTIONS
+    rows = (reading.sizes() or (effective_rows(reading),))[0]
+    is_proportion = reading.kind in _PROPORTION_KINDS
     size = reading.clusters.proportion_size(
         proportion, scaled, denominator, rows if is_proportion else np.inf, level
     )
@@ -277,7 +293,7 @@ def _stratified_percentile(reading: PointEstimate, level: float) -> Interval | N
 # --- Differences ----------------------------------------------------------------------------------
 
 #: What a test that is asked for by name goes by.
-OF_TESTS: Mapping[str, str] = {
+METHOD_BY_TEST: Mapping[str, str] = {
     "t": "t",
     "wilcoxon": "wilcoxon",
     "sign": "sign",
@@ -289,7 +305,7 @@ OF_TESTS: Mapping[str, str] = {
     "mid-p": "mid-p",
 }
 
-Makes = Callable[[PointEstimate], "Procedure | None"]
+ProcedureFactory = Callable[[PointEstimate], "Procedure | None"]
 
 
 def procedure_by_name(reading: PointEstimate, name: str) -> Procedure | None:
@@ -447,9 +463,9 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
     if units is None:
         return _t_procedure(reading)
     if not isinstance(error, StandardError):
-        error = _error_of_values(units, reading)
+        error = _differences_error(units, reading)
     elif units.exact and not isinstance(units.values, Histogram):
-        error = replace(error, se=_error_of_values(units, reading).se)
+        error = replace(error, se=_differences_error(units, reading).se)
     n, max_difference = reading.n, reading.bounds[1]
     if not units.differing and not units.exact:
         if abs(reading.value) > reading.tolerance:  # all rows differ alike
@@ -462,9 +478,9 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
         units.differing,
         max_difference if units.exact or not units.differing else math.inf,
     )
-    shared = {**_shared_fields(reading), "method": METHOD, "name": TEST}
+    shared = {**_shared_fields(reading), "method": UNIT_METHOD, "name": UNIT_TEST}
     if endpoints is None:
-        return Wald(**shared, t=error, reason="nothing_differs", differing=0)
+        return WaldProcedure(**shared, t=error, reason="nothing_differs", differing=0)
     bayes = bayesian_bootstrap.AugmentedMean.from_values(
         units.values, endpoints, weight=units.weight, counts=units.counts
     )
@@ -478,7 +494,7 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
     se = error.se
     if bayes is not None and (2 * units.differing < n or not se > 0):
         se = float(np.nanmax([se, bayes.standard_deviation]))
-    return Wald(
+    return WaldProcedure(
         **shared,
         t=error,
         error=replace(error, se=se),
@@ -488,7 +504,7 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
     )
 
 
-def _error_of_values(units: _Differences, reading: PointEstimate) -> StandardError:
+def _differences_error(units: _Differences, reading: PointEstimate) -> StandardError:
     """Return the standard error of the mean of the differences."""
     values = units.values
     if isinstance(values, Histogram):
@@ -516,8 +532,8 @@ def t_error(reading: PointEstimate) -> StandardError | Interval | None:
     error = reading.standard_error
     if not isinstance(error, StandardError) or error.degrees is not None:
         return error
-    sizes = reading.sizes() or (effective_number(reading),)
-    rows = min(sizes) if min(sizes) < FEW_FOR_NORMAL else sum(sizes)
+    sizes = reading.sizes() or (effective_rows(reading),)
+    rows = min(sizes) if min(sizes) < MIN_ROWS_FOR_NORMAL else sum(sizes)
     return replace(error, degrees=max(rows - 1, 1.0) if rows > 1 else 0.0)
 
 
@@ -529,13 +545,13 @@ def _t_procedure(reading: PointEstimate) -> Procedure | None:
     return _wald_procedure(reading, t_error(reading))
 
 
-def _delta(reading: PointEstimate) -> Procedure | None:
+def _delta_procedure(reading: PointEstimate) -> Procedure | None:
     """Return the procedure by the standard error: normal, or t for clusters and the jackknife."""
     error = reading.standard_error
     return _wald_procedure(reading, error) if isinstance(error, StandardError) else None
 
 
-def _delong(reading: PointEstimate) -> Procedure | None:
+def _delong_procedure(reading: PointEstimate) -> Procedure | None:
     """Return DeLong's test of the difference between two AUCs, or None if it does not apply."""
     error = reading.standard_error
     is_delong = isinstance(error, StandardError) and error.name.startswith(("DeLong", "Obuchowski"))
@@ -573,11 +589,11 @@ def _wald_procedure(
     if not math.isfinite(standard_error.se) or (
         standard_error.degrees is not None and not standard_error.degrees > 0
     ):
-        return Wald(**shared, reason=reason)
+        return WaldProcedure(**shared, reason=reason)
     if standard_error.se > 0:
-        return Wald(**shared)
+        return WaldProcedure(**shared)
     if abs(reading.value) > reading.tolerance:
-        return Wald(**shared, reason="no_spread")
+        return WaldProcedure(**shared, reason="no_spread")
     max_difference = reading.bounds[1]
     bayes = None
     if math.isfinite(max_difference):
@@ -586,18 +602,18 @@ def _wald_procedure(
             np.zeros(1), (-max_difference, max_difference), counts=counts
         )
     if bayes is None:
-        return Wald(**shared, reason="nothing_differs", differing=0)
+        return WaldProcedure(**shared, reason="nothing_differs", differing=0)
     error = replace(standard_error, se=bayes.standard_deviation)
     shared |= {
-        "method": METHOD,
-        "name": TEST,
+        "method": UNIT_METHOD,
+        "name": UNIT_TEST,
         "error": error,
         "t": replace(standard_error, degrees=None),
     }
-    return Wald(**shared, bayes=bayes, differing=0)
+    return WaldProcedure(**shared, bayes=bayes, differing=0)
 
 
-def _student(reading: PointEstimate) -> Procedure | None:
+def _student_procedure(reading: PointEstimate) -> Procedure | None:
     """Return Student's t procedure of differences on units, or of their influence values."""
     if reading.is_unit_mean and reading.units is not None:
         unit_error = reading.units.error
@@ -617,14 +633,14 @@ def _student(reading: PointEstimate) -> Procedure | None:
     shared = {**_shared_fields(reading), "method": method, "name": name, "t": error, "error": error}
     if not math.isfinite(error.se) or not (error.degrees or 0) > 0:
         reason = "too_few_units" if reading.clusters is None else "too_few_clusters"
-        return Wald(**shared, reason=reason)
-    return Wald(**shared, reason=None if error.se > 0 else "no_spread")
+        return WaldProcedure(**shared, reason=reason)
+    return WaldProcedure(**shared, reason=None if error.se > 0 else "no_spread")
 
 
-def _bayesian_bootstrap(reading: PointEstimate) -> Procedure | None:
+def _bayesian_procedure(reading: PointEstimate) -> Procedure | None:
     """Return the procedure by the Bayesian bootstrap about the mean."""
     procedure = _unit_procedure(reading)
-    if not isinstance(procedure, Wald) or procedure.bayes is None:
+    if not isinstance(procedure, WaldProcedure) or procedure.bayes is None:
         return None
     error = StandardError(procedure.bayes.standard_deviation, bayesian_bootstrap.METHOD)
     return BayesianProcedure(
@@ -659,13 +675,13 @@ def _replicate_df(reading: PointEstimate) -> float | None:
     """Return the degrees of freedom of replicates, for comparison with other differences."""
     if reading.clusters is not None:
         return max(reading.clusters.degrees, 1.0)
-    sizes = reading.sizes() or (effective_number(reading),)
+    sizes = reading.sizes() or (effective_rows(reading),)
     return max(min(sizes) - 1.0, 1.0)
 
 
 def _bootstrap_procedure(reading: PointEstimate) -> Procedure | None:
     if not reading.has_replicates:
-        return _studentized_difference(reading)
+        return _bootstrap_t_procedure(reading)
     return _replicate_procedure(
         reading, reading.cached_replicates, _bootstrap_name(reading), _bootstrap_test_name(reading)
     )
@@ -673,10 +689,10 @@ def _bootstrap_procedure(reading: PointEstimate) -> Procedure | None:
 
 def _bootstrap_test_name(reading: PointEstimate) -> str:
     """Return the name of the bootstrap test."""
-    return BY_REPLICATES[reading.clusters is not None]
+    return BOOTSTRAP_TEST_NAMES[reading.clusters is not None]
 
 
-def _stratified_difference(reading: PointEstimate) -> Procedure | None:
+def _stratified_procedure(reading: PointEstimate) -> Procedure | None:
     replicates = None if reading.stratified_replicates is None else reading.stratified_replicates()
     if replicates is None:
         return None
@@ -684,7 +700,7 @@ def _stratified_difference(reading: PointEstimate) -> Procedure | None:
     return _replicate_procedure(reading, replicates, f"{name} [B]", name)
 
 
-def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
+def _bca_procedure(reading: PointEstimate) -> Procedure | None:
     influence = _jackknife(reading) if reading.has_replicates else None
     if influence is None:
         return None
@@ -695,7 +711,7 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
     bias = NAN
     if not isinstance(usable, Interval):
         deviations = usable - reading.value
-        deviations[np.abs(deviations) <= ROUNDING * max(1.0, abs(reading.value))] = 0.0
+        deviations[np.abs(deviations) <= ROUNDING_TOLERANCE * max(1.0, abs(reading.value))] = 0.0
         below = float(np.mean(deviations < 0) + np.mean(deviations <= 0)) / 2
         if not 0 < below < 1:
             return no_procedure("replicates_on_one_side", reading.value, method)
@@ -708,7 +724,7 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
     return None if is_beyond_replicates else procedure
 
 
-def _studentized_difference(reading: PointEstimate) -> Procedure | None:
+def _bootstrap_t_procedure(reading: PointEstimate) -> Procedure | None:
     """Return the bootstrap-t procedure.
 
     Quantiles of the studentized replicates replace those of Student's t: the limits are quantiles
@@ -762,7 +778,7 @@ def has_no_differences(reading: PointEstimate) -> bool:
     )
 
 
-def _unit_differences(reading: PointEstimate) -> FloatArray | None:
+def _unweighted_differences(reading: PointEstimate) -> FloatArray | None:
     """Return the differences on independent units of equal weight, or None."""
     units = reading.units
     if (
@@ -775,11 +791,11 @@ def _unit_differences(reading: PointEstimate) -> FloatArray | None:
 
 
 def _signed_rank_procedure(reading: PointEstimate) -> Procedure | None:
-    values = _unit_differences(reading)
+    values = _unweighted_differences(reading)
     if values is None:
         return None
     n_differing = int(np.count_nonzero(paired_tests.defined_differences(values)))
-    method = "exact" if n_differing <= paired_tests.EXACT_RANKS else "normal"
+    method = "exact" if n_differing <= paired_tests.MAX_EXACT_RANKS else "normal"
     name = f"Wilcoxon signed rank, {method}"
     return _location_procedure(
         reading,
@@ -792,7 +808,7 @@ def _signed_rank_procedure(reading: PointEstimate) -> Procedure | None:
 
 
 def _sign_procedure(reading: PointEstimate) -> Procedure | None:
-    values = _unit_differences(reading)
+    values = _unweighted_differences(reading)
     if values is None:
         return None
     name = "sign test, exact"
@@ -833,7 +849,7 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
     units, settings = reading.units, reading.settings
     has_no_unit_values = not isinstance(units, UnitValues) or units.clusters is not None
     if has_no_unit_values or not reading.is_unit_mean:
-        compute_test = _swap_test(reading)
+        compute_test = _permutation_test(reading)
         if compute_test is None:
             return None
         name = compute_test("two-sided").name
@@ -851,9 +867,9 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
     values, n_resamples = units.values * reading.factor, n_randomizations(settings)
     weight = units.weight
     weighted_values = values if weight is None else values * weight
-    [test] = paired_tests.randomization(weighted_values[:, None], n_resamples, settings.seed)
+    [test] = paired_tests.randomization_test(weighted_values[:, None], n_resamples, settings.seed)
     n_differing = bayesian_bootstrap.n_nonzero(values)
-    return Randomization(
+    return RandomizationProcedure(
         **_shared_fields(reading),
         method=f"{test.name}, means of subsets",
         name=test.name,
@@ -866,22 +882,22 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
     )
 
 
-def _swap_test(reading: PointEstimate) -> Callable[[str], TestResult] | None:
+def _permutation_test(reading: PointEstimate) -> Callable[[str], TestResult] | None:
     """Return the randomization test of an estimate that is not a mean over units.
 
     Such estimates are ratios of sums, and functions of means that are equal if and only if the
     means are, as RMSE.
     """
-    values, settings = _unit_differences(reading), reading.settings
+    values, settings = _unweighted_differences(reading), reading.settings
     if reading.permutation_test is not None or values is None:
         return reading.permutation_test
     tries = n_randomizations(settings)
-    return lambda towards: paired_tests.randomization(
+    return lambda towards: paired_tests.randomization_test(
         values[:, None], tries, settings.seed, towards
     )[0]
 
 
-def _mcnemar(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
+def _mcnemar_procedure(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
     if reading.discordant_proportions is None:
         return None
     first, second = (round(count) for count in reading.discordant_proportions())
@@ -890,7 +906,7 @@ def _mcnemar(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
         **_shared_fields(reading),
         method=f"{name}, given the discordant rows",
         name=name,
-        error=_error_of_values(unit_differences(reading), reading),  # type: ignore[arg-type]
+        error=_differences_error(unit_differences(reading), reading),  # type: ignore[arg-type]
         n_first=first,
         second=second,
         rows=reading.n,
@@ -899,27 +915,27 @@ def _mcnemar(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
     )
 
 
-def _paired_proportions(reading: PointEstimate) -> Procedure | None:
+def _paired_proportions_procedure(reading: PointEstimate) -> Procedure | None:
     """Return the procedure for a difference between paired proportions, or None."""
     return None if reading.discordant_proportions is None else _unit_procedure(reading)
 
 
-_PROCEDURES: Mapping[str, Makes] = {
+_PROCEDURES: Mapping[str, ProcedureFactory] = {
     "units": _unit_procedure,
-    "paired proportions": _paired_proportions,
+    "paired proportions": _paired_proportions_procedure,
     "by error": _t_procedure,
-    "delta": _delta,
-    "delong": _delong,
-    "t": _student,
-    "bayesian-bootstrap": _bayesian_bootstrap,
+    "delta": _delta_procedure,
+    "delong": _delong_procedure,
+    "t": _student_procedure,
+    "bayesian-bootstrap": _bayesian_procedure,
     "percentile": _bootstrap_procedure,
-    "stratified": _stratified_difference,
-    "bca": _accelerated_difference,
-    "studentized": _studentized_difference,
+    "stratified": _stratified_procedure,
+    "bca": _bca_procedure,
+    "studentized": _bootstrap_t_procedure,
     "Jeffreys, Dirichlet posterior": _posterior_procedure,
     "wilcoxon": _signed_rank_procedure,
     "sign": _sign_procedure,
     "randomization": _randomization_procedure,
-    "mcnemar": _mcnemar,
-    "mid-p": partial(_mcnemar, mid=True),
+    "mcnemar": _mcnemar_procedure,
+    "mid-p": partial(_mcnemar_procedure, mid=True),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.intervals import MOST_DEGENERATE
+from calipers.inference.intervals import MAX_UNDEFINED_PROPORTION
 from calipers.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.statistics import ScoreTable
 
-Limits = tuple[FloatArray, FloatArray]
+BandLimits = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class ThresholdReplicates:
             return (self.positive[:, columns] - self.negative[:, columns] * (p / (1 - p))) / total
 
 
-def pointwise_band(replicates: FloatArray, level: float) -> Limits:
+def pointwise_band(replicates: FloatArray, level: float) -> BandLimits:
     """Return percentile limits at each point of a grid separately.
 
     ``replicates`` has shape ``(B, G)``; the limits have shape ``(G,)``, and are NaN if more than 5%
@@ -162,7 +162,10 @@ def pointwise_band(replicates: FloatArray, level: float) -> Limits:
     # Column by column is slow, and needed only where some replicates have no value.
     for column_mask, quantile in (
         (defined_proportion == 1, np.quantile),
-        ((defined_proportion < 1) & (defined_proportion >= 1 - MOST_DEGENERATE), np.nanquantile),
+        (
+            (defined_proportion < 1) & (defined_proportion >= 1 - MAX_UNDEFINED_PROPORTION),
+            np.nanquantile,
+        ),
     ):
         if column_mask.any():
             low[column_mask], high[column_mask] = quantile(
@@ -171,7 +174,7 @@ def pointwise_band(replicates: FloatArray, level: float) -> Limits:
     return low, high
 
 
-def simultaneous_band(replicates: FloatArray, level: float) -> Limits:
+def simultaneous_band(replicates: FloatArray, level: float) -> BandLimits:
     """Return limits over a grid that contain the proportion ``level`` of entire replicates.
 
     They are order statistics of equal rank at every point: the k-th smallest and the k-th largest,
@@ -179,7 +182,7 @@ def simultaneous_band(replicates: FloatArray, level: float) -> Limits:
     ``replicates`` has shape ``(B, G)``; a replicate is either defined everywhere or NaN.
     """
     defined = replicates[np.isfinite(replicates).all(axis=1)]
-    if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or not len(defined):
+    if len(defined) < (1 - MAX_UNDEFINED_PROPORTION) * len(replicates) or not len(defined):
         low, high = np.full((2, replicates.shape[1]), np.nan)
         return low, high
     ordered = np.sort(defined, axis=0)
@@ -214,7 +217,7 @@ def kolmogorov_distance(n: float, level: float) -> float:
 
 def roc_limits(
     fpr: FloatArray, tpr: FloatArray, sizes: tuple[float, float], grid: FloatArray, level: float
-) -> Limits:
+) -> BandLimits:
     """Return simultaneous limits of TPR over a grid of FPR, for the whole ROC curve.
 
     ``fpr`` and ``tpr`` are the points of the empirical curve from (0, 0) to (1, 1), ``sizes`` the
@@ -240,7 +243,7 @@ def roc_limits(
 
 def precision_limits(
     fpr: FloatArray, tpr: FloatArray, sizes: tuple[float, float], grid: FloatArray, level: float
-) -> Limits:
+) -> BandLimits:
     """Return simultaneous limits of precision over a grid of recall, for the whole curve.
 
     They follow from the bounds of :func:`roc_limits` and Clopper and Pearson's interval of the
@@ -273,7 +276,7 @@ def precision_limits(
     return precision(low_prevalence, high_rate, 0.0), precision(high_prevalence, low_rate, 1.0)
 
 
-def _local_range(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float) -> Limits:
+def _local_range(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float) -> BandLimits:
     """Return the range of ``y`` of an ascending curve near each grid point.
 
     It includes the points within a ``distance`` of the grid point in ``x``. If there are none, it

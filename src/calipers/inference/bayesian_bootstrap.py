@@ -22,7 +22,7 @@ from calipers.statistics import FloatArray, Histogram
 METHOD = "Bayesian bootstrap"
 
 
-def lower_tail(
+def mean_interval(
     values: FloatArray | Histogram,
     endpoints: tuple[float, float],
     level: float,
@@ -37,7 +37,7 @@ def lower_tail(
     Examples
     --------
     >>> values = np.repeat([1.0, 0.0], [20, 180])
-    >>> interval = lower_tail(values, (0.0, 1.0), 0.95)
+    >>> interval = mean_interval(values, (0.0, 1.0), 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)  # of Beta(20, 180½), Beta(20½, 180)
     (0.0623, 0.1477)
     """
@@ -62,7 +62,7 @@ def lower_tail(
     return Interval(limits[0], limits[1], METHOD, se=distribution.spread).extend_to_value(mean)
 
 
-def upper_tail(
+def upper_limit(
     values: FloatArray | Histogram, end: float, level: float, weight: FloatArray | None = None
 ) -> float:
     """Return the upper equal-tailed limit of the mean of ``values`` and half a unit at one ``end``.
@@ -94,7 +94,7 @@ def n_nonzero(values: FloatArray) -> int:
     return int(np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)))
 
 
-def reach(values: FloatArray, max_distance: float = math.inf) -> float:
+def endpoint_distance(values: FloatArray, max_distance: float = math.inf) -> float:
     """Return the distance at which half units are placed if the range has no natural end.
 
     This holds for differences between two systems, whose theoretical ends no unit comes near. The
@@ -103,7 +103,7 @@ def reach(values: FloatArray, max_distance: float = math.inf) -> float:
 
     Examples
     --------
-    >>> reach(np.array([0.0, 0.5, 0.0, -0.25]))
+    >>> endpoint_distance(np.array([0.0, 0.5, 0.0, -0.25]))
     1.0
     """
     n_different = n_nonzero(values)
@@ -208,7 +208,7 @@ class _AugmentedValues:
 
 #: Nodes of the integral of :meth:`AugmentedMean.tails`: their distance, and how many there are at
 #: most.
-_STEP, _NODES = 1 / 8, 360
+_NODE_SPACING, _MAX_NODES = 1 / 8, 360
 
 
 class AugmentedMean:
@@ -297,8 +297,8 @@ class AugmentedMean:
         third_derivative *= 2 / 3 * width**3
         tilted = deviations / (1 - saddle * deviations)
         total, step = 0.0, max(24, min(96, 24_000 // len(deviations)))
-        for begin in range(0, _NODES, step):
-            v = _STEP * np.arange(begin, min(begin + step, _NODES))
+        for begin in range(0, _MAX_NODES, step):
+            v = _NODE_SPACING * np.arange(begin, min(begin + step, _MAX_NODES))
             sinh, cosh = np.sinh(v), np.cosh(v)
             path = width * (third_derivative * (cosh - 1) + 1j * sinh)
             slope = width * (third_derivative * sinh + 1j * cosh)
@@ -309,7 +309,7 @@ class AugmentedMean:
             if abs(integrand[-1]) <= 1e-17 * abs(total):
                 break
         height = math.exp(-float(distribution.mass @ np.log1p(-saddle * deviations)))
-        tail = min(1.0, max(0.0, abs(height * total * _STEP / math.pi)))
+        tail = min(1.0, max(0.0, abs(height * total * _NODE_SPACING / math.pi)))
         return (1 - tail, tail) if saddle > 0 else (tail, 1 - tail)
 
 

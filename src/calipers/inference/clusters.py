@@ -20,7 +20,7 @@ import numpy.typing as npt
 from calipers.caching import cached_property
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
-from calipers.statistics import effective_size_of
+from calipers.statistics import effective_size_from_weights
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: If one cluster has all but this proportion of the data that a number is estimated from, its error
 #: cannot be estimated.
-_NOTHING_ELSE = 1e-12
+_MIN_OTHER_PROPORTION = 1e-12
 
 
 class ClusterError(NamedTuple):
@@ -89,7 +89,7 @@ def cr2_influence(influence: FloatArray, denominator: FloatArray) -> tuple[Float
     total, nonempty_mask = f.sum(axis=0), n.sum(axis=1) > 0
     f, n = f[nonempty_mask], n[nonempty_mask]
     h = n / n.sum(axis=1, keepdims=True)
-    if not h.size or h.max() >= 1 - _NOTHING_ELSE:
+    if not h.size or h.max() >= 1 - _MIN_OTHER_PROPORTION:
         return np.full(len(total), math.nan), math.nan
     weight = np.ones(1)
     if len(h) > 1:
@@ -119,7 +119,7 @@ def subset_difference_error(
     return cr2(np.vstack([f, -g]), np.vstack([first_denominator, second_denominator]))
 
 
-class ClusterBootstrap(Protocol):
+class BootstrapSettings(Protocol):
     """Settings that the cluster bootstrap needs."""
 
     @property
@@ -255,7 +255,7 @@ class ClusterIndex:
         digits = 0 if self.effective_number >= 10 else 1
         return f"{name}, effectively {self.effective_number:.{digits}f}"
 
-    def redrawn(self, sums: FloatArray, draws: ClusterBootstrap) -> FloatArray:
+    def redrawn(self, sums: FloatArray, draws: BootstrapSettings) -> FloatArray:
         """Return bootstrap replicates (B, …) of the totals of sums by cluster (size, …).
 
         Each cluster occurs Poisson(1) times, by a random number that depends only on the seed, the
@@ -272,7 +272,7 @@ class ClusterIndex:
             out[:, j] = np.asarray(replicates)[:, 0]
         return out.reshape(draws.n_resamples, *sums.shape[1:])
 
-    def means(self, values: FloatArray, draws: ClusterBootstrap) -> FloatArray:
+    def means(self, values: FloatArray, draws: BootstrapSettings) -> FloatArray:
         """Return bootstrap replicates (B, k) of the weighted means of values (n, k)."""
         with_size = np.column_stack([values, np.ones(len(values))])
         replicates = self.redrawn(self.sums(with_size), draws)
@@ -375,8 +375,8 @@ class ClusterIndex:
         """Return Student's t interval of an estimate with this standard error."""
         if degrees is None or not degrees > 0:
             return intervals.no_interval("none", "too_few_clusters")
-        student_se = intervals.to_student(se, degrees, level)
-        interval = intervals.normal_mean(value, student_se, level)
+        student_se = intervals.student_se(se, degrees, level)
+        interval = intervals.normal_interval(value, student_se, level)
         return replace(interval, method=self.annotate_method(method), se=se)
 
     def proportion_error(
@@ -413,8 +413,8 @@ class ClusterIndex:
             bessel_factor = 1.0 if math.isinf(rows) else rows / (rows - 1)
             size = min(rows, value * (1 - value) / se**2 * bessel_factor)
         else:
-            size = effective_size_of(weights)
-        return float(size / intervals.to_student(1.0, degrees, level) ** 2)
+            size = effective_size_from_weights(weights)
+        return float(size / intervals.student_se(1.0, degrees, level) ** 2)
 
     def trials(
         self, value: float, matrix: ConfusionMatrix, measure: Any, rows: float, level: float
@@ -435,7 +435,9 @@ class ClusterIndex:
         if self.n_clusters < 2:
             return intervals.no_interval("none", "too_few_clusters")
         class_sizes = self.numbers_by_class(positive)
-        interval = intervals.separated_auc(area, min(*class_sizes, self.n_clusters // 2), level)
+        interval = intervals.separated_auc_interval(
+            area, min(*class_sizes, self.n_clusters // 2), level
+        )
         return replace(interval, method=self.annotate_method(interval.method))
 
     def notes(self, min_degrees: int, unit: str = "rows") -> list[str]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.influence import STEP, numerical_derivatives
+from calipers.inference.influence import DERIVATIVE_STEP, numerical_derivatives
 from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
 #: Maximum number of elements that are shifted at a time.
-_AT_ONCE = 1_000_000
+_MAX_BATCH_ELEMENTS = 1_000_000
 
 
 def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
@@ -25,7 +25,7 @@ def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
 
 
 #: Below this, the contribution of a row to a measure, times the number of rows, is rounding.
-_NOTHING = 1e-9
+_MIN_INFLUENCE = 1e-9
 
 
 def cell_gradient(
@@ -54,10 +54,10 @@ def cell_gradient(
         return np.asarray(
             _partial_derivatives(measure.apply, matrix, matrix.counts)[truth, predicted]
         )
-    return cell_influence(class_gradient(measure, matrix), truth, predicted)
+    return cell_derivatives(class_gradient(measure, matrix), truth, predicted)
 
 
-def cell_influence(
+def cell_derivatives(
     gradient: FloatArray,
     truth: npt.NDArray[np.integer[Any]],
     predicted: npt.NDArray[np.integer[Any]],
@@ -90,7 +90,7 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
         with np.errstate(invalid="ignore"):  # no class may have rows
             class_weights = class_weights / class_weights.sum()
     out = np.where(
-        class_weights[:, None, None] > 0, _partial_of_each(plain.apply, class_matrices), 0.0
+        class_weights[:, None, None] > 0, _one_vs_rest_derivatives(plain.apply, class_matrices), 0.0
     )
     out *= class_weights[:, None, None]
     if measure.average == "weighted":  # the weights too vary with the rows
@@ -111,10 +111,14 @@ def _partial_derivatives(
         shifted_counts = shifted_counts.reshape(len(shifted_counts), *counts.shape)
         return apply(replace(matrix, counts=shifted_counts, squares=shifted_counts))
 
-    return numerical_derivatives(evaluate, counts.ravel(), _AT_ONCE).reshape(counts.shape)
+    return numerical_derivatives(evaluate, counts.ravel(), _MAX_BATCH_ELEMENTS).reshape(
+        counts.shape
+    )
 
 
-def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) -> FloatArray:
+def _one_vs_rest_derivatives(
+    apply: Callable[[Any], FloatArray], each: ConfusionMatrix
+) -> FloatArray:
     """Return central differences for a stack of two-class matrices, all of them at once."""
     out = np.zeros(each.counts.shape)
     for cell in np.ndindex(2, 2):
@@ -122,9 +126,9 @@ def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) 
         values = []
         for sign in (1, -1):
             shifted = each.counts.copy()
-            shifted[index] += sign * shifted[index] * STEP
+            shifted[index] += sign * shifted[index] * DERIVATIVE_STEP
             values.append(apply(replace(each, counts=shifted, squares=shifted)))
-        steps = each.counts[index] * STEP
+        steps = each.counts[index] * DERIVATIVE_STEP
         nonzero_mask = steps > 0
         out[index][nonzero_mask] = (values[0] - values[1])[nonzero_mask] / (2 * steps[nonzero_mask])
     return out
@@ -178,7 +182,7 @@ def margin_gradient(
 
 def _cell_derivatives(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray:
     """Return central differences by each of the non-empty cells."""
-    at_once = _AT_ONCE * len(matrix.cell_counts) // matrix.classes**2
+    at_once = _MAX_BATCH_ELEMENTS * len(matrix.cell_counts) // matrix.classes**2
     return numerical_derivatives(
         lambda cell_counts: measure.apply(matrix.holding(cell_counts)), matrix.cell_counts, at_once
     )
@@ -189,7 +193,7 @@ def _margin_derivatives(measure: Any, matrix: ConfusionMatrix, name: str) -> Flo
     return numerical_derivatives(
         lambda margin: measure.apply(_FreeMargins(matrix, **{name: margin})),
         getattr(matrix, name),
-        _AT_ONCE,
+        _MAX_BATCH_ELEMENTS,
     )
 
 
@@ -199,12 +203,13 @@ def _sum_derivative(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
     if not value > 0:
         return 0.0
     shifted_values = [
-        measure.apply(_FreeMargins(matrix, **{name: value * (1 + s * STEP)})) for s in (1, -1)
+        measure.apply(_FreeMargins(matrix, **{name: value * (1 + s * DERIVATIVE_STEP)}))
+        for s in (1, -1)
     ]
-    return float(shifted_values[0] - shifted_values[1]) / (2 * float(value) * STEP)
+    return float(shifted_values[0] - shifted_values[1]) / (2 * float(value) * DERIVATIVE_STEP)
 
 
-def moving_cells(
+def influential_mask(
     measure: Any,
     matrix: ConfusionMatrix,
     truth: npt.NDArray[np.integer[Any]],
@@ -218,4 +223,4 @@ def moving_cells(
     if float(measure.apply(matrix)) in measure.definition.range and type(matrix) is ConfusionMatrix:
         matrix = replace(matrix, counts=matrix.counts + 1.0)
     derivatives = cell_gradient(measure, matrix, truth, predicted)
-    return np.asarray(np.abs(derivatives) * float(matrix.total) > _NOTHING)
+    return np.asarray(np.abs(derivatives) * float(matrix.total) > _MIN_INFLUENCE)

@@ -17,16 +17,16 @@ from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import POWER
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, UnitValues
-from calipers.inference.procedures import Procedure, Wald, no_procedure
+from calipers.inference.procedures import Procedure, WaldProcedure, no_procedure
 from calipers.inference.variance_estimators import NAN, StandardError
 from calipers.statistics import FloatArray, count_signs
 
 #: The test of a difference against a value, for an alternative.
-Tests = Callable[[float, str], TestResult]
+DifferenceTest = Callable[[float, str], TestResult]
 
 
 def non_inferiority_test(
-    test: Tests, margin: float, *, higher_is_better: bool = True
+    test: DifferenceTest, margin: float, *, higher_is_better: bool = True
 ) -> TestResult:
     """Test that the first system is not worse than the second by ``margin`` or more.
 
@@ -54,18 +54,18 @@ def non_inferiority_test(
 
     Examples
     --------
-    >>> from calipers.inference.procedures import Wald
+    >>> from calipers.inference.procedures import WaldProcedure
     >>> from calipers.inference.variance_estimators import StandardError
     >>> error = StandardError(0.02, "delta")
-    >>> made = Wald(value=-0.01, t=error, method="delta", name="delta, paired")
+    >>> made = WaldProcedure(value=-0.01, t=error, method="delta", name="delta, paired")
     >>> print(non_inferiority_test(made.test, 0.05))  # z = 2
     delta, paired, one-sided (greater): p = 0.02275
     """
-    _check(margin)
+    _check_margin(margin)
     return test(-margin, "greater") if higher_is_better else test(margin, "less")
 
 
-def equivalence_test(test: Tests, margin: float) -> TestResult:
+def equivalence_test(test: DifferenceTest, margin: float) -> TestResult:
     """Test by two one-sided tests (TOST) that two systems differ by less than ``margin``.
 
     Parameters
@@ -92,20 +92,20 @@ def equivalence_test(test: Tests, margin: float) -> TestResult:
 
     Examples
     --------
-    >>> from calipers.inference.procedures import Wald
+    >>> from calipers.inference.procedures import WaldProcedure
     >>> from calipers.inference.variance_estimators import StandardError
     >>> t = StandardError(0.02, "paired t", 24)
-    >>> made = Wald(value=-0.01, t=t, method="Student t", name="paired t")
+    >>> made = WaldProcedure(value=-0.01, t=t, method="Student t", name="paired t")
     >>> print(equivalence_test(made.test, 0.05))  # t = 2 and -3
     paired t, one-sided (greater): p = 0.02847
     """
-    _check(margin)
+    _check_margin(margin)
     one_sided = (test(-margin, "greater"), test(margin, "less"))
     undefined = [result for result in one_sided if math.isnan(result.p)]
     return undefined[0] if undefined else max(one_sided, key=lambda result: result.p)
 
 
-def _check(margin: float) -> None:
+def _check_margin(margin: float) -> None:
     if not (margin > 0 and math.isfinite(margin)):
         raise ValueError(f"the margin is {margin}, expected a number above 0")
 
@@ -162,7 +162,7 @@ TESTS: Mapping[str, str] = {
 ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 
-def minimum_detectable(
+def minimum_detectable_differences(
     errors: Sequence[StandardError], level: float | Sequence[float]
 ) -> FloatArray:
     """Return the minimum detectable difference for each standard error.
@@ -172,9 +172,9 @@ def minimum_detectable(
     """
     if not any(error.se > 0 for error in errors):
         return np.full(len(errors), NAN)
-    from calipers.inference.power import all_detectable
+    from calipers.inference.power import detectable_differences
 
-    return all_detectable([e.se for e in errors], [e.degrees for e in errors], level, POWER)
+    return detectable_differences([e.se for e in errors], [e.degrees for e in errors], level, POWER)
 
 
 # --- Tests ----------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def procedure(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS)
     if not forecasts.is_applicable(reading, question.horizon) or not np.isfinite(reading.value):
         return no_procedure("no_interval_of_test", reading.value)
     error = forecasts.standard_error(reading, question.horizon)
-    return Wald(
+    return WaldProcedure(
         value=reading.value,
         bounds=reading.bounds,
         method=error.name,
@@ -235,7 +235,7 @@ def interval(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) 
     return procedure(reading, question).interval(reading.settings.level)
 
 
-def test(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) -> TestResult:  # noqa: PT028
+def run_test(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) -> TestResult:
     """Return the requested or default test of no difference; undefined if it does not apply.
 
     Parameters
@@ -260,11 +260,12 @@ def is_applicable(reading: PointEstimate, test: str, horizon: int = 1) -> bool:
     if test == forecasts.DIEBOLD_MARIANO:
         return forecasts.is_applicable(reading, horizon)
     return (
-        available_methods.procedure_by_name(reading, available_methods.OF_TESTS[test]) is not None
+        available_methods.procedure_by_name(reading, available_methods.METHOD_BY_TEST[test])
+        is not None
     )
 
 
-def non_inferiority(
+def non_inferiority_result(
     procedure: Procedure, margin: float | None, *, higher_is_better: bool | None
 ) -> TestResult | None:
     """Return the non-inferiority test of the first system, or None without a margin."""

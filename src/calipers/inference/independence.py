@@ -12,10 +12,10 @@ MAX_PERMUTED_POINTS = 100_000_000
 #: With more points than the first, and at most as many cells as the second, tables are drawn with
 #: their margins fixed instead of permuting points. This takes no longer for more points, so all
 #: replicates are made.
-MANY_POINTS, FEW_CELLS = 20_000, 2_500
+MIN_POINTS_FOR_TABLES, MAX_CELLS_FOR_TABLES = 20_000, 2_500
 
 #: Sums of pairs with a smaller relative difference than this count as equal.
-_HAIR = 1e-9
+_TIE_TOLERANCE = 1e-9
 
 
 def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed: int) -> float:
@@ -38,17 +38,17 @@ def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed:
         return float(np.square(counts.astype(np.float64)).sum())
 
     observed = together(cluster)
-    if len(cluster) > MANY_POINTS and shape[0] * shape[1] <= FEW_CELLS:
+    if len(cluster) > MIN_POINTS_FOR_TABLES and shape[0] * shape[1] <= MAX_CELLS_FOR_TABLES:
         rows, columns = np.bincount(truth), np.bincount(cluster)
         squares = sums_of_squares(rows, columns, max(99, replicates), random)
-        n_extreme = int(np.count_nonzero(squares >= observed * (1 - _HAIR)))
+        n_extreme = int(np.count_nonzero(squares >= observed * (1 - _TIE_TOLERANCE)))
         return (n_extreme + 1) / (len(squares) + 1)
     permuted = cluster.copy()
     number = max(99, min(replicates, MAX_PERMUTED_POINTS // max(len(cluster), 1)))
     n_extreme = 0
     for _ in range(number):
         random.shuffle(permuted)
-        n_extreme += together(permuted) >= observed * (1 - _HAIR)
+        n_extreme += together(permuted) >= observed * (1 - _TIE_TOLERANCE)
     return (n_extreme + 1) / (number + 1)
 
 

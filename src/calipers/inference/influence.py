@@ -27,20 +27,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.intervals import bootstrap_bias_correction
+from calipers.inference.intervals import jackknife_influence
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike
 
 #: Tables of more distinct scores than this are not differentiated numerically.
-MOST_BLOCKS = 500
+MAX_DIFFERENTIATED_SCORES = 500
 
 #: The step of a numerical derivative, as a proportion of the weight.
-STEP = 1e-5
+DERIVATIVE_STEP = 1e-5
 
 #: Maximum number of elements that are computed at a time.
-_AT_ONCE = 4_000_000
+_MAX_BATCH_ELEMENTS = 4_000_000
 
 
 class ScoreInfluence(NamedTuple):
@@ -83,20 +83,20 @@ class ScoreInfluence(NamedTuple):
         return np.asarray(np.sqrt(total))
 
 
-def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
+def measure_influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
     """Return the influence of rows on a measure of scores, or None if it is not known.
 
     It is known for measures based on an area (AUC, AP, PR-AUC, AP-DG), in O(D) for D distinct
     scores and along any leading axes of the table; for other smooth measures with a single table of
-    at most :data:`MOST_BLOCKS` distinct scores, in O(D²). Where a score has no row of a class, the
-    value of that class is meaningless.
+    at most :data:`MAX_DIFFERENTIATED_SCORES` distinct scores, in O(D²). Where a score has no row of
+    a class, the value of that class is meaningless.
 
     Examples
     --------
     >>> from calipers import measure
     >>> truth, score = np.array([True, True, False]), np.array([0.9, 0.4, 0.6])
     >>> table = ScoreTable.from_rows(truth, score)
-    >>> influence(measure("AUC"), table).row_values(truth, score).tolist()
+    >>> measure_influence(measure("AUC"), table).row_values(truth, score).tolist()
     [0.25, -0.25, 0.0]
     """
     area, single = measure.definition.area, table.positive.ndim == 1
@@ -107,7 +107,7 @@ def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
         return ScoreInfluence(
             area.scale * area_influence.positive, area.scale * area_influence.negative
         )
-    if measure.definition.is_smooth and single and len(table.scores) <= MOST_BLOCKS:
+    if measure.definition.is_smooth and single and len(table.scores) <= MAX_DIFFERENTIATED_SCORES:
         return score_derivatives(measure, table)
     return None
 
@@ -120,12 +120,12 @@ def standard_error(measure: MeasureLike, table: ScoreTable) -> float | None:
     area = measure.definition.area
     if area is not None:
         return float(area.scale * table.area(area.name)[1])
-    score_influence = influence(measure, table)
+    score_influence = measure_influence(measure, table)
     return None if score_influence is None else float(score_influence.error(table))
 
 
 #: Maximum number of groups of the jackknife, each of which is omitted in turn.
-MOST_GROUPS = 200
+MAX_JACKKNIFE_GROUPS = 200
 
 
 def jackknife_groups(units: int) -> npt.NDArray[np.int64]:
@@ -134,12 +134,12 @@ def jackknife_groups(units: int) -> npt.NDArray[np.int64]:
     Each unit is its own group if there are few; otherwise groups have equal size, by a shuffle that
     is always the same.
     """
-    if units <= MOST_GROUPS:
+    if units <= MAX_JACKKNIFE_GROUPS:
         return np.arange(units)
-    return np.random.Generator(np.random.Philox(0)).permutation(units) % MOST_GROUPS
+    return np.random.Generator(np.random.Philox(0)).permutation(units) % MAX_JACKKNIFE_GROUPS
 
 
-def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArray:
+def group_jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArray:
     """Return the influence of groups of rows on a measure of scores.
 
     This is the delete-a-group jackknife of any formula over a table of scores. ``ranked`` are the
@@ -162,7 +162,7 @@ def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArra
     groups = int(group.max()) + 1
     offsets = np.searchsorted(group[order], np.arange(groups + 1))
     total, values = np.concatenate([table.positive, table.negative]), []
-    step = max(1, _AT_ONCE // (2 * n_scores))
+    step = max(1, _MAX_BATCH_ELEMENTS // (2 * n_scores))
     for begin in range(0, groups, step):
         end = min(begin + step, groups)
         rows = order[offsets[begin] : offsets[end]]
@@ -175,7 +175,7 @@ def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArra
         values.append(
             measure.apply(_replace_weights(table, remaining[:, :n_scores], remaining[:, n_scores:]))
         )
-    return bootstrap_bias_correction(np.concatenate(values))
+    return jackknife_influence(np.concatenate(values))
 
 
 def _replace_weights(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
@@ -199,7 +199,7 @@ def score_derivatives(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence
             _replace_weights(table, shifted[:, :n_scores], shifted[:, n_scores:])
         ),
         weights,
-        _AT_ONCE,
+        _MAX_BATCH_ELEMENTS,
     )
     return ScoreInfluence(out[:n_scores], out[n_scores:])
 
@@ -216,7 +216,7 @@ def numerical_derivatives(
     step = max(1, at_once // len(values)) if len(values) else 1
     for begin in range(0, len(nonzero_indices), step):
         indices = nonzero_indices[begin : begin + step]
-        steps, results = values[indices] * STEP, []
+        steps, results = values[indices] * DERIVATIVE_STEP, []
         for sign in (1, -1):
             shifted = np.repeat(values[None], len(indices), axis=0)
             shifted[np.arange(len(indices)), indices] += sign * steps

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.transformations import SCALES, Transformation, expit
+from calipers.inference.transformations import TRANSFORMATIONS, Transformation, expit
 from calipers.statistics import effective_size
 
 if TYPE_CHECKING:
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 NAN = float("nan")
 
 #: With a larger proportion of undefined replicates than this, there is no bootstrap interval.
-MOST_DEGENERATE = 0.05
+MAX_UNDEFINED_PROPORTION = 0.05
 
 #: Values with at most this relative difference are equal up to rounding.
-ROUNDING = 1e-12
+ROUNDING_TOLERANCE = 1e-12
 
 #: Limit at which the bootstrap-t clips the distance of a replicate, in standard errors.
-MOST_T = 8.0
+MAX_ABS_T = 8.0
 
 #: From this many degrees of freedom, three terms of an expansion give Student's quantile.
-MANY_DEGREES = 100_000
+MIN_DF_FOR_EXPANSION = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def t_quantile(level: float, degrees: float) -> float:
     >>> round(normal_quantile(0.95), 6)
     1.959964
     """
-    if degrees < MANY_DEGREES:
+    if degrees < MIN_DF_FOR_EXPANSION:
         from scipy.special import stdtrit
 
         return float(stdtrit(degrees, (1 + level) / 2))
@@ -110,7 +110,7 @@ def t_quantile(level: float, degrees: float) -> float:
     )
 
 
-def difference(first: float, a: Interval, second: float, b: Interval) -> Interval:
+def mover_interval(first: float, a: Interval, second: float, b: Interval) -> Interval:
     """Return the MOVER interval of ``first − second`` for two independent estimates.
 
     Each side uses the facing limits of the two intervals. If both are Wilson's, this is Newcombe's
@@ -132,7 +132,7 @@ def difference(first: float, a: Interval, second: float, b: Interval) -> Interva
     --------
     >>> from calipers.inference.proportions import wilson
     >>> a, b = wilson(56 / 70, 70, 0.95), wilson(48 / 80, 80, 0.95)  # Newcombe 1998, example (a)
-    >>> interval = difference(0.8, a, 0.6, b)
+    >>> interval = mover_interval(0.8, a, 0.6, b)
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0524, 0.3339)
     """
@@ -145,16 +145,16 @@ def difference(first: float, a: Interval, second: float, b: Interval) -> Interva
     )
 
 
-def transformed_normal(
+def transformed_interval(
     scale: Transformation, value: float, se: float, level: float, method: str
 ) -> Interval:
     """Return the normal interval on a transformed scale, from the standard error of the value."""
     return Interval(*scale.symmetric_limits(value, normal_quantile(level) * se), method, se=se)
 
 
-def logit_normal(value: float, se: float, level: float, method: str) -> Interval:
+def logit_interval(value: float, se: float, level: float, method: str) -> Interval:
     """Return the normal interval on the logit scale."""
-    return transformed_normal(SCALES["logit"], value, se, level, method)
+    return transformed_interval(TRANSFORMATIONS["logit"], value, se, level, method)
 
 
 def precision_recall_logit(area: float, positives: float, level: float) -> Interval:
@@ -165,10 +165,10 @@ def precision_recall_logit(area: float, positives: float, level: float) -> Inter
     """
     if not 0 < area < 1:
         return no_interval("logit [L]", "area_at_its_limit")
-    return logit_normal(area, math.sqrt(area * (1 - area) / positives), level, "logit [L]")
+    return logit_interval(area, math.sqrt(area * (1 - area) / positives), level, "logit [L]")
 
 
-def hanley_mcneil(area: float, positives: float, negatives: float) -> float:
+def hanley_mcneil_se(area: float, positives: float, negatives: float) -> float:
     """Return Hanley and McNeil's (1982) standard error of the area under the ROC curve."""
     q1 = area / (2 - area)
     q2 = 2 * area**2 / (1 + area)
@@ -178,7 +178,7 @@ def hanley_mcneil(area: float, positives: float, negatives: float) -> float:
     return math.sqrt(max(variance, 0.0))
 
 
-def delong(table: ScoreTable) -> float:
+def delong_se(table: ScoreTable) -> float:
     """Return DeLong's standard error of the area under the ROC curve.
 
     It is the root of the variance of the placements of positives divided by their number, plus the
@@ -218,11 +218,11 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
     """
     n_smaller = min(class_sizes(table))
     if area in (0.0, 1.0):
-        return separated_auc(area, n_smaller, level)
-    se = delong(table)
+        return separated_auc_interval(area, n_smaller, level)
+    se = delong_se(table)
     if not se > 0:
         return hanley_interval(area, table, level)
-    interval = logit_normal(area, se, level, "DeLong, logit")
+    interval = logit_interval(area, se, level, "DeLong, logit")
     if n_smaller * min(area, 1 - area) >= 2:
         return interval
     hanley = hanley_interval(area, table, level)
@@ -240,17 +240,17 @@ def class_sizes(table: ScoreTable) -> tuple[float, float]:
 
 def hanley_interval(area: float, table: ScoreTable, level: float) -> Interval:
     """Return Wald's interval of an AUC with Hanley and McNeil's standard error [H]."""
-    interval = normal_mean(area, hanley_mcneil(area, *class_sizes(table)), level)
+    interval = normal_interval(area, hanley_mcneil_se(area, *class_sizes(table)), level)
     return replace(interval, method="Hanley-McNeil [H]").clip(0.0, 1.0)
 
 
 def delong_interval(area: float, table: ScoreTable, level: float) -> Interval:
     """Return Wald's interval of an AUC with DeLong's standard error."""
-    interval = normal_mean(area, delong(table), level)
+    interval = normal_interval(area, delong_se(table), level)
     return replace(interval, method="DeLong").clip(0.0, 1.0)
 
 
-def separated_auc(area: float, smaller: float, level: float) -> Interval:
+def separated_auc_interval(area: float, smaller: float, level: float) -> Interval:
     """Return the exact limits of the AUC if the classes are completely separated.
 
     Notes
@@ -265,17 +265,17 @@ def separated_auc(area: float, smaller: float, level: float) -> Interval:
     return Interval(low, high, "exact bound, separated")
 
 
-def normal_mean(mean: float, se: float, level: float) -> Interval:
+def normal_interval(mean: float, se: float, level: float) -> Interval:
     """Return the normal interval of a mean from its standard error."""
     if not math.isfinite(se):
         return no_interval("normal", "too_few_rows")
-    if se <= ROUNDING * abs(mean):
+    if se <= ROUNDING_TOLERANCE * abs(mean):
         return no_interval("normal", "no_spread")
     half_width = normal_quantile(level) * se
     return Interval(mean - half_width, mean + half_width, "normal", se=se)
 
 
-def root_mean(mean: float, se: float, level: float) -> Interval:
+def root_mean_interval(mean: float, se: float, level: float) -> Interval:
     """Return the interval of √mean, normal on the log scale by the delta method.
 
     It uses the observed variance of the squares (their fourth moment), so that it does not assume
@@ -288,10 +288,10 @@ def root_mean(mean: float, se: float, level: float) -> Interval:
 
 
 #: A kurtosis this far from 3, or three of its standard errors, is not that of normal residuals.
-FAR_FROM_NORMAL = 1.0
+MAX_KURTOSIS_DEVIATION = 1.0
 
 
-def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval:
+def chi_square_interval(root: float, n: float, kurtosis: float, level: float) -> Interval:
     """Return the χ² interval of a root mean square of residuals [X2].
 
     The limits are √(n/χ²) times the value, with both quantiles of χ² with n degrees of freedom.
@@ -321,7 +321,7 @@ def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval
 
     Examples
     --------
-    >>> interval = chi_square(4.0, 10, 3.0, 0.95)
+    >>> interval = chi_square_interval(4.0, 10, 3.0, 0.95)
     >>> round(interval.low, 6), round(interval.high, 6)
     (2.794868, 7.019734)
     """
@@ -332,7 +332,7 @@ def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval
         return no_interval(method, "too_few_rows")
     if not root > 0:
         return no_interval(method, "no_spread")
-    if abs(kurtosis - 3) > max(FAR_FROM_NORMAL, 3 * math.sqrt(24 / n)):
+    if abs(kurtosis - 3) > max(MAX_KURTOSIS_DEVIATION, 3 * math.sqrt(24 / n)):
         method += f", but kurtosis {kurtosis:.1f}, not 3"
     # chdtri inverts the upper tail.
     quantiles = (float(chdtri(n, tail)) for tail in ((1 - level) / 2, (1 + level) / 2))
@@ -340,7 +340,7 @@ def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval
     return Interval(low, high, method, se=root / math.sqrt(2 * n))
 
 
-def student(mean: float, se: float, n: float, level: float) -> Interval:
+def student_interval(mean: float, se: float, n: float, level: float) -> Interval:
     """Return Student's t interval of a mean of independent units.
 
     Parameters
@@ -359,7 +359,7 @@ def student(mean: float, se: float, n: float, level: float) -> Interval:
     """
     if n < 2:
         return no_interval("Student t", "too_few_units")
-    if not se > ROUNDING * abs(mean):
+    if not se > ROUNDING_TOLERANCE * abs(mean):
         return no_interval("Student t", "no_spread")
     half = t_quantile(level, n - 1) * se
     return Interval(mean - half, mean + half, "Student t", se=se)
@@ -436,15 +436,15 @@ def standard_deviation(replicates: FloatArray) -> float:
 def usable_replicates(replicates: FloatArray, method: str) -> FloatArray | Interval:
     """Return the defined replicates, or an absent interval if they are too few or all equal."""
     defined = replicates[np.isfinite(replicates)]
-    if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or len(defined) == 0:
+    if len(defined) < (1 - MAX_UNDEFINED_PROPORTION) * len(replicates) or len(defined) == 0:
         return no_interval(method, "degenerate_replicates")
-    if np.ptp(defined) <= ROUNDING * np.abs(defined).max():
+    if np.ptp(defined) <= ROUNDING_TOLERANCE * np.abs(defined).max():
         # Resampling perfect predictions gives perfect predictions, which is not certainty.
         return no_interval(method, "no_spread")
     return defined
 
 
-def bootstrap_bias_correction(values: FloatArray, times: FloatArray | None = None) -> FloatArray:
+def jackknife_influence(values: FloatArray, times: FloatArray | None = None) -> FloatArray:
     """Return jackknife influence values: the mean of the leave-one-out values minus each of them.
 
     ``times`` is the number of units that each value represents.
@@ -480,7 +480,7 @@ def acceleration(influence: FloatArray, times: FloatArray | None = None) -> floa
     return float(cubes / (6 * squares**1.5))
 
 
-def skewness(influence: FloatArray) -> float:
+def scaled_skewness(influence: FloatArray) -> float:
     """Return the skewness of the influence on a mean divided by √n; 0 if nothing varies."""
     return 6 * acceleration(influence)
 
@@ -524,7 +524,7 @@ def bca(
         return usable
     # A replicate that only rounding holds apart from the value is equal to it.
     deviations = usable - value
-    deviations[np.abs(deviations) <= ROUNDING * max(1.0, abs(value))] = 0.0
+    deviations[np.abs(deviations) <= ROUNDING_TOLERANCE * max(1.0, abs(value))] = 0.0
     below = (np.mean(deviations < 0) + np.mean(deviations <= 0)) / 2
     if not 0 < below < 1:
         return no_interval(method, "replicates_on_one_side")
@@ -582,11 +582,11 @@ def studentize(value: float, replicates: FloatArray, errors: FloatArray) -> Floa
     Return None if more than 5% of the replicates have no standard error.
     """
     usable = np.isfinite(replicates) & np.isfinite(errors) & (errors > 0)
-    if usable.sum() < (1 - MOST_DEGENERATE) * len(errors):
+    if usable.sum() < (1 - MAX_UNDEFINED_PROPORTION) * len(errors):
         return None
-    return np.clip((replicates[usable] - value) / errors[usable], -MOST_T, MOST_T)
+    return np.clip((replicates[usable] - value) / errors[usable], -MAX_ABS_T, MAX_ABS_T)
 
 
-def to_student(se: float, degrees: float, level: float) -> float:
+def student_se(se: float, degrees: float, level: float) -> float:
     """Return a standard error times t/z, so that normal limits become those of Student's t."""
     return se * t_quantile(level, degrees) / normal_quantile(level)

@@ -11,8 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.caching import cached_property
-from calipers.inference.intervals import ROUNDING
-from calipers.inference.method_limits import DOUBLES, DRAWN_MAXIMA, FLOOR, SINGLES, SKETCH
+from calipers.inference.intervals import ROUNDING_TOLERANCE
+from calipers.inference.method_limits import (
+    MAX_DOUBLE_VALUES,
+    MAX_SINGLE_VALUES,
+    N_DRAWN_MAXIMA,
+    SKETCH_SIZE,
+    VARIANCE_FLOOR,
+)
 from calipers.inference.procedures import Procedure
 from calipers.inference.variance_estimators import Influence
 from calipers.statistics import FloatArray, IntArray
@@ -46,16 +52,16 @@ def permutation_rank(alpha: float, tried: int, *, exact: bool) -> int:
 
 
 #: Statistics with a smaller relative difference than this count as equal.
-_HAIR = 1e-9
+_TIE_TOLERANCE = 1e-9
 
 #: An eigenvalue below this proportion of the largest is rounding error.
-_NO_VARIANCE = 1e-13
+_MIN_EIGENVALUE_RATIO = 1e-13
 
 #: Maximum number of elements that are drawn at a time.
-_AT_ONCE = 4_000_000
+_MAX_DRAWN_ELEMENTS = 4_000_000
 
 #: Maximum number of elements of vectors that are multiplied at a time.
-_NUMBERS = 500_000
+_MAX_PRODUCT_ELEMENTS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +99,12 @@ class MaxStatistic:
         t = np.abs(t) if side == 0 else t * side
         size = _to_normal(t, degrees) if self.is_normal else t
         maxima, n_replicates = self._ascending[side], self.replicates.shape[1]
-        n_extreme = n_replicates - np.searchsorted(maxima, size * (1 - _HAIR * np.sign(size)))
+        n_extreme = n_replicates - np.searchsorted(
+            maxima, size * (1 - _TIE_TOLERANCE * np.sign(size))
+        )
         p = permutation_p_values(n_extreme, n_replicates, exact=self.is_exact)
         if self.is_normal:
-            p = np.minimum(p, self.tests * (1 + (side == 0)) * upper_tail(t, degrees))
+            p = np.minimum(p, self.tests * (1 + (side == 0)) * t_upper_tail(t, degrees))
         return np.where(np.isnan(t), np.nan, p)
 
     def adjust_p(self, p: float, side: int = 0) -> float:
@@ -111,7 +119,7 @@ class MaxStatistic:
             return math.nan
         z = float(-ndtri(p / 2 if side == 0 else p))
         maxima, n_replicates = self._ascending[side], self.replicates.shape[1]
-        reached = n_replicates - np.searchsorted(maxima, z * (1 - _HAIR * np.sign(z)))
+        reached = n_replicates - np.searchsorted(maxima, z * (1 - _TIE_TOLERANCE * np.sign(z)))
         proportion = float(
             permutation_p_values(np.asarray(reached), n_replicates, exact=self.is_exact)
         )
@@ -124,7 +132,11 @@ class MaxStatistic:
         """
         number = self.replicates.shape[1]
         rank = permutation_rank(2 * tail, number, exact=self.is_exact)
-        return float(self._ascending[0][number - rank - 1]) / (1 - _HAIR) if rank >= 0 else math.inf
+        return (
+            float(self._ascending[0][number - rank - 1]) / (1 - _TIE_TOLERANCE)
+            if rank >= 0
+            else math.inf
+        )
 
     def tail(self, tail: float) -> float:
         """Return the tail of each single test that gives ``tail`` for all of them together."""
@@ -183,14 +195,14 @@ class MaxTProcedure(Procedure):
         return outer(end, self.procedure.limit(tail, side))
 
 
-def quantile(q: float, degrees: FloatArray) -> FloatArray:
+def t_quantile(q: float, degrees: FloatArray) -> FloatArray:
     """Return the quantile of Student's t."""
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(degrees, q))
 
 
-def upper_tail(t: FloatArray | float, degrees: FloatArray | float | None) -> FloatArray:
+def t_upper_tail(t: FloatArray | float, degrees: FloatArray | float | None) -> FloatArray:
     """Return the upper tail of Student's t, or of the normal if ``degrees`` is None."""
     from scipy.special import ndtr, stdtr
 
@@ -201,7 +213,7 @@ def _to_normal(t: FloatArray, degrees: FloatArray) -> FloatArray:
     """Return the normal deviate with the same upper tail."""
     from scipy.special import ndtri
 
-    return np.asarray(-ndtri(upper_tail(t, degrees)))
+    return np.asarray(-ndtri(t_upper_tail(t, degrees)))
 
 
 # ------------------------------------------------------------------------------------------ topics
@@ -218,8 +230,8 @@ def permuted_maxima(
 
     Under the null hypothesis, the values of the systems on a unit are exchangeable, for all
     measures together. ``table`` has shape (units, systems, measures). Each difference is
-    studentized; the proportion :data:`FLOOR` of the mean variance of its measure is added to its
-    own variance, since otherwise pairs that hardly differ invalidate the test. All (k!)ⁿ
+    studentized; the proportion :data:`VARIANCE_FLOOR` of the mean variance of its measure is added
+    to its own variance, since otherwise pairs that hardly differ invalidate the test. All (k!)ⁿ
     permutations are used if they are at most ``replicates``.
 
     A missing value (NaN) is replaced by the mean of the other systems on this unit. ``weight``,
@@ -251,20 +263,31 @@ def permuted_maxima(
         centered, scales = centered * unit_weights[:, None, :], (unit_weights,)
     flat = centered.reshape(units, systems * measures)
     maxima = _core.randomized_maxima(
-        flat, n_counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number, *scales
+        flat,
+        n_counted.tolist(),
+        systems,
+        baseline,
+        VARIANCE_FLOOR,
+        None if exact else seed,
+        number,
+        *scales,
     )
     n_pairs = systems - 1 if baseline is not None else systems * (systems - 1) // 2
     largest = np.nan_to_num(maxima.reshape(number, measures, 3)).max(axis=1)
     return MaxStatistic(largest.T, n_pairs * measures, exact)
 
 
-def floored_errors(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
+def floored_standard_errors(
+    values: FloatArray, errors: FloatArray, units: FloatArray
+) -> FloatArray:
     """Return the standard errors of differences by one measure as in :func:`permuted_maxima`."""
     with np.errstate(invalid="ignore", divide="ignore"):  # of one unit
-        variances = np.maximum(np.square(errors), ROUNDING * np.square(values) / (units - 1))
+        variances = np.maximum(
+            np.square(errors), ROUNDING_TOLERANCE * np.square(values) / (units - 1)
+        )
     finite_mask = np.isfinite(variances)
     mean = float(variances[finite_mask].mean()) if finite_mask.any() else math.nan
-    return np.sqrt(variances + FLOOR * mean)
+    return np.sqrt(variances + VARIANCE_FLOOR * mean)
 
 
 # -------------------------------------------------------------------------------------------- rows
@@ -284,23 +307,24 @@ def sketch_vector(column: FloatArray, tests: int = 1) -> FloatArray:
     """Return what is stored of an influence vector until those of all tests are known.
 
     It is the vector itself, up to a factor; in single precision if all tests have more than
-    :data:`DOUBLES` values, with errors that average out over the units. Above :data:`SINGLES`
-    values each unit is added, with a random sign, to one of :data:`SKETCH` elements: inner products
-    are then unbiased, with an error of 1/√SKETCH of the product of the norms.
+    :data:`MAX_DOUBLE_VALUES` values, with errors that average out over the units. Above
+    :data:`MAX_SINGLE_VALUES` values each unit is added, with a random sign, to one of
+    :data:`SKETCH_SIZE` elements: inner products are then unbiased, with an error of 1/√SKETCH_SIZE
+    of the product of the norms.
     """
-    if len(column) <= SKETCH or len(column) * tests <= DOUBLES:
+    if len(column) <= SKETCH_SIZE or len(column) * tests <= MAX_DOUBLE_VALUES:
         return column
-    if len(column) * tests <= SINGLES:
+    if len(column) * tests <= MAX_SINGLE_VALUES:
         largest = np.abs(column).max()
         return (column / largest if largest > 0 else column).astype(np.float32)
-    signed_sums = np.bincount(_sketch_indices(len(column)), column, 2 * SKETCH)
-    return np.asarray(signed_sums[:SKETCH] - signed_sums[SKETCH:])
+    signed_sums = np.bincount(_sketch_indices(len(column)), column, 2 * SKETCH_SIZE)
+    return np.asarray(signed_sums[:SKETCH_SIZE] - signed_sums[SKETCH_SIZE:])
 
 
 @lru_cache(maxsize=1)
 def _sketch_indices(units: int) -> npt.NDArray[np.int64]:
-    """Return the element that each unit is added to, of twice SKETCH for the two signs."""
-    return np.random.Generator(np.random.Philox(units)).integers(0, 2 * SKETCH, units)
+    """Return the element that each unit is added to, of twice SKETCH_SIZE for the two signs."""
+    return np.random.Generator(np.random.Philox(units)).integers(0, 2 * SKETCH_SIZE, units)
 
 
 def gaussian_maxima(
@@ -326,7 +350,7 @@ def gaussian_maxima(
     indices_by_subset: dict[Hashable, list[int]] = {}
     for index, subset in enumerate(subsets or [0] * len(vectors)):
         indices_by_subset.setdefault(subset, []).append(index)
-    maxima = np.full((3, DRAWN_MAXIMA), -np.inf)
+    maxima = np.full((3, N_DRAWN_MAXIMA), -np.inf)
     for j, indices in enumerate(indices_by_subset.values()):
         begin = np.random.SeedSequence(seed, spawn_key=(j,) * (j > 0))  # the first is the seed's
         subset_signs = np.array(
@@ -342,12 +366,12 @@ def _draw_maxima(
 ) -> FloatArray:
     """Return replicates of the largest |z|, z and −z."""
     tests, random = len(vectors), np.random.Generator(np.random.Philox(seed))
-    first, *others = _root(vectors, signs)
+    first, *others = _covariance_factors(vectors, signs)
     independent_indices = [index for index, vector in enumerate(vectors) if vector is None]
-    step = max(1, _AT_ONCE // max(tests, len(first)))
-    maxima = np.empty((3, DRAWN_MAXIMA))
-    for begin in range(0, DRAWN_MAXIMA, step):
-        batch = slice(begin, min(begin + step, DRAWN_MAXIMA))
+    step = max(1, _MAX_DRAWN_ELEMENTS // max(tests, len(first)))
+    maxima = np.empty((3, N_DRAWN_MAXIMA))
+    for begin in range(0, N_DRAWN_MAXIMA, step):
+        batch = slice(begin, min(begin + step, N_DRAWN_MAXIMA))
         number = batch.stop - begin
         z = random.standard_normal((number, len(first))) @ first
         for factor in others:
@@ -359,7 +383,9 @@ def _draw_maxima(
     return maxima
 
 
-def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[FloatArray, ...]:
+def _covariance_factors(
+    vectors: Sequence[FloatArray | None], signs: FloatArray
+) -> tuple[FloatArray, ...]:
     """Return factors of a matrix whose columns have the inner products of the unit vectors.
 
     If there are fewer tests than units, it is the symmetric root of the inner products, which is
@@ -371,7 +397,7 @@ def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[Floa
     if not present_vectors:
         return (np.zeros((1, len(vectors))),)
     width, tests = len(present_vectors[0]), len(vectors)
-    step = width if tests >= width else max(1, _NUMBERS // tests)
+    step = width if tests >= width else max(1, _MAX_PRODUCT_ELEMENTS // tests)
     products = np.zeros((tests, tests))
     for begin in range(0, width, step):
         table = np.zeros((tests, min(step, width - begin)))
@@ -385,6 +411,6 @@ def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[Floa
         return ((table * (signs / norms)[:, None]).T,)
     products *= np.outer(signs / norms, signs / norms)
     eigenvalues, eigenvectors = np.linalg.eigh(products)
-    nonzero_mask = eigenvalues > _NO_VARIANCE * eigenvalues[-1]
+    nonzero_mask = eigenvalues > _MIN_EIGENVALUE_RATIO * eigenvalues[-1]
     eigenvectors = eigenvectors[:, nonzero_mask]
     return eigenvectors, (eigenvectors * np.sqrt(eigenvalues[nonzero_mask])).T

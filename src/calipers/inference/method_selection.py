@@ -1,10 +1,10 @@
 """Default method of each interval and test: one table for estimates and one for differences.
 
-For each kind of point estimate, :data:`INTERVALS` and :data:`DIFFERENCES` have the methods in the
-order in which they are tried, with the simulations that the choice is based on; :data:`ANALYTIC`
-has the methods used without a bootstrap, :data:`BOOTSTRAP` those used if one is requested. The
-interval of a difference and its tests, of no difference and of margins, are one object, which
-:func:`procedure` chooses once. Limits of sample size are in
+For each kind of point estimate, :data:`INTERVAL_RULES` and :data:`DIFFERENCE_RULES` have the
+methods in the order in which they are tried, with the simulations that the choice is based on;
+:data:`ANALYTIC_METHODS` has the methods used without a bootstrap, :data:`BOOTSTRAP_METHODS` those
+used if one is requested. The interval of a difference and its tests, of no difference and of
+margins, are one object, which :func:`procedure` chooses once. Limits of sample size are in
 :mod:`calipers.inference.method_limits`. No method is chosen anywhere else.
 """
 
@@ -20,23 +20,23 @@ from calipers import plugins
 from calipers.caching import cached
 from calipers.inference import intervals
 from calipers.inference.available_methods import (
-    OF_TESTS,
+    METHOD_BY_TEST,
     available_intervals,
     has_no_differences,
     procedure_by_name,
 )
-from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.method_limits import (
-    FEW_CLUSTERS,
-    FEW_DECIDE,
-    FEW_DEGREES,
-    FEW_OF_MAXIMUM,
-    FEW_POSITIVES,
-    FEW_POSITIVES_OF_OTHERS,
-    FEW_POSITIVES_OF_PAIRS,
-    FEW_ROWS,
-    HEAVY_KURTOSIS,
-    HEAVY_TAIL,
+    DEFAULT_MIN_POSITIVES,
+    MAX_AREA_SKEWNESS,
+    MAX_KURTOSIS_Z,
+    MAX_SCALED_SKEWNESS,
+    MIN_CLASS_ROWS_FOR_MAXIMUM,
+    MIN_CLUSTER_DF,
+    MIN_CLUSTERS_FOR_BOOTSTRAP,
+    MIN_POSITIVES_BY_KIND,
+    MIN_POSITIVES_FOR_INFLUENCE,
+    MIN_ROWS_FOR_SKILL_ERROR,
 )
 from calipers.inference.point_estimate import PointEstimate, UnitSummary
 from calipers.inference.procedures import LimitsProcedure, Procedure, no_procedure
@@ -107,11 +107,11 @@ def _has_multiple_clusters(reading: PointEstimate) -> bool:
 
 
 def _has_few_rows(reading: PointEstimate) -> bool:
-    return reading.sizes()[0] < FEW_ROWS
+    return reading.sizes()[0] < MIN_ROWS_FOR_SKILL_ERROR
 
 
 def _has_enough_positives(reading: PointEstimate) -> bool:
-    return not _has_weights(reading) and reading.sizes()[1] >= FEW_POSITIVES
+    return not _has_weights(reading) and reading.sizes()[1] >= MIN_POSITIVES_FOR_INFLUENCE
 
 
 def _is_unbounded(reading: PointEstimate) -> bool:
@@ -120,15 +120,15 @@ def _is_unbounded(reading: PointEstimate) -> bool:
 
 
 def _has_weighted_positives(reading: PointEstimate) -> bool:
-    return _has_weights(reading) and reading.sizes()[1] >= FEW_POSITIVES
+    return _has_weights(reading) and reading.sizes()[1] >= MIN_POSITIVES_FOR_INFLUENCE
 
 
 def _has_few_influential_rows(reading: PointEstimate) -> bool:
     """Check whether a few rows have most of the influence on an area."""
-    return reading.skewness > FEW_DECIDE
+    return reading.skewness > MAX_AREA_SKEWNESS
 
 
-def _few_or_none_decide(reading: PointEstimate) -> bool:
+def _has_few_or_no_influential_rows(reading: PointEstimate) -> bool:
     at_end = min(abs(reading.value - end) for end in reading.bounds) <= reading.tolerance
     return at_end or _has_few_influential_rows(reading)
 
@@ -137,14 +137,16 @@ def _caution_heavy_tail(reading: PointEstimate, interval: Interval) -> Interval:
     if reading.kurtosis is not None:
         return (
             interval.add_caution("a heavy tail")
-            if reading.kurtosis() > HEAVY_KURTOSIS
+            if reading.kurtosis() > MAX_KURTOSIS_Z
             else interval
         )
-    return interval.add_caution("a heavy tail") if reading.skewness > HEAVY_TAIL else interval
+    return (
+        interval.add_caution("a heavy tail") if reading.skewness > MAX_SCALED_SKEWNESS else interval
+    )
 
 
 def _caution_maximum(reading: PointEstimate, interval: Interval) -> Interval:
-    has_few_rows = min(reading.sizes()) < FEW_OF_MAXIMUM
+    has_few_rows = min(reading.sizes()) < MIN_CLASS_ROWS_FOR_MAXIMUM
     return interval.add_caution("a maximum of few rows") if has_few_rows else interval
 
 
@@ -169,7 +171,7 @@ def _caution_boundary(reading: PointEstimate, interval: Interval) -> Interval:
     return interval
 
 
-def _is_at_threshold(reading: PointEstimate) -> bool:
+def _is_not_maximum(reading: PointEstimate) -> bool:
     """Check that the estimate is not a maximum over thresholds.
 
     The influence of rows on such a maximum takes the threshold as fixed.
@@ -187,23 +189,23 @@ def _is_at_threshold(reading: PointEstimate) -> bool:
 #: and now 4 to 6. Means over topics of nDCG, RR and near-perfect values, of 8, 20 and 50 users with
 #: 5 queries each or lognormal numbers of them (intracluster correlation 0.4), were held 92 to 97
 #: times of 100 (±1), those of independent topics 66 to 96, and differences 94 to 97.
-CLUSTERED = (
+CLUSTER_RULES = (
     (
         MethodRule("effective rows", tries=True),
-        MethodRule("by cluster", _is_at_threshold, tries=True),
+        MethodRule("by cluster", _is_not_maximum, tries=True),
     ),
-    (MethodRule("by error", _is_at_threshold, tries=True),),
+    (MethodRule("by error", _is_not_maximum, tries=True),),
 )
 
 # Boyd's error does not know how scores lie: it held the truth up to 100 times of 100, where that of
 # influence did 93 to 97 times (with weights, 88 times).
-_OF_PRECISION = (
+_PRECISION_RULES = (
     MethodRule("delta", _has_enough_positives, tries=True),
     MethodRule("area", _has_weighted_positives, tries=True),
     MethodRule("of positives"),
 )
 # Where scores separate the classes, or nearly so, every replicate has one value, or has none.
-_OF_SCORES = (
+_SCORE_RULES = (
     MethodRule("percentile", caution=_caution_boundary, tries=True),
     MethodRule("of the smaller class"),
 )
@@ -213,10 +215,10 @@ _OF_SCORES = (
 # both are as long, and hold it 94 to 98 times; of 0.99 with 75 or 100 rows of either class
 # effective rows are 1.2 to 1.4 times as long, with 20 positives 2.4 times, and hold it 98 to 99
 # times: 20 positives do not carry more information.
-_OF_PAIRS = (
+_PAIR_RULES = (
     MethodRule("effective rows", _has_few_influential_rows),
     MethodRule("area"),
-    *_OF_SCORES,
+    *_SCORE_RULES,
 )
 
 # The Bayesian bootstrap whose limits count half a topic at their own end each (of 20 to 100 topics,
@@ -224,19 +226,19 @@ _OF_PAIRS = (
 # (with both half topics at both limits 85 to 93, bootstrap-t 94 to 95), RR near-perfect 98 to 99
 # (bootstrap-t 44 to 91), nDCG 97 to 99 and 1.06 to 1.12 times as long as bootstrap-t. Of few topics
 # about .01 it is long upward: a topic could be 1.
-_OF_TOPICS = (
+_TOPIC_RULES = (
     MethodRule("studentized", _is_unbounded, tries=True),
     MethodRule("bayesian-bootstrap"),
 )
 
-_OF_RANKS = (
+_RANK_RULES = (
     MethodRule("delta", caution=_caution_heavy_tail, tries=True),
     MethodRule("percentile", tries=True),
     MethodRule("of rows"),
 )
 
 #: The methods of each kind of reading, the first that applies.
-INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
+INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "proportion of rows": (MethodRule("wilson"),),
     # If a cell has few rows, the bootstrap varies too little, and from a perfect table it draws
     # only perfect ones. (With unequal weights or clusters it is the only method that remains.)
@@ -253,23 +255,23 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
         MethodRule("percentile", tries=True),
         MethodRule("Jeffreys, Dirichlet posterior"),
     ),
-    "AUC": _OF_PAIRS,
-    "Gini": _OF_PAIRS,
-    "precision area": _OF_PRECISION,
-    "interpolated precision area": _OF_PRECISION,
+    "AUC": _PAIR_RULES,
+    "Gini": _PAIR_RULES,
+    "precision area": _PRECISION_RULES,
+    "interpolated precision area": _PRECISION_RULES,
     # The best of all thresholds is optimistic, and its replicates are once more: percentiles
     # covered the truth 75 to 90 times of 100.
     "maximum over thresholds": (
         MethodRule(
             "basic bootstrap on logits", _has_multiple_clusters, _caution_maximum, tries=True
         ),
-        *_OF_SCORES,
+        *_SCORE_RULES,
     ),
     "interpolated precision": (
         MethodRule("percentile", caution=_caution_boundary, tries=True),
         MethodRule("of positives"),
     ),
-    "measure of scores": _OF_SCORES,
+    "measure of scores": _SCORE_RULES,
     "recalibration": (MethodRule("delta"),),
     # Of bins of equal mass or width, 100 to 1,000 rows, probabilities right, too extreme or timid,
     # sharp or rare, ECE and RMSCE held the truth 95 to 100 times of 100 (±1.2), MCE 96 to 100, but
@@ -300,9 +302,9 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
         MethodRule("percentile", tries=True),
         MethodRule("delta"),
     ),
-    "correlation": _OF_RANKS,
+    "correlation": _RANK_RULES,
     # Harrell's C of .58 with 20 rows, two fifths of them censored, was held 96 times of 100 (±1).
-    "proportion of pairs": _OF_RANKS,
+    "proportion of pairs": _RANK_RULES,
     "median": (MethodRule("woodruff"),),
     # Of lognormal costs (σ ½ and 1; 20, 100 and 500 rows) order statistics held the median 95 to 97
     # times of 100, p95 96 to 98 (100 and 500 rows; ±1), the paired bootstrap their differences 96
@@ -322,7 +324,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # effective rows held averages of AUCs 95 to 98 times of 100 (±0.9; the delta method alone 70 to
     # 76, 89, 94 and 90), of normal scores (AUC 0.8 to 0.99) 94 to 98 (92 to 96).
     "average of scores": (
-        MethodRule("effective rows", _few_or_none_decide),
+        MethodRule("effective rows", _has_few_or_no_influential_rows),
         MethodRule("delta", tries=True),
         MethodRule("percentile", tries=True),
         MethodRule("of terms"),
@@ -362,13 +364,13 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # to 85 times. The bootstrap of documents is for those that do not differ at all.
     "agreement of raters": (MethodRule("bayesian-bootstrap"),),
     "proportion of topics": (MethodRule("wilson"),),
-    "mean over topics": _OF_TOPICS,
-    "topics pooled": _OF_TOPICS,
+    "mean over topics": _TOPIC_RULES,
+    "topics pooled": _TOPIC_RULES,
 }
 
 
 def _has_enough_positives_for_pairs(reading: PointEstimate) -> bool:
-    min_positives = FEW_POSITIVES_OF_PAIRS.get(reading.kind, FEW_POSITIVES_OF_OTHERS)
+    min_positives = MIN_POSITIVES_BY_KIND.get(reading.kind, DEFAULT_MIN_POSITIVES)
     return reading.clusters is not None or reading.sizes()[1] >= min_positives
 
 
@@ -400,14 +402,14 @@ def _has_cluster_error(reading: PointEstimate) -> bool:
 # Of F1, MCC and such with 100 and 400 rows the paired bootstrap covered the truth as often as the
 # influence of rows did; where it draws too few others than are there, tables as likely as the rows
 # make them take its place.
-_PAIRED_COUNTS = (
+_PAIRED_COUNT_RULES = (
     MethodRule("units", _has_row_differences, tries=True),
     MethodRule("by error", _has_cluster_error, tries=True),
     MethodRule("percentile", tries=True),
     MethodRule("Jeffreys, Dirichlet posterior"),
 )
 # Where nothing varies, as where two systems separate the classes.
-_PAIRED_SCORES = (MethodRule("percentile", tries=True), MethodRule("of both"))
+_PAIRED_SCORE_RULES = (MethodRule("percentile", tries=True), MethodRule("of both"))
 _BY_UNITS = (
     MethodRule("units", _has_error, tries=True),
     MethodRule("percentile", tries=True),
@@ -415,17 +417,17 @@ _BY_UNITS = (
 )
 # (If no row has more influence on one of two areas than on the other, the number of rows of the
 # smaller class bounds their difference.)
-_PAIRED_AREAS = (
+_PAIRED_AREA_RULES = (
     MethodRule(
         "units",
         lambda reading: _has_enough_positives_for_pairs(reading) and _has_spread(reading),
         tries=True,
     ),
-    *_PAIRED_SCORES,
+    *_PAIRED_SCORE_RULES,
 )
 
 #: The procedures of differences of each kind of reading, the first that applies; of others
-#: :data:`OF_UNITS`. A procedure is the interval, the test and the test of a margin in one
+#: :data:`UNIT_RULES`. A procedure is the interval, the test and the test of a margin in one
 #: (:mod:`calipers.inference.procedures`). "units" is the wider of Student's t and the Bayesian
 #: bootstrap with half units about the mean: of values of units, or the difference and how much each
 #: row moves it.
@@ -445,19 +447,19 @@ _PAIRED_AREAS = (
 #: reflected as their estimates are, since most of the optimism of two systems cancels: with 100
 #: and 400 rows of each class percentiles held the truth 94 to 99 times of 100 (±1), reflected about
 #: the difference 90 to 96 times.
-DIFFERENCES: Mapping[str, tuple[MethodRule, ...]] = {
-    "proportion of rows": _PAIRED_COUNTS,
-    "measure of counts": _PAIRED_COUNTS,
-    "AUC": _PAIRED_AREAS,
-    "Gini": _PAIRED_AREAS,
-    "precision area": _PAIRED_AREAS,
-    "interpolated precision area": _PAIRED_AREAS,
-    "interpolated precision": _PAIRED_AREAS,
-    "recalibration": _PAIRED_AREAS,
-    "maximum over thresholds": _PAIRED_SCORES,
-    "measure of scores": _PAIRED_SCORES,
+DIFFERENCE_RULES: Mapping[str, tuple[MethodRule, ...]] = {
+    "proportion of rows": _PAIRED_COUNT_RULES,
+    "measure of counts": _PAIRED_COUNT_RULES,
+    "AUC": _PAIRED_AREA_RULES,
+    "Gini": _PAIRED_AREA_RULES,
+    "precision area": _PAIRED_AREA_RULES,
+    "interpolated precision area": _PAIRED_AREA_RULES,
+    "interpolated precision": _PAIRED_AREA_RULES,
+    "recalibration": _PAIRED_AREA_RULES,
+    "maximum over thresholds": _PAIRED_SCORE_RULES,
+    "measure of scores": _PAIRED_SCORE_RULES,
     "calibration": (MethodRule("percentile", caution=_caution_bias),),
-    "average of scores": (MethodRule("units", _has_spread, tries=True), *_PAIRED_SCORES),
+    "average of scores": (MethodRule("units", _has_spread, tries=True), *_PAIRED_SCORE_RULES),
     "median": (MethodRule("percentile"),),
     "quantile": (MethodRule("percentile"),),
     "independent samples": (MethodRule("two samples"),),
@@ -467,10 +469,10 @@ DIFFERENCES: Mapping[str, tuple[MethodRule, ...]] = {
         MethodRule("percentile"),
     ),
 }
-OF_UNITS = _BY_UNITS
+UNIT_RULES = _BY_UNITS
 
 #: What is tried of each kind of reading: of numbers, and of differences.
-TABLES: tuple[dict[str, tuple[MethodRule, ...]], dict[str, tuple[MethodRule, ...]]] = ({}, {})
+RULE_TABLES: tuple[dict[str, tuple[MethodRule, ...]], dict[str, tuple[MethodRule, ...]]] = ({}, {})
 
 
 def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> None:
@@ -482,7 +484,7 @@ def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> 
     Parameters
     ----------
     kind : str
-        Kind of point estimate: a key of :data:`INTERVALS`, or a new one.
+        Kind of point estimate: a key of :data:`INTERVAL_RULES`, or a new one.
     *rows : MethodRule
         The methods with their conditions.
     differences : bool, default=False
@@ -503,8 +505,8 @@ def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> 
         ...
     calipers.plugins.NameTakenError: there is already a method 'area' for the kind 'AUC'
     """
-    table = TABLES[differences]
-    registered = table.get(kind, OF_UNITS if differences else ())
+    table = RULE_TABLES[differences]
+    registered = table.get(kind, UNIT_RULES if differences else ())
     for row in rows:
         if not isinstance(row, MethodRule):
             raise TypeError(f"{kind}: {row!r} is not a rule of the policy; expected a MethodRule")
@@ -513,14 +515,14 @@ def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> 
     table[kind] = (*rows, *registered)
 
 
-for _kind, _rows in INTERVALS.items():
+for _kind, _rows in INTERVAL_RULES.items():
     register_policy(_kind, *_rows)
-for _kind, _rows in DIFFERENCES.items():
-    TABLES[True].setdefault(_kind, ())
+for _kind, _rows in DIFFERENCE_RULES.items():
+    RULE_TABLES[True].setdefault(_kind, ())
     register_policy(_kind, *_rows, differences=True)
 
 #: What is tried where no bootstrap is wanted: of numbers, and of differences.
-ANALYTIC = (
+ANALYTIC_METHODS = (
     (
         "wilson",
         "area",
@@ -538,11 +540,11 @@ ANALYTIC = (
 )
 
 #: What is tried where one is; means of units have an error for each replicate at no cost.
-BOOTSTRAP = (
+BOOTSTRAP_METHODS = (
     ("basic bootstrap", "percentile", "Dirichlet posterior", "Student t", "bayesian-bootstrap"),
     ("studentized", "percentile", "units"),
 )
-_MEANS_OF_UNITS = ("proportion of topics", "mean over topics")
+_UNIT_MEAN_KINDS = ("proportion of topics", "mean over topics")
 
 #: Kinds without an interval: a count of the data, a p-value, and values that single rows
 #: determine.
@@ -668,18 +670,18 @@ def _caution_few_clusters(reading: PointEstimate, method: str, interval: Interva
     if reading.clusters is None:
         return interval
     if method in RESAMPLING_METHODS:
-        has_few_clusters = reading.clusters.effective_number < FEW_CLUSTERS
+        has_few_clusters = reading.clusters.effective_number < MIN_CLUSTERS_FOR_BOOTSTRAP
     else:
         error = reading.standard_error
         degrees = error.degrees if isinstance(error, StandardError) else None
         has_few_clusters = (
-            not (reading.clusters.degrees if degrees is None else degrees) >= FEW_DEGREES
+            not (reading.clusters.degrees if degrees is None else degrees) >= MIN_CLUSTER_DF
         )
     return interval.add_caution("few clusters") if has_few_clusters else interval
 
 
 #: Where nothing applies.
-_NOTHING = MethodRule(""), intervals.no_interval("none", "no_analytic_interval")
+_NO_METHOD = MethodRule(""), intervals.no_interval("none", "no_analytic_interval")
 
 
 def _select_method(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
@@ -701,7 +703,7 @@ def _first_applicable(reading: PointEstimate, level: float) -> tuple[MethodRule,
         ):
             return row, interval
     error = reading.standard_error if reading.is_reduced else None
-    return (_NOTHING[0], error) if isinstance(error, Interval) else _NOTHING
+    return (_NO_METHOD[0], error) if isinstance(error, Interval) else _NO_METHOD
 
 
 # --- Differences ----------------------------------------------------------------------------------
@@ -731,17 +733,17 @@ def procedure(reading: PointEstimate, test: str = "auto") -> Procedure:
             return selected
         from calipers.inference import serial
 
-        return serial.allowed_for(reading, selected)
+        return serial.widen_procedure(reading, selected)
 
     return cached(reading, ("procedure", test, reading.settings), chosen)
 
 
 def _select_procedure(reading: PointEstimate, test: str) -> tuple[MethodRule, Procedure]:
     if not np.isfinite(reading.value):
-        return _NOTHING[0], no_procedure("undefined_value")
+        return _NO_METHOD[0], no_procedure("undefined_value")
     if test != "auto":
-        procedure = procedure_by_name(reading, OF_TESTS[test])
-        return _NOTHING[0], procedure or no_procedure("no_interval_of_test", reading.value)
+        procedure = procedure_by_name(reading, METHOD_BY_TEST[test])
+        return _NO_METHOD[0], procedure or no_procedure("no_interval_of_test", reading.value)
     for name in reading.settings.methods:
         if (procedure := procedure_by_name(reading, name)) is not None:
             return MethodRule(name), procedure
@@ -760,7 +762,7 @@ def _select_procedure(reading: PointEstimate, test: str) -> tuple[MethodRule, Pr
         if not (row.tries and _is_uninformative(reading, procedure)):
             return row, procedure
         last = procedure
-    return _NOTHING[0], last or no_procedure("no_analytic_interval", reading.value)
+    return _NO_METHOD[0], last or no_procedure("no_analytic_interval", reading.value)
 
 
 def _make_procedure(reading: PointEstimate, row: MethodRule) -> Procedure | None:
@@ -790,8 +792,8 @@ def _difference_interval(reading: PointEstimate, level: float, test: str) -> Int
     """
     if reading.settings.interval == "none" and not reading.settings.methods:
         return intervals.no_interval("none", "not_requested")
-    is_requested = test != "auto" and procedure_by_name(reading, OF_TESTS[test]) is not None
-    row = MethodRule(OF_TESTS[test]) if is_requested else _chosen_row(reading)[0]
+    is_requested = test != "auto" and procedure_by_name(reading, METHOD_BY_TEST[test]) is not None
+    row = MethodRule(METHOD_BY_TEST[test]) if is_requested else _default_selection(reading)[0]
     interval = procedure(reading, test if is_requested else "auto").interval(level)
     row = replace(row, caution=_get_caution(_rule_table(reading), row.method))
     interval = _add_cautions(reading, row, interval)
@@ -804,7 +806,7 @@ def _difference_interval(reading: PointEstimate, level: float, test: str) -> Int
     return serial.add_caution(reading, interval)
 
 
-def _chosen_row(reading: PointEstimate) -> tuple[MethodRule, Procedure]:
+def _default_selection(reading: PointEstimate) -> tuple[MethodRule, Procedure]:
     return cached(reading, ("row", reading.settings), lambda: _select_procedure(reading, "auto"))
 
 
@@ -857,7 +859,7 @@ def _n_pairs(reading: PointEstimate) -> float:
 def _is_degenerate(reading: PointEstimate, interval: Interval) -> bool:
     """Check whether the length of an interval is at most rounding error."""
     return interval.high - interval.low <= max(
-        reading.tolerance, ROUNDING * max(abs(interval.low), abs(interval.high))
+        reading.tolerance, ROUNDING_TOLERANCE * max(abs(interval.low), abs(interval.high))
     )
 
 
@@ -869,17 +871,17 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
         return rules  # the settings apply to both samples
     # Rows that were not kept cannot be resampled.
     has_no_rows = reading.is_reduced and (paired or reading.clusters is not None)
-    first = () if reading.clusters is None else CLUSTERED[paired]
+    first = () if reading.clusters is None else CLUSTER_RULES[paired]
     tried: Sequence[str]
     if settings.interval == "analytic" or has_no_rows:
-        tried = ANALYTIC[paired]
+        tried = ANALYTIC_METHODS[paired]
         if paired and has_no_rows and settings.interval != "analytic":
             # Its units are known by their mean and its error, or their spread.
             first = (*first, *_summary_rules(rules))
         elif settings.interval != "analytic":
             first = (*first, *rules)
     elif settings.is_bootstrap_requested:
-        first, tried = (), BOOTSTRAP[paired or reading.kind in _MEANS_OF_UNITS]
+        first, tried = (), BOOTSTRAP_METHODS[paired or reading.kind in _UNIT_MEAN_KINDS]
     else:
         return [*first, *rules]
     return [*first, *(MethodRule(method, caution=_get_caution(rules, method)) for method in tried)]
@@ -901,5 +903,5 @@ def _rule_table(reading: PointEstimate) -> Sequence[MethodRule]:
     """Return the table of the kind of a point estimate."""
     plugins.load("calipers.policies")
     if reading.operands is not None:
-        return TABLES[True].get(reading.kind, OF_UNITS)
-    return TABLES[False].get(reading.kind, ())
+        return RULE_TABLES[True].get(reading.kind, UNIT_RULES)
+    return RULE_TABLES[False].get(reading.kind, ())

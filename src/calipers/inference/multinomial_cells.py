@@ -26,30 +26,30 @@ from calipers.statistics import (
     IntArray,
     SparseConfusionMatrix,
     effective_size,
-    effective_size_of,
+    effective_size_from_weights,
 )
-from calipers.statistics.sparse_confusion import MOST_DENSE, ConfusionReplicates
+from calipers.statistics.sparse_confusion import MAX_DENSE_CLASSES, ConfusionReplicates
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
 
 #: Maximum number of elements that are drawn at a time.
-_AT_ONCE = 4_000_000
+_MAX_DRAWN_ELEMENTS = 4_000_000
 
 #: The same limit for many classes, so that the draws stay in the cache of the processor.
-NEAR = 500_000
+MAX_CACHED_ELEMENTS = 500_000
 
 #: The prior of likely contents goes to all cells if there are at most this many; otherwise to a
-#: different subset in each of ``_TURNS`` turns.
+#: different subset in each of ``_N_PRIOR_SUBSETS`` turns.
 _MAX_PRIOR_CELLS = 125
-_TURNS = 40
+_N_PRIOR_SUBSETS = 40
 
 #: Relative size of the rounding error of a numerical derivative that is 0.
-ROUNDING = 1e-9
+DERIVATIVE_ROUNDING = 1e-9
 
 #: With more cells than this, rows are drawn instead of cells, unless each cell has many rows.
-_MANY_CELLS = 2500
-_MANY_ROWS = 8
+_MAX_DRAWN_CELLS = 2500
+_MIN_ROWS_PER_CELL = 8
 
 #: What replicates of cells by sums of weights are called. Those of rows with unequal weights are
 #: drawn in this way, in time that does not grow with the number of rows, and in batches too, where
@@ -61,7 +61,7 @@ _MANY_ROWS = 8
 #: for one class, they did so of kappa and F1, but for 1.3 of 100 (F1 of 60 rows, 93% right: 2.3).
 #: Rows drawn one by one did so 86 to 94 times, tables as likely as Kish's number of rows makes them
 #: 86 to 100 times.
-DRAWN_BY_SUMS = "Poisson bootstrap [B]"
+POISSON_BOOTSTRAP_NAME = "Poisson bootstrap [B]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +128,10 @@ class MultinomialCells:
             cell_index = np.flatnonzero(rows)
             sums = [rows[cell_index].astype(np.float64)]
             if weight is not None:
-                sums = [_sums(flat, w, size)[cell_index] for w in _weights(weight)]
+                sums = [_sums(flat, w, size)[cell_index] for w in _weight_powers(weight)]
         else:
             cell_index, inverse = np.unique(flat, return_inverse=True)
-            sums = [_sums(inverse, w, len(cell_index)) for w in _weights(weight)]
+            sums = [_sums(inverse, w, len(cell_index)) for w in _weight_powers(weight)]
         return cls(shape, cell_index, sums[0], sums[-1], flat, weight, clusters)
 
     def row(self) -> npt.NDArray[np.uint32]:
@@ -241,19 +241,19 @@ class MultinomialCells:
         if self.weight is not None:
             return not np.ptp(self.weight) > 0
         row_weights = self.squares / self.counts
-        return bool(np.ptp(row_weights) <= ROUNDING * row_weights.max(initial=0.0))
+        return bool(np.ptp(row_weights) <= DERIVATIVE_ROUNDING * row_weights.max(initial=0.0))
 
     @property
     def is_dense(self) -> bool:
         """Whether matrices are stored as dense arrays."""
-        return max(self.shape[:2]) <= MOST_DENSE
+        return max(self.shape[:2]) <= MAX_DENSE_CLASSES
 
     @property
     def batch_size(self) -> int:
         """Number of replicates to compute at a time, by memory."""
         if self.is_dense:
-            return max(1, _AT_ONCE // math.prod(self.shape[:2]))
-        return max(1, NEAR // max(len(self.cell_index), 4 * max(self.shape[:2])))
+            return max(1, _MAX_DRAWN_ELEMENTS // math.prod(self.shape[:2]))
+        return max(1, MAX_CACHED_ELEMENTS // max(len(self.cell_index), 4 * max(self.shape[:2])))
 
     def draw_replicates(self, settings: Settings) -> Iterator[FloatArray]:
         """Yield bootstrap replicates of the counts, in batches of shape (b, C).
@@ -279,8 +279,10 @@ class MultinomialCells:
             return True
         if self.needs_weight_sums:
             return False
-        many_rows = self.weight is None and self.counts.sum() > _MANY_ROWS * len(self.cell_index)
-        return len(self.cell_index) > _MANY_CELLS and not many_rows
+        many_rows = self.weight is None and self.counts.sum() > _MIN_ROWS_PER_CELL * len(
+            self.cell_index
+        )
+        return len(self.cell_index) > _MAX_DRAWN_CELLS and not many_rows
 
     @property
     def needs_weight_sums(self) -> bool:
@@ -349,7 +351,7 @@ class MultinomialCells:
         """
         generator = np.random.Generator(np.random.Philox(settings.seed))
         total, effective = float(self.counts.sum()), self._effective
-        turns = 1 if self._has_full_prior else _TURNS
+        turns = 1 if self._has_full_prior else _N_PRIOR_SUBSETS
         size = max(1, min(self.batch_size, -(-settings.n_resamples // turns)))
         for begin in range(0, settings.n_resamples, size):
             cell_index, added = self._prior(generator)
@@ -370,7 +372,7 @@ class MultinomialCells:
     def _effective(self) -> float:
         """Effective number of independent rows, a lower bound."""
         if self.clusters is not None:
-            return effective_size_of(np.bincount(self.clusters.code, self.weight))
+            return effective_size_from_weights(np.bincount(self.clusters.code, self.weight))
         return effective_size(self.counts.sum(), self.squares.sum())
 
     @property
@@ -438,7 +440,7 @@ class MultinomialCells:
         perfect value.
         """
         se = self._error(influence)
-        return 0.0 if se <= ROUNDING * abs(size) else se
+        return 0.0 if se <= DERIVATIVE_ROUNDING * abs(size) else se
 
     def _error(self, influence: FloatArray) -> float:
         cell_influence = (
@@ -476,9 +478,9 @@ class MultinomialCells:
         return _sums(pair % k, np.square(_sums(inverse, weight, len(pair))), k)
 
 
-def zero_rounding(error: StandardError, size: float) -> StandardError:
+def zero_rounding_error(error: StandardError, size: float) -> StandardError:
     """Return the error, set to 0 if it is at most rounding error for values of this size."""
-    return replace(error, se=0.0) if error.se <= ROUNDING * abs(size) else error
+    return replace(error, se=0.0) if error.se <= DERIVATIVE_ROUNDING * abs(size) else error
 
 
 def margins(
@@ -519,7 +521,7 @@ def posterior_interval(
     )
 
 
-def _weights(weight: FloatArray | None) -> tuple[FloatArray | None, ...]:
+def _weight_powers(weight: FloatArray | None) -> tuple[FloatArray | None, ...]:
     return (None,) if weight is None else (weight, np.square(weight))
 
 

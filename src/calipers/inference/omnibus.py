@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.inference import max_statistic
-from calipers.inference.intervals import ROUNDING
+from calipers.inference.intervals import ROUNDING_TOLERANCE
 from calipers.statistics import FloatArray
 
 NAN = float("nan")
@@ -78,7 +78,7 @@ class AnovaTable:
     omega_squared: float
 
 
-def _complete_units(values: FloatArray) -> FloatArray:
+def _drop_incomplete_units(values: FloatArray) -> FloatArray:
     """Return the units on which all systems have a value."""
     if values.ndim != 2:
         raise ValueError(f"values have shape {values.shape}, expected (units, systems)")
@@ -114,7 +114,9 @@ def ranks(values: FloatArray, *, higher_is_better: bool = True) -> FloatArray:
     [[2.5, 1.0, 2.5]]
     """
     size = np.abs(values)
-    tolerance = size.max(axis=1, initial=0.0, where=np.isfinite(size), keepdims=True) * ROUNDING
+    tolerance = (
+        size.max(axis=1, initial=0.0, where=np.isfinite(size), keepdims=True) * ROUNDING_TOLERANCE
+    )
     sorted_values = np.sort(-values if higher_is_better else values, axis=1)
     order = np.argsort(-values if higher_is_better else values, axis=1, kind="stable")
     n, k = values.shape
@@ -165,7 +167,7 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     """
     from scipy.special import chdtrc, fdtrc
 
-    table = _complete_units(values)
+    table = _drop_incomplete_units(values)
     n, k = table.shape
     if n == 0:
         return FriedmanTest(np.full(k, NAN), NAN, NAN, NAN, NAN)
@@ -177,7 +179,7 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     chi_square = n**2 * (k - 1) * float(np.square(means - middle).sum()) / spread
     # Rounding alone must not leave a hair of what units disagree about.
     residual = n * (k - 1) - chi_square
-    residual = residual if residual > ROUNDING * chi_square else 0.0
+    residual = residual if residual > ROUNDING_TOLERANCE * chi_square else 0.0
     f = (n - 1) * chi_square / residual if residual > 0 else math.inf
     if n < 2:
         f = p_f = NAN
@@ -280,13 +282,13 @@ def anova(values: FloatArray) -> AnovaTable:
     """
     from scipy.special import fdtrc
 
-    table = _complete_units(values)
+    table = _drop_incomplete_units(values)
     n, k = table.shape
     if n < 2 or np.isinf(table).any():
         return AnovaTable(NAN, NAN, NAN)
     means, grand_mean = table.mean(axis=0), table.mean()
     # Effects of the size of rounding error count as 0.
-    tolerance = ROUNDING * float(np.abs(table).max())
+    tolerance = ROUNDING_TOLERANCE * float(np.abs(table).max())
     system_effects, unit_effects, residuals = (
         np.where(np.abs(effect) <= tolerance, 0.0, effect)
         for effect in (
@@ -407,7 +409,7 @@ def randomized_tukey(
     for measure in range(m):
         n, ranges = int(complete_mask[:, measure].sum()), np.sort(permuted_ranges[:, measure])
         sums = centered[:, :, measure].sum(axis=0)
-        tolerance = ROUNDING * float(np.abs(centered[:, :, measure]).sum())
+        tolerance = ROUNDING_TOLERANCE * float(np.abs(centered[:, :, measure]).sum())
         if n == 0 or infinite_mask[measure]:
             out.append(PairwiseTests(name, np.full((k, k), NAN)))
             continue

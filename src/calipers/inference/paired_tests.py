@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.inference import intervals
-from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.statistics import FloatArray, Moments
 
 Scores = npt.NDArray[np.floating[Any]]
@@ -26,7 +26,7 @@ NAN = float("nan")
 ALTERNATIVES = ("two-sided", "greater", "less")
 
 #: Up to this many units the distribution of signed ranks is exact, beyond it is normal.
-EXACT_RANKS = 100
+MAX_EXACT_RANKS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _side(alternative: str) -> int:
 # ---------------------------------------------------------------------------------- randomization
 
 
-def randomization(
+def randomization_test(
     differences: FloatArray,
     n_resamples: int,
     seed: int,
@@ -109,7 +109,7 @@ def randomization(
     Examples
     --------
     >>> differences = np.array([[0.2], [0.1], [0.4], [0.3], [-0.1]])  # signs that give 0.9: 3 of 32
-    >>> print(*randomization(differences, 1000, 0, "greater"))
+    >>> print(*randomization_test(differences, 1000, 0, "greater"))
     paired randomization, exact, one-sided (greater): p = 0.09375
     """
     from calipers import _core
@@ -138,7 +138,7 @@ def randomization(
     return out
 
 
-def swapped_ratios(
+def ratio_randomization_test(
     first: FloatArray,
     second: FloatArray,
     n_resamples: int,
@@ -174,7 +174,7 @@ def swapped_ratios(
     --------
     >>> first = np.array([[3.0, 4.0], [2.0, 2.0]])  # 5 of 6
     >>> second = np.array([[1.0, 4.0], [1.0, 2.0]])  # 2 of 6
-    >>> print(swapped_ratios(first, second, 1000, 0))
+    >>> print(ratio_randomization_test(first, second, 1000, 0))
     paired randomization, exact, two-sided: p = 0.5
     """
     n, name, side = len(first), "paired randomization", _side(alternative)
@@ -187,7 +187,7 @@ def swapped_ratios(
     def towards(difference: FloatArray) -> FloatArray:
         return np.asarray(difference * side if side else np.abs(difference))
 
-    bound = float(towards(np.float64(observed))) - ROUNDING * abs(observed)
+    bound = float(towards(np.float64(observed))) - ROUNDING_TOLERANCE * abs(observed)
     exact = n <= 30 and 2**n <= n_resamples
     n_randomizations = 2**n if exact else n_resamples
     random = np.random.Generator(np.random.Philox(seed))
@@ -260,7 +260,7 @@ def mcnemar(
     McNemar, mid-p, two-sided: p = 0.09229
     """
     name = "McNemar, mid-p" if mid_p else "McNemar, exact"
-    return _fair_coin(round(first_only), round(second_only), name, alternative, mid_p=mid_p)
+    return _binomial_test(round(first_only), round(second_only), name, alternative, mid_p=mid_p)
 
 
 def sign_test(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
@@ -293,10 +293,10 @@ def sign_test(differences: FloatArray, alternative: str = "two-sided") -> TestRe
     if len(signs) == 0:
         return TestResult(NAN, "sign test, exact", alternative)
     above, below = (int(np.count_nonzero(signs == side)) for side in (1, -1))
-    return _fair_coin(above, below, "sign test, exact", alternative)
+    return _binomial_test(above, below, "sign test, exact", alternative)
 
 
-def _fair_coin(
+def _binomial_test(
     heads: int, tails: int, name: str, alternative: str, *, mid_p: bool = False
 ) -> TestResult:
     """Compute the exact binomial test that a coin is fair."""
@@ -332,7 +332,7 @@ def defined_differences(differences: FloatArray) -> FloatArray:
 def _rounding_tolerance(values: FloatArray) -> float:
     """Return the tolerance within which values are equal up to rounding error."""
     size = np.abs(values)
-    return ROUNDING * float(size.max(initial=0.0, where=np.isfinite(size)))
+    return ROUNDING_TOLERANCE * float(size.max(initial=0.0, where=np.isfinite(size)))
 
 
 def signed_ranks(differences: FloatArray) -> FloatArray:
@@ -389,7 +389,7 @@ def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> TestRes
     """
     side = _side(alternative)
     ranks = signed_ranks(differences)
-    exact = len(ranks) <= EXACT_RANKS
+    exact = len(ranks) <= MAX_EXACT_RANKS
     name = "Wilcoxon signed rank, exact" if exact else "Wilcoxon signed rank, normal"
     if np.isnan(differences).all():
         return TestResult(NAN, name, alternative)
@@ -433,7 +433,7 @@ def signed_rank_tails(ranks: FloatArray) -> FloatArray:
 # ------------------------------------------------------------------------------ estimate and error
 
 
-def _ratio_test(
+def _test_from_stats(
     value: float, se: float, name: str, alternative: str, upper: Callable[[float], float]
 ) -> TestResult:
     """Compute the test of value/se by a symmetric distribution.
@@ -444,14 +444,16 @@ def _ratio_test(
     side = _side(alternative)
     if not math.isfinite(se):
         return TestResult(NAN, name, alternative)
-    if se <= ROUNDING * abs(value):
+    if se <= ROUNDING_TOLERANCE * abs(value):
         return TestResult(1.0 if value == 0 else NAN, name, alternative)
     ratio = value / se
     p = upper(ratio * side) if side else 2 * upper(abs(ratio))
     return TestResult(p, name, alternative, ratio)
 
 
-def normal(value: float, se: float, name: str, alternative: str = "two-sided") -> TestResult:
+def z_test_from_stats(
+    value: float, se: float, name: str, alternative: str = "two-sided"
+) -> TestResult:
     """Test that a normal estimate is 0, by z = value/se.
 
     The statistic is z. The result is undefined if the standard error is, or if it is 0 but the
@@ -459,14 +461,14 @@ def normal(value: float, se: float, name: str, alternative: str = "two-sided") -
 
     Examples
     --------
-    >>> print(normal(0.0196, 0.01, "DeLong, paired"))
+    >>> print(z_test_from_stats(0.0196, 0.01, "DeLong, paired"))
     DeLong, paired, two-sided: p = 0.05
     """
     # Through erfc, which keeps its digits far out.
-    return _ratio_test(value, se, name, alternative, lambda z: math.erfc(z / math.sqrt(2)) / 2)
+    return _test_from_stats(value, se, name, alternative, lambda z: math.erfc(z / math.sqrt(2)) / 2)
 
 
-def student(
+def t_test_from_stats(
     value: float, se: float, n: float, name: str = "paired t", alternative: str = "two-sided"
 ) -> TestResult:
     """Compute the paired t test from the mean difference and its standard error.
@@ -491,14 +493,14 @@ def student(
 
     Examples
     --------
-    >>> print(student(2.6167, 1.2181, 15))  # Darwin's maize, as Fisher tested it
+    >>> print(t_test_from_stats(2.6167, 1.2181, 15))  # Darwin's maize, as Fisher tested it
     paired t, two-sided: p = 0.04968
     """
     from scipy.special import stdtr
 
     if n < 2:
         return TestResult(NAN, name, alternative)
-    return _ratio_test(value, se, name, alternative, lambda t: float(stdtr(n - 1, -t)))
+    return _test_from_stats(value, se, name, alternative, lambda t: float(stdtr(n - 1, -t)))
 
 
 def paired_t(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
@@ -510,10 +512,12 @@ def paired_t(differences: FloatArray, alternative: str = "two-sided") -> TestRes
     paired t, two-sided: p = 0.07418
     """
     moments = Moments.from_rows(differences[~np.isnan(differences)])
-    return student(moments.mean, moments.standard_error, moments.rows, alternative=alternative)
+    return t_test_from_stats(
+        moments.mean, moments.standard_error, moments.rows, alternative=alternative
+    )
 
 
-def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
+def bootstrap_test(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
     """Compute a test from bootstrap replicates of a difference.
 
     Parameters
@@ -536,7 +540,7 @@ def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> TestRe
 
     Examples
     --------
-    >>> print(bootstrap(np.array([0.3, 0.1, 0.2, -0.1, 0.4, 0.2, 0.5, 0.1, 0.3]), "greater"))
+    >>> print(bootstrap_test(np.array([0.3, 0.1, 0.2, -0.1, 0.4, 0.2, 0.5, 0.1, 0.3]), "greater"))
     paired bootstrap, one-sided (greater): p = 0.2
     """
     name, side = "paired bootstrap", _side(alternative)
@@ -545,7 +549,9 @@ def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> TestRe
         return TestResult(NAN, name, alternative)
     if isinstance(intervals.usable_replicates(differences, name), Interval):
         return TestResult(NAN if defined.any() else 1.0, name, alternative)
-    tolerance = ROUNDING * np.abs(defined).max()  # what only rounding holds apart from 0 is on it
+    tolerance = (
+        ROUNDING_TOLERANCE * np.abs(defined).max()
+    )  # what only rounding holds apart from 0 is on it
     below = (np.count_nonzero(defined <= tolerance) + 1) / (len(defined) + 1)
     above = (np.count_nonzero(defined >= -tolerance) + 1) / (len(defined) + 1)
     p = {0: min(1.0, 2 * min(below, above)), 1: below, -1: above}[side]
@@ -575,6 +581,6 @@ def hedges_g(differences: FloatArray) -> float:
 
 def hedges_g_from_stats(mean: float, spread: float, n: int) -> float:
     """Return Hedges' g from the mean of n differences and their standard deviation."""
-    if n < 3 or not math.isfinite(spread) or spread <= ROUNDING * abs(mean):
+    if n < 3 or not math.isfinite(spread) or spread <= ROUNDING_TOLERANCE * abs(mean):
         return NAN
     return mean / spread * (1 - 3 / (4 * (n - 1) - 1))

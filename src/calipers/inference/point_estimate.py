@@ -24,7 +24,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.inference import intervals, paired_tests
-from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.variance_estimators import NAN, Influence, StandardError
 from calipers.statistics import Moments
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, Signs, UnitDifferences
 
 #: An interval at a level; None where the method does not apply after all.
-Limits = Callable[[float], "Interval | None"]
+IntervalFunction = Callable[[float], "Interval | None"]
 
 
 # --- Units ----------------------------------------------------------------------------------------
@@ -250,9 +250,9 @@ class PointEstimate:
     is_biased: bool = False
     #: Caution that applies to any interval of it.
     caution: str = ""
-    #: The scale on which it is more nearly normal, one of ``scales.SCALES``.
+    #: The scale on which it is more nearly normal, one of ``transformations.TRANSFORMATIONS``.
     transform: str | None = None
-    methods: Mapping[str, Limits] = field(default_factory=dict)
+    methods: Mapping[str, IntervalFunction] = field(default_factory=dict)
     joint_distribution: JointDistribution | None = None
     influence: Callable[[], Influence | None] | None = None
     #: Values of the units that have an order in time, whose norm is about the standard error, if
@@ -368,7 +368,7 @@ class PointEstimate:
 
     def difference(self, second: PointEstimate, **overrides: Any) -> PointEstimate:
         """Return the first minus the second estimate, with the given components."""
-        shared = {name: getattr(self, name) for name in _SHARED}
+        shared = {name: getattr(self, name) for name in _SHARED_FIELDS}
         (low, high), (second_low, second_high) = self.bounds, second.bounds
         bounds = (low - second_high, high - second_low)
         components = {**shared, "value": self.value - second.value, "bounds": bounds, **overrides}
@@ -398,7 +398,7 @@ class PointEstimate:
         size = self.bounds[1] - self.bounds[0]
         if not np.isfinite(size):
             size = max(abs(estimate.value) for estimate in self.operands or (self,))
-        return ROUNDING * size
+        return ROUNDING_TOLERANCE * size
 
     @property
     def _by_influence(self) -> StandardError | Interval | None:
@@ -448,7 +448,7 @@ class PointEstimate:
 
 
 #: What a difference takes over from the first of its operands.
-_SHARED = (
+_SHARED_FIELDS = (
     "kind",
     "settings",
     "n",
@@ -545,7 +545,7 @@ def apply_function(
 
     first, has_replicates = readings[0], all(reading.replicates is not None for reading in readings)
     components: dict[str, Any] = {
-        **{name: getattr(first, name) for name in _SHARED},
+        **{name: getattr(first, name) for name in _SHARED_FIELDS},
         "value": overrides["value"]
         if "value" in overrides
         else float(f(*(reading.value for reading in readings))),

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from calipers.inference.intervals import normal_quantile
-from calipers.inference.sample_size import studentized_range
+from calipers.inference.sample_size import studentized_range_quantile
 from calipers.statistics import FloatArray
 
 NAN = float("nan")
 
 #: Two numbers are the same when they differ by no more of them.
-_EPSILON = 4e-16
+_RELATIVE_TOLERANCE = 4e-16
 
 #: With more degrees of freedom Student's t is the normal to six digits, and its density loses more.
-NEARLY_NORMAL = 10**6
+MAX_DF_FOR_T = 10**6
 
 
 # --- Differences measured in standard errors -----------------------------------------------------
@@ -81,7 +81,7 @@ def _upper_tail(critical: Any, shift: Any, degrees: Any) -> Any:
     return np.where(np.isnan(cdf), ndtr(shift - critical), 1 - cdf)
 
 
-def all_detectable(
+def detectable_differences(
     se: Sequence[float],
     degrees: Sequence[float | None],
     level: float | Sequence[float] = 0.95,
@@ -115,7 +115,7 @@ def all_detectable(
 
     Examples
     --------
-    >>> all_detectable([0.01, 0.02, 0.01], [24, 24, None]).round(4).tolist()
+    >>> detectable_differences([0.01, 0.02, 0.01], [24, 24, None]).round(4).tolist()
     [0.0292, 0.0584, 0.028]
     """
     errors = np.asarray(se, np.float64)
@@ -126,14 +126,14 @@ def all_detectable(
     tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[valid_mask]
     distinct, test_index = np.unique(tests, axis=0, return_inverse=True)
     test_degrees, test_levels = distinct.T
-    distinct_shifts = _detectable_shift(
+    distinct_shifts = _detectable_noncentrality(
         np.where(test_degrees == 0, NAN, test_degrees), test_levels, power
     )
     shift[valid_mask] = distinct_shifts[test_index.reshape(-1)]
     return shift * errors
 
 
-def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> FloatArray:
+def _detectable_noncentrality(degrees: FloatArray, level: FloatArray, power: float) -> FloatArray:
     """Return the detectable difference in standard errors for each of ``degrees`` and levels."""
     low, high = np.zeros(degrees.shape), np.where(power > 1 - level, 8.0, 0.0)
     while (short_mask := (_two_sided_power(high, level, degrees) < power) & (high > 0)).any():
@@ -142,7 +142,7 @@ def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> F
     # importing SciPy's root finders takes longer than all of a small evaluation.
     below, above = (_two_sided_power(x, level, degrees) - power for x in (low, high))
     for turn in range(100):
-        if (abs(high - low) <= _EPSILON * abs(high)).all():
+        if (abs(high - low) <= _RELATIVE_TOLERANCE * abs(high)).all():
             break
         with np.errstate(invalid="ignore", divide="ignore"):  # where the power is flat
             fraction = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
@@ -154,7 +154,7 @@ def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> F
     return high
 
 
-def margin_power(
+def non_inferiority_power(
     difference: float, margin: float, se: float, level: float = 0.95, degrees: float | None = None
 ) -> float:
     """Return the power of a non-inferiority test: a one-sided test at 1 − level.
@@ -182,7 +182,7 @@ def margin_power(
 
     Examples
     --------
-    >>> round(margin_power(0.0, 0.025, 0.01), 3)
+    >>> round(non_inferiority_power(0.0, 0.025, 0.01), 3)
     0.804
     """
     from scipy.special import ndtr, ndtri, stdtrit
@@ -235,7 +235,7 @@ def equivalence_power(
         below = ndtr((margin - difference) / se - reach)
         return np.maximum(below - ndtr(reach - (margin + difference) / se), 0)
 
-    if degrees is None or degrees > NEARLY_NORMAL:
+    if degrees is None or degrees > MAX_DF_FOR_T:
         return float(within(np.float64(ndtri(level))))
     critical, root = float(stdtrit(degrees, level)), math.sqrt(degrees)
     low, high = (math.sqrt(chdtri(degrees, tail)) for tail in (1 - 1e-13, 1e-13))
@@ -415,8 +415,8 @@ def area_power(area: float, reference: float, se: float, level: float = 0.95) ->
 
     Examples
     --------
-    >>> from calipers.inference.sample_size import auc_error
-    >>> round(area_power(0.7, 0.5, auc_error(0.7, 0.5, 60)), 3)
+    >>> from calipers.inference.sample_size import hanley_mcneil_auc_se
+    >>> round(area_power(0.7, 0.5, hanley_mcneil_auc_se(0.7, 0.5, 60)), 3)
     0.748
     """
     logit = math.log(area / (1 - area)) - math.log(reference / (1 - reference))
@@ -513,6 +513,6 @@ def tukey_power(difference: float, sd: float, systems: int, n: float, level: flo
     if n < 2:
         return NAN
     degrees = (systems - 1) * (n - 1)
-    critical = studentized_range(level, systems, degrees) / math.sqrt(2)
+    critical = studentized_range_quantile(level, systems, degrees) / math.sqrt(2)
     shift = abs(difference) / (sd * math.sqrt(2 / n))
     return float(_upper_tail(critical, shift, degrees) + _upper_tail(critical, -shift, degrees))

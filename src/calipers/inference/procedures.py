@@ -22,19 +22,19 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.inference import intervals, paired_tests
 from calipers.inference.bayesian_bootstrap import AugmentedMean
-from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.variance_estimators import NAN, StandardError
 from calipers.statistics import FloatArray
 
 #: The largest tail that limits are asked for.
-_NEARLY_HALF = 0.5 - 1e-9
+_MAX_TAIL = 0.5 - 1e-9
 
 #: How near to a value at which a p-value jumps the limits of rank tests come, of their size.
-_HAIR = 1e-9
+_JUMP_TOLERANCE = 1e-9
 
 
-def tail_level(level: float) -> float:
+def tail_probability(level: float) -> float:
     """Return the probability in each tail at a level.
 
     It is rounded: 1 − 0.95 is slightly more than 0.05 in binary, so that the decision at a p-value
@@ -130,7 +130,7 @@ class Procedure:
             return intervals.no_interval(self.method, self.reason)
         if not math.isfinite(self.value):
             return intervals.no_interval("none", "undefined_value")
-        tail = tail_level(level)
+        tail = tail_probability(level)
         center = self._center
         low = max(np.fmin(self.limit(tail, 1), center), self.bounds[0])
         high = min(np.fmax(self.limit(tail, -1), center), self.bounds[1])
@@ -163,7 +163,7 @@ def no_procedure(reason: str, value: float = NAN, method: str = "none") -> Proce
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Wald(Procedure):
+class WaldProcedure(Procedure):
     """Wald procedure: an estimate and its standard error, normal or with Student's t.
 
     With ``bayes`` it is the wider of this and the Bayesian bootstrap about the mean of the units:
@@ -229,7 +229,7 @@ class Wald(Procedure):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BayesianProcedure(Wald):
+class BayesianProcedure(WaldProcedure):
     """Bayesian bootstrap about the mean alone."""
 
     @property
@@ -250,7 +250,7 @@ class WiderProcedure(Procedure):
     @classmethod
     def from_pair(cls, first: Procedure, second: Procedure, level: float) -> Procedure:
         """Create it with the name of the one that is wider at a level, or of both."""
-        tail = tail_level(level)
+        tail = tail_probability(level)
         is_first_wider = [
             (first.limit(tail, side) - second.limit(tail, side)) * side <= 0 for side in (1, -1)
         ]
@@ -327,7 +327,7 @@ class ReplicateProcedure(Procedure):
     @property
     def family_procedure(self) -> Procedure:
         """Wald procedure with the standard deviation of the replicates as standard error."""
-        return Wald(
+        return WaldProcedure(
             value=self.value,
             method=self.method,
             name=self.name,
@@ -392,8 +392,8 @@ class LimitsProcedure(Procedure):
             return (self.limit(tail, side) - null_value) * side <= 0
 
         # On the logarithm of p, down to where 1 − p is still told from 1.
-        low, high = math.log(1e-12), math.log(_NEARLY_HALF)
-        if holds(_NEARLY_HALF):
+        low, high = math.log(1e-12), math.log(_MAX_TAIL)
+        if holds(_MAX_TAIL):
             return 0.5
         if holds(math.exp(low)):
             for _ in range(50):
@@ -406,7 +406,7 @@ class LimitsProcedure(Procedure):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Randomization(Procedure):
+class RandomizationProcedure(Procedure):
     """Fisher's randomization of the signs of the differences of units minus a value.
 
     Under the hypothesis that this is the true difference, the mean of a random subset of the units
@@ -423,10 +423,10 @@ class Randomization(Procedure):
         """Return the tests of several values; with common signs, p-values are monotonic."""
         deviations = self.units[:, None] - null_values
         size = np.maximum(np.abs(self.units).max(), np.abs(null_values))
-        deviations[np.abs(deviations) <= ROUNDING * size] = 0.0
+        deviations[np.abs(deviations) <= ROUNDING_TOLERANCE * size] = 0.0
         if self.weight is not None:
             deviations *= self.weight[:, None]
-        return paired_tests.randomization(deviations, self.n_resamples, self.seed, alternative)
+        return paired_tests.randomization_test(deviations, self.n_resamples, self.seed, alternative)
 
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the p-value of a true difference ``null_value``, against the alternative.
@@ -448,7 +448,7 @@ class Randomization(Procedure):
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
         endpoint = float(self.units.min() if side > 0 else self.units.max())
-        endpoint -= side * max(abs(endpoint), abs(self.value)) * _HAIR
+        endpoint -= side * max(abs(endpoint), abs(self.value)) * _JUMP_TOLERANCE
         outer, inner = endpoint, self.value
         if self._tests(np.array([outer]))[0].p > 2 * tail:
             return -side * math.inf
@@ -532,7 +532,7 @@ class SignedRankProcedure(Procedure):
 
     @cached_property
     def _hair(self) -> float:
-        return _HAIR * float(np.abs(self._differing).max(initial=0.0))
+        return _JUMP_TOLERANCE * float(np.abs(self._differing).max(initial=0.0))
 
     @cached_property
     def _ranks(self) -> FloatArray:
@@ -558,7 +558,7 @@ class SignedRankProcedure(Procedure):
         return self._tail(reached)
 
     def _tail(self, reached: float) -> float:
-        if len(self._differing) <= paired_tests.EXACT_RANKS:
+        if len(self._differing) <= paired_tests.MAX_EXACT_RANKS:
             return float(self._tails[round(2 * reached)])
         ranks = self._ranks
         deviation = reached - float(ranks.sum()) / 2 - 0.5

@@ -180,7 +180,7 @@ def agresti_coull(proportion: float, n: float, level: float) -> Interval:
     return interval.clip(0.0, 1.0)
 
 
-def paired_proportions(first: float, second: float, n: float, level: float) -> Interval:
+def bonett_price(first: float, second: float, n: float, level: float) -> Interval:
     """Return Bonett and Price's (2012) interval of a difference between two disjoint proportions.
 
     It is Wald's after adding a row to each of two disjoint sets of rows. It is the difference
@@ -203,7 +203,7 @@ def paired_proportions(first: float, second: float, n: float, level: float) -> I
 
     Examples
     --------
-    >>> interval = paired_proportions(12 / 100, 4 / 100, 100, 0.95)
+    >>> interval = bonett_price(12 / 100, 4 / 100, 100, 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)
     (-0.0017, 0.1585)
     """
@@ -213,7 +213,7 @@ def paired_proportions(first: float, second: float, n: float, level: float) -> I
     return Interval(a - b - half, a - b + half, "Bonett-Price", se=se).clip(-1.0, 1.0)
 
 
-def ranks_of_quantile(q: float, n: int, level: float) -> tuple[int, int] | None:
+def quantile_ranks(q: float, n: int, level: float) -> tuple[int, int] | None:
     """Return the ranks of the order statistics that are confidence limits of a quantile.
 
     They cover the quantile with a probability of at least ``level`` for every distribution, because
@@ -236,7 +236,7 @@ def ranks_of_quantile(q: float, n: int, level: float) -> tuple[int, int] | None:
 
     Examples
     --------
-    >>> ranks_of_quantile(0.5, 20, 0.95), ranks_of_quantile(0.95, 50, 0.95)
+    >>> quantile_ranks(0.5, 20, 0.95), quantile_ranks(0.95, 50, 0.95)
     ((6, 15), None)
     """
     from scipy.special import bdtr

@@ -17,13 +17,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calipers.inference import intervals
-from calipers.inference.intervals import ROUNDING, Interval
-from calipers.inference.paired_tests import NAN, TestResult, student
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
+from calipers.inference.paired_tests import NAN, TestResult, t_test_from_stats
 from calipers.statistics import FloatArray
 
-OVERLAP = "splits share training rows: this test finds differences too often"
-FIRST = "rests on the first fold of the first repetition alone; the combined F test uses all ten"
-ERRATIC = (
+OVERLAP_CAUTION = "splits share training rows: this test finds differences too often"
+FIRST_FOLD_CAUTION = (
+    "rests on the first fold of the first repetition alone; the combined F test uses all ten"
+)
+FOLD_DEPENDENCE_CAUTION = (
     "takes the two folds of a repetition for independent; of systems that are erratic on as few "
     "rows as they are trained on, they are not, and it finds differences too often"
 )
@@ -109,7 +111,7 @@ def corrected_t(
     """
     if not (train > 0 and test > 0):
         raise ValueError(f"sizes are {train} and {test} rows, expected more than 0")
-    return _student(differences, test / train, "corrected resampled t", alternative, level)
+    return _resampled_t(differences, test / train, "corrected resampled t", alternative, level)
 
 
 def k_fold_t(
@@ -130,11 +132,11 @@ def k_fold_t(
     >>> print(found.test)  # t = 0.03/√(0.00025/5) = 4.2426
     uncorrected t over splits, two-sided: p = 0.01324
     """
-    result = _student(differences, 0.0, "uncorrected t over splits", alternative, level)
-    return replace(result, caution=OVERLAP)
+    result = _resampled_t(differences, 0.0, "uncorrected t over splits", alternative, level)
+    return replace(result, caution=OVERLAP_CAUTION)
 
 
-def _student(
+def _resampled_t(
     differences: FloatArray, overlap: float, name: str, alternative: str, level: float
 ) -> SplitTest:
     """Compute the t test with variance (1/J + overlap)s² of the mean of J differences."""
@@ -145,9 +147,13 @@ def _student(
     if j > 1:
         spread = float(values.std(ddof=1))
         # Equal differences have no spread, whatever rounding leaves.
-        se = 0.0 if spread <= ROUNDING * abs(value) else spread * math.sqrt(1 / j + overlap)
-    interval = replace(intervals.student(value, se, j, level), method=name)
-    return SplitTest(value, interval, student(value, se, j, name, alternative), j)
+        se = (
+            0.0
+            if spread <= ROUNDING_TOLERANCE * abs(value)
+            else spread * math.sqrt(1 / j + overlap)
+        )
+    interval = replace(intervals.student_interval(value, se, j, level), method=name)
+    return SplitTest(value, interval, t_test_from_stats(value, se, j, name, alternative), j)
 
 
 def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> SplitTest:
@@ -185,12 +191,18 @@ def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> Sp
     >>> print(five_by_two_t(table).test)  # sᵢ² = 0.0002, t = 0.04/√0.0002 = 2.8284
     5×2 cv t, two-sided: p = 0.03674
     """
-    values, variance = _five_by_two(differences)
+    values, variance = _check_five_by_two(differences)
     name = "5×2 cv t"
     # Six "units" make five degrees of freedom.
-    test = student(float(values[0, 0]), math.sqrt(variance / 5), 6, name, alternative)
+    test = t_test_from_stats(float(values[0, 0]), math.sqrt(variance / 5), 6, name, alternative)
     no_limits = intervals.no_interval(name, "no_interval_of_test")
-    return SplitTest(float(values.mean()), no_limits, test, 10, f"{FIRST}. It {ERRATIC}")
+    return SplitTest(
+        float(values.mean()),
+        no_limits,
+        test,
+        10,
+        f"{FIRST_FOLD_CAUTION}. It {FOLD_DEPENDENCE_CAUTION}",
+    )
 
 
 def five_by_two_f(differences: FloatArray) -> SplitTest:
@@ -228,7 +240,7 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
     """
     from scipy.special import fdtrc
 
-    values, variance = _five_by_two(differences)
+    values, variance = _check_five_by_two(differences)
     name, total = "5×2 cv F", float(np.square(values).sum())
     if variance > 0:
         f = total / (2 * variance)
@@ -236,15 +248,17 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
     else:
         test = TestResult(1.0 if total == 0 else NAN, name)
     no_limits = intervals.no_interval(name, "no_interval_of_test")
-    return SplitTest(float(values.mean()), no_limits, test, 10, ERRATIC)
+    return SplitTest(float(values.mean()), no_limits, test, 10, FOLD_DEPENDENCE_CAUTION)
 
 
-def _five_by_two(differences: FloatArray) -> tuple[FloatArray, float]:
+def _check_five_by_two(differences: FloatArray) -> tuple[FloatArray, float]:
     """Return the differences, and the sum of the variances of the repetitions."""
     values = _check_differences(differences, (5, 2))
     fold_differences = values[:, 0] - values[:, 1]
     fold_differences = np.where(
-        np.abs(fold_differences) <= ROUNDING * np.abs(values).max(axis=1), 0.0, fold_differences
+        np.abs(fold_differences) <= ROUNDING_TOLERANCE * np.abs(values).max(axis=1),
+        0.0,
+        fold_differences,
     )
     return values, float(np.square(fold_differences).sum() / 2)
 

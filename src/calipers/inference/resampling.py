@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.intervals import ROUNDING
+from calipers.inference.intervals import ROUNDING_TOLERANCE
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 
-def weighted_means(
+def bootstrap_weighted_means(
     columns: Sequence[FloatArray], weight: FloatArray, settings: Settings
 ) -> tuple[FloatArray, FloatArray]:
     """Return bootstrap replicates of weighted means of columns, and their standard errors.
@@ -44,7 +44,7 @@ def weighted_means(
             deviation, n_drawn = sums / total, proportion * len(column)
             spread = product_squares - 2 * deviation * cross + deviation**2 * squares
             # If all units are equal there is no error, only rounding.
-            spread[spread <= ROUNDING * (product_squares + deviation**2 * squares)] = 0.0
+            spread[spread <= ROUNDING_TOLERANCE * (product_squares + deviation**2 * squares)] = 0.0
             n = n_drawn * total**2 / squares  # Kish's size
             errors = np.sqrt(spread / n_drawn * n / np.maximum(n - 1, 1e-12)) / total
         results.append((center + deviation, errors))
@@ -52,7 +52,7 @@ def weighted_means(
     return means, errors
 
 
-def row_means(
+def bootstrap_means(
     values: FloatArray,
     weight: FloatArray | None,
     settings: Settings,
@@ -76,7 +76,7 @@ def row_means(
 
 
 #: Maximum number of elements that are drawn at a time.
-_AT_ONCE = 4_000_000
+_MAX_DRAWN_ELEMENTS = 4_000_000
 
 
 def poisson_weights(
@@ -86,7 +86,7 @@ def poisson_weights(
 
     Batches have shape (b, rows).
     """
-    step = max(1, _AT_ONCE // max(rows, 1))
+    step = max(1, _MAX_DRAWN_ELEMENTS // max(rows, 1))
     for begin in range(0, settings.n_resamples, step):
         batch = range(begin, min(begin + step, settings.n_resamples))
         yield np.stack([replicate_weights(rows, weight, settings, b, clusters) for b in batch])

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-from calipers.inference.intervals import hanley_mcneil
+from calipers.inference.intervals import hanley_mcneil_se
 
 NAN = float("nan")
 
@@ -149,7 +149,7 @@ def paired_sd(sd: float, correlation: float) -> float:
     return sd * math.sqrt(2 * (1 - correlation))
 
 
-def upper_sd(sd: float, n: int, confidence: float = 0.8) -> float:
+def sd_upper_limit(sd: float, n: int, confidence: float = 0.8) -> float:
     """Return the one-sided upper limit of a standard deviation of ``n`` units, sd·√((n − 1)/χ²).
 
     A sample size planned with it is sufficient with this confidence; with the standard deviation of
@@ -157,7 +157,7 @@ def upper_sd(sd: float, n: int, confidence: float = 0.8) -> float:
 
     Examples
     --------
-    >>> round(upper_sd(0.1, 25), 4)
+    >>> round(sd_upper_limit(0.1, 25), 4)
     0.1153
     """
     from scipy.special import chdtri
@@ -176,11 +176,11 @@ def tukey_half_width(sd: float, systems: int, n: float, level: float = 0.95) -> 
     >>> round(tukey_half_width(0.2, 5, 100), 4)
     0.0775
     """
-    return studentized_range(level, systems, (systems - 1) * (n - 1)) * sd / math.sqrt(n)
+    return studentized_range_quantile(level, systems, (systems - 1) * (n - 1)) * sd / math.sqrt(n)
 
 
 @lru_cache(maxsize=4096)
-def studentized_range(level: float, systems: int, degrees: float) -> float:
+def studentized_range_quantile(level: float, systems: int, degrees: float) -> float:
     """Return the quantile of the studentized range; it is cached because integration is slow."""
     from scipy.stats import studentized_range
 
@@ -190,7 +190,7 @@ def studentized_range(level: float, systems: int, degrees: float) -> float:
 # --- Areas ---------------------------------------------------------------------------------------
 
 
-def auc_error(area: float, prevalence: float, n: float) -> float:
+def hanley_mcneil_auc_se(area: float, prevalence: float, n: float) -> float:
     """Return Hanley and McNeil's (1982) standard error of the AUC on ``n`` rows.
 
     ``prevalence`` is the proportion of positive rows. The formula is exact if scores are
@@ -198,14 +198,14 @@ def auc_error(area: float, prevalence: float, n: float) -> float:
 
     Examples
     --------
-    >>> round(auc_error(0.8, 0.1, 1000), 4)
+    >>> round(hanley_mcneil_auc_se(0.8, 0.1, 1000), 4)
     0.0272
     """
     positives = prevalence * n
-    return hanley_mcneil(area, positives, n - positives)
+    return hanley_mcneil_se(area, positives, n - positives)
 
 
-def normal_auc_error(area: float, prevalence: float, n: float) -> float:
+def binormal_auc_se(area: float, prevalence: float, n: float) -> float:
     """Return the standard error of the AUC of scores that are normal with equal variance.
 
     It is Hanley and McNeil's formula with the exact probability that two rows of a class are both
@@ -213,7 +213,7 @@ def normal_auc_error(area: float, prevalence: float, n: float) -> float:
 
     Examples
     --------
-    >>> round(normal_auc_error(0.8, 0.1, 1000), 4)
+    >>> round(binormal_auc_se(0.8, 0.1, 1000), 4)
     0.0229
     """
     from scipy.special import ndtri, owens_t
@@ -225,20 +225,20 @@ def normal_auc_error(area: float, prevalence: float, n: float) -> float:
     return math.sqrt(spread / (positives * negatives))
 
 
-def pr_auc_error(area: float, positives: float) -> float:
+def pr_auc_se(area: float, positives: float) -> float:
     """Return the standard error of an area under the precision-recall curve.
 
     It is √(a(1 − a)/positives) (Boyd, Eng and Page 2013).
 
     Examples
     --------
-    >>> round(pr_auc_error(0.75, 100), 4)
+    >>> round(pr_auc_se(0.75, 100), 4)
     0.0433
     """
     return math.sqrt(area * (1 - area) / positives)
 
 
-def paired_error(first: float, second: float, correlation: float) -> float:
+def paired_difference_se(first: float, second: float, correlation: float) -> float:
     """Return the standard error of the difference between two estimates on the same rows.
 
     It is √(s₁² + s₂² − 2·r·s₁·s₂), from their standard errors and the correlation r of the
@@ -246,7 +246,7 @@ def paired_error(first: float, second: float, correlation: float) -> float:
 
     Examples
     --------
-    >>> round(paired_error(0.02, 0.03, 0.5), 4)
+    >>> round(paired_difference_se(0.02, 0.03, 0.5), 4)
     0.0265
     """
     return math.sqrt(max(first**2 + second**2 - 2 * correlation * first * second, 0.0))
@@ -255,12 +255,12 @@ def paired_error(first: float, second: float, correlation: float) -> float:
 # --- What changes every plan ---------------------------------------------------------------------
 
 
-def bonferroni(level: float, comparisons: int) -> float:
+def bonferroni_level(level: float, comparisons: int) -> float:
     """Return the level of each of several comparisons for all of them to hold at ``level``.
 
     Examples
     --------
-    >>> round(bonferroni(0.95, 10), 4)
+    >>> round(bonferroni_level(0.95, 10), 4)
     0.995
     """
     return 1 - (1 - level) / comparisons

@@ -11,16 +11,16 @@ import numpy as np
 
 from calipers.inference import power as powers
 from calipers.inference import sample_size
-from calipers.inference.intervals import Interval, logit_normal, normal_quantile
-from calipers.inference.proportions import paired_proportions, wilson
+from calipers.inference.intervals import Interval, logit_interval, normal_quantile
+from calipers.inference.proportions import bonett_price, wilson
 from calipers.statistics import FloatArray
 from calipers.statistics.base import IntArray
 
 #: Number of quantiles that represent the possible observed values of an area.
-QUANTILES = 400
+N_QUANTILES = 400
 
 #: Counts beyond this number of standard errors are ignored.
-FURTHEST = 9.0
+MAX_STANDARD_ERRORS = 9.0
 
 
 def mean_assurance(sd: float, n: float, width: float, level: float, degrees: float) -> float:
@@ -118,7 +118,9 @@ def two_proportion_assurance(proportion: float, n: float, width: float, level: f
 
 def _likely_counts(n: int, proportion: float) -> IntArray:
     """Return the counts whose probability is not negligible."""
-    half_width = FURTHEST * math.sqrt(n * proportion * (1 - proportion)) + FURTHEST
+    half_width = (
+        MAX_STANDARD_ERRORS * math.sqrt(n * proportion * (1 - proportion)) + MAX_STANDARD_ERRORS
+    )
     low, high = (
         max(0, math.floor(n * proportion - half_width)),
         min(n, math.ceil(n * proportion + half_width)),
@@ -136,7 +138,7 @@ def auc_assurance(
     """
     from scipy.special import expit, logit, ndtri
 
-    normal_quantiles = ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES)
+    normal_quantiles = ndtri((np.arange(N_QUANTILES) + 0.5) / N_QUANTILES)
     observed = expit(logit(area) + normal_quantiles * error(area) / (area * (1 - area)))
     # The last that have a logit: of few rows a perfect system is what may well be observed.
     observed = np.clip(observed, np.finfo(float).tiny, np.nextafter(1.0, 0.0))
@@ -148,7 +150,7 @@ NAN = float("nan")
 #: Units that a test of ranks needs, relative to those of a t test: the inverse of its asymptotic
 #: relative efficiency, π/3 where differences are normal, and never more than 125/108 for any
 #: symmetric distribution (Hodges and Lehmann 1956).
-WILCOXON_UNITS = math.pi / 3
+WILCOXON_SIZE_RATIO = math.pi / 3
 
 
 class VarianceModel(ABC):
@@ -244,7 +246,7 @@ class MeanVarianceModel(VarianceModel):
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Return the power of the t test, or of Wilcoxon's by its relative efficiency."""
-        units = n / WILCOXON_UNITS if self.test == "wilcoxon" else n
+        units = n / WILCOXON_SIZE_RATIO if self.test == "wilcoxon" else n
         return super().power(units, difference, level)
 
     def error(self, n: float) -> tuple[float, float | None]:
@@ -280,7 +282,7 @@ class ProportionVarianceModel(VarianceModel):
         if not self.is_difference:
             return interval_half_width(wilson(self.value, n, level))
         if self.is_paired:
-            return interval_half_width(paired_proportions(*self.split(0.0), n, level))
+            return interval_half_width(bonett_price(*self.split(0.0), n, level))
         return super().half_width(n, level)
 
     def assurance(self, n: float, width: float, level: float) -> float:
@@ -356,8 +358,10 @@ class AreaVarianceModel(VarianceModel):
         """Return the half-width for an area, or for the difference of two such areas."""
         error = self.error_at(area, n)
         if self.is_difference:
-            return normal_quantile(level) * sample_size.paired_error(error, error, self.correlation)
-        return interval_half_width(logit_normal(area, error, level, "logit"))
+            return normal_quantile(level) * sample_size.paired_difference_se(
+                error, error, self.correlation
+            )
+        return interval_half_width(logit_interval(area, error, level, "logit"))
 
     def assurance(self, n: float, width: float, level: float) -> float:
         """Return the assurance by the distribution of the observed area.
@@ -385,7 +389,7 @@ class AreaVarianceModel(VarianceModel):
 
     def _error(self, n: float, difference: float) -> float:
         first, second = (self.error_at(a, n) for a in (self.value + difference, self.value))
-        return sample_size.paired_error(first, second, self.correlation)
+        return sample_size.paired_difference_se(first, second, self.correlation)
 
     def largest(self, sign: float) -> float:
         """Return the largest possible gain or loss."""

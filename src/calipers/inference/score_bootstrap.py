@@ -25,30 +25,30 @@ import numpy.typing as npt
 
 from calipers.caching import cached_property
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
-from calipers.statistics.scores import USUAL_AREAS
+from calipers.statistics.scores import DEFAULT_AREAS
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
 
 #: What the core computes as it draws, in the order of its columns.
-AREAS = USUAL_AREAS
+CORE_AREAS = DEFAULT_AREAS
 
 #: Number of points of coarse curves that are searched at a time, per thread.
-COARSE_AT_A_TIME = 100_000
+MAX_COARSE_POINTS = 100_000
 
 #: A coarse curve has a point every 64 rows, or every 2^k times as many in a longer table.
 MIN_ROWS_PER_POINT = 64
 
 #: How many numbers of either class the replicates held at a time may have, per thread.
-AT_A_TIME = 1_000_000
+MAX_BATCH_ELEMENTS = 1_000_000
 
 #: More threads would take more memory than they save time.
-MOST_THREADS = 8
+MAX_THREADS = 8
 
 T = TypeVar("T")
 
 #: Which blocks of tables have to be taken apart.
-Opens = Callable[[ScoreTable], npt.NDArray[np.bool_]]
+BlockSelector = Callable[[ScoreTable], npt.NDArray[np.bool_]]
 
 
 class RankedRows(NamedTuple):
@@ -92,9 +92,9 @@ def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
 class CoarseCurves(NamedTuple):
     """Coarse curves of replicates: scores that end within the same run of rows are combined.
 
-    ``areas`` are :data:`AREAS`, with one row for each replicate; ``curve`` are the true and the
-    false positives, shape (B, 2, blocks + 1). Blocks begin at the rows ``first_index`` and at the
-    indices ``block`` of the table of scores.
+    ``areas`` are :data:`CORE_AREAS`, with one row for each replicate; ``curve`` are the true and
+    the false positives, shape (B, 2, blocks + 1). Blocks begin at the rows ``first_index`` and at
+    the indices ``block`` of the table of scores.
     """
 
     areas: FloatArray
@@ -131,8 +131,8 @@ class ScoreReplicates:
         """Return the value of a measure in each replicate; NaN where it is undefined."""
         definition = measure.definition
         area = definition.area
-        if _is_drawn(area):
-            areas = self.coarse.areas[:, AREAS.index(area.name)]
+        if _is_core_area(area):
+            areas = self.coarse.areas[:, CORE_AREAS.index(area.name)]
             return np.asarray(area.scale * areas + area.shift)
         if definition.needs_refinement is not None:
             batches = self.refine(
@@ -174,7 +174,11 @@ class ScoreReplicates:
         return np.append(0, np.flatnonzero(self.ranked_rows.last_mask) + 1)
 
     def refine(
-        self, opens: Opens, compute: Callable[[RefinedCurves], T], *, at_corner: bool = False
+        self,
+        opens: BlockSelector,
+        compute: Callable[[RefinedCurves], T],
+        *,
+        at_corner: bool = False,
     ) -> Iterable[T]:
         """Apply ``compute`` to batches of replicates that are refined where ``opens`` requires it.
 
@@ -182,14 +186,14 @@ class ScoreReplicates:
         the corners of their convex hull.
         """
         n_resamples, _, points = self.coarse.curve.shape
-        step = max(1, COARSE_AT_A_TIME // points)
+        step = max(1, MAX_COARSE_POINTS // points)
 
         def compute_batch(start: int) -> T:
             return compute(self._open(start, min(start + step, n_resamples), opens, at_corner))
 
         return _map_in_threads(compute_batch, range(0, n_resamples, step))
 
-    def _open(self, start: int, stop: int, opens: Opens, at_corner: bool) -> RefinedCurves:
+    def _open(self, start: int, stop: int, opens: BlockSelector, at_corner: bool) -> RefinedCurves:
         from calipers import _core
 
         coarse = self.coarse
@@ -298,7 +302,7 @@ class ScoreReplicates:
                 positive_squares=positive_squares,
                 negative_squares=negative_squares,
             )
-        return _replicates(table, positive, total - positive)
+        return _replicate_table(table, positive, total - positive)
 
     @cached_property
     def _values(self) -> FloatArray:
@@ -318,7 +322,7 @@ class ScoreReplicates:
         ``out_of_bag`` those of the out-of-bag rows of these replicates.
         """
         distinct, n_resamples = len(self.table.scores), self.settings.n_resamples
-        step = max(1, AT_A_TIME // distinct)
+        step = max(1, MAX_BATCH_ELEMENTS // distinct)
 
         def compute_batch(start: int) -> T:
             return compute(*self._tables(start, min(step, n_resamples - start), out_of_bag))
@@ -335,18 +339,18 @@ class ScoreReplicates:
         )
         class_weights = weights.reshape(replicates, -1, 2, len(self.table.scores))
         in_bag, *out_of_bag_tables = (
-            _replicates(self.table, table[:, 0], table[:, 1])
+            _replicate_table(self.table, table[:, 0], table[:, 1])
             for table in class_weights.swapaxes(0, 1)
         )
         return in_bag, out_of_bag_tables[0] if out_of_bag_tables else None
 
 
-def _is_drawn(area: Any) -> bool:
+def _is_core_area(area: Any) -> bool:
     """Check whether the core computes an area during resampling."""
-    return area is not None and area.name in AREAS
+    return area is not None and area.name in CORE_AREAS
 
 
-def _replicates(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
+def _replicate_table(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
     """Return the table with other weights, with the replicates as its leading axis.
 
     The squares at each score are proportional to its weight, which is exact if the rows of a score
@@ -372,7 +376,7 @@ def _mean_weight(squares: FloatArray, total: FloatArray) -> FloatArray:
 
 def _map_in_threads(compute_batch: Callable[[int], T], starts: range) -> Iterable[T]:
     """Return the results for the batches in order, computed in several threads."""
-    threads = min(os.cpu_count() or 1, MOST_THREADS, len(starts))
+    threads = min(os.cpu_count() or 1, MAX_THREADS, len(starts))
     if threads <= 1:
         return map(compute_batch, starts)
     with ThreadPoolExecutor(threads) as pool:
@@ -386,7 +390,7 @@ def stratified_replicates(table: ScoreTable, settings: Settings) -> Iterator[Sco
     distribution.
     """
     generator = np.random.Generator(np.random.Philox(settings.seed))
-    step = max(1, AT_A_TIME // len(table.scores))
+    step = max(1, MAX_BATCH_ELEMENTS // len(table.scores))
     for begin in range(0, settings.n_resamples, step):
         size = min(step, settings.n_resamples - begin)
         positive, negative = (

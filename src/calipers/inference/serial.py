@@ -18,10 +18,10 @@ import numpy as np
 from calipers.caching import cached
 from calipers.inference import paired_tests, proportions
 from calipers.inference.intervals import Interval, normal_quantile, t_quantile
-from calipers.inference.method_limits import FEW_EFFECTIVE, FEW_PERIODS, SERIAL_LAGS
-from calipers.inference.procedures import Procedure, Wald, WiderProcedure
+from calipers.inference.method_limits import MAX_SERIAL_LAGS, MIN_EFFECTIVE_PERIODS, MIN_PERIODS
+from calipers.inference.procedures import Procedure, WaldProcedure, WiderProcedure
 from calipers.inference.time_order import TimeOrder
-from calipers.inference.transformations import SCALES
+from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.inference.variance_estimators import StandardError
 
 if TYPE_CHECKING:
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 #: What intervals and tests are called that allow for serial dependence.
-NAME = "HAC, serially dependent"
+HAC_NAME = "HAC, serially dependent"
 
 #: Upper 5% and 2.5% points of the normal distribution, for one lag and for the sum of several.
-_ONE_LAG, _SEVERAL_LAGS = 1.6448536269514722, 1.959963984540054
+_Z_95, _Z_975 = 1.6448536269514722, 1.959963984540054
 
 #: No upper limit is more than e⁵⁰ times the value.
-_LONGEST = 50.0
+_MAX_LOG_RATIO = 50.0
 
 #: Kinds of readings whose limits are based on an effective number of rows, and on the logarithm
 #: upward.
-_PROPORTIONS = ("proportion of rows", "top-k proportion", "proportion of topics")
-_MEANS = ("mean of a value per row", "mean over topics")
+_PROPORTION_KINDS = ("proportion of rows", "top-k proportion", "proportion of topics")
+_MEAN_KINDS = ("mean of a value per row", "mean over topics")
 
 #: The autoregressive coefficient that is taken out before the spectrum is estimated lies between.
-_PREWHITENED = (-0.5, 0.95)
+_RHO_RANGE = (-0.5, 0.95)
 
 
 @dataclass(frozen=True)
-class Dependence:
+class SerialDependence:
     """Serial dependence of a series, and the HAC standard error of its sum."""
 
     #: The autocorrelation of neighbours, and the coefficient ρ that is taken out.
@@ -81,14 +81,14 @@ def autocorrelations(series: FloatArray, lags: int) -> FloatArray:
     return np.fromiter(products, np.float64, lags) / total
 
 
-def detector(series: FloatArray) -> tuple[float, float]:
+def dependence_statistics(series: FloatArray) -> tuple[float, float]:
     """Return two statistics of positive serial dependence, standard normal under independence.
 
     They are (r₁ + 1/n)√n, and Σ(r_k + 1/n)√(n/K) over the first K lags, 10 or a fifth of the
     series. (1/n corrects the bias of a sample autocorrelation.)
     """
     n = len(series)
-    lags = max(1, min(SERIAL_LAGS, n // 5))
+    lags = max(1, min(MAX_SERIAL_LAGS, n // 5))
     r = autocorrelations(series, lags)
     return (
         float((r[0] + 1 / n) * math.sqrt(n)),
@@ -98,13 +98,13 @@ def detector(series: FloatArray) -> tuple[float, float]:
 
 def is_dependent(series: FloatArray) -> bool:
     """Check whether a series is taken to be serially dependent."""
-    if len(series) < FEW_PERIODS or not np.isfinite(series).all():
+    if len(series) < MIN_PERIODS or not np.isfinite(series).all():
         return False
-    lag_one, lag_sum = detector(series)
-    return lag_one > _ONE_LAG or lag_sum > _SEVERAL_LAGS
+    lag_one, lag_sum = dependence_statistics(series)
+    return lag_one > _Z_95 or lag_sum > _Z_975
 
 
-def is_shared(order: TimeOrder, influence: FloatArray) -> bool:
+def has_simultaneous_dependence(order: TimeOrder, influence: FloatArray) -> bool:
     """Check whether rows of one time are taken to be similar.
 
     They are if the products of all pairs of rows of one time sum to more than under independence:
@@ -114,20 +114,20 @@ def is_shared(order: TimeOrder, influence: FloatArray) -> bool:
     time_sums = (np.bincount(order.code, values, order.size) for values in (influence, squares))
     sums, sizes = (float(values @ values) for values in time_sums)
     variance = 2 * (sizes - float(squares @ squares))
-    return variance > 0 and sums - float(squares.sum()) > _ONE_LAG * math.sqrt(variance)
+    return variance > 0 and sums - float(squares.sum()) > _Z_95 * math.sqrt(variance)
 
 
-def p_value(series: FloatArray) -> float:
+def dependence_p_value(series: FloatArray) -> float:
     """Return the p-value of no serial dependence, against positive dependence.
 
     It is twice the smaller of the tails of the two statistics.
     """
     from scipy.special import ndtr
 
-    return min(1.0, 2 * float(ndtr(-max(detector(series)))))
+    return min(1.0, 2 * float(ndtr(-max(dependence_statistics(series)))))
 
 
-def dependence(series: FloatArray) -> Dependence:
+def estimate_dependence(series: FloatArray) -> SerialDependence:
     """Return the HAC standard error of the sum of a series, prewhitened and by cosine transforms.
 
     Notes
@@ -142,7 +142,7 @@ def dependence(series: FloatArray) -> Dependence:
     """
     n = len(series)
     r = float(autocorrelations(series, 1)[0])
-    rho = min(max(r + (1 + 3 * r) / n, _PREWHITENED[0]), _PREWHITENED[1])
+    rho = min(max(r + (1 + 3 * r) / n, _RHO_RANGE[0]), _RHO_RANGE[1])
     deviations = series - series.mean()
     u = deviations[1:] - rho * deviations[:-1]
     u = u - u.mean()
@@ -152,7 +152,7 @@ def dependence(series: FloatArray) -> Dependence:
     # The orthonormal transform has √(2/m)·Σ u_t cos(πj(t − ½)/m) at place j.
     transforms = dct(u, type=2, norm="ortho")[1 : degrees + 1]
     variance = float(transforms @ transforms) / degrees / (1 - rho) ** 2
-    return Dependence(r, rho, StandardError(math.sqrt(n * variance), NAME, degrees), n)
+    return SerialDependence(r, rho, StandardError(math.sqrt(n * variance), HAC_NAME, degrees), n)
 
 
 # --- Readings -------------------------------------------------------------------------------------
@@ -172,23 +172,25 @@ def row_influence(reading: PointEstimate) -> FloatArray | None:
     return values if np.isfinite(values).all() else None
 
 
-def row_dependence(order: TimeOrder, influence: FloatArray) -> Dependence | None:
+def find_row_dependence(order: TimeOrder, influence: FloatArray) -> SerialDependence | None:
     """Return the serial dependence of rows with these influence values, or None."""
     series = order.series(influence)
-    if len(series) < FEW_PERIODS or not (is_dependent(series) or is_shared(order, influence)):
+    if len(series) < MIN_PERIODS or not (
+        is_dependent(series) or has_simultaneous_dependence(order, influence)
+    ):
         return None
-    return dependence(series)
+    return estimate_dependence(series)
 
 
-def find_dependence(reading: PointEstimate) -> Dependence | None:
+def find_dependence(reading: PointEstimate) -> SerialDependence | None:
     """Return the serial dependence of a point estimate whose rows are ordered in time, or None."""
     order = reading.order
     if order is None:
         return None
 
-    def look() -> Dependence | None:
+    def look() -> SerialDependence | None:
         influence = row_influence(reading)
-        return None if influence is None else row_dependence(order, influence)
+        return None if influence is None else find_row_dependence(order, influence)
 
     return cached(reading, "serial dependence", look)
 
@@ -200,7 +202,7 @@ def widen_interval(reading: PointEstimate, interval: Interval, level: float) -> 
     serial = find_dependence(reading)
     if serial is None:
         return add_caution(reading, interval)
-    limits = _limits(reading, serial, level)
+    limits = _hac_limits(reading, serial, level)
     return add_caution(reading, _wider_interval(interval, limits, serial).clip(*reading.bounds))
 
 
@@ -212,7 +214,7 @@ def add_caution(reading: PointEstimate, interval: Interval) -> Interval:
     if serial is None:
         unknown = row_influence(reading) is None
         return interval.add_caution("serial dependence is not allowed for") if unknown else interval
-    has_few_periods = serial.effective < FEW_EFFECTIVE
+    has_few_periods = serial.effective < MIN_EFFECTIVE_PERIODS
     return (
         interval.add_caution(f"{reading.unit} count as {serial.effective:.0f}")
         if has_few_periods
@@ -220,7 +222,9 @@ def add_caution(reading: PointEstimate, interval: Interval) -> Interval:
     )
 
 
-def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[float, float]:
+def _hac_limits(
+    reading: PointEstimate, serial: SerialDependence, level: float
+) -> tuple[float, float]:
     """Return the limits by the HAC error and Student's t, on the scale of the estimate.
 
     Notes
@@ -235,20 +239,20 @@ def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[f
     assert error.degrees is not None
     half_width = t_quantile(level, error.degrees) * error.se
     if reading.operands is None and half_width > 0:
-        scale = None if reading.transform is None else SCALES[reading.transform]
+        scale = None if reading.transform is None else TRANSFORMATIONS[reading.transform]
         if scale is not None and scale.is_defined(value):
             return scale.symmetric_limits(value, half_width)
-        if reading.kind in _PROPORTIONS and 0 < value < 1:
+        if reading.kind in _PROPORTION_KINDS and 0 < value < 1:
             size = value * (1 - value) * (normal_quantile(level) / half_width) ** 2
             interval = proportions.wilson(value, size, level)
             return interval.low, interval.high
-        if reading.kind in _MEANS and reading.bounds[0] == 0 < value:
-            return value - half_width, value * math.exp(min(half_width / value, _LONGEST))
+        if reading.kind in _MEAN_KINDS and reading.bounds[0] == 0 < value:
+            return value - half_width, value * math.exp(min(half_width / value, _MAX_LOG_RATIO))
     return value - half_width, value + half_width
 
 
 def _wider_interval(
-    interval: Interval, limits: tuple[float, float], serial: Dependence
+    interval: Interval, limits: tuple[float, float], serial: SerialDependence
 ) -> Interval:
     """Return the wider of an interval and that of the HAC error, limit by limit."""
     low, high = limits
@@ -256,9 +260,9 @@ def _wider_interval(
         ", but "
     )  # which holds of the wider one as well
     if low <= interval.low and interval.high <= high:
-        interval = Interval(low, high, f"{NAME}{but}{caution}", se=serial.error.se)
+        interval = Interval(low, high, f"{HAC_NAME}{but}{caution}", se=serial.error.se)
     elif low < interval.low or interval.high < high:
-        name = f"{method} or {NAME}: the wider{but}{caution}"
+        name = f"{method} or {HAC_NAME}: the wider{but}{caution}"
         interval = replace(
             interval, low=min(low, interval.low), high=max(high, interval.high), method=name
         )
@@ -274,7 +278,7 @@ def caution_dependence(reading: PointEstimate, interval: Interval) -> Interval:
     )
 
 
-def allowed_for(reading: PointEstimate, procedure: Procedure) -> Procedure:
+def widen_procedure(reading: PointEstimate, procedure: Procedure) -> Procedure:
     """Return the procedure of a difference, allowing for serial dependence if there is any.
 
     It is then the wider of the procedure and that of the HAC error.
@@ -282,9 +286,9 @@ def allowed_for(reading: PointEstimate, procedure: Procedure) -> Procedure:
     serial = find_dependence(reading)
     if serial is None or procedure.reason is not None or not np.isfinite(procedure.value):
         return procedure
-    hac_procedure = Wald(
+    hac_procedure = WaldProcedure(
         value=procedure.value,
-        method=NAME,
+        method=HAC_NAME,
         name="HAC, paired",
         bounds=procedure.bounds,
         t=serial.error,
@@ -293,17 +297,17 @@ def allowed_for(reading: PointEstimate, procedure: Procedure) -> Procedure:
     return WiderProcedure.from_pair(procedure, hac_procedure, reading.settings.level)
 
 
-def _larger_p_value(test: TestResult, serial: Dependence, value: float) -> TestResult:
+def _larger_p_value(test: TestResult, serial: SerialDependence, value: float) -> TestResult:
     error = serial.error
     if math.isnan(test.p) or error.degrees is None:
         return test
-    serial_test = paired_tests.student(
+    serial_test = paired_tests.t_test_from_stats(
         value, error.se, error.degrees + 1, "HAC, paired", test.alternative
     )
     return serial_test if serial_test.p > test.p else test
 
 
-def subset_difference(
+def widen_subset_difference(
     first: PointEstimate, second: PointEstimate, interval: Interval, test: TestResult
 ) -> tuple[Interval, TestResult]:
     """Return interval and test of a difference between two subsets of rows ordered in time.
@@ -318,7 +322,7 @@ def subset_difference(
         return interval.add_caution("serial dependence is not allowed for"), test
     order = TimeOrder(np.append(first.order.code, second.order.code), first.order.size)
     serial, value = (
-        row_dependence(order, np.append(influences[0], -influences[1])),
+        find_row_dependence(order, np.append(influences[0], -influences[1])),
         first.value - second.value,
     )
     if serial is None:
@@ -329,7 +333,7 @@ def subset_difference(
     wider_interval = _wider_interval(
         interval, (value - half_width, value + half_width), serial
     ).clip(low - second_high, high - second_low)
-    if serial.effective < FEW_EFFECTIVE:
+    if serial.effective < MIN_EFFECTIVE_PERIODS:
         wider_interval = wider_interval.add_caution(f"{first.unit} count as {serial.effective:.0f}")
     return wider_interval, _larger_p_value(test, serial, value)
 
@@ -343,7 +347,7 @@ class DependenceResult:
 
     system: str
     measure: str
-    dependence: Dependence | None
+    dependence: SerialDependence | None
     is_known: bool
 
     @classmethod
@@ -352,7 +356,7 @@ class DependenceResult:
         return cls(system, measure, find_dependence(reading), row_influence(reading) is not None)
 
 
-def notes(numbers: Sequence[DependenceResult], unit: str = "rows") -> tuple[str, ...]:
+def dependence_notes(numbers: Sequence[DependenceResult], unit: str = "rows") -> tuple[str, ...]:
     """Return the notes about estimates whose rows are ordered in time."""
     unknown = list(dict.fromkeys(result.measure for result in numbers if not result.is_known))
     sentences = _dependence_notes([result for result in numbers if result.is_known], unit)

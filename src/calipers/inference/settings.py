@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, Statistic
 
 #: What can be asked for in general.
-INTERVALS = ("auto", "bootstrap", "analytic", "none")
+INTERVAL_CHOICES = ("auto", "bootstrap", "analytic", "none")
 
 #: The methods that can be requested by name, with descriptions.
 METHODS: Mapping[str, str] = {
@@ -37,7 +37,7 @@ METHODS: Mapping[str, str] = {
 
 #: Other names of the same methods in results, textbooks and tools, such as the letters that results
 #: show in brackets.
-_ALSO_CALLED: Mapping[str, str] = {
+_METHOD_ALIASES: Mapping[str, str] = {
     "w": "wilson",
     "wilson score": "wilson",
     "h": "hanley",
@@ -61,8 +61,8 @@ def _resolve_method(name: str) -> str:
     """Return the canonical name of a method; an unknown name is returned unchanged."""
     plain = name.strip().lower()
     plain = plain.removeprefix("[").removesuffix("]").removesuffix(" interval")
-    plain = _ALSO_CALLED.get(plain, plain)
-    return plain if plain in INTERVALS or plain in METHODS else name.strip()
+    plain = _METHOD_ALIASES.get(plain, plain)
+    return plain if plain in INTERVAL_CHOICES or plain in METHODS else name.strip()
 
 
 class MeasureLike(Protocol):
@@ -113,8 +113,8 @@ class Settings:
         ----------
         interval : str or sequence of str
             Names, separated by commas if they are one string: methods, and at most one of
-            :data:`INTERVALS`, which is used where none of the methods applies. Aliases of a method,
-            such as the letter that results print after it, are accepted.
+            :data:`INTERVAL_CHOICES`, which is used where none of the methods applies. Aliases of a
+            method, such as the letter that results print after it, are accepted.
         **others
             Other settings.
 
@@ -126,7 +126,7 @@ class Settings:
         Raises
         ------
         ValueError
-            If a name is unknown, or there is no name, or more than one of :data:`INTERVALS`.
+            If a name is unknown, or there is no name, or more than one of :data:`INTERVAL_CHOICES`.
 
         Examples
         --------
@@ -137,8 +137,8 @@ class Settings:
         """
         requested = interval.split(",") if isinstance(interval, str) else interval
         names = [_resolve_method(str(name)) for name in requested]
-        general = [name for name in names if name in INTERVALS]
-        unknown = [name for name in names if name not in INTERVALS and name not in METHODS]
+        general = [name for name in names if name in INTERVAL_CHOICES]
+        unknown = [name for name in names if name not in INTERVAL_CHOICES and name not in METHODS]
         if unknown:
             raise ValueError(unknown[0])
         if len(general) > 1 or not names:

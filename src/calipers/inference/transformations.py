@@ -44,7 +44,7 @@ def _one_minus_exp(x: float) -> float:
 
 
 #: Transformations of proportions, correlations, positive values, and 1 − a ratio of two sums.
-SCALES: Mapping[str, Transformation] = {
+TRANSFORMATIONS: Mapping[str, Transformation] = {
     "logit": Transformation(
         "logit", (0, 1), lambda v: math.log(v / (1 - v)), lambda v: 1 / (v * (1 - v)), expit
     ),

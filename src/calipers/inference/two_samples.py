@@ -14,14 +14,14 @@ from calipers.inference import intervals, method_selection, paired_tests, propor
 from calipers.inference.clusters import subset_difference_error
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import (
-    FEW_DEGREES,
-    FEW_POSITIVES_OF_PARTS,
     MAX_PERMUTED_ROWS,
-    max_permuted,
+    MIN_CLUSTER_DF,
+    MIN_POSITIVES_OF_SUBSET,
+    max_permuted_rows,
 )
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, lazy_difference
-from calipers.inference.procedures import LimitsProcedure, Procedure, Wald
+from calipers.inference.procedures import LimitsProcedure, Procedure, WaldProcedure
 from calipers.inference.variance_estimators import NAN, Influence, StandardError, VarianceEstimator
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def proportions_ztest(first: float, n: float, second: float, m: float) -> TestRe
     return TestResult(math.erfc(abs(first - second) / se / math.sqrt(2)), name)
 
 
-def fisher(first: float, n: float, second: float, m: float) -> TestResult | None:
+def fisher_exact(first: float, n: float, second: float, m: float) -> TestResult | None:
     """Compute Fisher's exact test that two proportions of ``n`` and ``m`` trials are equal.
 
     The p-value is the probability, given the total number of successes, of all tables that are no
@@ -58,7 +58,7 @@ def fisher(first: float, n: float, second: float, m: float) -> TestResult | None
 
     Examples
     --------
-    >>> fisher(3 / 4, 4, 1 / 4, 4).p.__round__(4)  # Fisher's lady tasting tea
+    >>> fisher_exact(3 / 4, 4, 1 / 4, 4).p.__round__(4)  # Fisher's lady tasting tea
     0.4857
     """
     from scipy.special import gammaln
@@ -66,7 +66,7 @@ def fisher(first: float, n: float, second: float, m: float) -> TestResult | None
     name = "Fisher, exact"
     sizes = np.array([n, m], np.float64)
     hits = np.array([first * n, second * m], np.float64)
-    if not (sizes.min() > 0 and _are_whole(sizes) and _are_whole(hits)):
+    if not (sizes.min() > 0 and _is_integer_valued(sizes) and _is_integer_valued(hits)):
         return None
     (n, m), (first_hits, second_hits) = np.rint(sizes), np.rint(hits)
     n_successes = first_hits + second_hits
@@ -81,7 +81,7 @@ def fisher(first: float, n: float, second: float, m: float) -> TestResult | None
     return TestResult(min(1.0, float(chance[chance <= max_chance].sum() / chance.sum())), name)
 
 
-def _are_whole(x: FloatArray) -> bool:
+def _is_integer_valued(x: FloatArray) -> bool:
     return bool(np.allclose(x, np.rint(x), rtol=1e-9, atol=1e-6))
 
 
@@ -138,11 +138,11 @@ def welch(
     degrees = 1 / (
         variance_proportion**2 / (sizes[0] - 1) + (1 - variance_proportion) ** 2 / (sizes[1] - 1)
     )
-    interval, test = student_from_error(value, math.sqrt(a + b), degrees, level, "Welch")
+    interval, test = student_result(value, math.sqrt(a + b), degrees, level, "Welch")
     return interval, replace(test, name="Welch t")
 
 
-def student_from_error(
+def student_result(
     value: float, se: float, degrees: float, level: float, name: str
 ) -> tuple[Interval, TestResult]:
     """Compute Student's interval and test of a difference from its standard error."""
@@ -159,7 +159,7 @@ def student_from_error(
     return Interval(value - half, value + half, name, se=se), TestResult(p, name)
 
 
-def invert_interval(
+def inversion_test(
     interval: Callable[[float], Interval], name: str, null_value: float = 0.0
 ) -> TestResult:
     """Return the test that inverts an interval.
@@ -186,7 +186,7 @@ def invert_interval(
 
 
 #: Of which what chance makes of a small part is all that is asked.
-_MEANS = ("mean of a value per row", "mean over topics", "topics pooled")
+_MEAN_KINDS = ("mean of a value per row", "mean over topics", "topics pooled")
 
 _NO_TEST = TestResult(float("nan"), "none")
 
@@ -234,12 +234,12 @@ def _two_sample_result(
     exact = _exact_proportions(first, second)
     if exact is not None:
         return exact
-    permuted = permuted_difference(max_permuted(first, second))
+    permuted = permuted_difference(max_permuted_rows(first, second))
     if permuted is None:
         return _compare_independent(first, second, of_second)
     permuted_interval, test = permuted.compare(first.settings.level)
     if permuted_interval.reason is None and (
-        first.kind in _MEANS or first.has_few_units() or second.has_few_units()
+        first.kind in _MEAN_KINDS or first.has_few_units() or second.has_few_units()
     ):
         return _clip_to_range(permuted_interval, first), test
     independent_interval, independent_test = _compare_independent(first, second, of_second)
@@ -286,7 +286,7 @@ def _exact_proportions(
     if first.settings.is_bootstrap_requested:
         return None
     (n,), (m,) = first.sizes(), second.sizes()
-    test = fisher(first.value, n, second.value, m) if min(n, m) <= MAX_PERMUTED_ROWS else None
+    test = fisher_exact(first.value, n, second.value, m) if min(n, m) <= MAX_PERMUTED_ROWS else None
     result = None if test is None else _analytic_result(first, second)
     return None if result is None or test is None else (result[0], test)
 
@@ -321,7 +321,7 @@ def _compare_independent(
             interval = intervals.percentile(differences, settings.level, f"{name} of both")
             if interval.reason is None:
                 return interval, replace(
-                    paired_tests.bootstrap(differences), name=name.removesuffix(" [B]")
+                    paired_tests.bootstrap_test(differences), name=name.removesuffix(" [B]")
                 )
     if interval is not None and settings.is_bootstrap_requested:
         return interval, _NO_TEST
@@ -361,11 +361,13 @@ def _analytic_result(
         case "proportion of rows" | "proportion of topics":
             (n,), (m,) = first.sizes(), second.sizes()
             limits = (proportions.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
-            interval = intervals.difference(first.value, next(limits), second.value, next(limits))
+            interval = intervals.mover_interval(
+                first.value, next(limits), second.value, next(limits)
+            )
             test = proportions_ztest(first.value, n, second.value, m)
             return replace(interval, method="Newcombe"), test
         case "recalibration":
-            errors = _errors(first, second)
+            errors = _standard_errors(first, second)
             if errors is None:
                 return None
             return _normal_result(value, math.hypot(*errors), "Wald, two samples", level)
@@ -374,14 +376,14 @@ def _analytic_result(
             return None if result[0].reason else result
         case "average over labels" if first.has_few_units() or second.has_few_units():
             # Replicates may be without a label that is scarce in one part; errors are not.
-            errors = _errors(first, second)
+            errors = _standard_errors(first, second)
             if errors is None or not math.hypot(*errors) > 0:
                 return None
             interval, test = _normal_result(value, math.hypot(*errors), "delta, two samples", level)
             return interval.add_caution("a rare label"), test
         case "mean of a value per row" | "mean over topics" | "topics pooled":
             (n,), (m,) = first.sizes(), second.sizes()
-            errors = _errors(first, second) or (math.nan, math.nan)
+            errors = _standard_errors(first, second) or (math.nan, math.nan)
             return welch(value, errors, (n, m), level)
     return _area_result(first, second, level)
 
@@ -399,12 +401,12 @@ def _result_from_limits(
         return _combine_intervals(first, second, alone, level)
 
     interval = combined_interval(first.settings.level)
-    return interval, _NO_TEST if interval.reason else invert_interval(
+    return interval, _NO_TEST if interval.reason else inversion_test(
         combined_interval, interval.method
     )
 
 
-def _errors(first: PointEstimate, second: PointEstimate) -> tuple[float, float] | None:
+def _standard_errors(first: PointEstimate, second: PointEstimate) -> tuple[float, float] | None:
     errors = first.standard_error, second.standard_error
     if not all(isinstance(error, StandardError) for error in errors):
         return None
@@ -414,8 +416,8 @@ def _errors(first: PointEstimate, second: PointEstimate) -> tuple[float, float] 
 
 def _normal_result(value: float, se: float, name: str, level: float) -> tuple[Interval, TestResult]:
     """Return the interval and test of a normal difference with this standard error."""
-    interval = replace(intervals.normal_mean(value, se, level), method=name)
-    return interval, paired_tests.normal(value, se, name)
+    interval = replace(intervals.normal_interval(value, se, level), method=name)
+    return interval, paired_tests.z_test_from_stats(value, se, name)
 
 
 def _cluster_robust_result(
@@ -456,8 +458,8 @@ def _cluster_robust_result(
         first.settings.level,
         "cluster-robust, two samples",
     )
-    interval, test = student_from_error(value, se, degrees, level, name)
-    return (interval.add_caution("few clusters") if degrees < FEW_DEGREES else interval), test
+    interval, test = student_result(value, se, degrees, level, name)
+    return (interval.add_caution("few clusters") if degrees < MIN_CLUSTER_DF else interval), test
 
 
 def _area_result(
@@ -470,7 +472,7 @@ def _area_result(
     """
     if "area" not in first.methods or "area" not in second.methods:
         return None
-    first_limits, second_limits = _limits(first), _limits(second)
+    first_limits, second_limits = _area_limits(first), _area_limits(second)
     if first_limits is None or second_limits is None:
         return None
     value = first.value - second.value
@@ -482,9 +484,11 @@ def _area_result(
 
     def difference_interval(confidence: float) -> Interval:
         area_intervals = limits[0](confidence), limits[1](confidence)
-        return intervals.difference(first.value, area_intervals[0], second.value, area_intervals[1])
+        return intervals.mover_interval(
+            first.value, area_intervals[0], second.value, area_intervals[1]
+        )
 
-    return difference_interval(level), invert_interval(difference_interval, "MOVER")
+    return difference_interval(level), inversion_test(difference_interval, "MOVER")
 
 
 @dataclass(frozen=True)
@@ -495,7 +499,7 @@ class _AreaLimits:
     se: float = 0.0
 
 
-def _limits(reading: PointEstimate) -> _AreaLimits | None:
+def _area_limits(reading: PointEstimate) -> _AreaLimits | None:
     """Return the limits of an area that needs no bootstrap.
 
     They follow from the influence of the rows on the logit scale, or from the default interval of
@@ -513,7 +517,7 @@ def _limits(reading: PointEstimate) -> _AreaLimits | None:
     if reading.kind in ("AUC", "Gini"):
         has_enough_rows = interval.method == "DeLong, logit"
     else:
-        has_enough_rows = reading.sizes()[1] >= FEW_POSITIVES_OF_PARTS
+        has_enough_rows = reading.sizes()[1] >= MIN_POSITIVES_OF_SUBSET
     error = reading.standard_error if has_enough_rows else None
     se = error.se if isinstance(error, StandardError) else 0.0
     if not se > 0:
@@ -521,7 +525,7 @@ def _limits(reading: PointEstimate) -> _AreaLimits | None:
     if reading.kind == "Gini":
         return _AreaLimits(default_interval, se)
     value = reading.value
-    return _AreaLimits(lambda level: intervals.logit_normal(value, se, level, "logit"), se)
+    return _AreaLimits(lambda level: intervals.logit_interval(value, se, level, "logit"), se)
 
 
 def _combine_intervals(
@@ -536,13 +540,13 @@ def _combine_intervals(
         return intervals.no_interval("none", second_interval.reason or "no_analytic_interval")
     if _has_common_clusters(first, second):
         return intervals.no_interval("none", "no_analytic_interval")
-    return intervals.difference(first.value, first_interval, second.value, second_interval)
+    return intervals.mover_interval(first.value, first_interval, second.value, second_interval)
 
 
 # --- Systems that were measured on other units ----------------------------------------------------
 
 #: What the procedures of such differences are called by.
-INDEPENDENT = "independent samples"
+INDEPENDENT_SAMPLES = "independent samples"
 
 
 def independent_difference(
@@ -558,25 +562,25 @@ def independent_difference(
     """
 
     def error() -> StandardError:
-        errors = _errors(first, second)
+        errors = _standard_errors(first, second)
         return StandardError(
-            NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT}"
+            NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT_SAMPLES}"
         )
 
     return first.difference(
         second,
-        kind=INDEPENDENT,
+        kind=INDEPENDENT_SAMPLES,
         n=first.n + second.n,
         weight=None,
         clusters=None,
         sizes=lambda: (),
         error=error,
-        influence=lambda: _side_by_side(first, second, sizes, system_indices),
+        influence=lambda: _stack_influence(first, second, sizes, system_indices),
         procedure_by_method=lambda name: _two_sample_procedure(first, second, name),
     )
 
 
-def _side_by_side(
+def _stack_influence(
     first: PointEstimate,
     second: PointEstimate,
     sizes: Sequence[int],
@@ -609,13 +613,15 @@ def _two_sample_procedure(
         second.bounds,
     )
     shared: dict[str, Any] = {"value": value, "bounds": (low - second_high, high - second_low)}
-    errors = _errors(first, second)
-    error = StandardError(NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT}")
+    errors = _standard_errors(first, second)
+    error = StandardError(
+        NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT_SAMPLES}"
+    )
     if name == "delta":
         if errors is None or not error.se > 0:
             return None
-        return Wald(
-            **shared, method=error.name, name=f"normal, {INDEPENDENT}", t=error, error=error
+        return WaldProcedure(
+            **shared, method=error.name, name=f"normal, {INDEPENDENT_SAMPLES}", t=error, error=error
         )
     if name == "percentile":
         bootstrap_settings = replace(first.settings, interval="bootstrap")
@@ -637,8 +643,8 @@ def _two_sample_procedure(
     interval, test = compare_at_level(first.settings.level)
     return TwoSampleProcedure(
         **shared,
-        method=f"{interval.method}, {INDEPENDENT}",
-        name=f"{test.name}, {INDEPENDENT}",
+        method=f"{interval.method}, {INDEPENDENT_SAMPLES}",
+        name=f"{test.name}, {INDEPENDENT_SAMPLES}",
         error=error,
         reason=interval.reason,
         limits=lambda level: compare_at_level(level)[0],
@@ -663,7 +669,7 @@ class TwoSampleProcedure(LimitsProcedure):
         """Wald procedure if it uses draws, else the procedure itself."""
         if not self.is_resampled or not self.error.se > 0:
             return self
-        return Wald(
+        return WaldProcedure(
             value=self.value,
             bounds=self.bounds,
             method=self.method,

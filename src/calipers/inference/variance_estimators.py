@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.statistics import Moments, effective_size_of
+from calipers.statistics import Moments, effective_size_from_weights
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class StandardError:
     degrees: float | None = None
 
 
-def _cluster_error(se: float, degrees: float) -> StandardError:
+def _cr2_error(se: float, degrees: float) -> StandardError:
     return StandardError(se, "CR2", degrees)
 
 
@@ -67,7 +67,7 @@ class VarianceEstimator:
     def cluster_error(self, column: FloatArray) -> StandardError:
         """Return the standard error of clustered rows, with its degrees of freedom."""
         assert self.clusters is not None
-        return _cluster_error(*self.clusters.sum_error(column, self.denominator))
+        return _cr2_error(*self.clusters.sum_error(column, self.denominator))
 
     @property
     def df(self) -> float | None:
@@ -156,7 +156,7 @@ class TwoClassVariance(VarianceEstimator):
     def cluster_error(self, column: FloatArray) -> StandardError:
         """Return the standard error of clustered rows, with its degrees of freedom."""
         assert self.clusters is not None
-        return _cluster_error(
+        return _cr2_error(
             *self.clusters.error_by_class(column, self.positive, pairs=self.is_pairwise)
         )
 
@@ -167,7 +167,7 @@ class TwoClassVariance(VarianceEstimator):
 
     def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
         weights = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
-        return _bessel_factor(effective_size_of(weights))
+        return _bessel_factor(effective_size_from_weights(weights))
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
         """Return the influence times √(n/(n − 1)) of the class of each row, if independent."""
@@ -244,7 +244,7 @@ class MeanVariance(VarianceEstimator):
     def cluster_error(self, column: FloatArray) -> StandardError:
         """Return the standard error of clustered rows, with its degrees of freedom."""
         assert self.clusters is not None
-        return _cluster_error(*self.clusters.mean_error(column))
+        return _cr2_error(*self.clusters.mean_error(column))
 
     def influence_values(self, column: FloatArray) -> FloatArray:
         """Return the influence of each row, w(x − mean)/Σw."""
@@ -278,7 +278,7 @@ def has_same_values(first: npt.NDArray[Any] | None, second: npt.NDArray[Any] | N
 
 
 @dataclass(frozen=True, eq=False)
-class DisjointRows(VarianceEstimator):
+class DisjointRowsVariance(VarianceEstimator):
     """Variance estimator of several sets of rows that have none in common, one after the other.
 
     Parameters
@@ -331,7 +331,7 @@ class DisjointRows(VarianceEstimator):
     def has_same_rows(self, second: VarianceEstimator) -> bool:
         """Check whether both have the same sets of rows."""
         return (
-            isinstance(second, DisjointRows)
+            isinstance(second, DisjointRowsVariance)
             and self.sizes == second.sizes
             and all(a.has_same_rows(b) for a, b in zip(self.subsets, second.subsets, strict=True))
         )
@@ -355,7 +355,7 @@ class DisjointRows(VarianceEstimator):
         """Return the standard error of clustered rows, with its degrees of freedom."""
         from calipers.inference.clusters import cr2
 
-        return _cluster_error(*cr2(*self.cluster_sums(column)))
+        return _cr2_error(*cr2(*self.cluster_sums(column)))
 
 
 def _bessel_factor(n: float) -> float:
@@ -388,7 +388,7 @@ class Influence:
         if not self.space.has_same_rows(second.space):
             raise ValueError(
                 "the estimates are of different rows, or of different weights or clusters; "
-                "expected the same (see DisjointRows for rows that have none in common)"
+                "expected the same (see DisjointRowsVariance for rows that have none in common)"
             )
         if not self.space.is_compatible(second.space):
             return self.corrected._combine(second.corrected, sign)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Names = tuple[str, ...]
 
 #: The label of a token that does not count.
-IGNORED = -100
+IGNORED_LABEL = -100
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ComputeMetrics:
         """Evaluate classes, without tokens whose label is ignored."""
         k = logits.shape[-1]
         logits, truth = logits.reshape(-1, k), truth.reshape(-1)
-        logits, truth = logits[truth != IGNORED], truth[truth != IGNORED]
+        logits, truth = logits[truth != IGNORED_LABEL], truth[truth != IGNORED_LABEL]
         names = [str(i) for i in range(k)] if self.labels is None else list(self.labels)
         if len(names) != k:
             raise InputError(f"labels: {len(names)} names for {k} logits a row")

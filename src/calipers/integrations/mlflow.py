@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from calipers.results import Evaluation
 
 #: What names of metrics may not hold, and how long they may be.
-_NOT_ALLOWED = re.compile(r"[^\w\-. :]")
-_LONGEST = 240
+_INVALID_CHARACTER = re.compile(r"[^\w\-. :]")
+_MAX_NAME_LENGTH = 240
 
 
 def log_evaluation(
@@ -76,7 +76,7 @@ def to_metrics(evaluation: Evaluation) -> dict[str, float]:
     {'nDCG_10': 1.0}
     """
     metrics: dict[str, float] = {}
-    for name, values_by_suffix in _metric_names(evaluation):
+    for name, values_by_suffix in _named_values(evaluation):
         unique_name, suffix_number = name, 1
         while unique_name in metrics:
             suffix_number += 1
@@ -89,17 +89,20 @@ def to_metrics(evaluation: Evaluation) -> dict[str, float]:
     return metrics
 
 
-def _metric_names(evaluation: Evaluation) -> Iterator[tuple[str, dict[str, float]]]:
+def _named_values(evaluation: Evaluation) -> Iterator[tuple[str, dict[str, float]]]:
     has_multiple_systems = len(evaluation.systems) > 1
     for estimate in evaluation:
         components = (
             [estimate.system, estimate.measure] if has_multiple_systems else [estimate.measure]
         )
         name = "/".join(map(_sanitize_name, components))
-        yield name[:_LONGEST], {"": estimate.value, ".low": estimate.low, ".high": estimate.high}
+        yield (
+            name[:_MAX_NAME_LENGTH],
+            {"": estimate.value, ".low": estimate.low, ".high": estimate.high},
+        )
 
 
 def _sanitize_name(name: str) -> str:
     """Return a name that MLflow allows, which is neither empty nor a folder."""
-    sanitized = _NOT_ALLOWED.sub("_", name)
+    sanitized = _INVALID_CHARACTER.sub("_", name)
     return sanitized if sanitized.strip(". ") else f"_{sanitized}"

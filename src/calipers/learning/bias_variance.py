@@ -16,9 +16,13 @@ from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.inference import intervals
-from calipers.inference.intervals import ROUNDING, Interval, no_interval
-from calipers.inference.method_limits import FEW_SETS, HEAVY_TAIL, MIN_TRAINING_SETS
-from calipers.inference.transformations import SCALES
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval, no_interval
+from calipers.inference.method_limits import (
+    MAX_SCALED_SKEWNESS,
+    MIN_SETS_FOR_BIAS,
+    MIN_TRAINING_SETS,
+)
+from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.learning.fitting import (
     FitJob,
     FitResults,
@@ -32,7 +36,7 @@ from calipers.learning.train_test_scores import (
     base_provenance,
     check_level,
     check_parameter,
-    checked_target,
+    check_target,
     format_values,
 )
 from calipers.results import BiasVariance, Estimate
@@ -47,12 +51,12 @@ ERROR, BIAS, BIAS_AND_NOISE, VARIANCE, NOISE = (
     "noise",
 )
 #: Of 0–1 loss. The biased variance is what the error is less for it.
-MAIN_BIAS, UNBIASED, BIASED = "bias", "unbiased variance", "biased variance"
+MAIN_BIAS, UNBIASED_VARIANCE, BIASED_VARIANCE = "bias", "unbiased variance", "biased variance"
 _JACKKNIFE_METHOD = "jackknife over training sets"
 _BOOTSTRAP_METHOD = "bootstrap over training sets"
-_ROWS = " and rows"
+_AND_ROWS = " and rows"
 #: Maximum number of elements (replicates × rows) that are held at a time.
-_AT_A_TIME = 2_000_000
+_MAX_ELEMENTS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,7 @@ def decompose_squared_error(
 
     Source: Geman, Bienenstock and Doursat 1992, Neural Computation 4.
     """
-    n_sets = _make_sets(predictions)
+    n_sets = _count_training_sets(predictions)
     deviations = np.asarray(predictions, np.float64) - truth
     set_errors = np.square(deviations).mean(axis=1)
     # With D the deviations, the error is the mean of the diagonal of D·Dᵀ, and bias² the mean of
@@ -140,7 +144,7 @@ def decompose_squared_error(
     error, loo_error = diagonal / n_sets, (diagonal - set_errors) / (n_sets - 1)
     row_variances = deviations.var(axis=0, ddof=1)
     row_squared_bias = np.square(deviations.mean(axis=0)) - row_variances / n_sets
-    jackknife = _JackknifeMeans(n_sets, sampled, level)
+    jackknife = _JackknifeIntervals(n_sets, sampled, level)
     noise_variance = 0.0 if noise is None else noise
     added_noise, removed_noise = (noise_variance, 0.0) if exact else (0.0, noise_variance)
     components = {
@@ -161,7 +165,7 @@ def decompose_squared_error(
     return component_by_name
 
 
-def _make_sets(predictions: npt.NDArray[Any]) -> int:
+def _count_training_sets(predictions: npt.NDArray[Any]) -> int:
     if np.ndim(predictions) != 2 or len(predictions) < 2:
         raise ValueError(
             f"predictions have shape {np.shape(predictions)}, expected two sets or more"
@@ -170,7 +174,7 @@ def _make_sets(predictions: npt.NDArray[Any]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _JackknifeMeans:
+class _JackknifeIntervals:
     """Intervals of means over rows, by the jackknife over training sets."""
 
     sets: int
@@ -186,21 +190,21 @@ class _JackknifeMeans:
         row_variance = (
             float(rows.var(ddof=1)) / len(rows) if self.sampled and len(rows) > 1 else 0.0
         )
-        name = _JACKKNIFE_METHOD + _ROWS * self.sampled
+        name = _JACKKNIFE_METHOD + _AND_ROWS * self.sampled
         se = math.sqrt(set_variance + row_variance)
-        if se <= ROUNDING * max(abs(value), 1e-300):
+        if se <= ROUNDING_TOLERANCE * max(abs(value), 1e-300):
             return ErrorComponent(value, no_interval(name, "no_spread"))
         # Satterthwaite's degrees of freedom of a sum of two variances.
         df = (set_variance + row_variance) ** 2 / (
             set_variance**2 / (self.sets - 1) + row_variance**2 / max(len(rows) - 1, 1)
         )
-        interval = intervals.student(value, se, df + 1, self.level)
+        interval = intervals.student_interval(value, se, df + 1, self.level)
         return ErrorComponent(value, replace(interval, method=name))
 
     def bias(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Return a squared bias, which is usually close to 0, with its interval."""
         component = self.any(value, loo_values, rows)
-        if component.interval.reason or self.sets >= FEW_SETS:
+        if component.interval.reason or self.sets >= MIN_SETS_FOR_BIAS:
             return component
         return replace(component, interval=component.interval.add_caution("few training sets"))
 
@@ -210,9 +214,11 @@ class _JackknifeMeans:
         if term.interval.reason or not value > 0:
             return term
         half_width = term.interval.high - value
-        low, high = SCALES["log"].symmetric_limits(value, half_width)
+        low, high = TRANSFORMATIONS["log"].symmetric_limits(value, half_width)
         interval = replace(term.interval, low=low, high=high, method=f"{term.interval.method}, log")
-        is_heavy_tailed = intervals.skewness(loo_values.mean() - loo_values) > HEAVY_TAIL
+        is_heavy_tailed = (
+            intervals.scaled_skewness(loo_values.mean() - loo_values) > MAX_SCALED_SKEWNESS
+        )
         return ErrorComponent(
             value, interval.add_caution("a heavy tail") if is_heavy_tailed else interval
         )
@@ -221,7 +227,7 @@ class _JackknifeMeans:
 # --- 0–1 loss -------------------------------------------------------------------------------------
 
 
-def zero_one(
+def decompose_zero_one_loss(
     predictions: npt.NDArray[np.intp],
     truth: npt.NDArray[np.intp],
     classes: int,
@@ -275,7 +281,7 @@ def zero_one(
     Examples
     --------
     >>> said = np.array([[0, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 2], [0, 1, 2]])
-    >>> components = zero_one(said, np.array([0, 0, 1]), 3)
+    >>> components = decompose_zero_one_loss(said, np.array([0, 0, 1]), 3)
     >>> [round(components[name].value, 4) for name in ("error", "bias", "variance")]
     [0.5333, 0.3333, 0.2]
     >>> [round(components[f"{name} variance"].value, 4) for name in ("unbiased", "biased")]
@@ -283,12 +289,12 @@ def zero_one(
 
     Source: Domingos 2000, ICML.
     """
-    n_sets = _make_sets(predictions)
+    n_sets = _count_training_sets(predictions)
     one_hot = predictions[:, :, None] == np.arange(classes)
     equal_weights = np.full((1, n_sets), 1 / n_sets)
     values = {
         name: float(rows.mean())
-        for name, rows in _main_components(equal_weights, one_hot, truth).items()
+        for name, rows in _domingos_components(equal_weights, one_hot, truth).items()
     }
     if n_sets < MIN_TRAINING_SETS:
         return {
@@ -298,20 +304,20 @@ def zero_one(
     replicates = _replicate_components(
         one_hot, truth, sampled=sampled, n_resamples=n_resamples, seed=seed
     )
-    name = _BOOTSTRAP_METHOD + _ROWS * sampled
+    name = _BOOTSTRAP_METHOD + _AND_ROWS * sampled
     components = {}
     for component, value in values.items():
         # As of a sample: n draws of n spread √((n − 1)/n) as much as it does.
         se = intervals.standard_deviation(replicates[component]) * math.sqrt(n_sets / (n_sets - 1))
         interval = no_interval(name, "no_spread")
         if se > 0:
-            interval = replace(intervals.student(value, se, n_sets, level), method=name)
+            interval = replace(intervals.student_interval(value, se, n_sets, level), method=name)
             interval = interval.clip(-1.0 if component == VARIANCE else 0.0, 1.0)
         components[component] = ErrorComponent(value, interval)
     return components
 
 
-def _main_components(
+def _domingos_components(
     weight: FloatArray, of_class: npt.NDArray[np.bool_], truth: npt.NDArray[np.intp]
 ) -> Mapping[str, FloatArray]:
     """Return the components on each row, (replicates, rows), by weights of training sets."""
@@ -333,8 +339,8 @@ def _main_components(
         ERROR: 1 - correct_frequency,
         MAIN_BIAS: error_mask.astype(np.float64),
         VARIANCE: unbiased - biased,
-        UNBIASED: unbiased,
-        BIASED: biased,
+        UNBIASED_VARIANCE: unbiased,
+        BIASED_VARIANCE: biased,
     }
 
 
@@ -349,7 +355,7 @@ def _replicate_components(
     """Return each component in each bootstrap replicate."""
     sets, rows, classes = of_class.shape
     random = np.random.Generator(np.random.Philox(seed))
-    step = max(1, _AT_A_TIME // max(rows * classes, 1))
+    step = max(1, _MAX_ELEMENTS // max(rows * classes, 1))
     replicates_by_name: dict[str, list[FloatArray]] = {}
     for start in range(0, n_resamples, step):
         n_replicates = min(step, n_resamples - start)
@@ -357,7 +363,7 @@ def _replicate_components(
         row_weights = np.full((n_replicates, rows), 1 / rows)
         if sampled:
             row_weights = random.multinomial(rows, row_weights[0], n_replicates) / rows
-        for name, values in _main_components(weight, of_class, truth).items():
+        for name, values in _domingos_components(weight, of_class, truth).items():
             replicates_by_name.setdefault(name, []).append((values * row_weights).sum(axis=1))
     return {name: np.concatenate(values) for name, values in replicates_by_name.items()}
 
@@ -365,7 +371,7 @@ def _replicate_components(
 #: How many training sets there are where that is not said.
 DEFAULT_TRAINING_SETS = {GENERATED: 200, DISJOINT: 10, BOOTSTRAP: 200}
 #: Of a pool of rows every third is tested on.
-TESTED = 1 / 3
+TEST_PROPORTION = 1 / 3
 
 
 @validate_arguments
@@ -540,7 +546,7 @@ def bias_variance(
         if is_classifier:
             labels = encode_labels(np.concatenate([truth, value_predictions.ravel()]), "prediction")
             codes = np.asarray(labels.codes, np.intp)
-            component_by_name = zero_one(
+            component_by_name = decompose_zero_one_loss(
                 codes[len(truth) :].reshape(value_predictions.shape),
                 codes[: len(truth)],
                 len(labels.names),
@@ -641,8 +647,8 @@ def _make_training_sets(
             raise InputError("generate= draws the rows itself; omit X, y and bootstrap=")
         if test is None:
             raise InputError("generate= needs test=, the (X, y) of the rows to be tested on")
-        pairs = [_pair(generate(random), "generate()") for _ in range(n_sets)]
-        pairs.append(_pair(test, "test"))
+        pairs = [_check_pair(generate(random), "generate()") for _ in range(n_sets)]
+        pairs.append(_check_pair(test, "test"))
         material, indices = _stack_pairs(pairs, numbers=numbers)
         set_sizes = sorted({len(rows) for rows in indices[:-1]})
         if len(set_sizes) > 1:
@@ -654,13 +660,13 @@ def _make_training_sets(
         return _TrainingSets(material, indices[:-1], indices[-1], source)
     if X is None or y is None:
         raise InputError("give rows (X, y), or generate=, a function that draws training sets")
-    pool_data = TrainingData(X, checked_target(X, y, classes=not numbers))
+    pool_data = TrainingData(X, check_target(X, y, classes=not numbers))
     pool = random.permutation(len(pool_data.target))
     if test is None:
-        n_test = max(1, round(TESTED * len(pool)))
+        n_test = max(1, round(TEST_PROPORTION * len(pool)))
         tested, pool, material = np.sort(pool[:n_test]), pool[n_test:], pool_data
     else:
-        material, indices = _stack_pairs([(X, y), _pair(test, "test")], numbers=numbers)
+        material, indices = _stack_pairs([(X, y), _check_pair(test, "test")], numbers=numbers)
         tested = indices[1]
     if bootstrap:
         return _TrainingSets(
@@ -678,7 +684,7 @@ def _make_training_sets(
     )
 
 
-def _pair(pair: Any, label: str) -> tuple[Any, Any]:
+def _check_pair(pair: Any, label: str) -> tuple[Any, Any]:
     """Return features and truth; raise InputError unless they are a pair."""
     try:
         features, target = pair
@@ -692,7 +698,7 @@ def _stack_pairs(
 ) -> tuple[TrainingData, list[Indices]]:
     """Concatenate several pairs of features and truth, and return the row indices of each."""
     targets = [
-        checked_target(*pair, "training sets and test: ", classes=not numbers) for pair in pairs
+        check_target(*pair, "training sets and test: ", classes=not numbers) for pair in pairs
     ]
     frames = [pair[0] for pair in pairs]
     if all(hasattr(frame, "iloc") for frame in frames):

@@ -26,7 +26,7 @@ from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluate.classification import classification
 from calipers.evaluate.regression import regression
 from calipers.evaluate.splits import compare_split_values
-from calipers.evaluation.arguments import is_verb, validate_arguments
+from calipers.evaluation.arguments import is_validated, validate_arguments
 from calipers.evaluation.compare import check_option
 from calipers.evaluation.folds import FoldValues
 from calipers.evaluation.models import n_rows, positive_column
@@ -45,7 +45,7 @@ from calipers.learning.fitting import (
     fit_all,
     weight_parameter,
 )
-from calipers.learning.predictions import ModelPredictions, OutOfFoldModel, tested_rows
+from calipers.learning.predictions import ModelPredictions, OutOfFoldModel, index_tested_rows
 from calipers.learning.split import Split, to_split
 from calipers.learning.split_designs import (
     RowConstraints,
@@ -54,9 +54,9 @@ from calipers.learning.split_designs import (
     make_design,
     single_split_design,
 )
-from calipers.learning.train_test_scores import checked_time
+from calipers.learning.train_test_scores import check_time
 from calipers.learning.tuning import (
-    INNER_ALONE,
+    INNER_CV_WITHOUT_RULE,
     ScoredRows,
     ThresholdGains,
     ThresholdTuning,
@@ -283,7 +283,7 @@ def cross_validate(
     categories = ("truth", "predicted") if is_classification else ()
     rows = collect_columns(columns, data=data, categories=categories)
     checked_columns = dict(rows.columns)
-    call = _Options(
+    call = _CrossValidation(
         checked_columns, task, interval, settings, baseline, curves, n_jobs,
         {"measures": measures, "inputs": add_files(inputs, data)},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
@@ -323,7 +323,7 @@ class _SingleSplit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Options:
+class _CrossValidation:
     """Arguments of a cross-validation: columns by name, and options of the evaluation."""
 
     columns: Mapping[str, Any]
@@ -340,7 +340,7 @@ class _Options:
     inner: int | None
 
     def __post_init__(self) -> None:
-        if not (self.task is None or is_verb(self.task)):
+        if not (self.task is None or is_validated(self.task)):
             check_option("task", self.task, TASKS)
 
     # --- Where the predictions come from ----------------------------------------------------------
@@ -370,7 +370,7 @@ class _Options:
                 tuning, design, input_columns["truth"], prediction_columns, weight
             )
             options = self._with_thresholds(
-                tuning.names[1], fixed_thresholds := _only_thresholds(design, tuned)
+                tuning.names[1], fixed_thresholds := _single_thresholds(design, tuned)
             )
             labels = {
                 n: column
@@ -418,7 +418,7 @@ class _Options:
         threshold = self.of_classes["threshold"]
         if not isinstance(threshold, str | ThresholdRule):
             if self.inner is not None:
-                raise InputError(INNER_ALONE)
+                raise InputError(INNER_CV_WITHOUT_RULE)
             return None
         if not classes:
             raise InputError("threshold= requires two classes; numbers are predicted")
@@ -434,7 +434,7 @@ class _Options:
             threshold, truth, self.of_classes["positive"], self.inner, **options
         )
 
-    def _with_thresholds(self, positive: str, thresholds: Mapping[str, float]) -> _Options:
+    def _with_thresholds(self, positive: str, thresholds: Mapping[str, float]) -> _CrossValidation:
         """Return options with known thresholds, or for labels at tuned thresholds."""
         class_options = {"positive": positive, "threshold": thresholds or None}
         return replace(self, of_classes={**self.of_classes, **class_options})
@@ -502,7 +502,7 @@ class _Options:
         weight, group = self._weight_and_group(len(target))
         training_data = TrainingData(X, target, weight)
         constraints = RowConstraints(
-            len(target), target, classes, group, checked_time(time, len(target))
+            len(target), target, classes, group, check_time(time, len(target))
         )
         if self.single_split.division is None:
             design = make_design(folds, repeats, constraints, X, stratify=stratify, seed=seed)
@@ -528,7 +528,7 @@ class _Options:
             constraints,
         )
         times = constraints.time if fold_predictions.design.is_single_split else None
-        known_thresholds = _only_thresholds(fold_predictions.design, fold_predictions.tuned)
+        known_thresholds = _single_thresholds(fold_predictions.design, fold_predictions.tuned)
         options = (
             self if tuning is None else self._with_thresholds(tuning.names[1], known_thresholds)
         )
@@ -548,11 +548,14 @@ class _Options:
                 "truth": selected, "predicted": np.arange(len(row_indices)),
                 "y": target[row_indices],
             }  # fmt: skip
-            if is_verb(self.task):
+            if is_validated(self.task):
                 predicted = {name: model.predict(None) for name, model in selected.items()}
                 columns = {"truth": target[row_indices], "predicted": predicted}
             if tuning is not None:
-                columns = {"truth": target[row_indices], **_columns(selected, tuning.names[1])}
+                columns = {
+                    "truth": target[row_indices],
+                    **_prediction_columns(selected, tuning.names[1]),
+                }
                 if known_thresholds:
                     del columns["predicted"]
             return options._evaluated(
@@ -625,7 +628,7 @@ class _Options:
     def _evaluated(self, classes: bool, **task_options: Any) -> Evaluation:
         """Evaluate all rows, or some."""
         arguments = {**self.options, **(self.of_classes if classes else {}), **task_options}
-        if is_verb(self.task):
+        if is_validated(self.task):
             evaluation: Evaluation = self.task(**arguments)
             return evaluation
         return (classification if classes else regression)(**arguments)
@@ -657,7 +660,7 @@ class _Options:
         pooled = evaluate(None, interval="none", curves=self.curves, **inference_options)
         nested_intervals = None
         if self.interval == "nested" and inner is None:
-            notes = [*notes, f"The nested intervals were not finished; these are {CORRECTED}."]
+            notes = [*notes, f"The nested intervals were not finished; these are {CORRECTED_T}."]
         if inner is not None:
             within = inner[0](interval="none", curves=False, **inference_options)
             nested_intervals = nested_cv.NestedIntervals(
@@ -697,7 +700,7 @@ class _Options:
             ),
             per_unit=averages.per_fold,
             findings=fold_findings(row_findings, comparison, settings.level),
-            notes=(*_read_me(design, len(np.concatenate(fold_indices))),
+            notes=(*_explanatory_notes(design, len(np.concatenate(fold_indices))),
                    *(threshold.sentence for threshold in thresholds), *notes, *design.notes,
                    *pooled.notes, *(fold_values.notes if comparison is not None else ())),
             tuned_thresholds=thresholds,
@@ -760,7 +763,9 @@ def _validation_rows(design: SplitDesign) -> str:
     return f"the {sum(map(len, design.validation_indices)):,} validation rows"
 
 
-def _only_thresholds(design: SplitDesign, tuned: Mapping[str, TunedThresholds]) -> dict[str, float]:
+def _single_thresholds(
+    design: SplitDesign, tuned: Mapping[str, TunedThresholds]
+) -> dict[str, float]:
     """Return the threshold of each system if it has a single one, otherwise no thresholds.
 
     With several folds there are labels instead. A threshold that predicts no row positive is
@@ -774,7 +779,7 @@ def _only_thresholds(design: SplitDesign, tuned: Mapping[str, TunedThresholds]) 
     return fixed_thresholds if all(map(math.isfinite, fixed_thresholds.values())) else {}
 
 
-def _columns(predictions_by_name: PredictionsByName, positive: str) -> dict[str, Any]:
+def _prediction_columns(predictions_by_name: PredictionsByName, positive: str) -> dict[str, Any]:
     """Return labels, and probabilities or scores of the positive class."""
     columns_by_kind: dict[str, dict[str, Any]] = {"predicted": {}, "probability": {}, "score": {}}
     for name, model in predictions_by_name.items():
@@ -790,7 +795,7 @@ def _columns(predictions_by_name: PredictionsByName, positive: str) -> dict[str,
     return {kind: columns or None for kind, columns in columns_by_kind.items()}
 
 
-def _read_me(design: SplitDesign, n_predictions: int) -> list[str]:
+def _explanatory_notes(design: SplitDesign, n_predictions: int) -> list[str]:
     """Return notes that explain the values."""
     design_name = f"{design.description[:1].upper()}{design.description[1:]}"
     averaging_note = (
@@ -823,12 +828,12 @@ def _take_rows(values: Any, indices: Indices, label: str) -> Any:
 
 
 #: By system and measure.
-Columns = Mapping[str, Mapping[str, FloatArray]]
-Reasons = Mapping[str, Mapping[str, Mapping[str, list[int]]]]
+FoldValuesBySystem = Mapping[str, Mapping[str, FloatArray]]
+FoldsByReason = Mapping[str, Mapping[str, Mapping[str, list[int]]]]
 #: The interval of a measure of a system, where it is not the corrected t of the folds.
-Others = Callable[[str, str], Interval]
+IntervalFunction = Callable[[str, str], Interval]
 
-CORRECTED = "corrected resampled t"
+CORRECTED_T = "corrected resampled t"
 
 
 def widened_level(level: float, design: SplitDesign) -> float:
@@ -852,8 +857,8 @@ class FoldAverages:
 
     pooled: Evaluation
     design: SplitDesign
-    values: Columns
-    reasons: Reasons
+    values: FoldValuesBySystem
+    reasons: FoldsByReason
 
     @classmethod
     def from_evaluation(
@@ -884,7 +889,7 @@ class FoldAverages:
         return cls(pooled, design, values, reasons)
 
     def estimates(
-        self, level: float, nested_intervals: Others | None, *, needs_intervals: bool
+        self, level: float, nested_intervals: IntervalFunction | None, *, needs_intervals: bool
     ) -> list[Estimate]:
         """Return the average of each measure over the folds with its interval.
 
@@ -905,7 +910,7 @@ class FoldAverages:
         pooled: Estimate,
         level: float,
         bounds: Any,
-        nested_intervals: Others | None,
+        nested_intervals: IntervalFunction | None,
         *,
         needs_intervals: bool,
     ) -> Estimate:
@@ -919,7 +924,7 @@ class FoldAverages:
         elif nested_intervals is not None:
             interval = nested_intervals(pooled.system, pooled.measure)
         elif len(column) < 2:
-            interval = intervals.no_interval(CORRECTED, "too_few_folds")
+            interval = intervals.no_interval(CORRECTED_T, "too_few_folds")
         else:
             train, test = self.design.sizes
             interval = resampled_tests.corrected_t(column, train, test, level=level).interval
@@ -1044,7 +1049,7 @@ def fit_folds(
         [] if tuning is None or validation_indices else tuning.jobs(job, constraints)
         for job in jobs
     ]
-    pair_jobs = nested_cv.make_jobs(pairs, models)
+    pair_jobs = nested_cv.make_pair_jobs(pairs, models)
     # What chooses a threshold comes before the fit that it is for: of those finished all is there.
     ordered_jobs = [
         fit_job
@@ -1077,7 +1082,7 @@ def fit_folds(
         notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
         warnings.warn(f"interrupted: the numbers are of {progress}", stacklevel=2)
         design = replace(design, folds=design.folds[:n_finished])
-    rows, fold_indices = tested_rows([(fold.repetition, fold.test) for fold in design.folds])
+    rows, fold_indices = index_tested_rows([(fold.repetition, fold.test) for fold in design.folds])
     predictions_by_name = {}
     for model_index, name in enumerate(models):
         members = [

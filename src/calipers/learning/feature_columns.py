@@ -16,9 +16,9 @@ from calipers.report.numbers import format_number
 from calipers.statistics import FloatArray
 
 #: Numbers with more distinct values than this are compared as numbers, not as classes.
-_CLASSES = 20
+_MAX_CLASSES = 20
 #: Values with a smaller expected count than this are merged when proportions are compared.
-_RARE = 5.0
+_MIN_EXPECTED_COUNT = 5.0
 #: Fewer rows than this are numbered by chance.
 _MIN_ROWS = 20
 
@@ -65,7 +65,7 @@ class FeatureColumns:
             columns = [(f"column {k + 1}", table[:, k]) for k in range(table.shape[1])]
         if not columns or not len(columns[0][1]):
             raise InputError("X: is empty, expected rows and columns")
-        encoded = [_column(name, values) for name, values in columns]
+        encoded = [_encode_column(name, values) for name, values in columns]
         numbers, codes, numeric = zip(*encoded, strict=True)
         names = tuple(name for name, _ in columns)
         return cls(names, np.column_stack(numbers), np.column_stack(codes), np.array(numeric))
@@ -101,7 +101,7 @@ class FeatureColumns:
 
         for column in range(len(self.names)):
             first, second = self.numbers[train, column], self.numbers[test, column]
-            if self.numeric[column] and len(np.unique(self.codes[:, column])) > _CLASSES:
+            if self.numeric[column] and len(np.unique(self.codes[:, column])) > _MAX_CLASSES:
                 first, second = first[~np.isnan(first)], second[~np.isnan(second)]
                 if not len(first) or not len(second):
                     yield ColumnShift(1.0, "all missing")
@@ -117,7 +117,7 @@ class FeatureColumns:
                 yield _compare_proportions(self.codes[train, column], self.codes[test, column])
 
 
-def _column(name: str, values: Any) -> tuple[FloatArray, Indices, bool]:
+def _encode_column(name: str, values: Any) -> tuple[FloatArray, Indices, bool]:
     """Return a column's numbers, its codes, and whether it is numeric."""
     label = f"X, {name}"
     present_indices = np.flatnonzero(~missing_mask(values, label))
@@ -148,7 +148,7 @@ def _compare_proportions(first: Indices, second: Indices) -> ColumnShift:
         ]
     )
     min_expected = counts.sum(axis=0) * min(len(first), len(second)) / len(codes)
-    rare = min_expected < _RARE
+    rare = min_expected < _MIN_EXPECTED_COUNT
     if rare.any():
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
         counts = counts[:, counts.sum(axis=0) > 0]

@@ -77,7 +77,7 @@ class FitResults(Generic[T]):
         return sum(fit is not None for fit in self.all)
 
 
-def predictions(model: Any, features: Any) -> Any:
+def predict_array(model: Any, features: Any) -> Any:
     """Return the predictions of ``predict`` as an array."""
     return np.asarray(model.predict(features))
 
@@ -85,7 +85,7 @@ def predictions(model: Any, features: Any) -> Any:
 def fit_all(
     jobs: Sequence[FitJob],
     material: TrainingData,
-    ask: Callable[[Any, Any], T] = predictions,
+    ask: Callable[[Any, Any], T] = predict_array,
     *,
     seed: int = 0,
     n_jobs: int | None = 1,
@@ -142,7 +142,7 @@ def fit_all(
     # Clones are made here, so that estimators that share a generator do not take turns at it.
     prepared = [(_prepare_estimator(job, seed), job) for job in jobs]
     calls = ((model, job, material, ask, keep, main_pid) for model, job in prepared)
-    with _one_thread():
+    with _limit_threads():
         results = _iterate_results(calls, n_jobs)
         try:
             for fit in track(results, label, len(jobs)):
@@ -177,7 +177,7 @@ def _fit(
     """Run one job, in whatever process."""
     if os.getpid() == home:
         return _fit_in_process(model, job, material, ask, keep)
-    with _one_thread():
+    with _limit_threads():
         return _fit_in_process(model, job, material, ask, keep)
 
 
@@ -262,7 +262,7 @@ def weight_parameter(estimator: Any) -> str | None:
     return weight_parameter(inner) if is_search else None
 
 
-def _one_thread() -> AbstractContextManager[Any]:
+def _limit_threads() -> AbstractContextManager[Any]:
     """Limit linear algebra to one thread.
 
     Sums over several threads have another order, and differ in the last digits.

@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
-from calipers.inference.intervals import to_student
+from calipers.inference.intervals import student_se
 from calipers.learning.fitting import FitJob, Indices
 from calipers.learning.train_test_scores import ScoringTask, check_parameter, format_values
 from calipers.measures import Measure
@@ -49,12 +49,12 @@ def one_standard_error(errors: FloatArray, standard_errors: FloatArray) -> int:
 
 
 #: Fewer sizes, or fewer splits of each, do not show a form.
-FEWEST_SIZES, FEWEST_SPLITS = 5, 5
+MIN_SIZES, MIN_SPLITS = 5, 5
 #: Limit of the extrapolation, as a multiple of the largest training set.
-FARTHEST = 2.0
+MAX_SIZE_RATIO = 2.0
 _RATES: FloatArray = np.geomspace(0.02, 8.0, 32)
-_GOLDEN = (math.sqrt(5) - 1) / 2
-_STEPS = 22
+_GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
+_N_STEPS = 22
 
 #: Error at a relative size (1 is the largest), apart from a constant; ``rate`` is above 0.
 _DECAYS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -85,7 +85,9 @@ class FittedCurves:
         return np.asarray(self.a + self.b * decay(np.array(size / self.unit), self.rate))
 
 
-def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -> FittedCurves:
+def fit_curves(
+    sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str
+) -> FittedCurves:
     """Fit curves of one form to errors by weighted least squares with a, b ≥ 0.
 
     Errors have shape (curves, sizes). The forms are ``"power"``: a + b·n^−c; ``"exponential"``: a +
@@ -94,7 +96,7 @@ def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -
     Examples
     --------
     >>> n = np.array([20.0, 30.0, 45.0, 68.0, 100.0])
-    >>> curve = fit(n, (1 + 10 / (n - 11))[None], np.ones(5), "power")
+    >>> curve = fit_curves(n, (1 + 10 / (n - 11))[None], np.ones(5), "power")
     >>> round(float(curve.predict(200)[0]), 6), round(1 + 10 / 189, 6)  # fitted and true
     (1.091187, 1.05291)
     """
@@ -107,15 +109,18 @@ def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -
         # Decays are 1 at the smallest size, so that fast ones do not vanish.
         start = decay_function(scaled.min(), rate)[..., None]
         x = decay_function(scaled, rate[..., None]) / start
-        a, b, loss = _line(x, errors, weights, offset=offset)
+        a, b, loss = _fit_lines(x, errors, weights, offset=offset)
         return a, b / start[..., 0], loss
 
     losses = np.stack([solved(np.full(len(errors), rate))[2] for rate in _RATES])
     best = losses.argmin(axis=0)
     low = np.log(_RATES[np.maximum(best - 1, 0)])
     high = np.log(_RATES[np.minimum(best + 1, len(_RATES) - 1)])
-    for _ in range(_STEPS):  # the golden section
-        lower_point, upper_point = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    for _ in range(_N_STEPS):  # the golden section
+        lower_point, upper_point = (
+            high - _GOLDEN_RATIO * (high - low),
+            low + _GOLDEN_RATIO * (high - low),
+        )
         is_lower = solved(np.exp(lower_point))[2] <= solved(np.exp(upper_point))[2]
         high, low = np.where(is_lower, upper_point, high), np.where(is_lower, low, lower_point)
     rate = np.exp((low + high) / 2)
@@ -123,7 +128,7 @@ def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -
     return FittedCurves(form, unit, a, b, rate)
 
 
-def _line(
+def _fit_lines(
     x: FloatArray, y: FloatArray, weights: FloatArray, *, offset: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Fit y = a + b·x with a, b ≥ 0 by weighted least squares, row by row.
@@ -218,12 +223,14 @@ def extrapolate(
     ValueError
         If the size is more than twice the largest.
     """
-    if size > FARTHEST * float(sizes.max()) * (1 + 1e-12):
-        raise ValueError(f"size is {size:g}, expected {FARTHEST * float(sizes.max()):g} or less")
-    if len(sizes) < FEWEST_SIZES:
-        return Extrapolation(size, reason=f"fewer than {FEWEST_SIZES} sizes of training sets")
-    if len(errors) < FEWEST_SPLITS:
-        return Extrapolation(size, reason=f"fewer than {FEWEST_SPLITS} splits")
+    if size > MAX_SIZE_RATIO * float(sizes.max()) * (1 + 1e-12):
+        raise ValueError(
+            f"size is {size:g}, expected {MAX_SIZE_RATIO * float(sizes.max()):g} or less"
+        )
+    if len(sizes) < MIN_SIZES:
+        return Extrapolation(size, reason=f"fewer than {MIN_SIZES} sizes of training sets")
+    if len(errors) < MIN_SPLITS:
+        return Extrapolation(size, reason=f"fewer than {MIN_SPLITS} splits")
     if not np.isfinite(errors).all():
         return Extrapolation(size, reason="some errors are undefined")
     random = np.random.Generator(np.random.Philox(seed))
@@ -232,7 +239,7 @@ def extrapolate(
     weight = random.multinomial(n_splits, np.full(n_splits, 1 / n_splits), n_resamples) / n_splits
     # As Student's t is wider than the normal distribution, for few splits.
     spread_factor = math.sqrt(n_splits / (n_splits - 1) * (1 + n_splits * overlap))
-    spread_factor *= to_student(1.0, n_splits - 1, level)
+    spread_factor *= student_se(1.0, n_splits - 1, level)
     replicates = np.vstack([mean, mean + spread_factor * (weight @ errors - mean)])
     spread = errors.var(axis=0, ddof=1)
     if not (spread > 0).all():
@@ -247,14 +254,19 @@ def extrapolate(
     for form in usable_forms:
         for curves in _fits(*data, form):
             predicted, current = curves.predict(size), curves.predict(float(sizes[-1]))
-            band.append(_limits(predicted[1:], level))
-            reductions.append(_limits((current - predicted)[1:], level))
+            band.append(_percentile_limits(predicted[1:], level))
+            reductions.append(_percentile_limits((current - predicted)[1:], level))
             values.append(
                 (_misfit(curves, *data), float(predicted[0]), float((current - predicted)[0]))
             )
     _, value, reduction = min(values)
     return Extrapolation(
-        size, value, *_widest(band), reduction, *_widest(reductions), forms=tuple(usable_forms)
+        size,
+        value,
+        *_band_union(band),
+        reduction,
+        *_band_union(reductions),
+        forms=tuple(usable_forms),
     )
 
 
@@ -263,7 +275,7 @@ def _fits(
 ) -> Iterator[FittedCurves]:
     """Yield the fits to all sizes, and to all but the smallest."""
     for first in (0, 1):
-        yield fit(sizes[first:], draws[:, first:], weights[first:], form)
+        yield fit_curves(sizes[first:], draws[:, first:], weights[first:], form)
 
 
 def _is_extrapolable(
@@ -272,8 +284,11 @@ def _is_extrapolable(
     """Return whether a form predicts the error at the largest size from the smaller sizes."""
     largest_errors, largest_size = draws[:, -1], float(sizes[-1])
     fits = _fits(sizes[:-1], draws[:, :-1], weights[:-1], form)
-    low, high = _widest(
-        [_limits((curves.predict(largest_size) - largest_errors)[1:], level) for curves in fits]
+    low, high = _band_union(
+        [
+            _percentile_limits((curves.predict(largest_size) - largest_errors)[1:], level)
+            for curves in fits
+        ]
     )
     return low <= 0 <= high
 
@@ -286,17 +301,17 @@ def _misfit(
     return float((weights * np.square(predicted - draws[0])).sum())
 
 
-def _limits(values: FloatArray, level: float) -> tuple[float, float]:
+def _percentile_limits(values: FloatArray, level: float) -> tuple[float, float]:
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
-def _widest(bands: list[tuple[float, float]]) -> tuple[float, float]:
+def _band_union(bands: list[tuple[float, float]]) -> tuple[float, float]:
     return min(low for low, _ in bands), max(high for _, high in bands)
 
 
 #: Number of default training sizes, and the smallest as a proportion of the rows.
-SIZES, SMALLEST = 6, 1 / 8
+N_DEFAULT_SIZES, MIN_SIZE_PROPORTION = 6, 1 / 8
 
 
 @validate_arguments
@@ -663,7 +678,7 @@ def learning_curve(
         defaults=(5, 5),
     )  # fmt: skip
     sizes = _parse_sizes(train_sizes, min(len(pair.train) for pair in task.design.folds))
-    max_target_size = math.floor(FARTHEST * sizes[-1])
+    max_target_size = math.floor(MAX_SIZE_RATIO * sizes[-1])
     target_size = max_target_size if extrapolate_to is None else extrapolate_to
     if not sizes[-1] < target_size <= max_target_size:
         raise InputError(
@@ -706,7 +721,10 @@ def _parse_sizes(sizes: Sequence[Any] | None, max_size: int) -> list[int]:
     """Return the sizes as numbers of rows."""
     if sizes is None:
         default_sizes = (
-            np.geomspace(max(SMALLEST * max_size, 2), max_size, SIZES).round().astype(int).tolist()
+            np.geomspace(max(MIN_SIZE_PROPORTION * max_size, 2), max_size, N_DEFAULT_SIZES)
+            .round()
+            .astype(int)
+            .tolist()
         )
         return sorted(set(default_sizes))
     row_counts = []

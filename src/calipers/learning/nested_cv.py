@@ -18,7 +18,7 @@ from calipers.learning.split_designs import RowConstraints, SplitDesign
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray
 
-NAME = "nested cross-validation"
+METHOD = "nested cross-validation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +92,13 @@ def nested_interval(
     mse = float(np.mean(squared_differences) - np.mean(noise))
     bias = (1 + (folds - 2) / folds) * (mean - plain)
     if not spread > 0:
-        undefined = Interval(math.nan, math.nan, NAME, reason="no_spread")
+        undefined = Interval(math.nan, math.nan, METHOD, reason="no_spread")
         return NestedCvInterval(undefined, mean, plain, bias, math.nan, mse)
     raw_inflation = math.sqrt(max(0.0, mse)) / (spread / math.sqrt(rows * (folds - 1) / folds))
     inflation = min(max(1.0, raw_inflation), math.sqrt(folds))
     se = inflation * spread / math.sqrt(rows)
     center, half_width = mean - bias, normal_quantile(level) * se
-    interval = Interval(center - half_width, center + half_width, NAME, se=se)
+    interval = Interval(center - half_width, center + half_width, METHOD, se=se)
     return NestedCvInterval(interval, mean, plain, bias, inflation, mse)
 
 
@@ -151,7 +151,7 @@ def make_fold_pairs(
     return tuple(pairs)
 
 
-def make_jobs(pairs: Sequence[FoldPair], models: Mapping[str, Any]) -> list[FitJob]:
+def make_pair_jobs(pairs: Sequence[FoldPair], models: Mapping[str, Any]) -> list[FitJob]:
     """Return the fits of all models without each pair of folds."""
     return [
         FitJob(
@@ -196,7 +196,9 @@ class NestedIntervals:
         """Return the interval of a measure, undefined if the measure is not a mean loss."""
         nested = self.by_name.get((system, measure))
         return (
-            intervals.no_interval(NAME, "no_mean_of_losses") if nested is None else nested.interval
+            intervals.no_interval(METHOD, "no_mean_of_losses")
+            if nested is None
+            else nested.interval
         )
 
     @property

@@ -38,7 +38,7 @@ MEASURE = Argument(
     type="str or Measure",
     annotation="str | Measure | None",
 )
-FOLDS = Argument(
+CV = Argument(
     "cv",
     description="Number of folds (the number of rows is leave-one-out), a splitter of "
     "scikit-learn, or pairs of index arrays of the rows to train and to test on. A single split "
@@ -46,7 +46,7 @@ FOLDS = Argument(
     type="int, splitter, or iterable of (train, test)",
     annotation="Any",
 )
-REPEATS = Argument(
+N_REPEATS = Argument(
     "n_repeats",
     description="Number of times that the rows are re-split, if ``cv`` is a number.",
     kind="whole",
@@ -117,7 +117,7 @@ THRESHOLD = Argument(
     type="float or str",
     annotation="float | str | None",
 )
-INNER = Argument(
+INNER_CV = Argument(
     "inner_cv",
     "Number of folds within the training rows that choose a threshold (default: 5).",
     flag="--inner-folds",
@@ -133,12 +133,12 @@ N_JOBS = Argument(
     kind="whole",
     annotation="int | None",
 )
-PARAMETER = Argument(
+PARAM_NAME = Argument(
     "param_name",
     description='Name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or '
     '``"polynomial__degree"``.',
 )
-VALUES = Argument(
+PARAM_RANGE = Argument(
     "param_range",
     description="Values of the parameter, the simplest model first.",
     type="list",
@@ -150,17 +150,17 @@ TASK = Argument(
     description="Task of the models, if neither estimators nor columns imply it.",
 )
 LEVEL, SEED, INPUTS = OPTIONS["level"], OPTIONS["seed"], OPTIONS["inputs"]
-_DIVIDED = (FOLDS, REPEATS, SPLIT_ROWS, STRATIFY, GROUP, TIME, WEIGHT)
-_FITTED = (SEED, N_JOBS, INPUTS)
-_SEED = "It also determines folds and fits."
+_SPLIT_ARGUMENTS = (CV, N_REPEATS, SPLIT_ROWS, STRATIFY, GROUP, TIME, WEIGHT)
+_FIT_ARGUMENTS = (SEED, N_JOBS, INPUTS)
+_SEED_HELP = "It also determines folds and fits."
 CROSS_VALIDATE = Function(
     "calipers.learning.cross_validation:cross_validate",
     (
         ESTIMATOR,
         X,
         Y,
-        FOLDS,
-        REPEATS,
+        CV,
+        N_REPEATS,
         SPLIT_ROWS,
         Argument(
             "on",
@@ -221,7 +221,7 @@ CROSS_VALIDATE = Function(
         replace(TASK, type=f"{TASK.type} or callable", annotation="Any"),
         POSITIVE,
         THRESHOLD,
-        INNER,
+        INNER_CV,
         OPTIONS["measures"],
         OPTIONS["undefined"],
         BASELINE,
@@ -237,7 +237,7 @@ CROSS_VALIDATE = Function(
         ),
         LEVEL,
         OPTIONS["n_resamples"],
-        *_FITTED,
+        *_FIT_ARGUMENTS,
     ),
     positional=("estimator", "X", "y"),
     extra_help={
@@ -247,7 +247,7 @@ CROSS_VALIDATE = Function(
         "threshold": "If the test rows of a single split are measured, it is chosen on its "
         "validation rows, if there are any; for existing predictions on those of the other folds.",
         "n_resamples": "They are used by findings.",
-        "seed": _SEED,
+        "seed": _SEED_HELP,
         "task": "Or the verb of a custom task, which takes ``truth`` and ``predicted``.",
     },
 )
@@ -255,8 +255,8 @@ CROSS_VALIDATE = Function(
 VALIDATION_CURVE = Function(
     "calipers.learning.learning_curves:validation_curve",
     (
-        *(ESTIMATOR, X, Y, PARAMETER, VALUES, *_DIVIDED),
-        *(POSITIVE, THRESHOLD, INNER, MEASURE, LEVEL, *_FITTED),
+        *(ESTIMATOR, X, Y, PARAM_NAME, PARAM_RANGE, *_SPLIT_ARGUMENTS),
+        *(POSITIVE, THRESHOLD, INNER_CV, MEASURE, LEVEL, *_FIT_ARGUMENTS),
     ),
     positional=("estimator", "X", "y"),
     required=("estimator", "X", "y", "param_name", "param_range"),
@@ -266,7 +266,7 @@ VALIDATION_CURVE = Function(
         "n_repeats": "The default is 1.",
         "split": "Values are compared on the validation rows, which are required.",
         "threshold": "They are reported at the value ``one_se``.",
-        "seed": _SEED,
+        "seed": _SEED_HELP,
     },
 )
 
@@ -287,13 +287,13 @@ LEARNING_CURVE = Function(
             description="Training size to extrapolate to, at most twice the largest of the "
             "sizes, which is the default.",
         ),
-        *(*_DIVIDED, POSITIVE, THRESHOLD, INNER, MEASURE, LEVEL),
+        *(*_SPLIT_ARGUMENTS, POSITIVE, THRESHOLD, INNER_CV, MEASURE, LEVEL),
         replace(
             OPTIONS["n_resamples"],
             default=300,
             description="Number of draws for the band of the extrapolation.",
         ),
-        *_FITTED,
+        *_FIT_ARGUMENTS,
     ),
     positional=("estimator", "X", "y"),
     required=("estimator", "X", "y"),
@@ -322,21 +322,21 @@ SELECT = Function(
         ),
         *(X, Y),
         replace(
-            FOLDS,
+            CV,
             description="Number of outer folds, 10 by default; or a splitter of scikit-learn, or "
             "pairs of index arrays of the rows to train and to measure on. A single split, such as "
             "a PredefinedSplit of one fold, gives the rows that the choice is measured on, not "
             "those that it is made on.",
         ),
-        *_DIVIDED[1:],
+        *_SPLIT_ARGUMENTS[1:],
         *(POSITIVE, THRESHOLD),
         replace(
-            INNER,
+            INNER_CV,
             description="Number of folds within the training rows, 5 by default; they are "
             "stratified, grouped or forward in time as the outer ones are. They also choose "
             "thresholds. Each candidate is fitted ``cv`` · (``inner_cv`` + 1) times.",
         ),
-        *(MEASURE, LEVEL, *_FITTED),
+        *(MEASURE, LEVEL, *_FIT_ARGUMENTS),
     ),
     positional=("candidates", "X", "y"),
     required=("candidates", "X", "y"),
@@ -344,7 +344,7 @@ SELECT = Function(
         "n_repeats": "The default is 1.",
         "split": "Test rows are required.",
         "threshold": "It is part of each candidate; the gains are reported for the chosen one.",
-        "seed": _SEED,
+        "seed": _SEED_HELP,
     },
 )
 
@@ -377,12 +377,12 @@ BIAS_VARIANCE = Function(
             "bootstrapped, and 10 disjoint ones otherwise.",
         ),
         replace(
-            PARAMETER,
-            description=f"{PARAMETER.description} Without it the estimator is used as it is.",
+            PARAM_NAME,
+            description=f"{PARAM_NAME.description} Without it the estimator is used as it is.",
         ),
         replace(
-            VALUES,
-            description=f"{VALUES.description} All are trained on the same training sets.",
+            PARAM_RANGE,
+            description=f"{PARAM_RANGE.description} All are trained on the same training sets.",
             annotation="Sequence[Any] | None",
         ),
         Argument(
@@ -406,7 +406,7 @@ BIAS_VARIANCE = Function(
         ),
         LEVEL,
         replace(OPTIONS["n_resamples"], default=1000),
-        *_FITTED,
+        *_FIT_ARGUMENTS,
     ),
     positional=("estimator", "X", "y"),
     required=("estimator",),

@@ -165,7 +165,7 @@ def is_classification(estimators: Mapping[str, Any]) -> bool:
     return next(iter(kinds.values()))
 
 
-def tested_rows(test_indices: Sequence[tuple[int, Indices]]) -> tuple[Indices, list[Indices]]:
+def index_tested_rows(test_indices: Sequence[tuple[int, Indices]]) -> tuple[Indices, list[Indices]]:
     """Return the indices of the tested rows, and the positions of each fold among them.
 
     Rows are ordered repetition by repetition, and by index within each. ``test_indices`` are

@@ -17,7 +17,7 @@ from calipers.learning.fitting import FitJob
 from calipers.learning.predictions import check_named_estimators, is_classification
 from calipers.learning.split_designs import TrainTestIndices, make_design
 from calipers.learning.train_test_scores import ScoreArray, ScoringTask
-from calipers.learning.tuning import INNER
+from calipers.learning.tuning import DEFAULT_INNER_FOLDS
 from calipers.measures import Measure
 from calipers.results import Estimate
 from calipers.results.learning import Candidate, Selection
@@ -170,7 +170,7 @@ def select_model(
     validation = () if split is None or not len(split.validation) else (split.validation,)
     if validation and inner_cv is not None and (task.tuning is None or not task.tuning.has_rule):
         raise InputError("inner_cv= divides the training rows, but split= has validation rows")
-    n_inner_folds = INNER if inner_cv is None else inner_cv
+    n_inner_folds = DEFAULT_INNER_FOLDS if inner_cv is None else inner_cv
     jobs = [
         job
         for split_index, item in enumerate(task.design.folds)
@@ -280,7 +280,9 @@ def _unpaired_optimism(task: ScoringTask, apparent: Estimate, corrected: Estimat
         for item in (apparent, corrected)
     ]
     undefined = next((item for item in pair if item.reason is not None), None)
-    interval = undefined or intervals.difference(apparent.value, pair[0], corrected.value, pair[1])
+    interval = undefined or intervals.mover_interval(
+        apparent.value, pair[0], corrected.value, pair[1]
+    )
     low, high = sorted((sign * interval.low, sign * interval.high))
     return Estimate(
         task.measure, sign * (apparent.value - corrected.value), low, high, task.level,

@@ -20,7 +20,7 @@ from calipers.learning.splitters import assign_groups, class_counts, strata
 #: The subsets, in the order in which they are used.
 SUBSETS = ("train", "validation", "test")
 #: A target of numbers with more distinct values than this is spread by its quantiles.
-_CLASSES = 20
+_MAX_CLASSES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ def split(
             )
     if not 0 <= seed < 2**32:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2^32 - 1")
-    n = _number(rows)
+    n = _parse_n_rows(rows)
     columns = {"stratify": stratify, "group": group, "time": time}
     if any(isinstance(column, str) for column in columns.values()):
         columns = dict(collect_columns(columns, data=rows).columns)
@@ -167,7 +167,7 @@ def split(
         if arrays_by_name["stratify"] is not None:
             raise InputError("stratify= and time= exclude each other: time determines the subsets")
         return _time_split(arrays_by_name["time"], arrays_by_name["group"], proportions)
-    classes = _classes(arrays_by_name["stratify"])
+    classes = _stratum_codes(arrays_by_name["stratify"])
     if arrays_by_name["group"] is not None:
         return _group_split(arrays_by_name["group"], classes, proportions, seed)
     return _random_split(n, classes, proportions, seed)
@@ -271,7 +271,7 @@ def _check_split(row_split: Split, label: str, rows: int) -> Split:
     return row_split
 
 
-def _number(rows: Any) -> int:
+def _parse_n_rows(rows: Any) -> int:
     if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
         number = int(rows)
     else:
@@ -287,11 +287,11 @@ def _number(rows: Any) -> int:
     return number
 
 
-def _classes(stratify: Any) -> Indices | None:
+def _stratum_codes(stratify: Any) -> Indices | None:
     """Return the class code of each row; for numbers with many values the code of its decile."""
     if stratify is None:
         return None
-    if stratify.dtype.kind == "f" and len(np.unique(stratify)) > _CLASSES:
+    if stratify.dtype.kind == "f" and len(np.unique(stratify)) > _MAX_CLASSES:
         return strata(stratify)
     codes: Indices = encode_labels(stratify, "stratify").codes.astype(np.intp)
     return codes

@@ -18,7 +18,7 @@ from calipers.data.arrays import (
     column_names,
     is_frame,
     missing_mask,
-    report_missing,
+    missing_values_error,
     to_array,
     to_numbers,
 )
@@ -176,7 +176,7 @@ def check_split(
     split_data = SplitData(
         columns, row_split, scorer, target, arrays_by_name["group"], arrays_by_name["time"], seed
     )
-    checks: dict[str, Callable[[SplitData], Iterator[SplitFault]]] = {"copies": copies}
+    checks: dict[str, Callable[[SplitData], Iterator[SplitFault]]] = {"copies": duplicated_rows}
     if group is not None:
         checks["shared-groups"] = shared_groups
     if time is not None:
@@ -230,7 +230,7 @@ _MIN_COPIES, _MIN_COPIED_PROPORTION = 2, 0.01
 #: The largest error left by a leaking feature alone, and the smallest increase without it.
 _MAX_REMAINING_ERROR, _MIN_ERROR_INCREASE = 0.01, 0.1
 #: The significance level.
-_SURE = 0.001
+_SIGNIFICANCE_LEVEL = 0.001
 #: The number of examples shown.
 _MAX_EXAMPLES = 5
 
@@ -283,7 +283,7 @@ def to_python(value: Any) -> Any:
 # ------------------------------------------------------------------------------ rows on both sides
 
 
-def copies(data: SplitData) -> Iterator[SplitFault]:
+def duplicated_rows(data: SplitData) -> Iterator[SplitFault]:
     """Find test rows that are duplicates of training rows."""
     row_codes = data.columns.same_rows(data.target)
     # Features with few values produce duplicates by chance.
@@ -419,7 +419,7 @@ def row_index_leakage(data: SplitData) -> Iterator[SplitFault]:
     assert data.scoring is not None
     for column in data.columns.numberings():
         p = data.scoring.feature_p(data.train, data.test, column)
-        if not p < _SURE:
+        if not p < _SIGNIFICANCE_LEVEL:
             continue
         full_score = data.scoring.on(data.train, data.test)
         reduced_score = (
@@ -449,7 +449,7 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
     """Find columns whose distribution differs between the subsets."""
     from calipers.inference.multiplicity import holm
 
-    train, test = (_one_a_group(rows, data.group) for rows in (data.train, data.test))
+    train, test = (_one_row_per_group(rows, data.group) for rows in (data.train, data.test))
     shifts = list(data.columns.compared(train, test))
     names = list(data.columns.names)
     if data.target is not None:
@@ -458,7 +458,7 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
         )
         names.append("the target")
     p = holm(np.array([shift.p for shift in shifts]))
-    shifted_indices = [k for k in np.argsort(p, kind="stable") if p[k] < _SURE]
+    shifted_indices = [k for k in np.argsort(p, kind="stable") if p[k] < _SIGNIFICANCE_LEVEL]
     auc = _separability(data, train, test)
     if not shifted_indices and not (auc is not None and auc.low > 0.5):
         return
@@ -502,7 +502,7 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
     )
 
 
-def _one_a_group(rows: Indices, group: Any) -> Indices:
+def _one_row_per_group(rows: Indices, group: Any) -> Indices:
     """Select the first row of each group, since rows of a group are similar."""
     if group is None:
         return rows
@@ -533,7 +533,7 @@ def _separability(data: SplitData, train: Indices, test: Indices) -> IntervalNum
         score=scores,
         positive=True,
         measures="AUC",
-        level=1 - _SURE,
+        level=1 - _SIGNIFICANCE_LEVEL,
         curves=False,
     )
     return IntervalNumber.from_estimate(evaluation["AUC"])
@@ -545,11 +545,11 @@ def _positive_probability(model: Any, features: Any) -> Any:
 
 
 #: Integers with at most this number of values are classes.
-_CLASSES = 20
+_MAX_CLASSES = 20
 #: With more rows than this forests are slow.
 _MAX_FOREST_ROWS = 10_000
 #: Leaves of a tree on one feature.
-_LEAVES = 64
+_MAX_LEAVES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -574,7 +574,7 @@ class ModelScorer:
             raise InputError(f"task is {task!r}, expected 'classification' or 'regression'")
         missing = missing_mask(target, "y")
         if missing.any():
-            raise report_missing("y", np.flatnonzero(missing), len(missing))
+            raise missing_values_error("y", np.flatnonzero(missing), len(missing))
         classes = _is_classes(target) if task is None else task == "classification"
         y = encode_labels(target, "y").codes.astype(np.intp) if classes else to_numbers(target, "y")
         has_estimator = estimator is not None
@@ -667,7 +667,7 @@ class ModelScorer:
         if key not in self._cache:
             tree = DecisionTreeClassifier if self.classes else DecisionTreeRegressor
             feature = self.columns.numbers[:, [column]]
-            models = [tree(max_leaf_nodes=_LEAVES, min_samples_leaf=2, random_state=self.seed)]
+            models = [tree(max_leaf_nodes=_MAX_LEAVES, min_samples_leaf=2, random_state=self.seed)]
             if not self.classes and np.isfinite(feature).all():
                 models.append(LinearRegression())
             self._cache[key] = [self._fitted(model, feature, train, test) for model in models]
@@ -716,7 +716,7 @@ def _is_classes(target: Any) -> bool:
     if target.dtype.kind not in "fiu":
         return True
     is_integral = target.dtype.kind != "f" or bool((target == np.floor(target)).all())
-    return is_integral and len(np.unique(target)) <= _CLASSES
+    return is_integral and len(np.unique(target)) <= _MAX_CLASSES
 
 
 def _drop_column(features: Any, column: int) -> Any:

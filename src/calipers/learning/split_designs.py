@@ -212,7 +212,7 @@ def _make_design(
 
 
 #: What the subsets are for.
-_NEEDED = {
+_SUBSET_PURPOSES = {
     "validation": "on which models are compared; the test rows are used once, at the end "
     "(split(..., validation=0.2) sets some of the training rows aside)",
     "test": "on which the choice is measured",
@@ -236,7 +236,7 @@ def single_split_design(
             raise InputError(f"split= determines the training rows; omit {name}=")
     measured = split.subsets.get(on)
     if measured is None:
-        raise InputError(f"split: there are no {on} rows, {_NEEDED[on]}")
+        raise InputError(f"split: there are no {on} rows, {_SUBSET_PURPOSES[on]}")
     description = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
     description += f"{on} rows"
     notes = [*_shared_group_notes(split, constraints), *_time_order_notes(split, constraints, on)]

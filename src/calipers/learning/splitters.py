@@ -26,7 +26,7 @@ def _make_rng(seed: Any) -> Any:
     return check_random_state(seed)
 
 
-def _groups(groups: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _encode_groups(groups: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the group code of each row, and the first row of each group."""
     if groups is None:
         raise InputError("the groups of the rows are missing")
@@ -189,7 +189,7 @@ class GroupTimeSeriesSplit(_Splitter):
         groups: Any = None,
     ) -> Iterator[tuple[Indices, Indices]]:
         """Yield the indices of training and test rows, forward in time."""
-        codes, first = _groups(groups)
+        codes, first = _encode_groups(groups)
         n_groups = len(first)
         n_test_groups = (
             n_groups // (self.n_splits + 1) if self.test_size is None else self.test_size
@@ -252,7 +252,7 @@ class StratifiedGroupShuffleSplit(_Splitter):
         groups: Any = None,
     ) -> Iterator[tuple[Indices, Indices]]:
         """Yield the indices of training and test rows."""
-        codes, first = _groups(groups)
+        codes, first = _encode_groups(groups)
         if len(first) < 2:
             raise InputError("there is one group, expected at least 2 to hold some out")
         counts = class_counts(y, codes, len(first))
@@ -277,7 +277,7 @@ def class_counts(y: Any, codes: Indices, groups: int) -> FloatArray:
 
 
 #: Number of orders of groups that are tried.
-_ORDERS = 10
+_N_ORDERS = 10
 
 
 def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any) -> Indices:
@@ -316,7 +316,7 @@ def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any)
     class_proportions = counts / np.maximum(counts.sum(axis=0), 1)
     assignments = [
         _assign_in_order(random.permutation(n_groups), class_proportions, target_proportions)
-        for _ in range(_ORDERS)
+        for _ in range(_N_ORDERS)
     ]
     return min(assignments, key=lambda pair: pair[0])[1]
 

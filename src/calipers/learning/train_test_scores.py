@@ -20,7 +20,7 @@ from calipers.data.times import time_codes
 from calipers.evaluate.assumptions import parse_measure
 from calipers.evaluate.classification import classification
 from calipers.evaluate.regression import regression
-from calipers.evaluate.scorer import Scorer, has_only_classes, make_scorer
+from calipers.evaluate.scorer import Scorer, has_only_known_classes, make_scorer
 from calipers.evaluate.splits import compare_splits
 from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.models import n_rows
@@ -48,13 +48,13 @@ from calipers.learning.split_designs import (
     single_split_design,
 )
 from calipers.learning.tuning import (
-    INNER_ALONE,
+    INNER_CV_WITHOUT_RULE,
     ScoredRows,
     ThresholdChoice,
     ThresholdTuning,
     concat_rows,
-    paired_gain,
-    split_gain,
+    paired_gain_estimator,
+    split_gain_estimator,
 )
 from calipers.results import Difference, Estimate, Evaluation
 from calipers.results.learning import TunedThreshold
@@ -114,7 +114,7 @@ class ScoringTask:
         is_classifier = is_classification(check_named_estimators(estimator))
         if X is None or y is None:
             raise InputError("features and a truth are missing: give (estimator, X, y)")
-        target = checked_target(X, y, classes=is_classifier)
+        target = check_target(X, y, classes=is_classifier)
         weights = RowRepeats(len(target)).weights(weight)
         groups = None if group is None else encode_labels(group, "group").codes
         if groups is not None:
@@ -125,7 +125,7 @@ class ScoringTask:
             "classification" if is_classifier else "regression",
         )
         constraints = RowConstraints(
-            len(target), target, is_classifier, groups, checked_time(time, len(target))
+            len(target), target, is_classifier, groups, check_time(time, len(target))
         )
         if threshold is not None and not is_classifier:
             raise InputError("threshold= requires two classes; the estimator predicts numbers")
@@ -140,7 +140,7 @@ class ScoringTask:
         )
         uses_inner_folds = inner_chooses or (tuning is not None and tuning.has_rule)
         if inner is not None and not uses_inner_folds:
-            raise InputError(INNER_ALONE)
+            raise InputError(INNER_CV_WITHOUT_RULE)
         if split is None:
             design = make_design(
                 folds, repeats, constraints, X, stratify=stratify, seed=seed, defaults=defaults
@@ -405,18 +405,18 @@ class ScoreArray:
         measure = task.scorer.measure
         if task.design.is_single_split:
             interval_options = task.interval_options(self.jobs[job_index].eval_parts[which])
-            gain = paired_gain(
+            gain = paired_gain_estimator(
                 measure, choices[0], tested[0], tuning.names, **interval_options, seed=task.seed
             )
         else:
-            gain = split_gain(measure, task.sizes, task.level)
+            gain = split_gain_estimator(measure, task.sizes, task.level)
         tuned_threshold = tuning.summarize(
             name, measure, choices, tested, tuning.within_folds, gain
         )
         return (tuned_threshold,)
 
 
-def checked_time(time: Any, rows: int) -> Indices | None:
+def check_time(time: Any, rows: int) -> Indices | None:
     """Return the rank of the time of each row; True means that rows are in the order of time."""
     if time is None:
         return None
@@ -425,7 +425,7 @@ def checked_time(time: Any, rows: int) -> Indices | None:
     return ranks
 
 
-def checked_target(X: Any, y: Any, prefix: str = "", *, classes: bool) -> npt.NDArray[Any]:
+def check_target(X: Any, y: Any, prefix: str = "", *, classes: bool) -> npt.NDArray[Any]:
     """Return the truth of rows as an array, checked to be as long as the features."""
     target = to_array(y, f"{prefix}y")
     if classes:
@@ -487,9 +487,9 @@ def check_parameter(estimator: Any, parameter: str) -> None:
 
 
 #: Of the columns of an evaluation, which one a measure reads.
-_COLUMNS = {"scores": "score", "ranks": "score", "probabilities": "probability"}
+_COLUMN_BY_READS = {"scores": "score", "ranks": "score", "probabilities": "probability"}
 #: Replicates of intervals that take some.
-RESAMPLES = 2000
+N_RESAMPLES = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -527,11 +527,11 @@ class RowPredictions:
 
     def _evaluated(self, names: list[str]) -> Evaluation:
         """Evaluate some models on these rows."""
-        argument = _COLUMNS.get(self.scorer.measure.definition.reads or "", "predicted")
+        argument = _COLUMN_BY_READS.get(self.scorer.measure.definition.reads or "", "predicted")
         options: dict[str, Any] = {
             argument: {name: self.predictions[name][0] for name in names},
             "measures": [self.scorer.measure], "weight": self.weight, "cluster": self.cluster,
-            "time": self.time, "curves": False, "level": self.level, "n_resamples": RESAMPLES,
+            "time": self.time, "curves": False, "level": self.level, "n_resamples": N_RESAMPLES,
             "seed": self.seed,
         }  # fmt: skip
         if self.scorer.measure.definition.task == "regression":
@@ -541,7 +541,7 @@ class RowPredictions:
     def _classes(self, name: str) -> dict[str, Any]:
         """Return the classes, of which the rows may lack some, and the positive class."""
         labels, positive = self.predictions[name][1].get("labels"), self.scorer.positive
-        if labels is not None and not has_only_classes(labels, self.truth):
+        if labels is not None and not has_only_known_classes(labels, self.truth):
             labels = None
         if labels is not None and len(labels) == 2 and positive is None:
             positive_index = find_positive_class(labels)

@@ -44,9 +44,9 @@ from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.thresholds import ThresholdRule
 
 #: Error message for inner folds without a rule for the threshold.
-INNER_ALONE = "inner_cv= goes with a rule for the threshold, as in threshold='F1'"
+INNER_CV_WITHOUT_RULE = "inner_cv= goes with a rule for the threshold, as in threshold='F1'"
 #: Default number of folds within the training rows that choose a threshold.
-INNER = 5
+DEFAULT_INNER_FOLDS = 5
 
 
 class ScoredRows(NamedTuple):
@@ -126,7 +126,7 @@ class ThresholdTuning:
         if isinstance(threshold, ThresholdRule):
             rule: ThresholdRule | float = threshold
         elif isinstance(threshold, str):
-            rule = _rule(threshold)
+            rule = _parse_rule(threshold)
         else:
             rule = check_finite(
                 threshold, "threshold", "a finite number or a rule such as 'accuracy'"
@@ -147,7 +147,7 @@ class ThresholdTuning:
             raise InputError(
                 f"positive: {format_value(positive)}; {did_you_mean(label_name(positive), names)}"
             )
-        inner = INNER if inner is None else inner
+        inner = DEFAULT_INNER_FOLDS if inner is None else inner
         if inner < 2:
             raise InputError(f"inner_cv is {inner}, expected 2 folds or more")
         return cls(rule, (names[1 - positive_index], names[positive_index]), inner, stratify, seed)
@@ -281,14 +281,14 @@ class ThresholdTuning:
         )
 
 
-def _rule(text: str) -> ThresholdRule:
+def _parse_rule(text: str) -> ThresholdRule:
     try:
         return ThresholdRule.parse(text)
     except InputError as error:
         raise InputError(f"threshold: {error}") from None
 
 
-def split_gain(
+def split_gain_estimator(
     measure: Measure, sizes: tuple[float, float], level: float
 ) -> Callable[[FloatArray], Estimate]:
     """Return a function that estimates the mean gain over splits by the corrected resampled t."""
@@ -307,7 +307,7 @@ def split_gain(
     return gain
 
 
-def paired_gain(
+def paired_gain_estimator(
     measure: Measure,
     choice: ThresholdChoice,
     rows: ScoredRows,
@@ -377,14 +377,16 @@ class ThresholdGains:
     ) -> TunedThreshold:
         if self.sizes is None:
             choice, rows = thresholds.choices[0], thresholds.tested[0]
-            gain = paired_gain(measure, choice, rows, self.tuning.names, **self.interval_options)
+            gain = paired_gain_estimator(
+                measure, choice, rows, self.tuning.names, **self.interval_options
+            )
         else:
-            gain = split_gain(measure, self.sizes, self.interval_options["level"])
+            gain = split_gain_estimator(measure, self.sizes, self.interval_options["level"])
         return self.tuning.summarize(name, measure, *thresholds, self.chosen_on, gain)
 
 
 #: Default threshold of probabilities, at or above which a row is predicted positive.
-_HALF = 0.5
+_DEFAULT_THRESHOLD = 0.5
 
 
 class ThresholdedLabels(NamedTuple):
@@ -414,18 +416,18 @@ def tune_predictions(
     classes = encode_binary(truth, tuning.names[1])
     predicted_masks = {
         name: _positive_mask(values, classes, column_name("predicted", name))
-        for name, values in _columns(prediction_columns["predicted"], "predicted").items()
+        for name, values in _columns_by_system(prediction_columns["predicted"], "predicted").items()
     }
     labels = {
         name: np.array(tuning.names)[mask.astype(np.intp)] for name, mask in predicted_masks.items()
     }
     result = ThresholdedLabels(labels, {})
     for kind in ("probability", "score"):
-        for name, values in _columns(prediction_columns[kind], kind).items():
-            score = _score(values, classes, kind)
+        for name, values in _columns_by_system(prediction_columns[kind], kind).items():
+            score = _positive_score(values, classes, kind)
             default_mask = predicted_masks.get(name)
             if default_mask is None and kind == "probability":
-                default_mask = score >= _HALF
+                default_mask = score >= _DEFAULT_THRESHOLD
             predicted = (
                 np.zeros(len(score), np.bool_) if default_mask is None else default_mask.copy()
             )
@@ -433,7 +435,7 @@ def tune_predictions(
             for fold in design.folds:
                 choice = tuning.chosen(
                     _make_scored_rows(
-                        classes, score, default_mask, weight, _chosen_on(design, fold)
+                        classes, score, default_mask, weight, _choice_rows(design, fold)
                     ),
                     f"{name}, {fold.name or fold.fold + 1}",
                 )
@@ -447,7 +449,7 @@ def tune_predictions(
     return result
 
 
-def _columns(values: Any, kind: str) -> Mapping[str, Any]:
+def _columns_by_system(values: Any, kind: str) -> Mapping[str, Any]:
     return {} if values is None else named_systems(values, kind)
 
 
@@ -458,7 +460,7 @@ def _positive_mask(values: Any, classes: BinaryLabels, label: str) -> npt.NDArra
     return np.asarray(mask, np.bool_)
 
 
-def _score(values: Any, classes: BinaryLabels, kind: str) -> FloatArray:
+def _positive_score(values: Any, classes: BinaryLabels, kind: str) -> FloatArray:
     """Return the score of the positive class of each row."""
     if kind == "probability":
         score = positive_probability(values, classes, kind)
@@ -481,7 +483,7 @@ def _make_scored_rows(
     )
 
 
-def _chosen_on(design: SplitDesign, fold: TrainTestIndices) -> Indices:
+def _choice_rows(design: SplitDesign, fold: TrainTestIndices) -> Indices:
     """Return the rows that the threshold of a fold is chosen on."""
     if design.split is not None:
         if fold.name == "validation":

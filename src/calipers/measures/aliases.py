@@ -19,10 +19,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Parameters = dict[str, Any]
+ParameterValues = dict[str, Any]
 
 #: A name, the text after its ``@``, and its parameters.
-Words = tuple[str, "str | None", Parameters]
+ParsedName = tuple[str, "str | None", ParameterValues]
 
 
 #: Names of other libraries that are not measures here, and what to use instead.
@@ -62,7 +62,7 @@ ALTERNATIVE_HINTS: Mapping[str, str] = {
 #: Names with another meaning in other tools: by family and measure, how each is written (exactly if
 #: it has capitals; with any text after it if it ends in ``_``), and what it means there.
 #: The text is a note where the name was used, and part of the description of the measure.
-READ_OTHERWISE: Mapping[tuple[str, str], Mapping[str, str]] = {
+OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("counts", "J"): {
         "J": "J is Youden's index, recall + specificity − 1; in pycm it is the Jaccard index, "
         "here Jaccard."
@@ -98,20 +98,20 @@ READ_OTHERWISE: Mapping[tuple[str, str], Mapping[str, str]] = {
     },
 }
 #: A number in or behind a name.
-_NUMBERED = re.compile(r"[-_.]?\d.*$")
+_NUMBER_TAIL = re.compile(r"[-_.]?\d.*$")
 
 
-def read_otherwise(family: str, measure: str, name: str) -> str:
+def find_other_meaning(family: str, measure: str, name: str) -> str:
     """Return a note if the name used for a measure means another quantity elsewhere."""
-    stem = _NUMBERED.sub("", name)
-    for spelled, note in READ_OTHERWISE.get((family, measure), {}).items():
+    stem = _NUMBER_TAIL.sub("", name)
+    for spelled, note in OTHER_MEANINGS.get((family, measure), {}).items():
         is_prefix = spelled.endswith("_") and name.lower().startswith(spelled.lower())
         if is_prefix or stem == spelled or (spelled.islower() and stem.lower() == spelled):
             return note
     return ""
 
 
-def translate_name(name: str, at_suffix: str | None, values: Mapping[str, Any]) -> Words:
+def translate_name(name: str, at_suffix: str | None, values: Mapping[str, Any]) -> ParsedName:
     """Translate the name of a measure, the value after its ``@``, and its parameters.
 
     Raises
@@ -130,21 +130,27 @@ def translate_name(name: str, at_suffix: str | None, values: Mapping[str, Any]) 
     """
     parsed = name, at_suffix, dict(values)
     for translate in (
-        _mteb, _ranx, _trec_eval, _ir_measures, _lectures,
-        _translate_classification, _translate_regression, _translate_former,
-    ):  # fmt: skip
+        _translate_mteb,
+        _translate_ranx,
+        _translate_trec_eval,
+        _translate_ir_measures,
+        _translate_f_index,
+        _translate_classification,
+        _translate_regression,
+        _translate_former,
+    ):
         parsed = translate(*parsed)
     return parsed
 
 
-def _mteb(name: str, at_suffix: str | None, values: Parameters) -> Words:
+def _translate_mteb(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
     match = re.fullmatch(r"(.+?)[-_]at[-_](\d+)", name, re.IGNORECASE)
     return (
         (match[1], match[2], values) if match and at_suffix is None else (name, at_suffix, values)
     )
 
 
-def _ranx(name: str, at_suffix: str | None, values: Parameters) -> Words:
+def _translate_ranx(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
     full_name = name if at_suffix is None else f"{name}@{at_suffix}"
     grade_match = re.search(r"-l(\d+)(?=@|$)", full_name)
     if grade_match:
@@ -175,52 +181,52 @@ def _ranx(name: str, at_suffix: str | None, values: Parameters) -> Words:
     )
 
 
-def _numbers(text: str) -> list[float]:
+def _parse_floats(text: str) -> list[float]:
     return [float(number) for number in text.split(",")]
 
 
 def _parse_float(text: str) -> float:
-    (number,) = _numbers(text)
+    (number,) = _parse_floats(text)
     return number
 
 
-def _pairs(text: str) -> Parameters:
+def _parse_gains(text: str) -> ParameterValues:
     """Parse parameters: ``1=3,2=9`` are gains, ``p=0.8`` is a persistence."""
     pairs = dict(pair.split("=") for pair in text.split(","))
-    parameters: Parameters = {"p": float(pairs.pop("p"))} if "p" in pairs else {}
+    parameters: ParameterValues = {"p": float(pairs.pop("p"))} if "p" in pairs else {}
     gains = {int(grade): float(gain) for grade, gain in pairs.items()}
     return {**parameters, "gains": gains} if gains else parameters
 
 
-_RBP = {"p": 0.9, "gain": "topic-max"}
-_RESIDUAL = {"p": 0.9, "tail": "with-unjudged"}
+_RBP_DEFAULTS = {"p": 0.9, "gain": "topic-max"}
+_RBP_RESIDUAL_DEFAULTS = {"p": 0.9, "tail": "with-unjudged"}
 
 #: Names of trec_eval with what may follow them: our name, and what the text behind it means.
-_TREC_EVAL: Mapping[str, tuple[str, Callable[[str], Parameters]]] = {
+_TREC_EVAL: Mapping[str, tuple[str, Callable[[str], ParameterValues]]] = {
     "set_f": ("SetF", lambda text: {"beta": math.sqrt(_parse_float(text))}),
     "rprec_mult": ("Rprec", lambda text: {"multiple": _parse_float(text)}),
     "rprec_mult_avgjg": ("Rprec-jg", lambda text: {"multiple": _parse_float(text)}),
     "utility": (
         "utility",
-        lambda text: dict(zip(("tp", "fp", "fn", "tn"), _numbers(text), strict=True)),
+        lambda text: dict(zip(("tp", "fp", "fn", "tn"), _parse_floats(text), strict=True)),
     ),
-    "11pt_avg": ("11pt-avg", lambda text: {"recalls": tuple(_numbers(text))}),
-    "rbp": ("RBP", lambda text: {**_RBP, **_pairs(text)}),
-    "rbp_resid": ("RBP-residual", lambda text: {**_RESIDUAL, **_pairs(text)}),
-    "g": ("G", _pairs),
-    "dcg": ("DCG", _pairs),
-    "ideal_dcg": ("IDCG", _pairs),
-    "ndcg": ("nDCG", _pairs),
-    "ndcg_rel": ("nDCG-rel", _pairs),
-    "rndcg": ("RnDCG", _pairs),
+    "11pt_avg": ("11pt-avg", lambda text: {"recalls": tuple(_parse_floats(text))}),
+    "rbp": ("RBP", lambda text: {**_RBP_DEFAULTS, **_parse_gains(text)}),
+    "rbp_resid": ("RBP-residual", lambda text: {**_RBP_RESIDUAL_DEFAULTS, **_parse_gains(text)}),
+    "g": ("G", _parse_gains),
+    "dcg": ("DCG", _parse_gains),
+    "ideal_dcg": ("IDCG", _parse_gains),
+    "ndcg": ("nDCG", _parse_gains),
+    "ndcg_rel": ("nDCG-rel", _parse_gains),
+    "rndcg": ("RnDCG", _parse_gains),
 }
-_BEHIND = re.compile(r"(?P<name>.+?)[._](?P<text>(?:-?\d*\.?\d+|p)(?:[=,]-?\d*\.?\d+)*)")
+_TEXT_SUFFIX = re.compile(r"(?P<name>.+?)[._](?P<text>(?:-?\d*\.?\d+|p)(?:[=,]-?\d*\.?\d+)*)")
 
 
-def _trec_eval(name: str, at_suffix: str | None, values: Parameters) -> Words:
+def _translate_trec_eval(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
     if name.lower() == "rbp_resid":
-        return "RBP-residual", at_suffix, {**_RESIDUAL, **values}
-    match = _BEHIND.fullmatch(name)
+        return "RBP-residual", at_suffix, {**_RBP_RESIDUAL_DEFAULTS, **values}
+    match = _TEXT_SUFFIX.fullmatch(name)
     measure_name, parse_text = _TREC_EVAL.get(match["name"].lower() if match else "", (None, None))
     if match is None or measure_name is None or parse_text is None:
         return name, at_suffix, values
@@ -230,7 +236,7 @@ def _trec_eval(name: str, at_suffix: str | None, values: Parameters) -> Words:
         raise ValueError(f"trec_eval's {match['name']} takes no {match['text']}") from None
 
 
-def _ir_measures(name: str, at_suffix: str | None, values: Parameters) -> Words:
+def _translate_ir_measures(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
     base = name.lower()
     if base == "numret" and "rel" in values:
         return "NumRelRet", at_suffix, values
@@ -255,7 +261,9 @@ def _ir_measures(name: str, at_suffix: str | None, values: Parameters) -> Words:
 _KAPPA = re.compile(r"(linear|quadratic)[-_](?:weighted[-_])?kappa", re.IGNORECASE)
 
 
-def _translate_classification(name: str, at_suffix: str | None, values: Parameters) -> Words:
+def _translate_classification(
+    name: str, at_suffix: str | None, values: ParameterValues
+) -> ParsedName:
     if name.lower().startswith("neg_"):  # its scorers are higher for the better
         name = name[len("neg_") :]
     base = name.lower().replace("_", "-").removesuffix("-score")
@@ -270,14 +278,14 @@ def _translate_classification(name: str, at_suffix: str | None, values: Paramete
 
 
 #: Measures that equal a Tweedie deviance of power 0, the default of scikit-learn.
-_OF_POWER_0 = {"mean-tweedie-deviance": "MSE", "d2-tweedie-score": "R2"}
+_TWEEDIE_POWER_0_MEASURES = {"mean-tweedie-deviance": "MSE", "d2-tweedie-score": "R2"}
 
 
-def _translate_regression(name: str, at_suffix: str | None, values: Parameters) -> Words:
+def _translate_regression(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
     base = name.lower().replace("_", "-")
-    if base in _OF_POWER_0 and values.get("power", 0) == 0:
+    if base in _TWEEDIE_POWER_0_MEASURES and values.get("power", 0) == 0:
         values.pop("power", None)
-        return _OF_POWER_0[base], at_suffix, values
+        return _TWEEDIE_POWER_0_MEASURES[base], at_suffix, values
     if base in ("pinball", "pinball-loss", "mean-pinball-loss", "quantile-loss"):
         for alias in ("q", "quantile", "tau"):
             if alias in values:
@@ -286,11 +294,11 @@ def _translate_regression(name: str, at_suffix: str | None, values: Parameters) 
 
 
 #: F with β as an index: ranks are whole numbers, so a number with decimals is β.
-_BETA = re.compile(r"F_(\d*\.\d+)", re.IGNORECASE)
+_F_INDEX = re.compile(r"F_(\d*\.\d+)", re.IGNORECASE)
 
 
-def _lectures(name: str, at_suffix: str | None, values: Parameters) -> Words:
-    match = _BETA.fullmatch(name)
+def _translate_f_index(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
+    match = _F_INDEX.fullmatch(name)
     return (
         ("F", at_suffix, {"beta": float(match[1]), **values})
         if match
@@ -298,7 +306,7 @@ def _lectures(name: str, at_suffix: str | None, values: Parameters) -> Words:
     )
 
 
-def _translate_former(name: str, at_suffix: str | None, values: Parameters) -> Words:
+def _translate_former(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
     """Translate former names of measures of Calipers."""
     if name.lower() == "ece" and values.get("estimator") == "debiased":
         del values["estimator"]

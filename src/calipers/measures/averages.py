@@ -33,7 +33,7 @@ AVERAGES: Mapping[str, str] = {
 }
 
 #: The same over pairs of classes, of measures of scores.
-PAIRWISE: Mapping[str, str] = {
+PAIRWISE_AVERAGES: Mapping[str, str] = {
     "ovo": "One against one: the mean over all pairs of classes, either way round, each measured "
     "on the rows of the two alone (Hand and Till 2001).",
     "weighted-ovo": "One against one: the mean over all pairs of classes, either way round, each "
@@ -41,19 +41,19 @@ PAIRWISE: Mapping[str, str] = {
 }
 
 #: Average of outputs, weighted by the variance of their truth.
-BY_VARIANCE = "variance-weighted"
+VARIANCE_WEIGHTED = "variance-weighted"
 
 #: The same over outputs, where several numbers are predicted of each row.
-OF_OUTPUTS: Mapping[str, str] = {
+OUTPUT_AVERAGES: Mapping[str, str] = {
     "macro": "Macro average: the mean over the outputs.",
-    BY_VARIANCE: "Weighted average: the mean over the outputs by the variance of the truth "
+    VARIANCE_WEIGHTED: "Weighted average: the mean over the outputs by the variance of the truth "
     "of each, which is the same proportion of the sums over all outputs.",
 }
 
 #: Conventions for undefined measures, like scikit-learn's ``zero_division``. If classes without a
 #: value are omitted (its NaN), they stay undefined, but averages have a value.
 OMIT = "omit"
-UNDEFINED: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0, OMIT: None}
+UNDEFINED_VALUES: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0, OMIT: None}
 
 
 def conventional_value(definition: Any, undefined: str) -> float | None:
@@ -62,7 +62,7 @@ def conventional_value(definition: Any, undefined: str) -> float | None:
     In retrieval any convention applies. For measures of labels the range has to be finite; 0
     applies to all of them, and 1 to those from 0 to 1.
     """
-    value, (low, high) = UNDEFINED[undefined], definition.range
+    value, (low, high) = UNDEFINED_VALUES[undefined], definition.range
     is_applicable = bool(np.isfinite(high - low)) and (value == 0 or (low, high) == (0, value))
     is_applicable = is_applicable and definition.reads in ("labels", "sets")
     return value if is_applicable or definition.task == "retrieval" else None
@@ -70,11 +70,11 @@ def conventional_value(definition: Any, undefined: str) -> float | None:
 
 #: ``labels`` or ``without``, and the classes that an average is of, or is not; or ``weights``, and
 #: what each output counts for.
-Among: TypeAlias = "tuple[str, tuple[str, ...]] | tuple[str, tuple[float, ...]] | None"
+AverageScope: TypeAlias = "tuple[str, tuple[str, ...]] | tuple[str, tuple[float, ...]] | None"
 WEIGHTS = "weights"
 
 
-def selected_classes(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
+def selected_class_mask(among: AverageScope, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Return the mask of the classes that an average is of.
 
     Raises
@@ -93,12 +93,12 @@ def selected_classes(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool
     return np.array([(label in names) == (kind == "labels") for label in labels], bool)
 
 
-def format_class_set(among: Among) -> list[str]:
+def format_class_set(among: AverageScope) -> list[str]:
     """Format the set of classes of an average, as in its name."""
     return [] if among is None else [f"{among[0]}=[{','.join(map(repr, among[1]))}]"]
 
 
-def output_weights(among: Among) -> FloatArray | None:
+def output_weights(among: AverageScope) -> FloatArray | None:
     """Return the weights of the outputs of an average, which sum to 1; None if they are equal."""
     if among is None or among[0] != WEIGHTS:
         return None
@@ -106,24 +106,24 @@ def output_weights(among: Among) -> FloatArray | None:
     return np.asarray(weights / weights.sum())
 
 
-def weighted_output_mean(among: Among, values: FloatArray) -> FloatArray:
+def weighted_output_mean(among: AverageScope, values: FloatArray) -> FloatArray:
     """Compute the weighted mean of the values of outputs along the last axis."""
     weights = output_weights(among)
     return np.asarray(values.mean(axis=-1) if weights is None else values @ weights)
 
 
-def average_value(measure: Any, statistic: Any) -> FloatArray | None:
+def class_or_output_average(measure: Any, statistic: Any) -> FloatArray | None:
     """Compute the requested mean over classes or outputs.
 
     It is NaN for the reasons of :func:`undefined_average`. It is None if no average is requested,
     or for a micro average, whose counts are summed.
     """
     if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
-        return _mean(*_class_values(measure, statistic))
+        return _weighted_mean(*_class_values(measure, statistic))
     if isinstance(statistic, NumericMoments) and measure.average is not None:
         values = measure.plain.apply(statistic)
-        if measure.average == BY_VARIANCE:
-            return _mean(statistic.of_truth, values)
+        if measure.average == VARIANCE_WEIGHTED:
+            return _weighted_mean(statistic.of_truth, values)
         return weighted_output_mean(measure.among, values)
     return None
 
@@ -142,7 +142,7 @@ def undefined_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
             np.asarray(statistic.of_truth > 0),
         )
         # A constant output has weight 0, unless all outputs are constant.
-        is_equal_weight = measure.average != BY_VARIANCE or ~varying_mask.any(
+        is_equal_weight = measure.average != VARIANCE_WEIGHTED or ~varying_mask.any(
             axis=-1, keepdims=True
         )
         return {
@@ -152,7 +152,7 @@ def undefined_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
     return None
 
 
-def _mean(weight: FloatArray, values: FloatArray) -> FloatArray:
+def _weighted_mean(weight: FloatArray, values: FloatArray) -> FloatArray:
     return np.asarray(np.where(weight > 0, weight * values, 0.0).sum(axis=-1) / weight.sum(axis=-1))
 
 

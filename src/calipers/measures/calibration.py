@@ -29,7 +29,7 @@ from calipers.statistics.calibration import ProbabilityLevels, width_bin
 NAN = float("nan")
 
 #: Relative tolerance for rounding of effective numbers of rows.
-_HAIR = 1e-9
+_TOLERANCE = 1e-9
 
 
 def _apply_to_levels(table: ScoreTable, compute: Callable[[ProbabilityLevels], Any]) -> FloatArray:
@@ -58,7 +58,7 @@ def _level_condition(holds: Callable[[ProbabilityLevels, Mapping[str, Any]], boo
     )
 
 
-def register_formula(name: str, **traits: Any) -> Callable[[Callable[..., float]], Formula]:
+def level_measure(name: str, **traits: Any) -> Callable[[Callable[..., float]], Formula]:
     """Return a decorator that registers a formula over levels as a measure."""
     reasons = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
     traits["undefined"] = reasons | traits.get("undefined", {})
@@ -76,9 +76,7 @@ def _equal_width_indices(table: ScoreTable, bins: int, **options: str) -> IntArr
     return width_bin(table.scores, bins) if "equal-width" in options.values() else None
 
 
-error = partial(
-    register_formula, higher_is_better=False, range=(0, 1), perfect=0.0, interval="basic"
-)
+error = partial(level_measure, higher_is_better=False, range=(0, 1), perfect=0.0, interval="basic")
 
 ONE_CLASS = {"one_class": _level_condition(lambda x, _: x.has_one_class)}
 
@@ -90,17 +88,17 @@ def _n_impossible(table: ScoreTable, parameters: Mapping[str, Any]) -> Any:
     """
     if not _is_log(parameters):
         return np.zeros(table.positive.shape[:-1], bool)
-    impossible_weight = np.nan_to_num(_apply_to_levels(table, _given_nothing))
+    impossible_weight = np.nan_to_num(_apply_to_levels(table, _impossible_weight))
     return impossible_weight > 0 if table.has_weights else impossible_weight.astype(np.int64)
 
 
-def _given_nothing(x: ProbabilityLevels) -> float:
+def _impossible_weight(x: ProbabilityLevels) -> float:
     """Return the weight of the rows whose class has probability 0."""
     negative_weight = (x.total - x.positive)[x.probability >= 1].sum()
     return float(x.positive[x.probability <= 0].sum() + negative_weight)
 
 
-IMPOSSIBLE = {"zero_probability": _n_impossible}
+ZERO_PROBABILITY = {"zero_probability": _n_impossible}
 
 
 def _is_log(parameters: Mapping[str, Any]) -> bool:
@@ -131,7 +129,7 @@ def _skill(x: ProbabilityLevels, loss: str) -> float:
 
 
 skill = partial(
-    register_formula,
+    level_measure,
     higher_is_better=True,
     range=(-inf, 1),
     perfect=1.0,
@@ -158,7 +156,7 @@ def brier_skill(x: ProbabilityLevels) -> float:
 
 
 @skill("log-loss-skill", aliases=("log_loss_skill", "d2_log_loss_score"),
-       undefined=ONE_CLASS | IMPOSSIBLE, skill_of="log-loss")  # fmt: skip
+       undefined=ONE_CLASS | ZERO_PROBABILITY, skill_of="log-loss")  # fmt: skip
 def log_loss_skill(x: ProbabilityLevels) -> float:
     """Log loss skill score: 1 − log loss/H(π), where H(π) is the entropy of the labels.
 
@@ -170,7 +168,7 @@ def log_loss_skill(x: ProbabilityLevels) -> float:
     return _skill(x, "log-loss")
 
 
-@error("miscalibration", aliases=("MCB",), range=(0, inf), undefined=IMPOSSIBLE,
+@error("miscalibration", aliases=("MCB",), range=(0, inf), undefined=ZERO_PROBABILITY,
        reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Miscalibration component of a loss: the reduction of the mean loss by recalibration.
@@ -183,7 +181,7 @@ def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
     return max(_loss(x, loss) - _loss(x, loss, x.isotonic_fit), 0.0)
 
 
-@register_formula("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
+@level_measure("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
             interval="basic", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Discrimination component of a loss: its reduction by discriminating probabilities.
@@ -195,7 +193,7 @@ def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
     return max(_loss(x, loss, x.prevalence) - _loss(x, loss, x.isotonic_fit), 0.0)
 
 
-@register_formula("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
+@level_measure("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
             joint_positions=lambda s, loss: np.zeros(len(s.scores), np.int64))  # fmt: skip
 def uncertainty(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Uncertainty component of a loss: the mean loss of the best constant prediction.
@@ -219,7 +217,7 @@ def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-widt
     return float(np.dot(b.total, np.square(b.probability - b.proportion))) / b.weight
 
 
-@register_formula("resolution", higher_is_better=True, range=(0, 0.25), interval="basic",
+@level_measure("resolution", higher_is_better=True, range=(0, 0.25), interval="basic",
             joint_positions=_equal_width_indices, reference="Murphy 1973")  # fmt: skip
 def resolution(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width") -> float:
     """Resolution by Murphy's decomposition: Σ w(ȳ − π)² over bins, π the prevalence.
@@ -273,7 +271,9 @@ def expected_calibration_error(
 
 
 def _has_singleton_bin(x: ProbabilityLevels, parameters: Mapping[str, Any]) -> bool:
-    return bool((_bin_levels(x, parameters["bins"], "equal-mass").effective <= 1 + _HAIR).any())
+    return bool(
+        (_bin_levels(x, parameters["bins"], "equal-mass").effective <= 1 + _TOLERANCE).any()
+    )
 
 
 @binned_error("RMSCE", aliases=("root_mean_squared_calibration_error",),
@@ -313,13 +313,13 @@ def maximum_calibration_error(
 # --- Recalibration --------------------------------------------------------------------------------
 
 #: Reasons without a maximum likelihood line; ``delta`` clips certain probabilities.
-CERTAIN = {
+CERTAIN_PROBABILITY = {
     "certain_probability": _level_condition(
         lambda x, parameters: x.clip(parameters["delta"]).has_certain_levels
     )
 }
 #: It applies only if the first reason does not, since each measure has one reason.
-ONE_CLASS_OF_LINE = {
+ONE_CLASS_WITHOUT_CERTAIN = {
     "one_class": _level_condition(
         lambda x, parameters: x.has_one_class and not x.clip(parameters["delta"]).has_certain_levels
     )
@@ -333,11 +333,11 @@ SEPARATED = {
         )
     )
 }
-NO_LINE = CERTAIN | ONE_CLASS_OF_LINE | SEPARATED
+NO_LINE = CERTAIN_PROBABILITY | ONE_CLASS_WITHOUT_CERTAIN | SEPARATED
 
 
-recalibrated = partial(
-    register_formula,
+recalibration = partial(
+    level_measure,
     higher_is_better=None,
     range=(-inf, inf),
     interval="recalibration",
@@ -346,7 +346,7 @@ recalibrated = partial(
 )
 
 
-@recalibrated("calibration-slope", coefficient=1, undefined=NO_LINE)
+@recalibration("calibration-slope", coefficient=1, undefined=NO_LINE)
 def calibration_slope(x: ProbabilityLevels, delta: float = 0.0) -> float:
     """Calibration slope: the estimate of b in logit P(y = 1) = a + b·logit(p).
 
@@ -360,7 +360,7 @@ def calibration_slope(x: ProbabilityLevels, delta: float = 0.0) -> float:
     return NAN if x.has_certain_levels or x.is_separated else x.line[1]
 
 
-@recalibrated("calibration-intercept", coefficient=0, aliases=("calibration-in-the-large",),
+@recalibration("calibration-intercept", coefficient=0, aliases=("calibration-in-the-large",),
               undefined=NO_LINE)  # fmt: skip
 def calibration_intercept(x: ProbabilityLevels, slope: str = "one", delta: float = 0.0) -> float:
     """Calibration intercept: the estimate of a in logit P(y = 1) = a + logit(p).
@@ -381,7 +381,7 @@ def calibration_intercept(x: ProbabilityLevels, slope: str = "one", delta: float
 
 # --- Spiegelhalter's test -------------------------------------------------------------------------
 
-NO_VARIANCE = {"nothing_to_test": _level_condition(lambda x, _: not _expected_variance(x) > 0)}
+NOTHING_TO_TEST = {"nothing_to_test": _level_condition(lambda x, _: not _expected_variance(x) > 0)}
 
 
 def _expected_variance(x: ProbabilityLevels) -> float:
@@ -397,8 +397,8 @@ def _spiegelhalter(x: ProbabilityLevels) -> float:
     return float(np.dot(x.positive - x.total * p, 1 - 2 * p)) / math.sqrt(variance)
 
 
-@register_formula("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None,
-            is_multiclass=True, range=(-inf, inf), undefined=NO_VARIANCE,
+@level_measure("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None,
+            is_multiclass=True, range=(-inf, inf), undefined=NOTHING_TO_TEST,
             reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_z(x: ProbabilityLevels) -> float:
     """Spiegelhalter's z: Σ(y − p)(1 − 2p)/√Σ(1 − 2p)²p(1 − p), standard normal if calibrated.
@@ -410,8 +410,8 @@ def spiegelhalter_z(x: ProbabilityLevels) -> float:
     return _spiegelhalter(x)
 
 
-@register_formula("Spiegelhalter-p", higher_is_better=None, is_multiclass=True, range=(0, 1),
-            undefined=NO_VARIANCE, interval="none", reference="Spiegelhalter 1986")  # fmt: skip
+@level_measure("Spiegelhalter-p", higher_is_better=None, is_multiclass=True, range=(0, 1),
+            undefined=NOTHING_TO_TEST, interval="none", reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_p(x: ProbabilityLevels) -> float:
     """P-value of Spiegelhalter's test: P(|Z| ≥ |z|) under calibration.
 
@@ -425,7 +425,7 @@ def spiegelhalter_p(x: ProbabilityLevels) -> float:
 
 # Of 3,000 calibrated samples of 100 and of 300 rows p is below 0.05 in 3.8 and 5.1% (±0.4) with as
 # many degrees of freedom as groups; with two fewer, as fits to the same rows need, in 11%.
-def _degrees(x: ProbabilityLevels, groups: int, *, fitted: bool) -> int:
+def _degrees_of_freedom(x: ProbabilityLevels, groups: int, *, fitted: bool) -> int:
     return len(x.equal_mass(groups)) - 2 * fitted
 
 
@@ -438,13 +438,13 @@ def _hosmer_lemeshow(x: ProbabilityLevels, groups: int) -> float:
 
 
 hosmer_lemeshow = partial(
-    register_formula, interval="none", reference="Hosmer and Lemeshow 1980",
+    level_measure, interval="none", reference="Hosmer and Lemeshow 1980",
     undefined={
         "certain_group": _level_condition(
             lambda x, parameters: math.isnan(_hosmer_lemeshow(x, parameters["groups"]))
         ),
         "too_few_groups": _level_condition(
-            lambda x, parameters: _degrees(
+            lambda x, parameters: _degrees_of_freedom(
                 x, parameters["groups"], fitted=parameters.get("fitted", False)
             ) < 1
         ),
@@ -474,7 +474,7 @@ def hosmer_lemeshow_degrees(
 
     If the probabilities were ``fitted`` to the same rows, it is the number of groups minus two.
     """
-    return _degrees(x, groups, fitted=fitted)
+    return _degrees_of_freedom(x, groups, fitted=fitted)
 
 
 @hosmer_lemeshow("Hosmer-Lemeshow-p", higher_is_better=None, range=(0, 1))
@@ -484,10 +484,10 @@ def hosmer_lemeshow_p(x: ProbabilityLevels, groups: int = 10, *, fitted: bool = 
     It is from the χ² distribution. The degrees of freedom are the number of groups, minus two if
     the probabilities were ``fitted`` to the same rows. It is undefined if the statistic is.
     """
-    return _chi_squared_above(_hosmer_lemeshow(x, groups), _degrees(x, groups, fitted=fitted))
+    return _chi2_sf(_hosmer_lemeshow(x, groups), _degrees_of_freedom(x, groups, fitted=fitted))
 
 
-def _chi_squared_above(value: float, degrees: int) -> float:
+def _chi2_sf(value: float, degrees: int) -> float:
     """Compute P(χ² > value) for integer degrees of freedom, by a recurrence over pairs of them."""
     if math.isnan(value) or degrees < 1:
         return NAN

@@ -107,7 +107,7 @@ def within_sum_squares(m: ClusterMoments) -> FloatArray:
     aliases=("calinski_harabasz_score", "CH", "variance-ratio"),
     higher_is_better=True,
     undefined=_ONE_CLUSTER
-    | {"no_spread_within": lambda m, _: (m.n_clusters > 1) & _nothing_within(m)},
+    | {"no_spread_within": lambda m, _: (m.n_clusters > 1) & _no_dispersion_mask(m)},
     reference="Caliński and Harabasz (1974)",
 )
 def calinski_harabasz(m: ClusterMoments) -> FloatArray:
@@ -117,7 +117,7 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     without points, for a single cluster, or if no cluster has any dispersion.
     """
     value = m.between / (m.n_clusters - 1) / (m.within_sum_squares / (m.total - m.n_clusters))
-    return np.where((m.n_clusters > 1) & ~_nothing_within(m), value, np.nan)
+    return np.where((m.n_clusters > 1) & ~_no_dispersion_mask(m), value, np.nan)
 
 
 @dispersion(
@@ -125,7 +125,8 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     aliases=("davies_bouldin_score", "DB"),
     higher_is_better=False,
     perfect=0.0,
-    undefined=_ONE_CLUSTER | {"same_centre": lambda m, _: (m.n_clusters > 1) & _has_same_center(m)},
+    undefined=_ONE_CLUSTER
+    | {"same_centre": lambda m, _: (m.n_clusters > 1) & _same_center_mask(m)},
     reference="Davies and Bouldin (1979)",
 )
 def davies_bouldin(m: ClusterMoments) -> FloatArray:
@@ -136,15 +137,15 @@ def davies_bouldin(m: ClusterMoments) -> FloatArray:
     clusters have the same centre.
     """
     value = np.where(m.size > 0, m.worst, 0.0).sum(axis=-1) / m.n_clusters
-    return np.where((m.n_clusters > 1) & ~_has_same_center(m), value, np.nan)
+    return np.where((m.n_clusters > 1) & ~_same_center_mask(m), value, np.nan)
 
 
-def _nothing_within(m: ClusterMoments) -> np.ndarray:
+def _no_dispersion_mask(m: ClusterMoments) -> np.ndarray:
     # Rounding leaves a hair of the spread of all points.
     return np.asarray(m.within_sum_squares <= 1e-24 * (m.within_sum_squares + m.between))
 
 
-def _has_same_center(m: ClusterMoments) -> np.ndarray:
+def _same_center_mask(m: ClusterMoments) -> np.ndarray:
     return np.asarray(np.isinf(m.overlaps).any(axis=(-2, -1)))
 
 

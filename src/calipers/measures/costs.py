@@ -14,7 +14,7 @@ from calipers.measures.registration import measure
 from calipers.measures.regression import NO_ROWS
 from calipers.statistics import FloatArray, Moments, NumericRows
 
-_cost = partial(
+_cost_measure = partial(
     measure,
     family="costs",
     statistic=Moments,
@@ -24,8 +24,8 @@ _cost = partial(
     undefined=NO_ROWS,
     has_units=True,
 )
-_quantile = partial(
-    _cost,
+_cost_quantile_measure = partial(
+    _cost_measure,
     family="cost-quantiles",
     statistic=NumericRows,
     undefined={"no_rows": lambda rows, _: rows.total == 0},
@@ -37,7 +37,7 @@ def _row_cost(truth: FloatArray, cost: FloatArray) -> FloatArray:
     return cost
 
 
-@_cost("mean-cost", aliases=("cost_mean", "average_cost"), row_formula=_row_cost)
+@_cost_measure("mean-cost", aliases=("cost_mean", "average_cost"), row_formula=_row_cost)
 def mean_cost(m: Moments) -> FloatArray:
     """Mean cost per row or topic.
 
@@ -46,7 +46,7 @@ def mean_cost(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_quantile("median-cost", aliases=("cost_median",))
+@_cost_quantile_measure("median-cost", aliases=("cost_median",))
 def median_cost(rows: NumericRows) -> FloatArray:
     """Median cost, the cost that half of the rows do not exceed.
 
@@ -55,7 +55,9 @@ def median_cost(rows: NumericRows) -> FloatArray:
     return rows.by_error.quantile(rows.weight, 0.5)
 
 
-@_quantile("p-cost", aliases=("cost_p", "cost_percentile"), suffix="percentile", suffix_after="p")
+@_cost_quantile_measure(
+    "p-cost", aliases=("cost_p", "cost_percentile"), suffix="percentile", suffix_after="p"
+)
 def percentile_cost(rows: NumericRows, percentile: float = 95) -> FloatArray:
     """Percentile of the cost, the smallest cost that this percentage of the rows does not exceed.
 
@@ -67,7 +69,7 @@ def percentile_cost(rows: NumericRows, percentile: float = 95) -> FloatArray:
     return rows.by_error.quantile(rows.weight, percentile / 100)
 
 
-@_cost("total-cost", aliases=("cost_total",), row_formula=_row_cost, interval="none")
+@_cost_measure("total-cost", aliases=("cost_total",), row_formula=_row_cost, interval="none")
 def total_cost(m: Moments) -> FloatArray:
     """Total cost, the sum over these rows.
 

@@ -274,7 +274,7 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     )
 
 
-def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
+def adjust_for_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
     """Adjust a balanced accuracy for chance, so that constant predictions have 0."""
     chance = 1 / _present_mask(c).sum(axis=-1)
     return np.asarray((balanced - chance) / (1 - chance))
@@ -285,7 +285,7 @@ def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
     undefined=EMPTY_CLASS | SINGLE_CLASS,
     is_multiclass=True,
     macro_of="recall",
-    chance_adjusted=beyond_chance,
+    chance_adjusted=adjust_for_chance,
 )
 def adjusted_balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     """Balanced accuracy b adjusted for chance: (b − 1/K) / (1 − 1/K).
@@ -293,7 +293,7 @@ def adjusted_balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     K is the number of classes that occur. It is 0 for a constant prediction, at most 1 and at least
     −1/(K − 1); for two classes it is Youden's J. It is undefined if a class has no rows.
     """
-    return beyond_chance(balanced_accuracy(c), c)
+    return adjust_for_chance(balanced_accuracy(c), c)
 
 
 def precision_weight(beta: float, alpha: float | None = None) -> float:
@@ -301,7 +301,7 @@ def precision_weight(beta: float, alpha: float | None = None) -> float:
     return 1 / (1 + beta**2) if alpha is None else alpha
 
 
-def weighted_term(proportion: float | FloatArray, number: FloatArray) -> FloatArray:
+def multiply_ignoring_zero(proportion: float | FloatArray, number: FloatArray) -> FloatArray:
     """Multiply a proportion and a number, which may be infinite where the proportion is 0."""
     nonzero_mask = np.not_equal(proportion, 0)
     out = np.zeros(np.broadcast_shapes(np.shape(proportion), np.shape(number)))
@@ -333,7 +333,9 @@ def f_measure(
     undefined if nothing is positive or predicted positive.
     """
     weight = precision_weight(beta, alpha)
-    value = c.tp / (c.tp + weighted_term(1 - weight, c.fn) + weighted_term(weight, c.fp))
+    value = c.tp / (
+        c.tp + multiply_ignoring_zero(1 - weight, c.fn) + multiply_ignoring_zero(weight, c.fp)
+    )
     # At β = 0 (or α = 0) nothing found is 0/0; the limit is 0, as for every other β.
     return np.where((c.tp == 0) & (c.fp + c.fn > 0), 0.0, value)
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
-from calipers.measures.aliases import READ_OTHERWISE
+from calipers.measures.aliases import OTHER_MEANINGS
 from calipers.measures.averages import (
     OMIT,
-    PAIRWISE,
-    Among,
-    average_value,
+    PAIRWISE_AVERAGES,
+    AverageScope,
+    class_or_output_average,
     conventional_value,
     format_class_set,
     is_multioutput,
-    selected_classes,
+    selected_class_mask,
     undefined_average,
     weights_by_class,
 )
@@ -44,7 +44,7 @@ from calipers.measures.ties import (
     check_ties,
     too_many_orders_mask,
 )
-from calipers.measures.undefined_reasons import EMPTY_MARGIN, REASONS
+from calipers.measures.undefined_reasons import EMPTY_MARGIN_REASONS, REASONS
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 Formula: TypeAlias = "Callable[..., FloatArray]"
-Condition = Callable[[Any, Mapping[str, Any]], Any]
+UndefinedCondition = Callable[[Any, Mapping[str, Any]], Any]
 
 
 class AreaTransform(NamedTuple):
@@ -197,11 +197,11 @@ class Definition:
     aliases: tuple[str, ...] = ()
     perfect: float | None = None
     no_skill: float | None = None
-    undefined: Mapping[str, Condition] = field(default_factory=dict)
+    undefined: Mapping[str, UndefinedCondition] = field(default_factory=dict)
     proportion_of: str | None = None
     interval: str | None = None
     summary: str = "mean"
-    weight: Condition | None = None
+    weight: UndefinedCondition | None = None
     #: Of what is pooled over topics and no ratio of two sums: its formula of the sums of columns,
     #: which ``weight`` gives.
     pooled: Callable[[FloatArray], FloatArray] | None = None
@@ -233,7 +233,7 @@ class Definition:
     macro_of: str | None = None
     chance_adjusted: Callable[[FloatArray, ConfusionMatrix], FloatArray] | None = None
     #: Whether the value depends on the order of the classes, or of the categories of raters.
-    depends_on_class_order: Condition | None = None
+    depends_on_class_order: UndefinedCondition | None = None
     #: Influence of rows on a formula over rows of numbers whose ``interval`` is "pairs", given all
     #: rows: the derivative by the weight of the row, times the total weight.
     moves: Callable[..., FloatArray] | None = None
@@ -292,15 +292,15 @@ class Definition:
     @cached_property
     def description(self) -> str:
         """Docstring of the formula, with notes on names that mean another quantity elsewhere."""
-        notes = READ_OTHERWISE.get((self.family, self.name), {}).values()
+        notes = OTHER_MEANINGS.get((self.family, self.name), {}).values()
         return "\n\n".join([inspect.getdoc(self.formula) or "", *notes])
 
     @cached_property
     def reasons(self) -> Mapping[str, str]:
         """Every reason why the value may be undefined, with its description."""
         names = list(self.undefined)
-        if self.proportion_of in EMPTY_MARGIN:
-            names.append(EMPTY_MARGIN[self.proportion_of])
+        if self.proportion_of in EMPTY_MARGIN_REASONS:
+            names.append(EMPTY_MARGIN_REASONS[self.proportion_of])
         if self.summary == "pooled":  # topics without retrieved documents have weight 0
             names.append("nothing_retrieved")
         return {name: REASONS[name] for name in names}
@@ -376,7 +376,8 @@ class Measure:
     label : str, optional
         Class of several that the measure is computed for.
     average : str, optional
-        How the values of all classes are combined: one of :data:`AVERAGES` or :data:`PAIRWISE`.
+        How the values of all classes are combined: one of :data:`AVERAGES` or
+        :data:`PAIRWISE_AVERAGES`.
     among : tuple, optional
         Classes of an average: ``labels``, or all ``without``, these; or weights of outputs.
     agreed : float, optional
@@ -396,7 +397,7 @@ class Measure:
     label: str | None = None
     average: str | None = None
     #: Of which classes an average is: ``labels``, or all ``without``, these.
-    among: Among = None
+    among: AverageScope = None
     #: Value by convention if the measure is undefined.
     agreed: float | None = field(default=None, compare=False)
     #: Name of the convention, and whether classes without rows were requested, which then count.
@@ -465,7 +466,7 @@ class Measure:
         ValueError
             If a class of the average is not in ``labels``.
         """
-        return selected_classes(self.among, labels)
+        return selected_class_mask(self.among, labels)
 
     def weights_by_class(self, matrix: ConfusionMatrix, values: FloatArray) -> FloatArray:
         """Return the weight of each class in an average over classes.
@@ -490,7 +491,7 @@ class Measure:
         family = FAMILIES.get(self.definition.family)
         if self.average in ("macro", "weighted") and family is not None and family.of_classes:
             return {name: REASONS[name] for name in ("class_without_value", "no_occurring_class")}
-        if self.average in PAIRWISE:
+        if self.average in PAIRWISE_AVERAGES:
             return {"one_class": REASONS["one_class"]}
         return self.definition.reasons
 
@@ -586,7 +587,7 @@ class Measure:
         return replace(self, agreed=undefined_value, convention=convention, stated=stated)
 
     def _value(self, statistic: Statistic) -> FloatArray:
-        average = average_value(self, statistic)
+        average = class_or_output_average(self, statistic)
         if average is not None:
             return average
         parameters, statistic = self.parameters, self._select_statistic(statistic)
@@ -675,7 +676,7 @@ class Measure:
             }
         margin = self.definition.proportion_of
         if isinstance(statistic, ConfusionMatrix) and margin is not None:
-            conditions[EMPTY_MARGIN[margin]] = getattr(statistic, margin) == 0
+            conditions[EMPTY_MARGIN_REASONS[margin]] = getattr(statistic, margin) == 0
         if isinstance(statistic, JudgedRankings) and (ties := self._ties_in(statistic)) != "id":
             mask = too_many_orders_mask(self.definition, statistic, self.parameters, ties)
             if mask.any():
@@ -779,9 +780,9 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
 
 
 #: Between the names of a measure that was asked for by several.
-BETWEEN = "/"
+ALIAS_SEPARATOR = "/"
 
 
 def format_names(measure: Any, names: str) -> str:
     """Format each of several names of a measure: ``sensitivity/TPR``."""
-    return BETWEEN.join(format_name(measure, name) for name in names.split(BETWEEN))
+    return ALIAS_SEPARATOR.join(format_name(measure, name) for name in names.split(ALIAS_SEPARATOR))

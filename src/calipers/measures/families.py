@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers import plugins
-from calipers.measures.averages import AVERAGES, OF_OUTPUTS, PAIRWISE
+from calipers.measures.averages import AVERAGES, OUTPUT_AVERAGES, PAIRWISE_AVERAGES
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
 
 
@@ -48,8 +48,8 @@ class Family:
     def averages(self) -> Mapping[str, str]:
         """Averages over labels, with their descriptions."""
         if self.of_classes:
-            return {**AVERAGES, **PAIRWISE}
-        return OF_OUTPUTS if self.label_kind == "output" else {}
+            return {**AVERAGES, **PAIRWISE_AVERAGES}
+        return OUTPUT_AVERAGES if self.label_kind == "output" else {}
 
     def of_view(self, label: str | None, average: str | None) -> str:
         """Return the description of a measure for one label, or of an average.
@@ -149,7 +149,7 @@ def register_task(task: str, *families: Family) -> None:
     names = tuple(getattr(family, "name", None) for family in families)
     if TASKS.get(task, names) != names:
         raise NameTakenError(f"{task!r} is taken: it is a task of {', '.join(TASKS[task])}")
-    _add(task, families)
+    _register_families(task, families)
 
 
 def register_family(family: Family, task: str) -> None:
@@ -173,10 +173,10 @@ def register_family(family: Family, task: str) -> None:
     """
     if task not in TASKS:
         raise ValueError(f"task is {task!r}, expected one of {', '.join(TASKS)}")
-    _add(task, (family,))
+    _register_families(task, (family,))
 
 
-def _add(task: str, families: tuple[Family, ...]) -> None:
+def _register_families(task: str, families: tuple[Family, ...]) -> None:
     for family in families:
         if not isinstance(family, Family):
             raise TypeError(f"a family is {family!r}, expected Family(name=…, reads=…)")

@@ -11,9 +11,11 @@ from calipers.measures.regression import NO_ROWS
 from calipers.statistics import FloatArray, NumericMoments
 
 _CONSTANT_TRUTH = {"constant_truth": lambda m, _: m.constant("truth") & (m.weight > 0)}
-_CONSTANT = {"constant_prediction": lambda m, _: m.constant("predicted") & (m.weight > 0)}
+_CONSTANT_PREDICTION = {
+    "constant_prediction": lambda m, _: m.constant("predicted") & (m.weight > 0)
+}
 
-fit = partial(
+fit_measure = partial(
     measure,
     family="fit",
     statistic=NumericMoments,
@@ -23,7 +25,7 @@ fit = partial(
     undefined=NO_ROWS | _CONSTANT_TRUTH,
     interval="fit",
 )
-correlation = partial(
+correlation_measure = partial(
     measure,
     family="fit",
     higher_is_better=True,
@@ -38,12 +40,14 @@ def clip_correlation(value: FloatArray) -> FloatArray:
     return np.clip(value, -1.0, 1.0)
 
 
-def _effective_n(m: NumericMoments) -> FloatArray:
+def _effective_size(m: NumericMoments) -> FloatArray:
     """Compute Kish's effective number of rows, which is invariant to the scale of weights."""
     return np.square(m.weight) / np.maximum(m.squares, 1e-300)
 
 
-@fit("R2", aliases=("r2_score", "R-squared", "coefficient_of_determination"), skill_of="MSE")
+@fit_measure(
+    "R2", aliases=("r2_score", "R-squared", "coefficient_of_determination"), skill_of="MSE"
+)
 def r_squared(m: NumericMoments) -> FloatArray:
     """R², the coefficient of determination: 1 − Σr²/Σ(y − ȳ)².
 
@@ -53,14 +57,14 @@ def r_squared(m: NumericMoments) -> FloatArray:
     return np.asarray(1 - m.squared_error / m.of_truth)
 
 
-@fit(
+@fit_measure(
     "adjusted-R2",
     aliases=("adjusted_r2_score", "adj_r2", "adjusted_r_squared"),
     undefined=NO_ROWS
     | _CONSTANT_TRUTH
     | {
         "too_few_for_predictors": lambda m, parameters: (
-            _effective_n(m) <= (parameters["predictors"] + 1) * (1 + 1e-9)
+            _effective_size(m) <= (parameters["predictors"] + 1) * (1 + 1e-9)
         )
     },
 )
@@ -71,11 +75,11 @@ def adjusted_r_squared(m: NumericMoments, predictors: int) -> FloatArray:
     degrees of freedom. For weighted rows n is their effective number, (Σw)²/Σw². It is at most 1
     and undefined without rows, if the truth is constant, or if n is not above k + 1.
     """
-    n = _effective_n(m)
+    n = _effective_size(m)
     return np.asarray(1 - m.squared_error / m.of_truth * (n - 1) / (n - predictors - 1))
 
 
-@fit("explained-variance", aliases=("explained_variance_score",))
+@fit_measure("explained-variance", aliases=("explained_variance_score",))
 def explained_variance(m: NumericMoments) -> FloatArray:
     """Explained variance: 1 − variance of residuals/variance of the truth.
 
@@ -85,11 +89,11 @@ def explained_variance(m: NumericMoments) -> FloatArray:
     return np.asarray(1 - m.of_residual / m.of_truth)
 
 
-@correlation(
+@correlation_measure(
     "Pearson",
     statistic=NumericMoments,
     aliases=("pearsonr", "Pearson-correlation"),
-    undefined=NO_ROWS | _CONSTANT_TRUTH | _CONSTANT,
+    undefined=NO_ROWS | _CONSTANT_TRUTH | _CONSTANT_PREDICTION,
 )
 def pearson(m: NumericMoments) -> FloatArray:
     """Pearson's correlation of truth and prediction.
@@ -100,7 +104,7 @@ def pearson(m: NumericMoments) -> FloatArray:
     return clip_correlation(m.of_both / (np.sqrt(m.of_truth) * np.sqrt(m.of_predicted)))
 
 
-@correlation(
+@correlation_measure(
     "CCC",
     statistic=NumericMoments,
     aliases=("concordance_correlation_coefficient", "concordance_corrcoef"),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 #: Cells of topics times ranks that are looked at together: a few megabytes an array.
-CELLS = 1 << 18
+MAX_CELLS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def value_bounds(
     rules = [find_bound_rule(measure, max(max_judged, completion_grade)) for measure in measures]
     low = np.full((len(measures), len(rankings)), np.nan)
     high = low.copy()
-    for topics in _blocks(rankings.retrieved):
+    for topics in _iter_topic_blocks(rankings.retrieved):
         block = TopicBlock.from_rankings(
             rankings.take(topics), max_unretrieved, completion_grade, collection_size
         )
@@ -199,7 +199,7 @@ def _minimum_mean(
     return float(means.min()) if len(means) else np.nan
 
 
-def _blocks(retrieved: IntArray) -> Iterator[IntArray]:
+def _iter_topic_blocks(retrieved: IntArray) -> Iterator[IntArray]:
     """Yield the indices of topics in blocks of a limited number of cells.
 
     Topics with similar numbers of retrieved documents are in one block.
@@ -208,9 +208,9 @@ def _blocks(retrieved: IntArray) -> Iterator[IntArray]:
     start = 0
     while start < len(order):
         # The last topic of a piece is its widest.
-        widest = np.maximum(retrieved[order[start : start + CELLS]], 1)
+        widest = np.maximum(retrieved[order[start : start + MAX_CELLS]], 1)
         cells = np.arange(1, len(widest) + 1) * widest
-        end = start + max(1, int(np.searchsorted(cells, CELLS, side="right")))
+        end = start + max(1, int(np.searchsorted(cells, MAX_CELLS, side="right")))
         yield order[start:end]
         start = end
 
@@ -228,7 +228,7 @@ BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 MAX_UNRETRIEVED = 1_000_000
 
 #: Codes of documents without a grade.
-UNKNOWN, _NONE = -1, -2
+UNKNOWN, _NOT_RETRIEVED = -1, -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +251,7 @@ class TopicBlock:
     ) -> TopicBlock:
         """Create the block of the topics of rankings."""
         width = int(rankings.retrieved.max(initial=0))
-        grade = np.where(np.arange(width) < rankings.retrieved[:, None], UNKNOWN, _NONE)
+        grade = np.where(np.arange(width) < rankings.retrieved[:, None], UNKNOWN, _NOT_RETRIEVED)
         grade[rankings.topic, rankings.rank - 1] = np.maximum(rankings.grade, UNKNOWN)
         judged_mask = rankings.grade >= 0
         n_judged = segment_sum(
@@ -440,7 +440,7 @@ def _recall_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     )
 
 
-def _average_precision(block: TopicBlock, measure: Measure) -> BoundPair:
+def _average_precision_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of average precision.
 
     For each number x of relevant unknown documents, the sum of precisions is largest if they are
@@ -528,7 +528,7 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Bound
     return low, high
 
 
-def _eleven_points(block: TopicBlock, measure: Measure) -> BoundPair:
+def _eleven_point_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the means of the bounds of the points.
 
     They are outer bounds, since no completion has to attain all of them.
@@ -545,7 +545,7 @@ def _eleven_points(block: TopicBlock, measure: Measure) -> BoundPair:
     return low, high
 
 
-def _r_precision(block: TopicBlock, measure: Measure) -> BoundPair:
+def _r_precision_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of R-precision.
 
     With r relevant documents in all, r − R of the unknown ones are relevant, as many as possible of
@@ -572,7 +572,7 @@ def _r_precision(block: TopicBlock, measure: Measure) -> BoundPair:
     )
 
 
-def _bpref(block: TopicBlock, measure: Measure) -> BoundPair:
+def _bpref_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of bpref, for which a document is relevant, non-relevant or unjudged.
 
     Upper bound: with r relevant documents in all, bpref is largest if r − R unknown documents are
@@ -625,7 +625,7 @@ def _bpref(block: TopicBlock, measure: Measure) -> BoundPair:
     return low, high
 
 
-def _ndcg(block: TopicBlock, measure: Measure) -> BoundPair:
+def _ndcg_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of nDCG.
 
     With gains in steps Δₜ = gain(t) − gain(t−1), DCG is Σₜ Δₜ d(Sₜ) and IDCG is Σₜ Δₜ D(nₜ). d is
@@ -646,7 +646,7 @@ def _ndcg(block: TopicBlock, measure: Measure) -> BoundPair:
     cutoff, r = p["cutoff"], block.ranking
     depth = None if p["ideal"] == "uncut" else cutoff
     status = block.judgment_status(0, cutoff)
-    levels, step = _steps(measure, np.append(r.judged_grade, block.top))
+    levels, step = _gain_steps(measure, np.append(r.judged_grade, block.top))
     if not step[levels <= block.top].any():  # no unknown document can gain anything
         return measure.apply(r), measure.apply(r)
     count = [r.relevant(t) for t in levels]
@@ -702,7 +702,7 @@ def _prepend_zero(running: npt.NDArray[Any]) -> npt.NDArray[Any]:
 # --- Gains ----------------------------------------------------------------------------------------
 
 
-def _gains(measure: Measure, grades: IntArray) -> FloatArray:
+def _grade_gains(measure: Measure, grades: IntArray) -> FloatArray:
     """Return the gains of grades."""
     p = measure.parameters
     return grade_gain(grades, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
@@ -714,43 +714,48 @@ def _discounts(measure: Measure, ranks: IntArray) -> FloatArray:
     return gains.rank_discount(ranks, None, p["dcg"], p["base"])
 
 
-def _steps(measure: Measure, grades: IntArray) -> tuple[IntArray, FloatArray]:
+def _gain_steps(measure: Measure, grades: IntArray) -> tuple[IntArray, FloatArray]:
     """Return the positive grades, ascending, and the increase of the gain at each.
 
     No unknown document needs a grade in between: n is the same there, so the same x is best.
     """
     levels = np.unique(grades[grades > 0])
-    return levels, np.diff(_gains(measure, levels), prepend=0.0)
+    return levels, np.diff(_grade_gains(measure, levels), prepend=0.0)
 
 
-_SET = frozenset({"rel"})
-_TOP = _SET | {"cutoff"}
-_DCG = frozenset({"cutoff", "dcg", "gains", "min_grade", "base"})
-_SCALE = frozenset({"cutoff", "max_grade"})
+_SET_PARAMETERS = frozenset({"rel"})
+_CUTOFF_PARAMETERS = _SET_PARAMETERS | {"cutoff"}
+_DCG_PARAMETERS = frozenset({"cutoff", "dcg", "gains", "min_grade", "base"})
+_SCALE_PARAMETERS = frozenset({"cutoff", "max_grade"})
 
 _RULES = {
     **{
-        name: BoundRule(_monotone_bounds, _TOP)
+        name: BoundRule(_monotone_bounds, _CUTOFF_PARAMETERS)
         for name in ("P", "RR", "Success", "SetP", "NumRelRet")
     },
-    **{name: BoundRule(_monotone_bounds, _SCALE) for name in ("nCG", "SDCG", "ERR")},
-    **{name: BoundRule(_monotone_bounds, _DCG, graded=True) for name in ("CG", "DCG")},
-    **{name: BoundRule(_recall_bounds, _TOP) for name in ("R", "RelP", "SetR", "SetRelP", "SetAP")},
+    **{name: BoundRule(_monotone_bounds, _SCALE_PARAMETERS) for name in ("nCG", "SDCG", "ERR")},
+    **{name: BoundRule(_monotone_bounds, _DCG_PARAMETERS, graded=True) for name in ("CG", "DCG")},
+    **{
+        name: BoundRule(_recall_bounds, _CUTOFF_PARAMETERS)
+        for name in ("R", "RelP", "SetR", "SetRelP", "SetAP")
+    },
     "RBP": BoundRule(
         _monotone_bounds,
-        _TOP | {"p", "gain", "gains", "max_grade"},
+        _CUTOFF_PARAMETERS | {"p", "gain", "gains", "max_grade"},
         unless=frozenset({"topic-max"}),
         graded=True,
     ),
-    "F": BoundRule(_recall_bounds, _TOP | {"beta", "alpha"}),
-    "SetF": BoundRule(_recall_bounds, _SET | {"beta", "alpha"}),
-    "SetJaccard": BoundRule(_recall_bounds, _SET),
-    "AP": BoundRule(_average_precision, _TOP | {"denominator"}),
-    "gm-AP": BoundRule(_average_precision, _SET),
-    "IPrec": BoundRule(_interpolated_precision_bounds, _SET | {"recall", "rule"}),
-    "11pt-avg": BoundRule(_eleven_points, _SET | {"recalls", "rule"}, "outer"),
-    "Rprec": BoundRule(_r_precision, _SET),
-    "Bpref": BoundRule(_bpref, _SET, "outer"),
-    "gm-Bpref": BoundRule(_bpref, _SET, "outer"),
-    "nDCG": BoundRule(_ndcg, _DCG | {"ideal"}, unless=frozenset({"retrieved"}), graded=True),
+    "F": BoundRule(_recall_bounds, _CUTOFF_PARAMETERS | {"beta", "alpha"}),
+    "SetF": BoundRule(_recall_bounds, _SET_PARAMETERS | {"beta", "alpha"}),
+    "SetJaccard": BoundRule(_recall_bounds, _SET_PARAMETERS),
+    "AP": BoundRule(_average_precision_bounds, _CUTOFF_PARAMETERS | {"denominator"}),
+    "gm-AP": BoundRule(_average_precision_bounds, _SET_PARAMETERS),
+    "IPrec": BoundRule(_interpolated_precision_bounds, _SET_PARAMETERS | {"recall", "rule"}),
+    "11pt-avg": BoundRule(_eleven_point_bounds, _SET_PARAMETERS | {"recalls", "rule"}, "outer"),
+    "Rprec": BoundRule(_r_precision_bounds, _SET_PARAMETERS),
+    "Bpref": BoundRule(_bpref_bounds, _SET_PARAMETERS, "outer"),
+    "gm-Bpref": BoundRule(_bpref_bounds, _SET_PARAMETERS, "outer"),
+    "nDCG": BoundRule(
+        _ndcg_bounds, _DCG_PARAMETERS | {"ideal"}, unless=frozenset({"retrieved"}), graded=True
+    ),
 }

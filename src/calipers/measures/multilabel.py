@@ -15,7 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazy_imports import numpy as np
-from calipers.measures.registration import mean_of_rows
+from calipers.measures.registration import row_mean_measure
 from calipers.statistics import FloatArray
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 Sets: TypeAlias = "npt.NDArray[Any]"
 
-example = partial(
-    mean_of_rows,
+example_measure = partial(
+    row_mean_measure,
     family="multilabel",
     higher_is_better=True,
     range=(0, 1),
@@ -49,7 +49,7 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     )
 
 
-def usual_set(truth: Sets, weight: FloatArray | None) -> float:
+def modal_set_accuracy(truth: Sets, weight: FloatArray | None) -> float:
     """Compute the proportion of rows with the most frequent set of labels."""
     packed = np.packbits(truth, axis=1)
     packed_sets = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
@@ -58,16 +58,16 @@ def usual_set(truth: Sets, weight: FloatArray | None) -> float:
     return float(np.average((truth == modal_set).all(axis=1), weights=weight))
 
 
-def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
+def constant_hamming_loss(truth: Sets, weight: FloatArray | None) -> float:
     """Compute the proportion of wrong labels under the best constant prediction of each label."""
     label_proportions = np.average(truth, axis=0, weights=weight)
     return float(np.minimum(label_proportions, 1 - label_proportions).mean())
 
 
-@example(
+@example_measure(
     "subset-accuracy",
     aliases=("exact_match", "subset_accuracy"),
-    constant_value=usual_set,
+    constant_value=modal_set_accuracy,
     counts_hits=True,
     counts_true_negatives=True,
 )
@@ -80,12 +80,12 @@ def subset_accuracy(truth: Sets, predicted: Sets) -> FloatArray:
     return np.asarray(equal_mask.all(axis=1), np.float64)
 
 
-@example(
+@example_measure(
     "Hamming-loss",
     higher_is_better=False,
     perfect=0.0,
     aliases=("hamming_loss",),
-    constant_value=usual_answers,
+    constant_value=constant_hamming_loss,
     counts_true_negatives=True,
 )
 def hamming_loss(truth: Sets, predicted: Sets) -> FloatArray:
@@ -96,7 +96,7 @@ def hamming_loss(truth: Sets, predicted: Sets) -> FloatArray:
     return np.asarray((np.asarray(truth, bool) != np.asarray(predicted, bool)).mean(axis=1))
 
 
-@example("example-precision", aliases=("precision_samples",))
+@example_measure("example-precision", aliases=("precision_samples",))
 def example_precision(truth: Sets, predicted: Sets) -> FloatArray:
     """Example-based precision: mean of |Y ∩ Z| / |Z| over the rows that have a label predicted.
 
@@ -106,7 +106,7 @@ def example_precision(truth: Sets, predicted: Sets) -> FloatArray:
     return _ratio(n_shared, z)
 
 
-@example("example-recall", aliases=("recall_samples",))
+@example_measure("example-recall", aliases=("recall_samples",))
 def example_recall(truth: Sets, predicted: Sets) -> FloatArray:
     """Example-based recall: mean of |Y ∩ Z| / |Y| over the rows that have a label.
 
@@ -116,7 +116,7 @@ def example_recall(truth: Sets, predicted: Sets) -> FloatArray:
     return _ratio(n_shared, y)
 
 
-@example("example-F1", aliases=("f1_samples",))
+@example_measure("example-F1", aliases=("f1_samples",))
 def example_f1(truth: Sets, predicted: Sets) -> FloatArray:
     """Example-based F1: mean of 2|Y ∩ Z| / (|Y| + |Z|).
 
@@ -127,7 +127,7 @@ def example_f1(truth: Sets, predicted: Sets) -> FloatArray:
     return _ratio(2 * n_shared, y + z)
 
 
-@example("example-Jaccard", aliases=("jaccard_samples",))
+@example_measure("example-Jaccard", aliases=("jaccard_samples",))
 def example_jaccard(truth: Sets, predicted: Sets) -> FloatArray:
     """Example-based Jaccard index: mean of |Y ∩ Z| / |Y ∪ Z|.
 
@@ -141,16 +141,16 @@ def example_jaccard(truth: Sets, predicted: Sets) -> FloatArray:
 # --- The order of the labels of a row -------------------------------------------------------------
 
 #: Rows whose labels are sorted at a time.
-_AT_ONCE = 20_000
+_MAX_BLOCK_ROWS = 20_000
 
-ranking = partial(
-    mean_of_rows,
+label_ranking_measure = partial(
+    row_mean_measure,
     family="label-ranks",
     undefined={"nothing_to_rank": lambda m, _: m.weight == 0},
 )
 
 
-def _depths(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _label_ranks(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the ranks of the labels of each row by descending score, and which are true.
 
     For each label these are its rank, the number of true labels down to that rank, and whether it
@@ -172,13 +172,17 @@ def _map_rows(
 ) -> FloatArray:
     """Compute a value from the ranks of each row, in blocks of rows."""
     blocks = [
-        value(*_depths(truth[begin : begin + _AT_ONCE], score[begin : begin + _AT_ONCE]))
-        for begin in range(0, len(truth), _AT_ONCE)
+        value(
+            *_label_ranks(
+                truth[begin : begin + _MAX_BLOCK_ROWS], score[begin : begin + _MAX_BLOCK_ROWS]
+            )
+        )
+        for begin in range(0, len(truth), _MAX_BLOCK_ROWS)
     ]
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
-@ranking(
+@label_ranking_measure(
     "LRAP",
     higher_is_better=True,
     range=(0, 1),
@@ -201,7 +205,7 @@ def label_ranking_average_precision(truth: Sets, score: Sets) -> FloatArray:
     )
 
 
-@ranking(
+@label_ranking_measure(
     "coverage-error",
     higher_is_better=False,
     range=(0, inf),
@@ -219,7 +223,7 @@ def coverage_error(truth: Sets, score: Sets) -> FloatArray:
     return _map_rows(truth, score, lambda rank, _, y: np.asarray((rank * y).max(axis=1)))
 
 
-@ranking(
+@label_ranking_measure(
     "ranking-loss",
     higher_is_better=False,
     range=(0, 1),

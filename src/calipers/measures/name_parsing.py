@@ -28,13 +28,13 @@ from dataclasses import replace
 from typing import Any
 
 from calipers import plugins
-from calipers.measures.aliases import ALTERNATIVE_HINTS, read_otherwise, translate_name
-from calipers.measures.averages import BY_VARIANCE, PAIRWISE, WEIGHTS
-from calipers.measures.definition import BETWEEN, Definition, Measure, insert_suffix
+from calipers.measures.aliases import ALTERNATIVE_HINTS, find_other_meaning, translate_name
+from calipers.measures.averages import PAIRWISE_AVERAGES, VARIANCE_WEIGHTED, WEIGHTS
+from calipers.measures.definition import ALIAS_SEPARATOR, Definition, Measure, insert_suffix
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, find_families
-from calipers.measures.parameters import LONGEST_NAME, format_request
-from calipers.measures.registry import definitions, find_candidates, load, normalize_name
+from calipers.measures.parameters import MAX_NAME_LENGTH, format_request
+from calipers.measures.registry import definitions, find_candidates, load_families, normalize_name
 
 _NAME = re.compile(
     r"""(?P<name>[^()@\s]+?)            # nDCG
@@ -49,16 +49,16 @@ _AVERAGE_GROUP = (
     "|uniform[-_]average|weighted)"
 )
 _AVERAGE = re.compile(rf"{_AVERAGE_GROUP}[-_](?P<name>.+)$", re.IGNORECASE)
-_AVERAGE_BEHIND = re.compile(
+_AVERAGE_SUFFIX = re.compile(
     rf"(?P<name>.+?)_{_AVERAGE_GROUP}(?P<rest>(?:\(.*\))?)$", re.IGNORECASE
 )
 #: How scikit-learn calls averages.
-_SAME = {"ovr": "macro", "weighted-ovr": "weighted", "ovr-weighted": "weighted"} | {
+_AVERAGE_ALIASES = {"ovr": "macro", "weighted-ovr": "weighted", "ovr-weighted": "weighted"} | {
     "ovo-weighted": "weighted-ovo",
     "uniform-average": "macro",
 }
 #: What an average is of: of some classes or outputs, or of outputs that count for as much as this.
-_SUBSETS, _WEIGHTS = ("labels", "without"), (WEIGHTS, "multioutput")
+_SUBSET_OPTIONS, _WEIGHT_OPTIONS = ("labels", "without"), (WEIGHTS, "multioutput")
 _INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
 _NUMBER_INSIDE = re.compile(r"(?P<beginning>[A-Za-z]+)(?P<number>\d+(?:\.\d+)?)(?P<rest>[-_].+)$")
 _TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?|(?i:inf))$")
@@ -102,13 +102,13 @@ def parse(
     ('recall', 'recall@FPR=0.1')
     """
     value: Any = text
-    if not isinstance(value, str) or len(value) > LONGEST_NAME:
+    if not isinstance(value, str) or len(value) > MAX_NAME_LENGTH:
         received = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
         raise UnknownMeasureError(
             f"the name of a measure is {received}, expected one like 'nDCG@10'"
         )
     families = find_families(family)
-    load(families)
+    load_families(families)
     try:
         return _parse_name(text, families, defaults, _unknown_message)
     except UnknownMeasureError:
@@ -140,7 +140,7 @@ def _parse_phrase(
         return _parse_name_pair(text, pair, families, defaults)
     if _alternative_hint(text, families) is not None:
         raise UnknownMeasureError(_unknown_message(text, families))
-    topic_name = phrases.macro_of_topics(text, families)
+    topic_name = phrases.strip_topic_macro(text, families)
     if topic_name is not None:
         with contextlib.suppress(UnknownMeasureError):
             measure = parse(topic_name, families, defaults)
@@ -148,7 +148,7 @@ def _parse_phrase(
                 return measure
     matches: dict[Measure, None] = {}
     first_error = ""
-    candidates = phrases.spelled_out(text, families)
+    candidates = phrases.expand_phrase(text, families)
     for candidate in candidates:
         try:
             matches.setdefault(_parse_name(candidate, families, defaults, _unknown_message))
@@ -174,7 +174,7 @@ def _parse_name_pair(
     """Return the measure of a name with further names in parentheses, which have to agree."""
     measure = parse(pair[0], families, defaults)
     for alias in pair[1:]:
-        if measure.definition not in senses(alias, families):
+        if measure.definition not in possible_definitions(alias, families):
             raise UnknownMeasureError(
                 f"{text!r}: {alias} is not {measure}, which is called "
                 + ", ".join(measure.definition.spellings)
@@ -182,17 +182,17 @@ def _parse_name_pair(
     return measure
 
 
-def senses(text: str, families: Sequence[str]) -> list[Definition]:
+def possible_definitions(text: str, families: Sequence[str]) -> list[Definition]:
     """Return the definitions that a name or a phrase may mean, whatever their parameters."""
     from calipers.measures import phrases
 
-    load(families)
+    load_families(families)
     matches = dict.fromkeys(matching_definitions(text, families))
     if not matches:
-        pair, topic_name = phrases.split_aliases(text), phrases.macro_of_topics(text, families)
+        pair, topic_name = phrases.split_aliases(text), phrases.strip_topic_macro(text, families)
         if pair:
-            matches = dict.fromkeys(senses(pair[0], families))
-        candidates = [*phrases.spelled_out(text, families), *([topic_name] if topic_name else [])]
+            matches = dict.fromkeys(possible_definitions(pair[0], families))
+        candidates = [*phrases.expand_phrase(text, families), *([topic_name] if topic_name else [])]
         for candidate in candidates if not matches else ():
             matches |= dict.fromkeys(matching_definitions(candidate, families))
     return list(matches)
@@ -203,12 +203,12 @@ def _ambiguity_message(text: str, senses: Sequence[Definition]) -> str:
     tasks = dict.fromkeys(d.task for d in senses)
     task_suffixes = {d: f" of {d.task}" if len(tasks) > 1 else "" for d in senses}
     choices = " or ".join(
-        f"{d.example()}{task_suffixes[d]} ({_begun_small(d.title)})" for d in senses
+        f"{d.example()}{task_suffixes[d]} ({_lower_first(d.title)})" for d in senses
     )
     return f"{text!r} has several meanings; ask for {choices}"
 
 
-def _begun_small(title: str) -> str:
+def _lower_first(title: str) -> str:
     """Return a title as within a sentence: in lower case, unless it begins with an abbreviation."""
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
@@ -223,17 +223,17 @@ def _parse_name(
 
     ``unknown`` makes the message for a name without a meaning.
     """
-    view_split = _view(text, families)
+    view_split = _split_view(text, families)
     if view_split is not None:
         name_without_view, view = view_split
         measure = _parse_name(
             name_without_view, _families_with_view(families, view), defaults, unknown
         )
-        if view.get("average") in PAIRWISE and measure.reads != "scores":
+        if view.get("average") in PAIRWISE_AVERAGES and measure.reads != "scores":
             raise UnknownMeasureError(
                 f"{text!r}: {measure} is not a measure of scores, as averages over pairs require"
             )
-        if view.get("average") == BY_VARIANCE and measure.interval != "fit":
+        if view.get("average") == VARIANCE_WEIGHTED and measure.interval != "fit":
             raise UnknownMeasureError(
                 f"{text!r}: {measure} is not a proportion of the variance of the truth; expected "
                 f"macro-{measure}"
@@ -254,17 +254,17 @@ def _parse_name(
             raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
         if parameter in values:
             raise UnknownMeasureError(f"{text!r}: sets {parameter} twice")
-        values[parameter] = _number(text, number, definition, parameter)
+        values[parameter] = _parse_number(text, number, definition, parameter)
     applicable_defaults = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
-    note = read_otherwise(definition.family, definition.name, name)
+    note = find_other_meaning(definition.family, definition.name, name)
     return replace(
         definition.bind({**applicable_defaults, **values}),
-        alias=_alias(definition, name),
+        alias=_find_alias(definition, name),
         note=note,
     )
 
 
-def _alias(definition: Definition, name: str) -> str | None:
+def _find_alias(definition: Definition, name: str) -> str | None:
     """Return the alias that was written, if it is a term of the field.
 
     An alias with an underscore is a name of another tool.
@@ -279,7 +279,7 @@ def _alias(definition: Definition, name: str) -> str | None:
 def _check_weights(text: str, measure: Measure, view: Mapping[str, Any]) -> None:
     """Check that weights are of the outputs of a regression."""
     kind = (view.get("among") or ("",))[0]
-    if kind == WEIGHTS and (measure.task != "regression" or view["average"] == BY_VARIANCE):
+    if kind == WEIGHTS and (measure.task != "regression" or view["average"] == VARIANCE_WEIGHTED):
         raise UnknownMeasureError(
             f"{text!r}: weights= are of the outputs of a regression, as in "
             "macro-R2(weights=[0.3, 0.7])"
@@ -302,7 +302,7 @@ def deduplicate(measures: Iterable[Measure]) -> list[Measure]:
 
 
 def _set_alias(measure: Measure, names: Iterable[str]) -> Measure:
-    return replace(measure, alias=BETWEEN.join(names))
+    return replace(measure, alias=ALIAS_SEPARATOR.join(names))
 
 
 def parse_by_task(
@@ -340,10 +340,10 @@ def parse_by_task(
 
 def _is_exact_name(text: Any, families: Sequence[str]) -> bool:
     """Return whether a text is an exact name of a measure of these families."""
-    load(families)
+    load_families(families)
     return (
         isinstance(text, str)
-        and len(text) <= LONGEST_NAME
+        and len(text) <= MAX_NAME_LENGTH
         and bool(matching_definitions(text, families))
     )
 
@@ -396,7 +396,7 @@ def list_measures(family: str | None = None) -> list[Measure]:
 
 def _interpretations(
     text: str, families: Sequence[str]
-) -> tuple[str, list[Reading], dict[str, Any]]:
+) -> tuple[str, list[Interpretation], dict[str, Any]]:
     """Return the translated name in a text, its possible interpretations, and its parameters."""
     match = _NAME.match(text.strip())
     if match is None:
@@ -404,7 +404,7 @@ def _interpretations(
             f"{text!r} is not the name of a measure; expected one like nDCG@10"
         )
     name, at_suffix, values = _translate(
-        text, match["name"], match["at"], _arguments(text, match["arguments"])
+        text, match["name"], match["at"], _parse_arguments(text, match["arguments"])
     )
     name_numbers: dict[str, str] = {}
     if at_suffix is not None:
@@ -427,7 +427,7 @@ def matching_definitions(text: str, families: Sequence[str]) -> list[Definition]
 
     The first of several is the one that :func:`parse` selects.
     """
-    view_split = _view(text, families)
+    view_split = _split_view(text, families)
     try:
         if view_split is not None:
             return matching_definitions(view_split[0], _families_with_view(families, view_split[1]))
@@ -455,18 +455,18 @@ def _translate(
 
 
 #: A definition that a name may mean, and the numbers written into the name, by their place.
-Reading = tuple[Definition, dict[str, str]]
+Interpretation = tuple[Definition, dict[str, str]]
 
 
 def _select_interpretation(
     text: str,
     name: str,
-    readings: list[Reading],
+    readings: list[Interpretation],
     values: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
     *,
     alone: bool = False,
-) -> Reading:
+) -> Interpretation:
     """Return the interpretation that a name means.
 
     Of several, it is one with valid parameters, and of these the one whose own name it is.
@@ -491,13 +491,13 @@ def _select_interpretation(
             f"say which with family={families[0]!r}"
         )
     if alone and not can_bind:
-        lacking = [d for d, w in readings if _given_parameters(d, w, values) <= set(d.parameters)]
+        lacking = [d for d, w in readings if _named_parameters(d, w, values) <= set(d.parameters)]
         if len(lacking) > 1:
             raise UnknownMeasureError(_ambiguity_message(text, lacking))
     return readings[0]
 
 
-def _given_parameters(
+def _named_parameters(
     definition: Definition, written: Mapping[str, str], values: Mapping[str, Any]
 ) -> set[str | None]:
     """Return the parameters that a name gives, by keyword or by the position of a number."""
@@ -511,7 +511,7 @@ def _can_bind(
     defaults: Mapping[str, Any] | None = None,
 ) -> bool:
     """Return whether these parameters, and no others but defaults, are valid for the definition."""
-    parameters = _given_parameters(definition, written, values)
+    parameters = _named_parameters(definition, written, values)
     return definition.required <= parameters | {*(defaults or {})} and parameters <= set(
         definition.parameters
     )
@@ -519,7 +519,7 @@ def _can_bind(
 
 def _match_trailing_number(
     name: str, families: Sequence[str], written: dict[str, str]
-) -> list[Reading]:
+) -> list[Interpretation]:
     """Return readings of names with a number at the end: ``F2``, trec_eval's ``P_5`` or ``P.5``."""
     match = _TRAILING_NUMBER.match(name)
     if match is None:
@@ -536,7 +536,7 @@ def _match_trailing_number(
 
 def _match_suffix_inside(
     name: str, families: Sequence[str], written: dict[str, str]
-) -> list[Reading]:
+) -> list[Interpretation]:
     """Return readings of names with a suffix after their beginning: ``p95-cost``."""
     match = _NUMBER_INSIDE.match(name)
     if match is None:
@@ -548,7 +548,9 @@ def _match_suffix_inside(
     ]
 
 
-def _match_infix(name: str, families: Sequence[str], written: dict[str, str]) -> list[Reading]:
+def _match_infix(
+    name: str, families: Sequence[str], written: dict[str, str]
+) -> list[Interpretation]:
     """Return readings of names with a number in the middle: ``top-5-accuracy``."""
     match = _INFIX.match(name)
     if match is None:
@@ -559,7 +561,7 @@ def _match_infix(name: str, families: Sequence[str], written: dict[str, str]) ->
     return [(d, {**written, "infix": match["number"]}) for d in candidates]
 
 
-def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
+def _split_view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
     """Return the name without the requested class or average, and these; None if it has neither."""
     text = text.strip()
     exact = find_candidates(text, families)
@@ -570,15 +572,15 @@ def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | No
     match = _CLASS.match(text)
     if match is not None and _families_with_view(families, {"label": ""}):
         return match["name"] + match["rest"], {"label": match["label"]}
-    match = _AVERAGE.match(text) or _AVERAGE_BEHIND.match(text)
+    match = _AVERAGE.match(text) or _AVERAGE_SUFFIX.match(text)
     if match is None:
         return None
     average = match["average"].lower().replace("_", "-")
-    view: dict[str, Any] = {"average": _SAME.get(average, average)}
+    view: dict[str, Any] = {"average": _AVERAGE_ALIASES.get(average, average)}
     view_families = _families_with_view(families, view)
     if not view_families:
         return None
-    name, among = _subset(text, match["name"] + match.groupdict().get("rest", ""))
+    name, among = _pop_class_set(text, match["name"] + match.groupdict().get("rest", ""))
     # Some have such a word in an alias, as the micro averages over topics; which gives way to an
     # average over classes, as the plain name does.
     if not _is_complete_name(name, view_families) and (exact or _is_complete_name(text, families)):
@@ -594,19 +596,21 @@ def _is_complete_name(text: str, families: Sequence[str]) -> bool:
     return any(_can_bind(*interpretation, values) for interpretation in interpretations)
 
 
-def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
+def _pop_class_set(text: str, name: str) -> tuple[str, dict[str, Any]]:
     """Return the name without the set of classes of an average, and this set."""
     match = _NAME.match(name)
     if match is None or match["arguments"] is None:
         return name, {}
-    values = _arguments(text, match["arguments"])
+    values = _parse_arguments(text, match["arguments"])
     subset_options = {
-        option: values.pop(option) for option in (*_SUBSETS, *_WEIGHTS) if option in values
+        option: values.pop(option)
+        for option in (*_SUBSET_OPTIONS, *_WEIGHT_OPTIONS)
+        if option in values
     }
     if not subset_options:
         return name, {}
     (option, classes), *extra_options = subset_options.items()
-    is_weights = option in _WEIGHTS and not extra_options
+    is_weights = option in _WEIGHT_OPTIONS and not extra_options
     if is_weights and not _are_weights(classes):
         raise UnknownMeasureError(
             f"{text!r}: expected what each output counts for, as in weights=[0.3, 0.7]"
@@ -641,7 +645,7 @@ def _families_with_view(families: Sequence[str], view: Mapping[str, Any]) -> tup
     return tuple(f for f, family in families_by_name if view["average"] in family.averages)
 
 
-def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
+def _parse_arguments(text: str, arguments: str | None) -> dict[str, Any]:
     """Parse the parameters in parentheses as Python literals."""
     if not arguments:
         return {}
@@ -649,7 +653,7 @@ def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
         call = ast.parse(f"_({arguments})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
             raise ValueError
-        return {str(k.arg): _literal(k.value) for k in call.keywords if k.arg}
+        return {str(k.arg): _parse_literal(k.value) for k in call.keywords if k.arg}
     except (SyntaxError, ValueError):
         raise UnknownMeasureError(
             f"{text!r}: expected parameters like (rel=2), got ({arguments})"
@@ -659,7 +663,7 @@ def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
 _CONSTANTS = {"inf": math.inf, "true": True, "false": False, "none": None}
 
 
-def _literal(node: ast.expr) -> Any:
+def _parse_literal(node: ast.expr) -> Any:
     if isinstance(node, ast.List):  # labels=[a, b]: a shell takes quotation marks away
         return [x.id if isinstance(x, ast.Name) else ast.literal_eval(x) for x in node.elts]
     # Constants however they are spelled: options of commands are written true and false elsewhere.
@@ -667,7 +671,7 @@ def _literal(node: ast.expr) -> Any:
     return _CONSTANTS[word] if word in _CONSTANTS else ast.literal_eval(node)
 
 
-def _number(text: str, number: str, definition: Definition, parameter: str) -> int | float:
+def _parse_number(text: str, number: str, definition: Definition, parameter: str) -> int | float:
     try:
         return int(number) if re.fullmatch(r"\d+", number) else float(number)
     except ValueError:
@@ -699,7 +703,7 @@ def _unknown_message(text: str, families: Sequence[str]) -> str:
         f"{m.name} of {other_task}"
         for other_task, task_families in TASKS.items()
         if not set(task_families) & set(families)
-        for m in senses(text, task_families)[:1]
+        for m in possible_definitions(text, task_families)[:1]
     ]
     if other_meanings:
         return message + f"there is {' and '.join(other_meanings)}"
@@ -749,11 +753,11 @@ def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
 
     constant = phrases.parse_default_phrase(text)
     if constant is not None:
-        matches = senses(constant, families)
+        matches = possible_definitions(constant, families)
         example = matches[0].example() if matches else "accuracy"
         return f"the value of the best constant prediction is evaluation[{str(example)!r}].no_skill"
     spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
-    return phrases.no_measure(text, families) or ALTERNATIVE_HINTS.get(spelled)
+    return phrases.non_measure_hint(text, families) or ALTERNATIVE_HINTS.get(spelled)
 
 
 def _is_measure_name(text: str, families: Sequence[str]) -> bool:
@@ -786,7 +790,7 @@ def spellings(definition: Definition, name: str | None = None) -> list[str]:
         variants += [
             f"{average}-{variant}"
             for average in averages
-            if average not in PAIRWISE
+            if average not in PAIRWISE_AVERAGES
             for variant in variants
         ]
         out += variants

@@ -51,7 +51,7 @@ def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> Flo
     return np.asarray(depth.norm * (ranked_sum + agreement * unseen_sum) + end_agreement * p**long)
 
 
-def least_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
+def min_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
     """Rank-biased overlap, lower bound: its value if no further document is shared (RBO_MIN).
 
     Further documents are those below the ends of the rankings. It ranges from 0 to 1 and is
@@ -84,7 +84,7 @@ def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
     )
 
 
-def overlap_at(r: SharedRankings, cutoff: int) -> FloatArray:
+def overlap_at_k(r: SharedRankings, cutoff: int) -> FloatArray:
     """Overlap at k: the number of documents among the first k of both rankings, over k.
 
     If both rankings are shorter than k, it is divided by the length of the longer one. It ranges
@@ -94,7 +94,7 @@ def overlap_at(r: SharedRankings, cutoff: int) -> FloatArray:
     return r.sum(shared_mask) / np.minimum(cutoff, r.longer)
 
 
-_defined = partial(
+_define = partial(
     external_definition,
     family="overlap",
     statistic=SharedRankings,
@@ -103,18 +103,18 @@ _defined = partial(
     undefined={"empty_ranking": lambda r, _: r.shorter == 0},
 )
 
-_RBO = _defined(name="RBO", formula=extrapolated_rbo, reference=_REFERENCE)
-_RBO_MIN = _defined(name="RBO-min", formula=least_rbo, reference=_REFERENCE)
-_RESIDUAL = _defined(name="RBO-res", formula=residual_rbo, reference=_REFERENCE)
-_OVERLAP = _defined(name="overlap", formula=overlap_at)
+_RBO = _define(name="RBO", formula=extrapolated_rbo, reference=_REFERENCE)
+_RBO_MIN = _define(name="RBO-min", formula=min_rbo, reference=_REFERENCE)
+_RBO_RES = _define(name="RBO-res", formula=residual_rbo, reference=_REFERENCE)
+_OVERLAP = _define(name="overlap", formula=overlap_at_k)
 
 
-def measures_of_overlap(p: float, ties: str, cutoffs: tuple[int, ...]) -> list[Measure]:
+def overlap_measures(p: float, ties: str, cutoffs: tuple[int, ...]) -> list[Measure]:
     """Return RBO with its bounds, and the overlap at each cutoff."""
     return [
         _RBO.bind({"p": p, "ties": ties}),
         _RBO_MIN.bind({"p": p, "ties": ties}),
-        _RESIDUAL.bind({"p": p}),
+        _RBO_RES.bind({"p": p}),
         *(_OVERLAP.bind({"cutoff": cutoff}) for cutoff in cutoffs),
     ]
 

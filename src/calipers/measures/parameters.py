@@ -11,7 +11,7 @@ from calipers.lazy_imports import numpy as np
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
 
 #: No measure has a longer name, whatever its parameters.
-LONGEST_NAME = 1000
+MAX_NAME_LENGTH = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class ParameterDomain:
         if self.choices:
             return None if value in self.choices else f"one of {', '.join(self.choices)}"
         if self.holds == "gains":
-            return None if _holds_gains(value) else "grades and their gains, such as {1: 1, 2: 3}"
+            return None if _is_gains(value) else "grades and their gains, such as {1: 1, 2: 3}"
         if self.holds == "numbers":
             is_valid = isinstance(value, tuple) and value and not any(map(self._refuses, value))
             return None if is_valid else f"several numbers, each {self._bounds()}"
@@ -92,7 +92,7 @@ class ParameterDomain:
         return f"{phrase} {self.low:g} and {self.high:g}"
 
 
-def _holds_gains(value: Any) -> bool:
+def _is_gains(value: Any) -> bool:
     number_types = (int, float)
     return isinstance(value, tuple) and all(
         isinstance(grade, int) and isinstance(gain, number_types) and abs(gain) < inf
@@ -202,7 +202,7 @@ def check_parameter(measure: str, name: str, value: Any) -> None:
     """Check that the value is in the domain of a parameter of a measure."""
     expected = PARAMETERS[name].problem(value)
     if expected is not None:
-        received = repr(value) if len(repr(value)) < LONGEST_NAME else f"{repr(value)[:40]}…"
+        received = repr(value) if len(repr(value)) < MAX_NAME_LENGTH else f"{repr(value)[:40]}…"
         raise UnknownMeasureError(f"{measure}: {name} is {received}, expected {expected}")
 
 

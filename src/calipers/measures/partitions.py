@@ -18,7 +18,7 @@ from calipers.statistics import ContingencyTable, FloatArray
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-against_truth = partial(
+partition_measure = partial(
     measure,
     family="partitions",
     statistic=ContingencyTable,
@@ -29,12 +29,12 @@ against_truth = partial(
 
 _NO_ROWS = {"no_rows": lambda t, _: t.total == 0}
 _NO_PAIRS = {"one_point": lambda t, _: t.total < 2}
-_TOGETHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) & (t.pairs[2] == 0)}
-_EITHER_TOGETHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) | (t.pairs[2] == 0)}
+_NO_PAIR_TOGETHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) & (t.pairs[2] == 0)}
+_NO_PAIR_IN_EITHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) | (t.pairs[2] == 0)}
 
 
 #: Tolerance for rounding of a proportion.
-_HAIR = 1e-12
+_TOLERANCE = 1e-12
 
 #: How the entropies of both partitions become one.
 MEANS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -45,7 +45,7 @@ MEANS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 }
 
 
-@against_truth(
+@partition_measure(
     "ARI",
     aliases=("adjusted_rand_score", "adjusted-Rand", "adjusted_rand_index"),
     range=(-0.5, 1),
@@ -67,7 +67,9 @@ def adjusted_rand(t: ContingencyTable) -> FloatArray:
     )
 
 
-@against_truth("Rand", aliases=("rand_score", "RI"), undefined=_NO_PAIRS, reference="Rand (1971)")
+@partition_measure(
+    "Rand", aliases=("rand_score", "RI"), undefined=_NO_PAIRS, reference="Rand (1971)"
+)
 def rand(t: ContingencyTable) -> FloatArray:
     """Rand index: the proportion of pairs of points on which both partitions agree.
 
@@ -77,7 +79,9 @@ def rand(t: ContingencyTable) -> FloatArray:
     return np.asarray((pairs + 2 * joint - classes - clusters) / pairs)
 
 
-@against_truth("pair-F1", undefined=_TOGETHER | _NO_PAIRS, reference="Larsen and Aone (1999)")
+@partition_measure(
+    "pair-F1", undefined=_NO_PAIR_TOGETHER | _NO_PAIRS, reference="Larsen and Aone (1999)"
+)
 def pair_f1(t: ContingencyTable) -> FloatArray:
     """F1 of pairs: 2T/(A + B), the harmonic mean of precision T/B and recall T/A of pairs.
 
@@ -89,7 +93,9 @@ def pair_f1(t: ContingencyTable) -> FloatArray:
     return np.asarray(2 * joint / (classes + clusters))
 
 
-@against_truth("pair-Jaccard", undefined=_TOGETHER | _NO_PAIRS, reference="Jaccard (1912)")
+@partition_measure(
+    "pair-Jaccard", undefined=_NO_PAIR_TOGETHER | _NO_PAIRS, reference="Jaccard (1912)"
+)
 def pair_jaccard(t: ContingencyTable) -> FloatArray:
     """Jaccard index of pairs: T/(A + B − T).
 
@@ -100,10 +106,10 @@ def pair_jaccard(t: ContingencyTable) -> FloatArray:
     return np.asarray(joint / (classes + clusters - joint))
 
 
-@against_truth(
+@partition_measure(
     "Fowlkes-Mallows",
     aliases=("fowlkes_mallows_score", "FMI"),
-    undefined=_EITHER_TOGETHER | _NO_PAIRS,
+    undefined=_NO_PAIR_IN_EITHER | _NO_PAIRS,
     reference="Fowlkes and Mallows (1983)",
 )
 def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
@@ -117,7 +123,7 @@ def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
     return np.asarray(np.sqrt(joint / classes) * np.sqrt(joint / clusters))
 
 
-@against_truth(
+@partition_measure(
     "MI",
     aliases=("mutual_info_score", "mutual-information"),
     range=(0, inf),
@@ -136,7 +142,7 @@ def mutual_information(t: ContingencyTable) -> FloatArray:
     return t.entropies[2]
 
 
-@against_truth(
+@partition_measure(
     "NMI",
     aliases=("normalized_mutual_info_score",),
     no_skill=0.0,
@@ -155,13 +161,13 @@ def normalized_information(t: ContingencyTable, average: str = "arithmetic") -> 
     return _clip_trivial(t, np.where(information > 0, information / mean, 0.0))
 
 
-@against_truth(
+@partition_measure(
     "AMI",
     aliases=("adjusted_mutual_info_score", "adjusted_mutual_information"),
     range=(-inf, 1),
     no_skill=0.0,
     interval="information",
-    undefined=_NO_ROWS | {"all_by_chance": lambda t, p: _all_by_chance(t, p["average"])},
+    undefined=_NO_ROWS | {"all_by_chance": lambda t, p: _all_by_chance_mask(t, p["average"])},
     reference="Vinh, Epps and Bailey (2010)",
 )
 def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
@@ -180,7 +186,7 @@ def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> Fl
         1.0,
         np.where(nontrivial_mask, (information - expected) / max_excess, 0.0),
     )
-    return np.where(_all_by_chance(t, average), np.nan, _clip_trivial(t, value))
+    return np.where(_all_by_chance_mask(t, average), np.nan, _clip_trivial(t, value))
 
 
 def _identity_mask(t: ContingencyTable) -> npt.NDArray[np.bool_]:
@@ -188,16 +194,16 @@ def _identity_mask(t: ContingencyTable) -> npt.NDArray[np.bool_]:
     return np.asarray((t.pairs[0] == t.pairs[1]) & (t.pairs[0] == t.pairs[2]))
 
 
-def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
+def _all_by_chance_mask(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
     """Return whether the expected information is all there is, as if every point is alone."""
     class_entropy, cluster_entropy, _ = t.entropies
     max_information = MEANS[average](class_entropy, cluster_entropy)
     nontrivial_mask = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
-    chance_mask = max_information - t.expected_information <= _HAIR * max_information
+    chance_mask = max_information - t.expected_information <= _TOLERANCE * max_information
     return np.asarray(nontrivial_mask & ~_identity_mask(t) & chance_mask)
 
 
-@against_truth(
+@partition_measure(
     "homogeneity",
     aliases=("homogeneity_score",),
     no_skill=0.0,
@@ -214,7 +220,7 @@ def homogeneity(t: ContingencyTable) -> FloatArray:
     return np.where(class_entropy > 0, np.minimum(information / class_entropy, 1.0), 1.0)
 
 
-@against_truth(
+@partition_measure(
     "completeness",
     aliases=("completeness_score",),
     no_skill=1.0,
@@ -231,7 +237,7 @@ def completeness(t: ContingencyTable) -> FloatArray:
     return np.where(cluster_entropy > 0, np.minimum(information / cluster_entropy, 1.0), 1.0)
 
 
-@against_truth(
+@partition_measure(
     "V-measure",
     aliases=("v_measure_score",),
     interval="information",
@@ -249,7 +255,7 @@ def v_measure(t: ContingencyTable, beta: float = 1.0) -> FloatArray:
     return np.where(h * c > 0, h * c / ((1 - weight) * h + weight * c), 0.0)
 
 
-@against_truth("purity", undefined=_NO_ROWS, reference="Zhao and Karypis (2004)")
+@partition_measure("purity", undefined=_NO_ROWS, reference="Zhao and Karypis (2004)")
 def purity(t: ContingencyTable) -> FloatArray:
     """Purity: the proportion of points that belong to the most frequent class of their cluster.
 

@@ -23,7 +23,7 @@ from itertools import product
 from calipers import plugins
 from calipers.measures.definition import Definition
 from calipers.measures.families import FAMILIES, TASKS, get_task
-from calipers.measures.registry import definitions, edition, find_candidates, load
+from calipers.measures.registry import definitions, find_candidates, load_families, registry_state
 
 #: What F is called, of sets and of classes.
 _F_MEASURES = {
@@ -164,17 +164,17 @@ PHRASES: Mapping[str, Mapping[str, str | tuple[str, ...]]] = {
 }
 
 #: Terms that are not measures, by task or for every task, and what to use instead.
-_OF_ROWS = "it is a curve: calipers.curve(evaluation, {kind!r}); the area is {area}"
-_OF_TOPICS = "it is a curve, in evaluation.curves {how}; the area, topic by topic, is {area}"
-_OF_NUMBERS = "it is a chart: evaluation.chart({name!r})"
+_CURVE_HINT = "it is a curve: calipers.curve(evaluation, {kind!r}); the area is {area}"
+_TOPIC_CURVE_HINT = "it is a curve, in evaluation.curves {how}; the area, topic by topic, is {area}"
+_CHART_HINT = "it is a chart: evaluation.chart({name!r})"
 _ROC = ("ROC", "ROC curve", "receiver operating characteristic",
         "receiver operating characteristic curve")  # fmt: skip
 _PR = ("PR", "PR curve", "P-R curve", "precision recall", "precision recall curve",
        "precision recall graph", "interpolated precision recall curve")  # fmt: skip
-NO_MEASURES: Mapping[str, Mapping[str, str]] = {
+NON_MEASURE_HINTS: Mapping[str, Mapping[str, str]] = {
     "classification": {
-        **dict.fromkeys(_ROC, _OF_ROWS.format(kind="ROC", area="AUC")),
-        **dict.fromkeys(_PR, _OF_ROWS.format(kind="PR", area="PR-AUC")),
+        **dict.fromkeys(_ROC, _CURVE_HINT.format(kind="ROC", area="AUC")),
+        **dict.fromkeys(_PR, _CURVE_HINT.format(kind="PR", area="PR-AUC")),
         "X@Y metrics": "there are precision@recall=0.9, precision@volume=0.5, "
         "recall@precision=0.9, recall@FPR=0.1 and FPR@recall=0.9",
         **dict.fromkeys(
@@ -191,14 +191,14 @@ NO_MEASURES: Mapping[str, Mapping[str, str]] = {
                 "quantile quantile plot",
                 "normal quantile quantile plot",
             ),
-            _OF_NUMBERS.format(name="normal quantiles"),
+            _CHART_HINT.format(name="normal quantiles"),
         ),
-        "residual histogram": _OF_NUMBERS.format(name="residuals"),
+        "residual histogram": _CHART_HINT.format(name="residuals"),
         **dict.fromkeys(
             ("conditional plot", "conditional ground truth plot"),
-            _OF_NUMBERS.format(name="prediction given truth"),
+            _CHART_HINT.format(name="prediction given truth"),
         ),
-        "conditional prediction plot": _OF_NUMBERS.format(name="truth given prediction"),
+        "conditional prediction plot": _CHART_HINT.format(name="truth given prediction"),
     },
     "retrieval": {
         **dict.fromkeys(
@@ -213,14 +213,14 @@ NO_MEASURES: Mapping[str, Mapping[str, str]] = {
         ),
         **dict.fromkeys(
             _ROC,
-            _OF_TOPICS.format(
+            _TOPIC_CURVE_HINT.format(
                 how="where topic_curves= names topics and collection_size= is given",
                 area="rank-ROC-AUC(collection_size=1000)",
             ),
         ),
         **dict.fromkeys(
             _PR,
-            _OF_TOPICS.format(
+            _TOPIC_CURVE_HINT.format(
                 how="as a mean over topics, and of each that topic_curves= names",
                 area="rank-PR-AUC",
             ),
@@ -232,33 +232,35 @@ _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
 _QUOTES = str.maketrans(dict.fromkeys("'’ʼ`´^\"“”", None))
 _GREEK = str.maketrans({"α": "alpha", "β": "beta", "κ": "kappa", "φ": "phi", "ρ": "rho",
                         "χ": "chi", "ϰ": "kappa", "ϕ": "phi"})  # fmt: skip
-_BETWEEN_WORDS = re.compile(r"[\s_./,:;-]+")
+_WORD_SEPARATOR = re.compile(r"[\s_./,:;-]+")
 _ARTICLES = frozenset(["the", "a", "an"])
 #: Words after the name of a measure that do not change its meaning.
 _GENERIC = re.compile(
     r"(?<=\w{2})[\s_-]+(?:index|score|coefficient|statistic|value|metric)s?$", re.IGNORECASE
 )
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_AVERAGED = re.compile(
+_AVERAGE_PREFIX = re.compile(
     r"(?P<how>macro|micro|variance[\s_-]weighted|weighted[\s_-]ov[or]|weighted|ov[or])[\s_-]+"
     r"(?P<told>averaged?[\s_-]+(?:of[\s_-]+)?)?(?P<name>\S.*)",
     re.IGNORECASE,
 )
 _AT_WORD = re.compile(r"[\s_-]+at[\s_-]+(?:(?:an?|the|given|fixed)[\s_-]+)*", re.IGNORECASE)
-_JOINT = re.compile(r"(?P<word>.*?[^\W\d].*?)(?:\s*=\s*|\s+of\s+|\s+)(?P<number>\.?\d[\d.]*)")
+_WORD_AND_NUMBER = re.compile(
+    r"(?P<word>.*?[^\W\d].*?)(?:\s*=\s*|\s+of\s+|\s+)(?P<number>\.?\d[\d.]*)"
+)
 #: A cutoff as a subscript, or a letter in its place.
-_CUT = re.compile(r"(?:[-\s]+(?P<letter>[kKnT])|_(?P<number>\d+))$")
-_SHAPE = re.compile(
+_CUTOFF = re.compile(r"(?:[-\s]+(?P<letter>[kKnT])|_(?P<number>\d+))$")
+_PHRASE_PARTS = re.compile(
     r"""(?P<base>[^\[\]()@=]+?)
         (?P<label>\[.+\]\s*)?
         (?P<arguments>\([^()]*=.*\)\s*)?
         (?:@(?P<at>[^@]+))?""",
     re.VERBOSE,
 )
-_ALSO = re.compile(
+_NAME_WITH_ALIASES = re.compile(
     r"(?P<name>[^()\[\]]+?)\s*\((?P<other>[^()=]*[^()=\s\d.][^()=]*)\)(?P<more>(?:\s*,[^()\[\]=]+)?)"
 )
-_OF_NUMBER = re.compile(r"(?P<name>[^()\[\]@]+?)\s*\(\s*(?P<number>\.?\d[\d.]*)\s*\)")
+_NAME_WITH_NUMBER = re.compile(r"(?P<name>[^()\[\]@]+?)\s*\(\s*(?P<number>\.?\d[\d.]*)\s*\)")
 
 
 def normalize_text(text: str) -> str:
@@ -267,16 +269,16 @@ def normalize_text(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
-def fold_words(text: str) -> tuple[str, str]:
+def phrase_keys(text: str) -> tuple[str, str]:
     """Return the keys of a phrase: its words without separators, and its words in the singular.
 
-    >>> fold_words("Mean Reciprocal Ranks"), fold_words("mean_reciprocal_rank")[0]
+    >>> phrase_keys("Mean Reciprocal Ranks"), phrase_keys("mean_reciprocal_rank")[0]
     (('meanreciprocalranks', 'meanreciprocalrank'), 'meanreciprocalrank')
-    >>> fold_words("LR−") == fold_words("LR")
+    >>> phrase_keys("LR−") == phrase_keys("LR")
     False
     """
     text = normalize_text(text).translate(_QUOTES).casefold().translate(_GREEK).strip()
-    words = [word for word in _BETWEEN_WORDS.split(text) if word]
+    words = [word for word in _WORD_SEPARATOR.split(text) if word]
     words = [word for word in words if word not in _ARTICLES] or words
     end = "-" if text.endswith("-") else ""
     return _join_words(words) + end, _join_words(map(_to_singular, words)) + end
@@ -321,7 +323,7 @@ class PhraseIndex:
 
     def _add(self, rank: int, phrase: str, name: str) -> None:
         for names_by_phrase, key in zip(
-            (self._exact, self._singular), fold_words(phrase), strict=True
+            (self._exact, self._singular), phrase_keys(phrase), strict=True
         ):
             best_rank, names = names_by_phrase.get(key, (rank, {}))
             if rank < best_rank:
@@ -331,7 +333,7 @@ class PhraseIndex:
 
     def names(self, phrase: str, worst: int = 4) -> tuple[str, ...]:
         """Return the names that a phrase means: none, one or several."""
-        exact, singular = fold_words(phrase)
+        exact, singular = phrase_keys(phrase)
         for names_by_phrase, key in ((self._exact, exact), (self._singular, singular)):
             rank, names = names_by_phrase.get(key, (worst + 1, {}))
             if rank <= worst:
@@ -339,69 +341,73 @@ class PhraseIndex:
         return ()
 
 
-_INDICES: dict[tuple[str, ...], tuple[tuple[Definition, ...], PhraseIndex]] = {}
+_INDEX_CACHE: dict[tuple[str, ...], tuple[tuple[Definition, ...], PhraseIndex]] = {}
 
 
-def get_index(families: Sequence[str]) -> PhraseIndex:
+def get_phrase_index(families: Sequence[str]) -> PhraseIndex:
     """Return the cached index of some families, updated if measures were registered since."""
     plugins.load("calipers.measures")
-    load(families)
-    current_edition = edition()
-    entry = _INDICES.get(tuple(families))
+    load_families(families)
+    current_edition = registry_state()
+    entry = _INDEX_CACHE.get(tuple(families))
     if entry is None or entry[0] != current_edition:
-        entry = _INDICES[tuple(families)] = current_edition, PhraseIndex(families)
+        entry = _INDEX_CACHE[tuple(families)] = current_edition, PhraseIndex(families)
     return entry[1]
 
 
 def split_aliases(text: str) -> list[str]:
     """Return the names in ``Positive Predictive Value (PPV), Precision``; none for another text."""
-    match = _ALSO.fullmatch(text.strip())
+    match = _NAME_WITH_ALIASES.fullmatch(text.strip())
     if match is None:
         return []
     aliases = re.split(r"\s*[,/;]\s*|\s+or\s+", f"{match['other']}{match['more']}".strip())
     return [match["name"], *filter(None, aliases)]
 
 
-def spelled_out(text: str, families: Sequence[str]) -> list[str]:
+def expand_phrase(text: str, families: Sequence[str]) -> list[str]:
     """Return the names that a phrase may mean, in the grammar of names.
 
-    >>> spelled_out("Precision @ Recall = 0.9", ["counts", "scores"])
+    >>> expand_phrase("Precision @ Recall = 0.9", ["counts", "scores"])
     ['precision@recall=0.9']
     """
     text = text.strip()
-    number_match = _OF_NUMBER.fullmatch(text)
-    match = _SHAPE.fullmatch(
+    number_match = _NAME_WITH_NUMBER.fullmatch(text)
+    match = _PHRASE_PARTS.fullmatch(
         f"{number_match['name']}@{number_match['number']}" if number_match else text
     )
     if match is None:
         return []
-    base, at_suffix, index = normalize_text(match["base"]).strip(), match["at"], get_index(families)
+    base, at_suffix, index = (
+        normalize_text(match["base"]).strip(),
+        match["at"],
+        get_phrase_index(families),
+    )
     at_suffix = None if at_suffix is None else at_suffix.strip()
-    names = _names(base, index)
+    names = _find_names(base, index)
     if at_suffix is None and not names and (segments := _AT_WORD.split(base, maxsplit=1))[1:]:
         base, at_suffix = segments
-        names = _names(base, index)
-    if at_suffix is None and not names and (cutoff_match := _CUT.search(base)):
+        names = _find_names(base, index)
+    if at_suffix is None and not names and (cutoff_match := _CUTOFF.search(base)):
         base, at_suffix = (
             base[: cutoff_match.start()],
             cutoff_match["letter"] or cutoff_match["number"],
         )
-        names = _names(base, index)
+        names = _find_names(base, index)
     middle = (match["label"] or "").rstrip() + (match["arguments"] or "").rstrip()
     if at_suffix is None:
         return [name + middle for name in names]
-    at_match = _JOINT.fullmatch(at_suffix) or re.fullmatch(
+    at_match = _WORD_AND_NUMBER.fullmatch(at_suffix) or re.fullmatch(
         r"(?P<word>.*[^\W\d].*)(?P<number>)", at_suffix
     )
     if at_match is None:
         return [f"{name}{middle}@{at_suffix}" for name in names]
-    composed_names = _joint_names(names, at_match["word"], at_match["number"], index, families)
+    composed_names = _compose_at_names(names, at_match["word"], at_match["number"], index, families)
     if not composed_names and len(at_suffix) == 1:  # a letter in place of a number
         return [f"{name}{middle}@{at_suffix}" for name in names]
     return [name.replace("@", f"{middle}@") if middle else name for name in composed_names]
 
 
-def _names(base: str, index: PhraseIndex) -> list[str]:
+def _find_names(base: str, index: PhraseIndex) -> list[str]:
     """Return the names that a phrase without parameters may mean."""
     names = list(index.names(base))
     numbers = _NUMBER.findall(base)
@@ -409,14 +415,14 @@ def _names(base: str, index: PhraseIndex) -> list[str]:
         names = [
             name.replace("#", numbers[0]) for name in index.names(_NUMBER.sub(" # ", base), worst=2)
         ]
-    average_match = _AVERAGED.fullmatch(base)
+    average_match = _AVERAGE_PREFIX.fullmatch(base)
     if not names and average_match is not None:
         average = re.sub(r"[\s_]", "-", average_match["how"].lower())
-        averaged_names = [f"{average}-{name}" for name in _names(average_match["name"], index)]
+        averaged_names = [f"{average}-{name}" for name in _find_names(average_match["name"], index)]
         # A macro average of average precision, or a macro average, precision?
         average_word = average_match["told"]
-        if average_word and _BETWEEN_WORDS.split(average_word)[0].lower() == "average":
-            longer = _names(average_word + average_match["name"], index)
+        if average_word and _WORD_SEPARATOR.split(average_word)[0].lower() == "average":
+            longer = _find_names(average_word + average_match["name"], index)
             averaged_names += [f"{average}-{name}" for name in longer]
         names = averaged_names
     if not names and _GENERIC.search(base):
@@ -424,7 +430,7 @@ def _names(base: str, index: PhraseIndex) -> list[str]:
     return names
 
 
-def _joint_names(
+def _compose_at_names(
     names: Sequence[str], word: str, number: str, index: PhraseIndex, families: Sequence[str]
 ) -> list[str]:
     """Return names with an ``@`` in the catalogue, composed of the measures on both sides.
@@ -433,10 +439,12 @@ def _joint_names(
     """
     right_phrases = dict.fromkeys([*index.names(word, worst=2), word.strip()])
     left_names = dict.fromkeys(
-        own_name for name in names for own_name in _own_names(name, families)
+        own_name for name in names for own_name in _canonical_names(name, families)
     )
     right_names = [
-        own_name for right_name in right_phrases for own_name in _own_names(right_name, families)
+        own_name
+        for right_name in right_phrases
+        for own_name in _canonical_names(right_name, families)
     ]
     matches: dict[str, None] = {}
     for left_name, right_name in product(
@@ -451,18 +459,18 @@ def _joint_names(
     return list(matches)
 
 
-def _own_names(name: str, families: Sequence[str]) -> Iterator[str]:
+def _canonical_names(name: str, families: Sequence[str]) -> Iterator[str]:
     for definition in find_candidates(name, families):
         yield definition.name
 
 
-def no_measure(text: str, families: Sequence[str]) -> str | None:
+def non_measure_hint(text: str, families: Sequence[str]) -> str | None:
     """Return what to request instead of a phrase that is not a measure; None if it is unknown."""
-    key = fold_words(text)[1]
+    key = phrase_keys(text)[1]
     tasks = dict.fromkeys(task for family in families if (task := get_task(family)) is not None)
     for task in tasks if len(tasks) < len(TASKS) else ("classification", "retrieval"):
-        for phrase, hint in NO_MEASURES.get(task, {}).items():
-            if fold_words(phrase)[1] == key:
+        for phrase, hint in NON_MEASURE_HINTS.get(task, {}).items():
+            if phrase_keys(phrase)[1] == key:
                 return hint
     return None
 
@@ -473,12 +481,12 @@ def parse_default_phrase(text: str) -> str | None:
     return None if match is None else match[1]
 
 
-def macro_of_topics(text: str, families: Sequence[str]) -> str | None:
+def strip_topic_macro(text: str, families: Sequence[str]) -> str | None:
     """Return the name after ``macro`` if all families are of rankings, otherwise None.
 
     Values of rankings are means over topics, that is, macro averages.
     """
-    match = _AVERAGED.fullmatch(text.strip())
+    match = _AVERAGE_PREFIX.fullmatch(text.strip())
     if match is None or match["how"].lower() != "macro":
         return None
     if any(FAMILIES[family].reads != "rankings" for family in families):

@@ -15,7 +15,7 @@ from calipers.measures.definition import Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.name_parsing import parse
 from calipers.measures.registry import external_definition
-from calipers.measures.scores import ROUNDING
+from calipers.measures.scores import PROPORTION_TOLERANCE
 from calipers.statistics import FloatArray
 from calipers.statistics.precision_recall import PrecisionRecallPoints
 
@@ -29,11 +29,11 @@ FAMILY = "precision-recall points"
 
 def _is_truncated(points: PrecisionRecallPoints, parameters: Mapping[str, Any]) -> bool:
     """Return whether the points end before the requested recall, which is 1 unless given."""
-    return bool(points.largest_recall < parameters.get("recall", 1.0) - ROUNDING)
+    return bool(points.largest_recall < parameters.get("recall", 1.0) - PROPORTION_TOLERANCE)
 
 
-_NOT_REACHED = {"recall_not_reached": _is_truncated}
-_defined = partial(
+_RECALL_NOT_REACHED = {"recall_not_reached": _is_truncated}
+_define = partial(
     external_definition,
     family=FAMILY,
     statistic=PrecisionRecallPoints,
@@ -48,7 +48,7 @@ def interpolated_precision(points: PrecisionRecallPoints, recall: float) -> Floa
 
     It ranges from 0 to 1 and is undefined if the points end before the recall.
     """
-    reached_mask = points.recall >= recall - ROUNDING
+    reached_mask = points.recall >= recall - PROPORTION_TOLERANCE
     return np.asarray(np.where(reached_mask, points.precision, 0.0).max())
 
 
@@ -108,7 +108,7 @@ def precision_at_recall(points: PrecisionRecallPoints, recall: float) -> FloatAr
     Nothing is interpolated. It ranges from 0 to 1 and is undefined if the points end before the
     recall.
     """
-    return np.asarray(points.precision[(points.recall >= recall - ROUNDING).argmax()])
+    return np.asarray(points.precision[(points.recall >= recall - PROPORTION_TOLERANCE).argmax()])
 
 
 def recall_at_precision(points: PrecisionRecallPoints, precision: float) -> FloatArray:
@@ -121,7 +121,7 @@ def recall_at_precision(points: PrecisionRecallPoints, precision: float) -> Floa
 
 
 def _precision_mask(points: PrecisionRecallPoints, precision: float) -> npt.NDArray[np.bool_]:
-    return (points.precision >= precision - ROUNDING) & (points.recall > 0)
+    return (points.precision >= precision - PROPORTION_TOLERANCE) & (points.recall > 0)
 
 
 def best_f_measure(points: PrecisionRecallPoints, beta: float = 1.0) -> FloatArray:
@@ -138,30 +138,30 @@ def best_f_measure(points: PrecisionRecallPoints, beta: float = 1.0) -> FloatArr
 
 
 #: By the names that they have among the measures of scores.
-MEASURES: Mapping[str, Definition] = {
+POINT_MEASURES: Mapping[str, Definition] = {
     definition.name: definition
     for definition in (
-        _defined(
+        _define(
             name="interpolated-precision@recall",
             formula=interpolated_precision,
             suffix_parameter="recall",
-            undefined=_NOT_REACHED,
+            undefined=_RECALL_NOT_REACHED,
         ),
-        _defined(name="PR-11pt", formula=eleven_point_precision, undefined=_NOT_REACHED),
-        _defined(name="PR-AUC", formula=trapezoid_area, undefined=_NOT_REACHED),
-        _defined(name="AP", formula=step_area, undefined=_NOT_REACHED),
-        _defined(
+        _define(name="PR-11pt", formula=eleven_point_precision, undefined=_RECALL_NOT_REACHED),
+        _define(name="PR-AUC", formula=trapezoid_area, undefined=_RECALL_NOT_REACHED),
+        _define(name="AP", formula=step_area, undefined=_RECALL_NOT_REACHED),
+        _define(
             name="PR-break-even",
             formula=break_even_precision,
             undefined={"recall_not_reached": lambda p, _: (_excess(p) > 0).all()},
         ),
-        _defined(
+        _define(
             name="precision@recall",
             formula=precision_at_recall,
             suffix_parameter="recall",
-            undefined=_NOT_REACHED,
+            undefined=_RECALL_NOT_REACHED,
         ),
-        _defined(
+        _define(
             name="recall@precision",
             formula=recall_at_precision,
             suffix_parameter="precision",
@@ -171,7 +171,7 @@ MEASURES: Mapping[str, Definition] = {
                 )
             },
         ),
-        _defined(name="max-F", formula=best_f_measure, suffix="beta"),
+        _define(name="max-F", formula=best_f_measure, suffix="beta"),
     )
 }
 
@@ -179,13 +179,13 @@ MEASURES: Mapping[str, Definition] = {
 DEFAULT_MEASURES = ("PR-11pt", "PR-AUC", "AP")
 
 
-def measures_of_points(names: Sequence[str | Measure]) -> list[Measure]:
+def point_measures(names: Sequence[str | Measure]) -> list[Measure]:
     """Return the measures of points that these names mean."""
-    return [_measure(name) for name in names]
+    return [_get_point_measure(name) for name in names]
 
 
-def _measure(name: str | Measure) -> Measure:
-    measure_names = ", ".join(MEASURES)
+def _get_point_measure(name: str | Measure) -> Measure:
+    measure_names = ", ".join(POINT_MEASURES)
     try:
         measure = parse(name, ("scores",)) if isinstance(name, str) else name
     except UnknownMeasureError as error:
@@ -194,9 +194,9 @@ def _measure(name: str | Measure) -> Measure:
         ) from None
     if measure.definition.family == FAMILY:
         return measure
-    if measure.definition.name not in MEASURES or measure.has_view:
+    if measure.definition.name not in POINT_MEASURES or measure.has_view:
         raise UnknownMeasureError(
             f"{measure} cannot be had from points of precision and recall, which have "
             f"{measure_names}"
         )
-    return MEASURES[measure.definition.name].bind(measure.parameters)
+    return POINT_MEASURES[measure.definition.name].bind(measure.parameters)

@@ -16,15 +16,15 @@ from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.statistics import ClassScoreRows, FloatArray, Moments
 
-loss = partial(
+loss_measure = partial(
     measure, family="probabilities", statistic=Moments, higher_is_better=False, is_multiclass=True
 )
 
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
-INFINITE = {"zero_probability": lambda m, _: ~np.isfinite(m.mean)}
+ZERO_PROBABILITY = {"zero_probability": lambda m, _: ~np.isfinite(m.mean)}
 
 #: e to a power above this one is more than a double holds.
-_LARGEST_POWER = math.log(sys.float_info.max)
+_MAX_EXPONENT = math.log(sys.float_info.max)
 
 
 def base_rate(truth: FloatArray, weight: FloatArray | None, **_: Any) -> float:
@@ -111,12 +111,12 @@ def constant_loss(proportions: FloatArray, loss: str) -> FloatArray:
     return np.asarray(1 - np.square(proportions).sum(axis=-1))
 
 
-@loss(
+@loss_measure(
     "log-loss",
     aliases=("log_loss", "logloss", "binary_log_loss", "cross-entropy"),
     range=(0, inf),
     perfect=0.0,
-    undefined=NO_ROWS | INFINITE,
+    undefined=NO_ROWS | ZERO_PROBABILITY,
     row_formula=log_losses,
     constant_prediction=base_rate,
 )
@@ -133,7 +133,7 @@ def log_loss(m: Moments, delta: float = 0.0) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@loss(
+@loss_measure(
     "Brier",
     aliases=("brier_score", "brier_score_loss"),
     range=(0, 2),
@@ -153,12 +153,12 @@ def brier(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@loss(
+@loss_measure(
     "binary-cross-entropy",
     aliases=("binary_cross_entropy",),
     range=(0, inf),
     perfect=0.0,
-    undefined=NO_ROWS | INFINITE,
+    undefined=NO_ROWS | ZERO_PROBABILITY,
     row_formula=binary_cross_entropies,
     constant_prediction=base_rate,
     interval="total",
@@ -174,11 +174,11 @@ def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
     return np.asarray(m.weight * m.mean)
 
 
-@loss(
+@loss_measure(
     "perplexity",
     range=(1, inf),
     perfect=1.0,
-    undefined=NO_ROWS | {"zero_probability": lambda m, _: ~(np.asarray(m.mean) < _LARGEST_POWER)},
+    undefined=NO_ROWS | {"zero_probability": lambda m, _: ~(np.asarray(m.mean) < _MAX_EXPONENT)},
     row_formula=log_losses,
     constant_prediction=base_rate,
     interval="exponential",

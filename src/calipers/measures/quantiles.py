@@ -10,11 +10,11 @@ from math import inf
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
-from calipers.measures.regression import NO_ROWS, loss, pinball
+from calipers.measures.regression import NO_ROWS, loss_measure, pinball
 from calipers.statistics import FloatArray, Moments, QuantileRows
 
-_score = partial(loss, family="quantiles")
-_proportion = partial(
+_quantile_loss = partial(loss_measure, family="quantiles")
+_row_proportion = partial(
     measure,
     family="quantiles",
     statistic=Moments,
@@ -25,41 +25,43 @@ _proportion = partial(
 )
 
 
-def mean_over_levels(truth: FloatArray, predicted: QuantileRows) -> FloatArray:
+def mean_pinball_losses(truth: FloatArray, predicted: QuantileRows) -> FloatArray:
     """Compute the mean of the pinball losses over the levels."""
     level_losses = [pinball(truth, predicted.quantile(level), level) for level in predicted.levels]
     return np.asarray(np.mean(level_losses, axis=0))
 
 
 def _quantile_crps(truth: FloatArray, predicted: QuantileRows) -> FloatArray:
-    return 2 * mean_over_levels(truth, predicted)
+    return 2 * mean_pinball_losses(truth, predicted)
 
 
-def _winkler(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
+def _interval_scores(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
     low, high = predicted.interval_limits(coverage)
     excess = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
     return np.asarray(high - low + 2 / (1 - coverage) * excess)
 
 
-def covered_rows(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
+def coverage_indicator(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
     """Return 1 for rows whose truth is in the central interval, endpoints included, else 0."""
     low, high = predicted.interval_limits(coverage)
     return np.asarray((low <= truth) & (truth <= high), np.float64)
 
 
-def _width(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
+def _interval_widths(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
     low, high = predicted.interval_limits(coverage)
     return np.asarray(high - low)
 
 
-def _rows_below_quantile(truth: FloatArray, predicted: QuantileRows, level: float) -> FloatArray:
+def _below_quantile_indicator(
+    truth: FloatArray, predicted: QuantileRows, level: float
+) -> FloatArray:
     return np.asarray(truth <= predicted.quantile(level), np.float64)
 
 
-@_score(
+@_quantile_loss(
     "mean-pinball",
     aliases=("mean_quantile_loss", "average_pinball_loss"),
-    row_formula=mean_over_levels,
+    row_formula=mean_pinball_losses,
 )
 def mean_pinball(m: Moments) -> FloatArray:
     """Mean pinball loss: the mean over all levels α of the pinball loss.
@@ -73,7 +75,7 @@ def mean_pinball(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_score("WIS", aliases=("weighted_interval_score",), row_formula=_quantile_crps)
+@_quantile_loss("WIS", aliases=("weighted_interval_score",), row_formula=_quantile_crps)
 def weighted_interval_score(m: Moments) -> FloatArray:
     """Weighted interval score: twice the mean pinball loss of all levels.
 
@@ -85,11 +87,11 @@ def weighted_interval_score(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_score(
+@_quantile_loss(
     "interval-score",
     suffix_parameter="coverage",
     aliases=("Winkler", "winkler_score", "mean_winkler_interval_score", "regression_mwi_score"),
-    row_formula=_winkler,
+    row_formula=_interval_scores,
 )
 def interval_score(m: Moments, coverage: float) -> FloatArray:
     """Interval score, also Winkler's: the width of the central interval with a penalty.
@@ -101,11 +103,11 @@ def interval_score(m: Moments, coverage: float) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_proportion(
+@_row_proportion(
     "interval-coverage",
     suffix_parameter="coverage",
     aliases=("PICP", "prediction_interval_coverage", "regression_coverage_score"),
-    row_formula=covered_rows,
+    row_formula=coverage_indicator,
 )
 def interval_coverage(m: Moments, coverage: float) -> FloatArray:
     """Coverage: the proportion of rows whose truth lies within the central interval.
@@ -116,13 +118,13 @@ def interval_coverage(m: Moments, coverage: float) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_proportion(
+@_row_proportion(
     "mean-width",
     suffix_parameter="coverage",
     range=(-inf, inf),
     counts_hits=None,
     aliases=("MPIW", "mean_interval_width", "regression_mean_width_score"),
-    row_formula=_width,
+    row_formula=_interval_widths,
 )
 def mean_width(m: Moments, coverage: float) -> FloatArray:
     """Mean width of the central interval: upper minus lower end.
@@ -134,11 +136,11 @@ def mean_width(m: Moments, coverage: float) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_proportion(
+@_row_proportion(
     "quantile-coverage",
     suffix_parameter="level",
     aliases=("quantile_calibration", "share_below_quantile"),
-    row_formula=_rows_below_quantile,
+    row_formula=_below_quantile_indicator,
 )
 def quantile_coverage(m: Moments, level: float) -> FloatArray:
     """Quantile coverage, the proportion of rows whose truth is at or below the predicted quantile.

@@ -27,7 +27,7 @@ def kendall(x: FloatArray, y: FloatArray) -> FloatArray:
     0.3333333333333333
     """
     n = x.shape[-1]
-    return _divide(_pairs(x, y), n * (n - 1) / 2)
+    return _divide(_concordance(x, y), n * (n - 1) / 2)
 
 
 def tau_b(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -36,7 +36,7 @@ def tau_b(x: FloatArray, y: FloatArray) -> FloatArray:
     It is (concordant − discordant pairs) / √(pairs untied in x · pairs untied in y), and NaN if all
     items of a list are tied.
     """
-    return _divide(_pairs(x, y), np.sqrt(_pairs(x, x) * _pairs(y, y)))
+    return _divide(_concordance(x, y), np.sqrt(_concordance(x, x) * _concordance(y, y)))
 
 
 def tau_ap(reference: FloatArray, y: FloatArray) -> FloatArray:
@@ -104,7 +104,7 @@ def _divide(numerator: FloatArray, denominator: FloatArray | float) -> FloatArra
 # One item after the other against all: n steps over (..., n), never n × n for each replicate.
 
 
-def _pairs(x: FloatArray, y: FloatArray) -> FloatArray:
+def _concordance(x: FloatArray, y: FloatArray) -> FloatArray:
     """Count concordant minus discordant pairs.
 
     For a list with itself these are the pairs that are not tied.

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from calipers.lazy_imports import numpy as np
-from calipers.measures.goodness_of_fit import clip_correlation, correlation, fit
+from calipers.measures.goodness_of_fit import clip_correlation, correlation_measure, fit_measure
 from calipers.measures.registration import measure
 from calipers.measures.regression import deviance, pinball
 from calipers.statistics import FloatArray, NumericRows
@@ -25,16 +25,18 @@ def _constant_condition(column: str) -> Any:
     return constant_mask
 
 
-_EMPTY = {"no_rows": lambda rows, _: rows.total == 0}
-_ONE_TRUTH = {"constant_truth": _constant_condition("truth")}
+_NO_ROWS = {"no_rows": lambda rows, _: rows.total == 0}
+_CONSTANT_TRUTH = {"constant_truth": _constant_condition("truth")}
 
 
-@correlation(
+@correlation_measure(
     "Spearman",
     family="order",
     statistic=NumericRows,
     aliases=("spearmanr", "Spearman-correlation"),
-    undefined=_EMPTY | _ONE_TRUTH | {"constant_prediction": _constant_condition("predicted")},
+    undefined=_NO_ROWS
+    | _CONSTANT_TRUTH
+    | {"constant_prediction": _constant_condition("predicted")},
 )
 def spearman(rows: NumericRows) -> FloatArray:
     """Spearman's rank correlation: Pearson's of the ranks of truth and prediction (Spearman 1904).
@@ -61,7 +63,7 @@ def spearman(rows: NumericRows) -> FloatArray:
     higher_is_better=False,
     perfect=0.0,
     range=(0, inf),
-    undefined=_EMPTY,
+    undefined=_NO_ROWS,
     interval="median",
     has_units=True,
 )
@@ -82,11 +84,11 @@ def median_absolute_error(rows: NumericRows) -> FloatArray:
     higher_is_better=False,
     perfect=0.0,
     range=(0, inf),
-    undefined=_EMPTY,
+    undefined=_NO_ROWS,
     interval="none",
     has_units=True,
 )
-def largest_error(rows: NumericRows) -> FloatArray:
+def max_error(rows: NumericRows) -> FloatArray:
     """Maximum error: the largest |residual|.
 
     Its sampling distribution cannot be estimated from the rows, so it has no interval and systems
@@ -96,7 +98,7 @@ def largest_error(rows: NumericRows) -> FloatArray:
     return np.asarray(np.where(rows.weight > 0, error, 0.0).max(axis=-1, initial=0.0))
 
 
-_skill = partial(fit, family="order", statistic=NumericRows)
+_skill_measure = partial(fit_measure, family="order", statistic=NumericRows)
 
 
 def _skill_score(loss: FloatArray, of_constant: FloatArray) -> FloatArray:
@@ -116,10 +118,10 @@ _NOTHING_TO_SAVE = {
 }
 
 
-@_skill(
+@_skill_measure(
     "D2-pinball",
     aliases=("d2_pinball_score",),
-    undefined=_EMPTY | _NOTHING_TO_SAVE,
+    undefined=_NO_ROWS | _NOTHING_TO_SAVE,
     skill_of="pinball",
 )
 def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
@@ -131,10 +133,10 @@ def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
     return _skill_score(loss, _minimum_pinball_loss(rows, alpha))
 
 
-@_skill(
+@_skill_measure(
     "D2-absolute-error",
     aliases=("d2_absolute_error_score",),
-    undefined=_EMPTY | _NOTHING_TO_SAVE,
+    undefined=_NO_ROWS | _NOTHING_TO_SAVE,
     skill_of="MAE",
 )
 def d2_absolute(rows: NumericRows) -> FloatArray:
@@ -145,16 +147,16 @@ def d2_absolute(rows: NumericRows) -> FloatArray:
     return d2_pinball(rows, 0.5)
 
 
-def _n_undefined(rows: NumericRows, parameters: Any) -> Any:
+def _n_outside_domain(rows: NumericRows, parameters: Any) -> Any:
     """Count the rows without a deviance."""
     invalid_mask = ~np.isfinite(deviance(rows.truth, rows.predicted, parameters["power"]))
     return (invalid_mask & (rows.weight > 0)).sum(axis=-1)
 
 
-@_skill(
+@_skill_measure(
     "D2-Tweedie",
     aliases=("d2_tweedie_score",),
-    undefined=_EMPTY | _ONE_TRUTH | {"outside_of_domain": _n_undefined},
+    undefined=_NO_ROWS | _CONSTANT_TRUTH | {"outside_of_domain": _n_outside_domain},
     skill_of="Tweedie-deviance",
 )
 def d2_tweedie(rows: NumericRows, power: float) -> FloatArray:

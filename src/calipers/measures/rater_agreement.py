@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from calipers.measures.definition import Measure
 
-of_raters = partial(
+rater_measure = partial(
     measure, family="agreement", statistic=Ratings, higher_is_better=True, perfect=1.0
 )
 
@@ -36,7 +36,7 @@ _NO_NUMBERS = {
         parameters["scale"] == "interval" and bool(np.isnan(r.values).any())
     )
 }
-_UNEQUAL = {
+_UNEQUAL_RATINGS = {
     "unequal_ratings": lambda r, _: len(r.shared_items) > 0 and np.ptp(r.shared_items.times) > 0
 }
 
@@ -68,7 +68,7 @@ def _expected_disagreement(ratings: Ratings, x: FloatArray | None) -> float:
     return float(2 * ratings.total * (ratings.category_weights @ x**2))
 
 
-def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
+def _chance_corrected(r: Ratings, scale: str) -> FloatArray:
     """Compute 1 − D_o/D_e, where pairs by chance are of two different ratings.
 
     The pairs of any two ratings have a total weight of W², of which those of a rating with itself
@@ -87,7 +87,7 @@ def _other_ratings_weight(ratings: Ratings) -> Any:
     return ratings.total - ratings.total_squares / ratings.total
 
 
-def _item_derivatives(r: Ratings, all_ratings: Ratings, scale: str) -> FloatArray:
+def _krippendorff_derivatives(r: Ratings, all_ratings: Ratings, scale: str) -> FloatArray:
     """Compute the derivative of Krippendorff's α by the weight of each item."""
     items, all_items = r.shared_items, all_ratings.shared_items
     x, m, n = _centered_categories(all_items, scale), items.times, all_items.total
@@ -130,7 +130,7 @@ def _item_derivatives(r: Ratings, all_ratings: Ratings, scale: str) -> FloatArra
     )
 
 
-@of_raters(
+@rater_measure(
     "Krippendorff-alpha",
     aliases=("krippendorff_alpha", "krippendorffs_alpha"),
     range=(-1, 1),
@@ -147,7 +147,7 @@ def krippendorff(r: Ratings, scale: str = "nominal") -> FloatArray:
     agreement by chance, and ranges from −1 to 1. It is undefined if no item has two ratings, if all
     ratings are of one category, or on the interval scale if ratings are text.
     """
-    return _beyond_chance(r, scale)
+    return _chance_corrected(r, scale)
 
 
 class _ItemAgreement(NamedTuple):
@@ -180,7 +180,7 @@ def _item_agreement(
     return _ItemAgreement(observed, *chance_of(r.share_of_category))
 
 
-def _moves_by_item(
+def _item_mean_derivatives(
     r: Ratings, all_ratings: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
 ) -> FloatArray:
     """Compute the derivative of such a coefficient by the weight of each rated item."""
@@ -214,12 +214,12 @@ def _gwet_chance(proportions: FloatArray) -> tuple[Any, FloatArray]:
     return proportions @ (1 - proportions) / n_others, np.asarray((1 - 2 * proportions) / n_others)
 
 
-@of_raters(
+@rater_measure(
     "Fleiss-kappa",
     aliases=("fleiss_kappa",),
     range=(-math.inf, 1),
     undefined=_NO_ITEM
-    | _UNEQUAL
+    | _UNEQUAL_RATINGS
     | {"one_category": lambda r, _: np.count_nonzero(r.category_weights) == 1},
     reference="Fleiss 1971; Gwet 2014",
 )
@@ -236,7 +236,7 @@ def fleiss(r: Ratings) -> FloatArray:
     return _item_agreement(r, _fleiss_chance).beyond
 
 
-@of_raters(
+@rater_measure(
     "Gwet-AC1",
     aliases=("AC1", "gwet_ac1", "gwets_ac1"),
     range=(-1, 1),
@@ -256,8 +256,8 @@ def gwet(r: Ratings) -> FloatArray:
     return _item_agreement(r, _gwet_chance).beyond
 
 
-@of_raters("percent-agreement", range=(0, 1), undefined=_NO_ITEM, reference="Fleiss 1971")
-def percent(r: Ratings) -> FloatArray:
+@rater_measure("percent-agreement", range=(0, 1), undefined=_NO_ITEM, reference="Fleiss 1971")
+def percent_agreement(r: Ratings) -> FloatArray:
     """Percent agreement: the proportion of pairs of ratings of an item that agree.
 
     It is not corrected for chance, and each rating counts once. It ranges from 0 to 1 and is
@@ -271,7 +271,7 @@ def percent(r: Ratings) -> FloatArray:
     )
 
 
-def _moves_percent(r: Ratings, all_ratings: Ratings) -> FloatArray:
+def _percent_derivatives(r: Ratings, all_ratings: Ratings) -> FloatArray:
     items, all_items = r.shared_items, all_ratings.shared_items
     mean_disagreement = (
         float(all_items.weight @ _item_disagreement(all_items, None)) / all_items.total
@@ -281,19 +281,19 @@ def _moves_percent(r: Ratings, all_ratings: Ratings) -> FloatArray:
     )
 
 
-_MOVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
-    krippendorff: _item_derivatives,
-    fleiss: partial(_moves_by_item, chance_of=_fleiss_chance),
-    percent: _moves_percent,
-    gwet: partial(_moves_by_item, chance_of=_gwet_chance),
+_DERIVATIVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
+    krippendorff: _krippendorff_derivatives,
+    fleiss: partial(_item_mean_derivatives, chance_of=_fleiss_chance),
+    percent_agreement: _percent_derivatives,
+    gwet: partial(_item_mean_derivatives, chance_of=_gwet_chance),
 }
 #: Formulas whose proportions of categories include items with a single rating.
-_OF_RATED = (fleiss, gwet)
+_ITEM_MEAN_FORMULAS = (fleiss, gwet)
 
 
-def counted_items(measure: Measure, r: Ratings) -> npt.NDArray[np.bool_]:
+def counted_item_mask(measure: Measure, r: Ratings) -> npt.NDArray[np.bool_]:
     """Return the mask of the items that count for the value of a measure."""
-    return r.rated_mask if measure.definition.formula in _OF_RATED else r.twice
+    return r.rated_mask if measure.definition.formula in _ITEM_MEAN_FORMULAS else r.twice
 
 
 def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
@@ -302,8 +302,8 @@ def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
     For a mean over items it is the weight of the item, for a mean over ratings that of its ratings,
     and 0 for items that do not count.
     """
-    counted = counted_items(measure, r)
-    is_item_mean = measure.definition.formula in _OF_RATED
+    counted = counted_item_mask(measure, r)
+    is_item_mean = measure.definition.formula in _ITEM_MEAN_FORMULAS
     return np.where(counted, r.weight if is_item_mean else r.weight * r.times, 0.0)
 
 
@@ -312,17 +312,17 @@ def item_influence(
 ) -> FloatArray | None:
     """Compute the influence of the counted items on the value of a measure.
 
-    The influence is the derivative by the weight of an item (see :func:`counted_items`) times the
-    total weight, so that the weighted mean is 0. It is None for a measure without a derivative
+    The influence is the derivative by the weight of an item (see :func:`counted_item_mask`) times
+    the total weight, so that the weighted mean is 0. It is None for a measure without a derivative
     here. ``all_ratings`` is the statistic of all items, if not ``r``.
     """
     derivative, full_sample = (
-        _MOVES.get(measure.definition.formula),
+        _DERIVATIVES.get(measure.definition.formula),
         r if all_ratings is None else all_ratings,
     )
     if derivative is None or not len(full_sample.shared_items):
         return None
-    weight = full_sample.weight[counted_items(measure, full_sample)]
+    weight = full_sample.weight[counted_item_mask(measure, full_sample)]
     with np.errstate(divide="ignore", invalid="ignore"):  # where there is no value
         all_derivatives = derivative(full_sample, full_sample, **measure.parameters)
         derivatives = (

@@ -14,11 +14,11 @@ from calipers.measures.families import FAMILIES, TASKS, get_task
 from calipers.measures.name_parsing import first_definition, matching_definitions, spellings
 from calipers.measures.parameters import PARAMETERS
 from calipers.measures.registry import (
-    NAMES,
+    DEFINITIONS_BY_NAME,
     REGISTRY,
     find_candidates,
     is_built_in,
-    load,
+    load_families,
     normalize_name,
     register,
 )
@@ -28,13 +28,13 @@ from calipers.statistics import FloatArray, Moments
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Names of sets of measures, which can be requested in Python or with ``-m``.
-OF_SEVERAL = frozenset(
+MEASURE_SET_NAMES = frozenset(
     ["default", "official", "set", "diversity", "all_trec", "all_prefs", "prefs", "qrels_jg"]
 )
 
 #: How names and aliases are spelled.
-_SPELLED = re.compile(r"[^\s()\[\],;=@]+(@[^\W\d][\w-]*)?")
-_SPELLING = "expected a word without blanks, brackets and commas, and no number behind an @"
+_NAME_PATTERN = re.compile(r"[^\s()\[\],;=@]+(@[^\W\d][\w-]*)?")
+_NAME_RULE = "expected a word without blanks, brackets and commas, and no number behind an @"
 
 
 def measure(
@@ -90,7 +90,7 @@ def measure(
     return register
 
 
-def mean_of_rows(name: str, **traits: Any) -> Callable[[F], F]:
+def row_mean_measure(name: str, **traits: Any) -> Callable[[F], F]:
     """Return a decorator that registers the mean over rows of a value per row.
 
     The docstring of the function that computes the values from truth and prediction is the
@@ -112,17 +112,17 @@ def mean_of_rows(name: str, **traits: Any) -> Callable[[F], F]:
 def _register(definition: Definition, shared_names: Sequence[str], *, replacing: bool) -> None:
     families = _families_of_task(definition)
     if not is_built_in(definition):
-        _check_known(definition)
-        load(FAMILIES)
+        _check_registered(definition)
+        load_families(FAMILIES)
     replaced = REGISTRY.get((definition.family, definition.name))
     if replaced is not None and not (replacing or _is_redefinition(definition, replaced)):
         replaced = None
     if replaced is not None and is_built_in(replaced) and not is_built_in(definition):
         raise NameTakenError(f"{replaced.name!r} is a measure of Calipers and cannot be replaced")
     for name in definition.spellings:
-        if _SPELLED.fullmatch(name) is None:
-            raise ValueError(f"{name!r} cannot be the name of a measure: {_SPELLING}")
-        if name.lower() in OF_SEVERAL:
+        if _NAME_PATTERN.fullmatch(name) is None:
+            raise ValueError(f"{name!r} cannot be the name of a measure: {_NAME_RULE}")
+        if name.lower() in MEASURE_SET_NAMES:
             raise NameTakenError(f"{name!r} is taken: it stands for a set of measures")
         for existing in find_candidates(name, families):
             if existing is not replaced and not (
@@ -134,7 +134,7 @@ def _register(definition: Definition, shared_names: Sequence[str], *, replacing:
     else:
         unshared_names = [name for name in definition.spellings if name not in shared_names]
         _check_other_tasks(definition, unshared_names, families)
-        _check_meanings(definition, replaced, unshared_names, families)
+        _register_checked(definition, replaced, unshared_names, families)
 
 
 def _is_redefinition(new: Definition, old: Definition) -> bool:
@@ -146,7 +146,7 @@ def _is_redefinition(new: Definition, old: Definition) -> bool:
     return is_built_in(new) and (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
 
-def _check_known(definition: Definition) -> None:
+def _check_registered(definition: Definition) -> None:
     """Check that the reasons and parameters of a definition are registered."""
     for kind, names, registry in (
         ("reason", definition.undefined, REASONS),
@@ -198,19 +198,19 @@ def _check_other_tasks(
                     raise NameTakenError(_name_taken_message(text, existing, definition))
 
 
-def _ways_to_write_others(
+def _iter_other_spellings(
     stems: Iterable[str], families: Iterable[str], old: Definition | None
 ) -> Iterator[tuple[str, Definition]]:
     """Yield names of other definitions of these families that the new names could change."""
     beginnings = [normalize_name(stem).split("-k-")[0] for stem in stems]
-    for name in tuple(NAMES):
+    for name in tuple(DEFINITIONS_BY_NAME):
         if any(stem in name for stem in beginnings):
             for existing in find_candidates(name, tuple(families)):
                 if existing is not old:
                     yield from ((text, existing) for text in (name, *spellings(existing, name)))
 
 
-def _check_meanings(
+def _register_checked(
     definition: Definition,
     old: Definition | None,
     unshared: Sequence[str],
@@ -227,10 +227,10 @@ def _check_meanings(
     """
     own_spellings = spellings(definition)
     other_spellings = [
-        text for text, _ in _ways_to_write_others(definition.spellings, families, old)
+        text for text, _ in _iter_other_spellings(definition.spellings, families, old)
     ]
     other_families = {family for entry in TASKS.values() if entry != families for family in entry}
-    other_task_spellings = list(_ways_to_write_others(unshared, other_families, None))
+    other_task_spellings = list(_iter_other_spellings(unshared, other_families, None))
     previous_definitions = {
         text: first_definition(text, families) for text in (*own_spellings, *other_spellings)
     }
@@ -244,7 +244,9 @@ def _check_meanings(
         if entry is not None
         for n in entry.spellings
     }
-    previous_entries = {name: list(NAMES[name]) for name in names if name in NAMES}
+    previous_entries = {
+        name: list(DEFINITIONS_BY_NAME[name]) for name in names if name in DEFINITIONS_BY_NAME
+    }
     register(definition, old)
     # Numbers behind _ and . are how other tools write, who may mean something else by them.
     own_texts = (text for text in own_spellings if not text.endswith(("_7", ".7")))
@@ -269,11 +271,11 @@ def _check_meanings(
             REGISTRY[old.family, old.name] = old
         for name in names:
             if name in previous_entries:
-                NAMES[name] = previous_entries[name]
+                DEFINITIONS_BY_NAME[name] = previous_entries[name]
             else:
-                del NAMES[name]
+                del DEFINITIONS_BY_NAME[name]
         for text, existing in changed_names.items():
             raise NameTakenError(_name_taken_message(text, existing, definition))
         raise ValueError(
-            f"{lost_spellings[0]!r} would not be read as {definition.name}: {_SPELLING}"
+            f"{lost_spellings[0]!r} would not be read as {definition.name}: {_NAME_RULE}"
         )

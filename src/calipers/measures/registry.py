@@ -17,7 +17,7 @@ from calipers.measures.families import FAMILIES
 #: By family and name, also of families that are not in the catalogue.
 REGISTRY: dict[tuple[str, str], Definition] = {}
 #: By the key of each spelling.
-NAMES: dict[str, list[Definition]] = {}
+DEFINITIONS_BY_NAME: dict[str, list[Definition]] = {}
 
 
 def normalize_name(name: str) -> str:
@@ -29,10 +29,10 @@ def register(definition: Definition, old: Definition | None = None) -> None:
     """Add a definition to the registry, in place of ``old``."""
     if old is not None:
         for key in dict.fromkeys(map(normalize_name, old.spellings)):
-            NAMES[key].remove(old)
+            DEFINITIONS_BY_NAME[key].remove(old)
     REGISTRY[definition.family, definition.name] = definition
     for key in dict.fromkeys(map(normalize_name, definition.spellings)):
-        NAMES.setdefault(key, []).append(definition)
+        DEFINITIONS_BY_NAME.setdefault(key, []).append(definition)
 
 
 def is_built_in(definition: Definition) -> bool:
@@ -42,7 +42,7 @@ def is_built_in(definition: Definition) -> bool:
 
 def find_candidates(name: str, families: Sequence[str]) -> list[Definition]:
     """Return the definitions with a name, in the order of these families."""
-    matches = NAMES.get(normalize_name(name), ())
+    matches = DEFINITIONS_BY_NAME.get(normalize_name(name), ())
     return [d for family in families for d in matches if d.family == family]
 
 
@@ -61,23 +61,23 @@ def definitions(family: str | None = None) -> Iterator[Definition]:
     """
     plugins.load("calipers.measures")
     families = tuple(FAMILIES) if family is None else (family,)
-    load(families)
+    load_families(families)
     registered = tuple(REGISTRY.values())
     return (d for family in families for d in registered if d.family == family)
 
 
-def edition() -> tuple[Definition, ...]:
+def registry_state() -> tuple[Definition, ...]:
     """Return the content of the registry, as a key of caches that depend on it."""
     return tuple(REGISTRY.values())
 
 
 def get_definition(family: str, name: str) -> Definition:
     """Return the definition with exactly this name."""
-    load((family,))
+    load_families((family,))
     return REGISTRY[family, name]
 
 
-def load(families: Iterable[str]) -> None:
+def load_families(families: Iterable[str]) -> None:
     """Import the modules of the measures of these families."""
     homes = (FAMILIES[family].home for family in families if family in FAMILIES)
     for home in dict.fromkeys(filter(None, homes)):
@@ -98,7 +98,7 @@ def _load_registered(family: str, name: str, module: str) -> Definition:
     UnknownMeasureError
         If it is not registered in this process.
     """
-    load((family,))
+    load_families((family,))
     if (family, name) not in REGISTRY:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)

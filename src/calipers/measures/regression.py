@@ -13,7 +13,7 @@ from calipers.statistics.regression import quantile
 
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 
-loss = partial(
+loss_measure = partial(
     measure,
     family="regression",
     statistic=Moments,
@@ -25,7 +25,7 @@ loss = partial(
 )
 
 
-def _not_finite(reason: str) -> dict[str, Any]:
+def _infinite_loss_conditions(reason: str) -> dict[str, Any]:
     """Return the conditions for a measure that is undefined if the loss of a row is not finite."""
     return NO_ROWS | {reason: lambda m, _: ~np.isfinite(m.mean)}
 
@@ -46,12 +46,12 @@ def weighted_quantile(truth: FloatArray, weight: FloatArray | None, alpha: float
     return quantile(truth[used_mask], alpha, weight[used_mask])
 
 
-def _mean_of_logarithms(truth: FloatArray, weight: FloatArray | None) -> float:
+def _log1p_mean(truth: FloatArray, weight: FloatArray | None) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.expm1(np.average(np.log1p(truth), weights=weight)))
 
 
-def _median_of_shares(truth: FloatArray, weight: FloatArray | None) -> float:
+def _percentage_error_median(truth: FloatArray, weight: FloatArray | None) -> float:
     with np.errstate(divide="ignore", over="ignore"):
         reciprocals = 1 / np.abs(truth)
     weights = reciprocals if weight is None else np.where(weight > 0, reciprocals, 0.0) * weight
@@ -128,10 +128,10 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
 
 
 #: The losses that are squares, of which single rows may hold most.
-SQUARES = (squared_error, _squared_log_error)
+SQUARED_LOSSES = (squared_error, _squared_log_error)
 
 
-@loss(
+@loss_measure(
     "RMSE",
     aliases=("root_mean_squared_error",),
     row_formula=squared_error,
@@ -147,7 +147,7 @@ def root_mean_squared_error(m: Moments) -> FloatArray:
     return np.asarray(np.sqrt(m.mean))
 
 
-@loss(
+@loss_measure(
     "MSE",
     aliases=("mean_squared_error", "squared_error"),
     row_formula=squared_error,
@@ -162,7 +162,7 @@ def mean_squared_error(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@loss(
+@loss_measure(
     "MAE",
     aliases=("mean_absolute_error", "mean_average_error"),
     row_formula=_absolute_error,
@@ -176,7 +176,7 @@ def mean_absolute_error(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@loss(
+@loss_measure(
     "MASE",
     aliases=("mean_absolute_scaled_error",),
     row_formula=_scaled_error,
@@ -216,12 +216,12 @@ def mean_error(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@loss(
+@loss_measure(
     "MAPE",
     aliases=("mean_absolute_percentage_error",),
     row_formula=_percentage_error,
-    constant_prediction=_median_of_shares,
-    undefined=_not_finite("zero_truth"),
+    constant_prediction=_percentage_error_median,
+    undefined=_infinite_loss_conditions("zero_truth"),
     has_units=False,
 )
 def mean_absolute_percentage_error(m: Moments) -> FloatArray:
@@ -232,7 +232,7 @@ def mean_absolute_percentage_error(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@loss(
+@loss_measure(
     "sMAPE",
     aliases=("symmetric_mean_absolute_percentage_error",),
     row_formula=_symmetric_percentage_error,
@@ -248,12 +248,12 @@ def symmetric_percentage_error(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@loss(
+@loss_measure(
     "MSLE",
     aliases=("mean_squared_log_error", "mean_squared_logarithmic_error"),
     row_formula=_squared_log_error,
-    constant_prediction=_mean_of_logarithms,
-    undefined=_not_finite("minus_one_or_less"),
+    constant_prediction=_log1p_mean,
+    undefined=_infinite_loss_conditions("minus_one_or_less"),
     has_units=False,
 )
 def mean_squared_log_error(m: Moments) -> FloatArray:
@@ -264,12 +264,12 @@ def mean_squared_log_error(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@loss(
+@loss_measure(
     "RMSLE",
     aliases=("root_mean_squared_log_error",),
     row_formula=_squared_log_error,
-    constant_prediction=_mean_of_logarithms,
-    undefined=_not_finite("minus_one_or_less"),
+    constant_prediction=_log1p_mean,
+    undefined=_infinite_loss_conditions("minus_one_or_less"),
     has_units=False,
     interval="root_mean",
 )
@@ -281,7 +281,7 @@ def root_mean_squared_log_error(m: Moments) -> FloatArray:
     return np.asarray(np.sqrt(m.mean))
 
 
-@loss(
+@loss_measure(
     "pinball",
     aliases=("mean_pinball_loss", "quantile_loss"),
     row_formula=pinball,
@@ -297,12 +297,14 @@ def pinball_loss(m: Moments, alpha: float = 0.5) -> FloatArray:
     return np.asarray(m.mean)
 
 
-_of_deviance = partial(
-    loss, constant_prediction=weighted_mean, undefined=_not_finite("outside_of_domain")
+_deviance_measure = partial(
+    loss_measure,
+    constant_prediction=weighted_mean,
+    undefined=_infinite_loss_conditions("outside_of_domain"),
 )
 
 
-@_of_deviance(
+@_deviance_measure(
     "Poisson-deviance", aliases=("mean_poisson_deviance",), row_formula=partial(deviance, power=1)
 )
 def poisson_deviance(m: Moments) -> FloatArray:
@@ -314,7 +316,7 @@ def poisson_deviance(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_of_deviance(
+@_deviance_measure(
     "gamma-deviance",
     aliases=("mean_gamma_deviance",),
     row_formula=partial(deviance, power=2),
@@ -329,7 +331,7 @@ def gamma_deviance(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_of_deviance("Tweedie-deviance", aliases=("mean_tweedie_deviance",), row_formula=deviance)
+@_deviance_measure("Tweedie-deviance", aliases=("mean_tweedie_deviance",), row_formula=deviance)
 def tweedie_deviance(m: Moments, power: float) -> FloatArray:
     """Mean Tweedie deviance, whose variance is a power of the mean (Jørgensen 1987).
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 NO_POSITIVE = {"no_positive": lambda s, _: s.total_positive == 0}
 BOTH_CLASSES = NO_POSITIVE | {"no_negative": lambda s, _: s.total_negative == 0}
 
-area = partial(
+score_measure = partial(
     measure, family="scores", statistic=ScoreTable, higher_is_better=True, range=(0, 1), perfect=1.0
 )
 
 
-@area(
+@score_measure(
     "AUC",
     aliases=("ROC-AUC", "roc_auc", "roc_auc_score", "AUROC", "c-statistic"),
     no_skill=0.5,
@@ -58,7 +58,7 @@ def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("...i,...i", a, b))
 
 
-@area(
+@score_measure(
     "AP",
     aliases=("average_precision", "average_precision_score"),
     undefined=NO_POSITIVE,
@@ -76,7 +76,7 @@ def step_average_precision(s: ScoreTable) -> FloatArray:
     return np.asarray(gained.sum(axis=-1) / s.total_positive)
 
 
-@area(
+@score_measure(
     "PR-AUC",
     aliases=("pr_auc", "AUPRC", "AUCPR"),
     undefined=NO_POSITIVE,
@@ -125,7 +125,7 @@ def _tied_area(tp: FloatArray, fp: FloatArray, t: FloatArray, f: FloatArray) -> 
     return np.asarray(np.where(tp + fp > 0, t / a - b / a**2 * log_growth, t / a))
 
 
-@area(
+@score_measure(
     "PR-AUC-DG",
     aliases=("davis_goadrich", "AP-DG"),
     undefined=NO_POSITIVE,
@@ -144,7 +144,7 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
     return np.asarray(areas.sum(axis=-1) / s.total_positive)
 
 
-@area(
+@score_measure(
     "PRG-AUC",
     range=(-inf, 1),
     no_skill=0.0,
@@ -178,7 +178,7 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     return np.minimum(_dot(width, height), 1.0)  # widths add up to 1 but for rounding
 
 
-@area(
+@score_measure(
     "Gini",
     range=(-1, 1),
     no_skill=0.0,
@@ -195,7 +195,7 @@ def gini(s: ScoreTable) -> FloatArray:
     return 2 * roc_auc(s) - 1
 
 
-@area(
+@score_measure(
     "pAUC",
     range=(-inf, 1),
     no_skill=0.5,
@@ -236,19 +236,19 @@ def partial_auc(s: ScoreTable, max_fpr: float, min_fpr: float = 0.0) -> FloatArr
 NO_ROWS = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
 
 Indices: TypeAlias = "npt.NDArray[np.intp]"
-Blocks: TypeAlias = "npt.NDArray[np.bool_]"
+BlockMask: TypeAlias = "npt.NDArray[np.bool_]"
 
 #: Tolerance for rounding of a proportion: a bound that is satisfied up to it is satisfied.
-ROUNDING = 1e-12
+PROPORTION_TOLERANCE = 1e-12
 
 
-@area(
+@score_measure(
     "EER",
     higher_is_better=False,
     perfect=0.0,
     no_skill=0.5,
     aliases=("equal_error_rate",),
-    needs_refinement=lambda s: _preceding_block(s, _past_equality(s)),
+    needs_refinement=lambda s: _preceding_block_mask(s, _eer_index(s)),
     undefined=BOTH_CLASSES,
 )
 def equal_error_rate(s: ScoreTable) -> FloatArray:
@@ -257,54 +257,57 @@ def equal_error_rate(s: ScoreTable) -> FloatArray:
     The points of the curve are joined by straight lines. It ranges from 0 to 1 and is undefined if
     there are only positives or only negatives.
     """
-    after_index = _past_equality(s)
+    after_index = _eer_index(s)
     (e0, e1), (r0, r1) = (
-        (_take(c, after_index - 1), _take(c, after_index)) for c in (_excess(s), s.running[1])
+        (_take_last_axis(c, after_index - 1), _take_last_axis(c, after_index))
+        for c in (_fnr_minus_fpr(s), s.running[1])
     )
     r0, r1 = r0 / s.total_negative, r1 / s.total_negative
     return np.asarray(r0 + e0 / (e0 - e1) * (r1 - r0))
 
 
-def _excess(s: ScoreTable) -> FloatArray:
+def _fnr_minus_fpr(s: ScoreTable) -> FloatArray:
     """Compute FNR − FPR at every threshold: 1 at +∞, −1 at the lowest score."""
     tp, fp = s.running
     positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
     return np.asarray((positives - tp) / positives - fp / negatives)
 
 
-def _past_equality(s: ScoreTable) -> Indices:
-    return np.maximum(_first_index(_excess(s) <= 0), 1)
+def _eer_index(s: ScoreTable) -> Indices:
+    return np.maximum(_first_index(_fnr_minus_fpr(s) <= 0), 1)
 
 
 def _first_index(holds: npt.NDArray[np.bool_]) -> Indices:
     """Return the first true index along the last axis, −1 if there is none."""
     index = holds.argmax(axis=-1)
-    return np.asarray(np.where(_take(holds, index), index, -1))
+    return np.asarray(np.where(_take_last_axis(holds, index), index, -1))
 
 
 def first_argmax(values: FloatArray) -> Indices:
     """Return the first index of the largest value, which is that of the highest threshold."""
     values = np.where(np.isnan(values), -np.inf, values)
-    return _first_index(values >= values.max(axis=-1, keepdims=True) - ROUNDING)
+    return _first_index(values >= values.max(axis=-1, keepdims=True) - PROPORTION_TOLERANCE)
 
 
-def _take(column: npt.NDArray[np.generic], index: Indices) -> FloatArray:
+def _take_last_axis(column: npt.NDArray[np.generic], index: Indices) -> FloatArray:
     return np.asarray(np.take_along_axis(column, index[..., None], axis=-1)[..., 0])
 
 
-def _preceding_block(s: ScoreTable, index: Indices) -> Blocks:
+def _preceding_block_mask(s: ScoreTable, index: Indices) -> BlockMask:
     """Return the mask of the block that ends at an index."""
     return np.asarray(np.arange(s.positive.shape[-1]) == index[..., None] - 1)
 
 
-def candidate_blocks(values: FloatArray, possible: FloatArray) -> Blocks:
+def candidate_block_mask(values: FloatArray, possible: FloatArray) -> BlockMask:
     """Return the mask of the blocks that may contain a value as large as the largest known one.
 
     A block is excluded if the largest possible value in it is less. An undefined value is not
     known, and may be any value where it is possible.
     """
     values = np.where(np.isnan(values), -np.inf, values)
-    candidate_mask: Blocks = ~(possible < values.max(axis=-1, keepdims=True) - ROUNDING)
+    candidate_mask: BlockMask = ~(
+        possible < values.max(axis=-1, keepdims=True) - PROPORTION_TOLERANCE
+    )
     return candidate_mask
 
 
@@ -318,7 +321,7 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
         "threshold_index": lambda s, **parameters: first_argmax(
             formula(s.confusion(), **parameters)
         ),
-        "needs_refinement": lambda s, **parameters: candidate_blocks(
+        "needs_refinement": lambda s, **parameters: candidate_block_mask(
             formula(s.confusion(), **parameters), formula(s.corners(), **parameters)
         ),
         "is_at_corner": True,
@@ -327,19 +330,21 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
     }
 
 
-def _rates(s: ScoreTable, index: Indices) -> tuple[FloatArray, FloatArray]:
+def _counts_at(s: ScoreTable, index: Indices) -> tuple[FloatArray, FloatArray]:
     """Return the true and false positives at an index of the thresholds."""
-    tp, fp = (_take(running, index) for running in s.running)
+    tp, fp = (_take_last_axis(running, index) for running in s.running)
     return tp, fp
 
 
 def _recall_index(s: ScoreTable, recall: float) -> Indices:
-    return _first_index(s.running[0] >= (recall - ROUNDING) * s.total_positive[..., None])
+    return _first_index(
+        s.running[0] >= (recall - PROPORTION_TOLERANCE) * s.total_positive[..., None]
+    )
 
 
 def _nonempty_recall_index(s: ScoreTable, recall: float) -> Indices:
     tp, fp = s.running
-    reached = tp >= (recall - ROUNDING) * s.total_positive[..., None]
+    reached = tp >= (recall - PROPORTION_TOLERANCE) * s.total_positive[..., None]
     return _first_index(reached & (tp + fp > 0))
 
 
@@ -347,45 +352,47 @@ def _volume_index(s: ScoreTable, volume: float) -> Indices:
     tp, fp = s.running
     n_predicted = tp + fp
     return _first_index(
-        (n_predicted >= (volume - ROUNDING) * n_predicted[..., -1:]) & (n_predicted > 0)
+        (n_predicted >= (volume - PROPORTION_TOLERANCE) * n_predicted[..., -1:]) & (n_predicted > 0)
     )
 
 
 def _precision_index(s: ScoreTable, precision: float) -> Indices:
     tp, fp = s.running
     n_predicted = tp + fp
-    holds_mask = (tp >= (precision - ROUNDING) * n_predicted) & (n_predicted > 0)
+    holds_mask = (tp >= (precision - PROPORTION_TOLERANCE) * n_predicted) & (n_predicted > 0)
     best_index = np.where(holds_mask, tp, -1.0).argmax(axis=-1)
     return np.asarray(np.where(holds_mask.any(axis=-1), best_index, -1))
 
 
 def _fpr_index(s: ScoreTable, fpr: float) -> Indices:
     tp, fp = s.running
-    holds_mask = fp <= (fpr + ROUNDING) * s.total_negative[..., None]
+    holds_mask = fp <= (fpr + PROPORTION_TOLERANCE) * s.total_negative[..., None]
     return np.asarray(np.where(holds_mask, tp, -1.0).argmax(axis=-1))
 
 
-def _opened_at_precision(s: ScoreTable, precision: float) -> Blocks:
+def _candidates_at_precision(s: ScoreTable, precision: float) -> BlockMask:
     tp, fp = s.running
     index = _precision_index(s, precision)
-    tp_at_index = np.where(index < 0, -1.0, _take(tp, index))
+    tp_at_index = np.where(index < 0, -1.0, _take_last_axis(tp, index))
     tp, fp = tp[..., 1:], fp[..., :-1]
-    return np.asarray((tp >= tp_at_index[..., None]) & (tp >= (precision - ROUNDING) * (tp + fp)))
+    return np.asarray(
+        (tp >= tp_at_index[..., None]) & (tp >= (precision - PROPORTION_TOLERANCE) * (tp + fp))
+    )
 
 
-def _opened_at_fpr(s: ScoreTable, fpr: float) -> Blocks:
+def _candidates_at_fpr(s: ScoreTable, fpr: float) -> BlockMask:
     tp, fp = s.running
-    tp_at_index = _take(tp, _fpr_index(s, fpr))
-    within_mask = fp[..., :-1] <= (fpr + ROUNDING) * s.total_negative[..., None]
+    tp_at_index = _take_last_axis(tp, _fpr_index(s, fpr))
+    within_mask = fp[..., :-1] <= (fpr + PROPORTION_TOLERANCE) * s.total_negative[..., None]
     return np.asarray((tp[..., 1:] >= tp_at_index[..., None]) & within_mask)
 
 
-@area(
+@score_measure(
     "precision@recall",
     aliases=("PPV@recall", "precision@sensitivity", "precision@TPR"),
     suffix_parameter="recall",
     threshold_index=_nonempty_recall_index,
-    needs_refinement=lambda s, **parameters: _preceding_block(
+    needs_refinement=lambda s, **parameters: _preceding_block_mask(
         s, _nonempty_recall_index(s, **parameters)
     ),
     undefined=NO_POSITIVE,
@@ -396,11 +403,11 @@ def precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
     Thresholds at which nothing is predicted positive do not count, and nothing is interpolated. It
     ranges from 0 to 1 and is undefined without positives.
     """
-    tp, fp = _rates(s, _nonempty_recall_index(s, recall))
+    tp, fp = _counts_at(s, _nonempty_recall_index(s, recall))
     return tp / (tp + fp)
 
 
-@area(
+@score_measure(
     "interpolated-precision@recall",
     aliases=("interpolated_precision@recall", "max-precision@recall"),
     suffix_parameter="recall",
@@ -413,11 +420,11 @@ def interpolated_precision_at_recall(s: ScoreTable, recall: float) -> FloatArray
     undefined without positives.
     """
     tp, fp = s.running
-    reached = tp >= (recall - ROUNDING) * s.total_positive[..., None]
+    reached = tp >= (recall - PROPORTION_TOLERANCE) * s.total_positive[..., None]
     return np.asarray(np.where(reached, precision_from_counts(tp, fp), 0.0).max(axis=-1))
 
 
-@area("PR-11pt", aliases=("pr_11pt", "eleven-point-precision"), undefined=NO_POSITIVE)
+@score_measure("PR-11pt", aliases=("pr_11pt", "eleven-point-precision"), undefined=NO_POSITIVE)
 def eleven_point_precision(s: ScoreTable) -> FloatArray:
     """Eleven-point mean: the mean of interpolated precision at recall 0, 0.1, …, 1.
 
@@ -427,7 +434,7 @@ def eleven_point_precision(s: ScoreTable) -> FloatArray:
     return np.asarray(np.mean(points, axis=0))
 
 
-@area("PR-break-even", aliases=("pr_break_even", "break-even"),
+@score_measure("PR-break-even", aliases=("pr_break_even", "break-even"),
       shared_names=("break-even",), undefined=NO_POSITIVE)  # fmt: skip
 def break_even_precision(s: ScoreTable) -> FloatArray:
     """Break-even point: the precision where it equals recall.
@@ -438,23 +445,27 @@ def break_even_precision(s: ScoreTable) -> FloatArray:
     """
     tp, fp = s.running
     n_predicted, n_positive = tp + fp, s.total_positive[..., None]
-    end_index = _first_index(n_predicted >= n_positive * (1 - ROUNDING))
+    end_index = _first_index(n_predicted >= n_positive * (1 - PROPORTION_TOLERANCE))
     before_index, after_index = np.maximum(end_index - 1, 0), end_index
-    n_missing = s.total_positive - _take(n_predicted, before_index)
-    block_size = _take(n_predicted, after_index) - _take(n_predicted, before_index)
+    n_missing = s.total_positive - _take_last_axis(n_predicted, before_index)
+    block_size = _take_last_axis(n_predicted, after_index) - _take_last_axis(
+        n_predicted, before_index
+    )
     fraction = np.divide(n_missing, block_size, out=np.ones_like(n_missing), where=block_size > 0)
-    hits = _take(tp, before_index) + np.minimum(fraction, 1.0) * (
-        _take(tp, after_index) - _take(tp, before_index)
+    hits = _take_last_axis(tp, before_index) + np.minimum(fraction, 1.0) * (
+        _take_last_axis(tp, after_index) - _take_last_axis(tp, before_index)
     )
     return np.asarray(hits / s.total_positive)
 
 
-@area(
+@score_measure(
     "precision@volume",
     aliases=("PPV@volume",),
     suffix_parameter="volume",
     threshold_index=_volume_index,
-    needs_refinement=lambda s, **parameters: _preceding_block(s, _volume_index(s, **parameters)),
+    needs_refinement=lambda s, **parameters: _preceding_block_mask(
+        s, _volume_index(s, **parameters)
+    ),
     perfect=None,
     undefined=NO_ROWS,
 )
@@ -465,16 +476,16 @@ def precision_at_volume(s: ScoreTable, volume: float) -> FloatArray:
     row) is predicted positive. Nothing is interpolated. It ranges from 0 to 1 and is undefined
     without rows.
     """
-    tp, fp = _rates(s, _volume_index(s, volume))
+    tp, fp = _counts_at(s, _volume_index(s, volume))
     return tp / (tp + fp)
 
 
-@area(
+@score_measure(
     "recall@precision",
     aliases=("sensitivity@precision", "TPR@precision", "recall@PPV"),
     suffix_parameter="precision",
     threshold_index=_precision_index,
-    needs_refinement=_opened_at_precision,
+    needs_refinement=_candidates_at_precision,
     undefined=NO_POSITIVE
     | {"precision_not_reached": lambda s, p: _precision_index(s, p["precision"]) < 0},
 )
@@ -485,15 +496,15 @@ def recall_at_precision(s: ScoreTable, precision: float) -> FloatArray:
     is interpolated. It ranges from 0 to 1 and is undefined without positives, or if no threshold
     has that precision.
     """
-    return _rates(s, _precision_index(s, precision))[0] / s.total_positive
+    return _counts_at(s, _precision_index(s, precision))[0] / s.total_positive
 
 
-@area(
+@score_measure(
     "recall@FPR",
     aliases=("sensitivity@FPR", "TPR@FPR"),
     suffix_parameter="fpr",
     threshold_index=_fpr_index,
-    needs_refinement=_opened_at_fpr,
+    needs_refinement=_candidates_at_fpr,
     undefined=BOTH_CLASSES,
 )
 def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
@@ -502,15 +513,17 @@ def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
     It is 0 if only no positive predictions satisfy the bound. Nothing is interpolated. It ranges
     from 0 to 1 and is undefined if there are only positives or only negatives.
     """
-    return _rates(s, _fpr_index(s, fpr))[0] / s.total_positive
+    return _counts_at(s, _fpr_index(s, fpr))[0] / s.total_positive
 
 
-@area(
+@score_measure(
     "FPR@recall",
     aliases=("FPR@sensitivity", "FPR@TPR"),
     suffix_parameter="recall",
     threshold_index=_recall_index,
-    needs_refinement=lambda s, **parameters: _preceding_block(s, _recall_index(s, **parameters)),
+    needs_refinement=lambda s, **parameters: _preceding_block_mask(
+        s, _recall_index(s, **parameters)
+    ),
     higher_is_better=False,
     perfect=0.0,
     undefined=BOTH_CLASSES,
@@ -521,10 +534,10 @@ def fpr_at_recall(s: ScoreTable, recall: float) -> FloatArray:
     Nothing is interpolated. It ranges from 0 to 1 and is undefined if there are only positives or
     only negatives.
     """
-    return _rates(s, _recall_index(s, recall))[1] / s.total_negative
+    return _counts_at(s, _recall_index(s, recall))[1] / s.total_negative
 
 
-@area(
+@score_measure(
     "KS",
     aliases=("kolmogorov_smirnov", "ks_statistic"),
     no_skill=0.0,
@@ -543,7 +556,7 @@ def kolmogorov_smirnov(s: ScoreTable) -> FloatArray:
     return np.asarray((tp / positives - fp / negatives).max(axis=-1))
 
 
-@area(
+@score_measure(
     "max-F",
     aliases=("best-F", "max_f"),
     suffix="beta",
@@ -559,7 +572,7 @@ def best_f_measure(s: ScoreTable, beta: float = 1.0) -> FloatArray:
     return np.asarray(f_measure(s.confusion(), beta).max(axis=-1))
 
 
-@area(
+@score_measure(
     "max-accuracy",
     aliases=("best-accuracy", "max_accuracy"),
     **_maximum_traits(accuracy),

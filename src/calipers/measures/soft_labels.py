@@ -10,11 +10,13 @@ from functools import partial
 from math import inf
 
 from calipers.lazy_imports import numpy as np
-from calipers.measures.probabilities import INFINITE, NO_ROWS, cross_entropy
-from calipers.measures.registration import mean_of_rows
+from calipers.measures.probabilities import NO_ROWS, ZERO_PROBABILITY, cross_entropy
+from calipers.measures.registration import row_mean_measure
 from calipers.statistics import FloatArray
 
-soft = partial(mean_of_rows, family="soft", higher_is_better=False, is_multiclass=True)
+soft_label_measure = partial(
+    row_mean_measure, family="soft", higher_is_better=False, is_multiclass=True
+)
 
 
 def _mean_distribution(truth: FloatArray, weight: FloatArray | None) -> FloatArray:
@@ -22,23 +24,23 @@ def _mean_distribution(truth: FloatArray, weight: FloatArray | None) -> FloatArr
     return np.asarray(np.average(truth, axis=0, weights=weight))
 
 
-def _excess_of_constant(truth: FloatArray, weight: FloatArray | None) -> float:
+def _constant_kl_divergence(truth: FloatArray, weight: FloatArray | None) -> float:
     return float(
-        np.average(excess_entropies(truth, _mean_distribution(truth, weight)), weights=weight)
+        np.average(kl_divergences(truth, _mean_distribution(truth, weight)), weights=weight)
     )
 
 
-def _distance_of_constant(truth: FloatArray, weight: FloatArray | None) -> float:
+def _constant_squared_distance(truth: FloatArray, weight: FloatArray | None) -> float:
     return float(
         np.average(squared_distances(truth, _mean_distribution(truth, weight)), weights=weight)
     )
 
 
-@soft(
+@soft_label_measure(
     "soft-log-loss",
     aliases=("soft_cross_entropy",),
     range=(0, inf),
-    undefined=NO_ROWS | INFINITE,
+    undefined=NO_ROWS | ZERO_PROBABILITY,
     constant_value=lambda truth, w: float(cross_entropy(*[_mean_distribution(truth, w)] * 2)),
 )
 def cross_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
@@ -57,15 +59,15 @@ def _clip(probability: FloatArray, delta: float) -> FloatArray:
     return np.clip(probability, delta, 1 - delta) if delta else probability
 
 
-@soft(
+@soft_label_measure(
     "KL-divergence",
     aliases=("KL", "kullback_leibler", "relative_entropy"),
     range=(0, inf),
     perfect=0.0,
-    undefined=NO_ROWS | INFINITE,
-    constant_value=_excess_of_constant,
+    undefined=NO_ROWS | ZERO_PROBABILITY,
+    constant_value=_constant_kl_divergence,
 )
-def excess_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
+def kl_divergences(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
     """Divergence of the predicted distribution q from the true p (Kullback and Leibler's).
 
     It is the mean of H(p, q) − H(p) = Σ pₖ ln(pₖ/qₖ), in nats, and 0 at best; ``delta`` = Δ clips
@@ -76,7 +78,7 @@ def excess_entropies(truth: FloatArray, probability: FloatArray, delta: float = 
     return np.asarray(np.maximum(excess, 0.0))
 
 
-@soft(
+@soft_label_measure(
     "truth-entropy",
     aliases=("entropy_of_truth", "soft_entropy"),
     higher_is_better=None,
@@ -92,12 +94,12 @@ def entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
     return np.asarray(cross_entropy(truth, truth))
 
 
-@soft(
+@soft_label_measure(
     "soft-Brier",
     range=(0, 2),
     perfect=0.0,
     undefined=NO_ROWS,
-    constant_value=_distance_of_constant,
+    constant_value=_constant_squared_distance,
 )
 def squared_distances(truth: FloatArray, probability: FloatArray) -> FloatArray:
     """Brier score against true distributions: the mean of Σ (qₖ − pₖ)².

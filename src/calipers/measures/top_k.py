@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def credit(classes: int, k: int, tied: str) -> FloatArray:
+def credit_table(classes: int, k: int, tied: str) -> FloatArray:
     """Return the credit of a row by the numbers of classes that score higher and that are tied.
 
     The first index of the array is the number of classes that score higher than the true class, the
@@ -55,5 +55,5 @@ def top_k_accuracy(r: ClassRanks, k: int, tied: str = "share") -> FloatArray:
     ``"pessimistic"``, with it last; scikit-learn uses the order of the classes. It ranges from 0 to
     1 and is undefined without rows.
     """
-    weight = credit(r.counts.shape[-1], k, tied)
+    weight = credit_table(r.counts.shape[-1], k, tied)
     return np.asarray((r.counts * weight).sum(axis=(-1, -2)) / r.total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calipers.measures.errors import NameTakenError
 
 #: Reason why a proportion of each margin is undefined if the margin is empty.
-EMPTY_MARGIN = {
+EMPTY_MARGIN_REASONS = {
     "positive": "no_positive",
     "negative": "no_negative",
     "predicted_positive": "nothing_predicted_positive",

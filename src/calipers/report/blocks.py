@@ -2,9 +2,9 @@
 
 :mod:`calipers.report.documents` defines which blocks a result has, and a writer how they look in
 its format. Texts in blocks are plain and independent of the format. Names in sentences are marked
-(:func:`name`), so that a writer can escape all their punctuation. Other text may come from a file
-of results as well: :func:`render_text` escapes its control characters, and a writer what is markup
-in its format.
+(:func:`mark_name`), so that a writer can escape all their punctuation. Other text may come from a
+file of results as well: :func:`render_text` escapes its control characters, and a writer what is
+markup in its format.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _BEGIN, _END = "\x02\x03"
 _NAME = re.compile(f"{_BEGIN}([^{_END}]*){_END}")
 
 
-def name(text: object) -> str:
+def mark_name(text: object) -> str:
     """Return a name in a sentence, marked."""
     return f"{_BEGIN}{shorten_name(text)}{_END}"
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from calipers.report.class_tables import MOST_IN_GRID, matrix_table, summary
+from calipers.report.class_tables import MAX_MATRIX_CLASSES, matrix_summary, matrix_table
 from calipers.report.display_names import use_display_names
 from calipers.report.figures import vega
-from calipers.report.figures.confusions import MOST_DRAWN
+from calipers.report.figures.confusions import MAX_CLASSES
 from calipers.report.figures.curves import get_chart
-from calipers.report.figures.figure import SIDE_BY_SIDE, Figure, assign_ids, lazy_figures
-from calipers.report.figures.per_unit import every_unit_figure
+from calipers.report.figures.figure import MAX_SIDE_BY_SIDE, Figure, assign_ids, lazy_figures
+from calipers.report.figures.per_unit import all_unit_figures
 from calipers.report.figures.registry import CHARTS, SECTIONS, ComparisonChart
 from calipers.report.figures.rendering import render_image, render_svg
 from calipers.report.figures.vega import Spec, static_spec
@@ -34,12 +34,12 @@ from calipers.results import (
     curve_kinds,
     select_kinds,
 )
-from calipers.results.name_lookup import NOTHING, lookup_error, match_name
+from calipers.results.name_lookup import NO_CHARTS_MESSAGE, lookup_error, match_name
 
 #: The suffixes of files of charts.
 FORMATS = ("svg", "png", "pdf", "json")
 #: Pixels of a PNG for each of the drawing.
-_SCALE = 2.0
+_PNG_SCALE = 2.0
 _VEGA_LITE = "application/vnd.vegalite.v6+json"
 
 
@@ -121,7 +121,7 @@ class Chart:
             return f"{self.to_json()}\n".encode()
         if format == "svg":
             return f"{self.to_svg()}\n".encode()
-        return render_image(self._on_paper, format, _SCALE)
+        return render_image(self._on_paper, format, _PNG_SCALE)
 
     def _repr_html_(self) -> str:
         return figures_fragment(self.figures, self._digest)
@@ -160,7 +160,7 @@ def evaluation_chart(evaluation: Evaluation, name: str, subject: str | None) -> 
         evaluation.canonical_name(subject)  # one measure, if it means any
     names, evaluation = evaluation.requested_names, use_display_names(evaluation)
     kind = match_name("chart", name, evaluation_charts(evaluation))
-    return _chart(kind, _figures(evaluation, kind), names.get(subject or "", subject))
+    return _chart(kind, _figures_of_kind(evaluation, kind), names.get(subject or "", subject))
 
 
 def evaluation_charts(evaluation: Evaluation) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ def evaluation_charts(evaluation: Evaluation) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*kinds, *(k for k in of_curves if not get_chart(k).part_of)]))
 
 
-def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
+def _figures_of_kind(evaluation: Evaluation, kind: str) -> list[Figure]:
     """Return the figures of one kind, without computing other curves."""
     curves = select_kinds(evaluation.curves, {kind, *get_chart(kind).needs})
     compared = None if curves else evaluation.comparison
@@ -193,7 +193,7 @@ def comparison_charts(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _comparison_figures(comparison: Comparison) -> list[Figure]:
-    return [*comparison_figures(comparison), *every_unit_figure(comparison)[0]]
+    return [*comparison_figures(comparison), *all_unit_figures(comparison)[0]]
 
 
 def curves_chart(curves: Sequence[Curve]) -> Chart:
@@ -217,7 +217,7 @@ def confusions_chart(confusions: Sequence[ConfusionBase]) -> Chart:
 
 def _chart(kind: str, figures: Sequence[Figure], subject: str | None) -> Chart:
     if not figures:
-        raise lookup_error(f"{kind}: {NOTHING}")
+        raise lookup_error(f"{kind}: {NO_CHARTS_MESSAGE}")
     if subject is not None:
         figure_by_label = dict(zip(_figure_labels(figures), figures, strict=True))
         figures = [
@@ -238,13 +238,14 @@ def _figure_labels(figures: Sequence[Figure]) -> list[str]:
 
 def confusions_fragment(confusions: Sequence[ConfusionBase]) -> str:
     """Return the confusion matrices of systems for a notebook; large ones are tables."""
-    if max(len(confusion.labels) for confusion in confusions) <= MOST_DRAWN:
+    if max(len(confusion.labels) for confusion in confusions) <= MAX_CLASSES:
         return confusions_chart(confusions)._repr_html_()
     small_confusions = [
-        confusion for confusion in confusions if len(confusion.labels) <= MOST_IN_GRID
+        confusion for confusion in confusions if len(confusion.labels) <= MAX_MATRIX_CLASSES
     ]
     sentences = [
-        ("", f"{shorten_name(confusion.system)}: {summary(confusion)}") for confusion in confusions
+        ("", f"{shorten_name(confusion.system)}: {matrix_summary(confusion)}")
+        for confusion in confusions
     ]
     return compact_fragment(
         sentences, tables=[matrix_table(confusion) for confusion in small_confusions]
@@ -264,9 +265,9 @@ def chart_files(
     If there are more than two figures of a kind each has a separate file.
     """
     used_names: set[str] = set()
-    for chart in _all_figures(result, orientation):
+    for chart in _all_charts(result, orientation):
         named_charts = [(chart.name, chart)]
-        if len(chart.figures) > SIDE_BY_SIDE:
+        if len(chart.figures) > MAX_SIDE_BY_SIDE:
             labeled_figures = zip(_figure_labels(chart.figures), chart.figures, strict=True)
             named_charts = [
                 (f"{chart.name} {label}", Chart(chart.name, (f,))) for label, f in labeled_figures
@@ -277,7 +278,7 @@ def chart_files(
                 yield f"{stem}.{kind}", single_chart.render(kind)
 
 
-def _all_figures(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
+def _all_charts(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
     if isinstance(result, Evaluation):
         page_figures = figures(use_display_names(result), orientation)
     else:

@@ -13,18 +13,18 @@ from calipers.report.blocks import Table
 from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.text_columns import align_table
 from calipers.results import ORIENTATIONS
-from calipers.results.estimate import ALL_RATERS, UNNAMED
-from calipers.results.labels import COUNTED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME, RATER_SET_NAME
+from calipers.results.labels import SIZE_HEADINGS
 
 if TYPE_CHECKING:
     from calipers.results import ConfusionBase, FloatArray, LabelTable
 
 #: The largest number of classes with a table.
-MOST_CLASSES = 20
+MAX_TABLE_CLASSES = 20
 #: With more classes than this, non-empty cells are listed.
-MOST_IN_GRID = 100
+MAX_MATRIX_CLASSES = 100
 #: The largest length of a name.
-LABEL = 24
+MAX_LABEL_LENGTH = 24
 
 
 def block_order(counts: FloatArray) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ def common_order(confusions: Sequence[ConfusionBase]) -> tuple[int, ...] | None:
 
 def format_cells(values: FloatArray, *, is_proportion: bool) -> list[list[str]]:
     """Format cells: counts in full, weights and proportions rounded."""
-    digits = numbers.Rounding(3) if is_proportion else numbers.sizes(values)
+    digits = numbers.Rounding(3) if is_proportion else numbers.rounding_of_counts(values)
     return [["" if np.isnan(x) else digits(float(x)) for x in row] for row in values]
 
 
@@ -86,8 +86,8 @@ def matrix_table(
 
     With many classes the rows are the non-empty cells.
     """
-    names = list(unique_labels(confusion.labels, LABEL).values())
-    if len(names) > MOST_IN_GRID:
+    names = list(unique_labels(confusion.labels, MAX_LABEL_LENGTH).values())
+    if len(names) > MAX_MATRIX_CLASSES:
         return _list_cells(confusion, names, orientation, normalize)
     cells = format_cells(
         confusion.table(orientation, normalize), is_proportion=normalize is not None
@@ -124,7 +124,7 @@ def _list_cells(
     return [head[1], head[0], head[2]], [[row[1], row[0], row[2]] for row in rows]
 
 
-def text_table(
+def matrix_text(
     confusion: ConfusionBase,
     orientation: str = ORIENTATIONS[0],
     normalize: str | None = None,
@@ -135,7 +135,7 @@ def text_table(
     return align_table(head, rows, width)
 
 
-def table(
+def matrix_block(
     confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalize: str | None = None
 ) -> Table:
     """Return the matrix as a block of a document."""
@@ -147,7 +147,7 @@ def table(
 def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the rows of the table of classes."""
     rows = confusion.class_rows()
-    names = list(unique_labels(confusion.labels, LABEL).values())
+    names = list(unique_labels(confusion.labels, MAX_LABEL_LENGTH).values())
     sizes = format_cells(
         np.array([[row["truth"], row["predicted"]] for row in rows], np.float64),
         is_proportion=False,
@@ -174,7 +174,7 @@ def largest_confusions(
     ]
 
 
-def summary(confusion: ConfusionBase) -> str:
+def matrix_summary(confusion: ConfusionBase) -> str:
     """Return a sentence on the matrix."""
     truth, predicted, count = confusion.occupied()
     total, n_correct = float(count.sum()), float(count[truth == predicted].sum())
@@ -194,14 +194,17 @@ def summary(confusion: ConfusionBase) -> str:
 
 
 #: The largest number of labels with a table in a text.
-MOST_LABELS = 50
+MAX_TABLE_LABELS = 50
 
 
 def label_grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the rows of a table of labels; a row begins with its label."""
-    names = list(unique_labels(table.labels, LABEL).values())
+    names = list(unique_labels(table.labels, MAX_LABEL_LENGTH).values())
     counted = (table.truth, *table.counts.values())
-    columns = [names, *(list(map(numbers.sizes(column), column.tolist())) for column in counted)]
+    columns = [
+        names,
+        *(list(map(numbers.rounding_of_counts(column), column.tolist())) for column in counted),
+    ]
     digits = numbers.Rounding(2)
     for name, values in table.values.items():
         low, high = table.low[name], table.high[name]
@@ -213,7 +216,7 @@ def label_grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
         )
     head = [
         table.row_kind,
-        COUNTED[table.row_kind],
+        SIZE_HEADINGS[table.row_kind],
         *map(shorten_name, (*table.heads, *table.values)),
     ]
     return head, [list(row) for row in zip(*columns, strict=True)]
@@ -243,22 +246,26 @@ def label_caption(table: LabelTable) -> str:
     if any((low == low).any() for low in table.low.values()):
         sentences.append(
             f"{numbers.format_percent(table.level)} CIs hold for each {table.row_kind} separately "
-            f"and are not adjusted for the number of {axis_names(table)}."
+            f"and are not adjusted for the number of {row_kind_plural(table)}."
         )
     return " ".join(sentences)
 
 
-def axis_names(table: LabelTable) -> str:
+def row_kind_plural(table: LabelTable) -> str:
     """Return the plural of what the rows of the table are."""
     return "classes" if table.row_kind == "class" else f"{table.row_kind}s"
 
 
 def label_titles(tables: Sequence[LabelTable]) -> list[str]:
     """Return the titles of the tables: the system, and the kind if there are several kinds."""
-    kinds = {table.row_kind: axis_names(table).capitalize() for table in tables}
+    kinds = {table.row_kind: row_kind_plural(table).capitalize() for table in tables}
     titles = []
     for table in tables:
-        system = "" if table.system in (UNNAMED, ALL_RATERS) else shorten_name(table.system)
+        system = (
+            ""
+            if table.system in (DEFAULT_SYSTEM_NAME, RATER_SET_NAME)
+            else shorten_name(table.system)
+        )
         kind = kinds[table.row_kind] + (" of" if system else "") if len(kinds) > 1 else ""
         titles.append(
             " ".join(filter(None, (kind, system if kind else shorten_name(table.system))))

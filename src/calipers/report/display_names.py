@@ -42,14 +42,14 @@ def use_display_names(result: Result) -> Result:
     if not names:
         return result
     if isinstance(result, Comparison):
-        return _comparison(result, names)
+        return _rename_comparison(result, names)
     return replace(
         result,
         estimates=tuple(_rename_measures(result.estimates, names)),
-        comparison=result.comparison and _comparison(result.comparison, names),
+        comparison=result.comparison and _rename_comparison(result.comparison, names),
         definitions=tuple(_rename_definition(d, names) for d in result.definitions),
-        per_unit=_units(result.per_unit, names),
-        slices=_slices(result.slices, names),
+        per_unit=_rename_units(result.per_unit, names),
+        slices=_rename_slices(result.slices, names),
         findings=tuple(_rename_finding(f, names) for f in result.findings),
         pareto_fronts=tuple(_rename_measures(result.pareto_fronts, names)),
         requested_names={},
@@ -60,13 +60,13 @@ def _rename_measures(rows: Sequence[Any], names: Mapping[str, str]) -> list[Any]
     return [replace(r, measure=names[r.measure]) if r.measure in names else r for r in rows]
 
 
-def _comparison(comparison: Comparison, names: Mapping[str, str]) -> Comparison:
+def _rename_comparison(comparison: Comparison, names: Mapping[str, str]) -> Comparison:
     return replace(
         comparison,
         differences=tuple(_rename_measures(comparison.differences, names)),
         primary=comparison.primary and names.get(comparison.primary, comparison.primary),
         omnibus=_LazyOmnibusTests(comparison.omnibus, names),
-        per_unit=_units(comparison.per_unit, names),
+        per_unit=_rename_units(comparison.per_unit, names),
         requested_names={},
     )
 
@@ -112,7 +112,7 @@ def _rename_finding(finding: Finding, names: Mapping[str, str]) -> Finding:
     )
 
 
-def _slices(slices: Slices | None, names: Mapping[str, str]) -> Slices | None:
+def _rename_slices(slices: Slices | None, names: Mapping[str, str]) -> Slices | None:
     if slices is None:
         return None
 
@@ -128,7 +128,7 @@ def _slices(slices: Slices | None, names: Mapping[str, str]) -> Slices | None:
     )
 
 
-def _units(units: PerUnit | None, names: Mapping[str, str]) -> PerUnit | None:
+def _rename_units(units: PerUnit | None, names: Mapping[str, str]) -> PerUnit | None:
     if units is None:
         return None
     fields: dict[str, Any] = {

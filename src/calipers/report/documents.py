@@ -42,36 +42,36 @@ from calipers.report.blocks import (
     Verdict,
     WideTable,
     mark_literal,
-    name,
+    mark_name,
 )
 from calipers.report.display_names import use_display_names
 from calipers.report.glossary import glossary
 from calipers.report.grouping import group_by
 from calipers.report.headlines import (
-    MOST_PAIRS,
+    MAX_SHOWN_PAIRS,
     comparison_headlines,
     headlines,
     omitted_pairs_note,
-    other_measures,
+    other_measures_sentence,
     primary_differences,
     secondary_headline,
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
 from calipers.report.tables import (
     KEY,
-    MOST_ON_A_PAGE,
+    MAX_ROWS_ON_PAGE,
     NUMBER,
     Column,
     SliceGroup,
     drop_empty_columns,
-    left_out_text,
+    omitted_pairs_in_slices_note,
+    omitted_slices_note,
     slice_groups,
-    within_left_out_text,
     within_rows,
 )
-from calipers.report.verdict import adjustment_text, group_by_pair, p_heading, sentences
+from calipers.report.verdict import adjustment_text, difference_sentences, group_by_pair, p_heading
 from calipers.report.wide import is_wide
-from calipers.report.writers import get_writer, list_formats, own_formats
+from calipers.report.writers import get_writer, known_formats, list_formats
 from calipers.results import (
     ORIENTATIONS,
     Comparison,
@@ -85,7 +85,7 @@ from calipers.results import (
     ThresholdTable,
     ThresholdTables,
 )
-from calipers.results.estimate import ALL_RATERS
+from calipers.results.estimate import RATER_SET_NAME
 from calipers.results.learning import LearningResult, Selection
 from calipers.results.name_lookup import match_name
 
@@ -93,13 +93,13 @@ if TYPE_CHECKING:
     from calipers.report.charts import Chart
 
 #: The largest number of splits that are all listed.
-MOST_SPLITS = 30
+MAX_SPLITS = 30
 #: The largest number of differences that are not folded below a wide table.
-FEW_DIFFERENCES = 12
+MAX_UNFOLDED_DIFFERENCES = 12
 #: The largest number of sentences on differences; more are in the table only.
-MOST_SENTENCES = 60
+MAX_SENTENCES = 60
 #: The largest number of sentences that are unfolded in a browser.
-FEW_SENTENCES = 8
+MAX_UNFOLDED_SENTENCES = 8
 # Pages have one more blank line where differences are folded.
 _BLANK = Lines([""])
 
@@ -146,14 +146,16 @@ def render(result: Any, format: str, **look: Any) -> str:  # noqa: A002
     """Return a result in a format."""
     # Only where it is none of ours are those of other packages looked up.
     writer = get_writer(
-        match_name("format", format, own_formats() if format in own_formats() else list_formats())
+        match_name(
+            "format", format, known_formats() if format in known_formats() else list_formats()
+        )
     )
     return writer.write(document(result, DisplayOptions(writer.medium, **look)))
 
 
 def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
     """Return a result as HTML for the output of a notebook cell."""
-    from calipers.report.writers.html import Cell
+    from calipers.report.writers.html import NotebookHTML
 
     if isinstance(result, LearningResult):
         from calipers.report.figures.learning_curves import figure
@@ -162,11 +164,11 @@ def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
         first, *other_sentences = learning.sentences(result)
         return compact_fragment(
             [("", first), *(("soft", line) for line in other_sentences)],
-            tables=[learning.grid(result)],
+            tables=[learning.learning_table(result)],
             figures=[figure(result)],
             details=("How", learning.notes(result)),
         )
-    return Cell().write(document(result, DisplayOptions(Medium.NOTEBOOK)))
+    return NotebookHTML().write(document(result, DisplayOptions(Medium.NOTEBOOK)))
 
 
 def learning_chart(result: LearningResult) -> Chart:
@@ -182,9 +184,9 @@ def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
     """Return the blocks of a result."""
     match result:
         case Evaluation():
-            return evaluation(use_display_names(result), look, result)
+            return evaluation_document(use_display_names(result), look, result)
         case Comparison():
-            return comparison(use_display_names(result), look, result)
+            return comparison_document(use_display_names(result), look, result)
         case Plan():
             return plan_document(result, look)
         case LearningResult():
@@ -194,14 +196,14 @@ def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
         case ThresholdTables():
             return threshold_document(result, look)
         case Slices():
-            return slices(result)
+            return slices_document(result)
     raise TypeError(f"there is no document of a {type(result).__name__}")
 
 
 # --- Evaluations ----------------------------------------------------------------------------------
 
 
-def evaluation(
+def evaluation_document(
     result: Evaluation, look: DisplayOptions, original: Evaluation | None = None
 ) -> Iterator[Block]:
     """Yield the blocks of an evaluation.
@@ -212,8 +214,8 @@ def evaluation(
     if look.medium is Medium.PAPER:
         yield from _paper_tables(result, intervals=look.intervals)
         return
-    secondary = secondary_headline(result, name)
-    verdict = Verdict(headlines(result, name), [secondary] if secondary else [])
+    secondary = secondary_headline(result, mark_name)
+    verdict = Verdict(headlines(result, mark_name), [secondary] if secondary else [])
     notes = Notes(list(map(mark_literal, result.notes)))
     yield Heading(table_rows.report_heading(result), 1)
     if not look.is_on_screen:
@@ -233,7 +235,7 @@ def evaluation(
             yield from _confusions(result.confusions, look.orientation, has_class_table=by_class)
         yield from _labels(result.label_tables, look)
     sections = [
-        () if result.slices is None else slices(result.slices, look, result),
+        () if result.slices is None else slices_document(result.slices, look, result),
         () if result.thresholds is None else threshold_document(result.thresholds, look),
     ]
     if look.medium is not Medium.NOTEBOOK:
@@ -250,10 +252,10 @@ def evaluation(
 
 def _differences_in_words(result: Evaluation, verdict: Verdict) -> Iterator[Block]:
     """Yield a sentence per difference, unless the verdict says the same."""
-    if result.comparison is not None and len(result.comparison) <= MOST_SENTENCES:
-        all_sentences = sentences(result.comparison, name)
+    if result.comparison is not None and len(result.comparison) <= MAX_SENTENCES:
+        all_sentences = difference_sentences(result.comparison, mark_name)
         if all_sentences and all_sentences != verdict.items:
-            has_few_sentences = len(all_sentences) <= FEW_SENTENCES
+            has_few_sentences = len(all_sentences) <= MAX_UNFOLDED_SENTENCES
             yield Fold(
                 "Measure by measure", [Lines(all_sentences, listed=True)], open=has_few_sentences
             )
@@ -293,7 +295,7 @@ def finding_item(
         finding.severity,
         escape_unprintable(finding.criterion),
         f"{100 * finding.level:.4g}%",
-        table_rows.finding_numbers(finding),
+        table_rows.finding_values(finding),
         [
             (shorten_name(measure), anchor_by_measure.get(measure, ""))
             for measure in finding.measures
@@ -325,7 +327,9 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """
     comparison, uses_wide_table = result.comparison or None, _is_wide(result, look)
     omits_pairs = (
-        look.is_on_screen and comparison is not None and len(group_by_pair(comparison)) > MOST_PAIRS
+        look.is_on_screen
+        and comparison is not None
+        and len(group_by_pair(comparison)) > MAX_SHOWN_PAIRS
     )
     pair_notes = [omitted_pairs_note(comparison)] if comparison is not None and omits_pairs else []
     if result.estimates and uses_wide_table:
@@ -333,7 +337,7 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
         tests = not look.is_on_screen or comparison is None or omits_pairs
         layout, primary = wide.from_evaluation(result), wide.primary_measure(result)
         if look.is_in_browser:
-            heading = f"Ranking by {name(primary)}" if layout.ranked else "Estimates"
+            heading = f"Ranking by {mark_name(primary)}" if layout.ranked else "Estimates"
             yield Heading(heading, anchor="ranking" if layout.ranked else "estimates")
         yield WideTable(
             replace(layout, remarks=(*layout.remarks, *pair_notes)),
@@ -352,10 +356,10 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
         return
     if look.is_in_browser:
         yield Heading("Comparison", anchor="comparison")
-    if look.is_on_screen and uses_wide_table and len(comparison) > FEW_DIFFERENCES:
+    if look.is_on_screen and uses_wide_table and len(comparison) > MAX_UNFOLDED_DIFFERENCES:
         yield WideTable(wide.from_comparison(comparison))
     else:
-        yield from differences(comparison, look, folded=uses_wide_table)
+        yield from difference_blocks(comparison, look, folded=uses_wide_table)
 
 
 def _is_wide(result: Evaluation, look: DisplayOptions) -> bool:
@@ -391,7 +395,7 @@ def _whiskers(result: Evaluation, measure: str) -> list[Any]:
     return [whisker_by_system.get(system) for system in wide.order_systems(result)]
 
 
-def differences(
+def difference_blocks(
     result: Comparison, look: DisplayOptions, *, folded: bool = False
 ) -> Iterator[Block]:
     """Yield the table of differences and that of omnibus tests.
@@ -399,7 +403,7 @@ def differences(
     On a page, tables of many differences may be ``folded``.
     """
     text = adjustment_text(result)
-    if look.is_drawn and len(group_by_pair(result)) > MOST_PAIRS:
+    if look.is_drawn and len(group_by_pair(result)) > MAX_SHOWN_PAIRS:
         yield from _every_pair(result, look)
         folded = False
     else:
@@ -410,7 +414,7 @@ def differences(
         if look.is_on_screen:
             yield from (table, Lines([text] if text else []))
             return
-        is_long = folded and len(result) > FEW_DIFFERENCES
+        is_long = folded and len(result) > MAX_UNFOLDED_DIFFERENCES
         yield from (
             (Fold(f"The {len(result):,} differences", [table]), _BLANK) if is_long else [table]
         )
@@ -431,7 +435,7 @@ def _every_pair(result: Comparison, look: DisplayOptions) -> Iterator[Block]:
 
 
 #: Explanation of the columns of the omnibus tests.
-_OF_ALL = (
+_OMNIBUS_NOTE = (
     "Friedman's test compares ranks within units, the analysis of variance (ANOVA) means; ω² is "
     "the proportion of the variance that is due to systems."
 )
@@ -447,14 +451,14 @@ def _omnibus_tables(
     """Yield the omnibus tests of all systems, with homogeneous ``groups`` unless shown already."""
     columns = tables.omnibus_columns(result)
     title = "Omnibus tests"
-    if look.is_in_browser and len(group_by_pair(result)) > MOST_PAIRS:
+    if look.is_in_browser and len(group_by_pair(result)) > MAX_SHOWN_PAIRS:
         groups = False  # long lists, which the matrix of pairs shows better
     yield Heading(title, 3 if look.is_in_browser else 2)
     yield Table(drop_empty_columns(columns if groups else columns[:-1]), title=title)
     if look.is_in_browser:
         adjustment_note = _NOT_ADJUSTED if len(result.omnibus) > 1 else ""
         yield Lines(
-            [f"{_OF_ALL}{_HOMOGENEOUS_GROUPS if groups else ''}{adjustment_note}"], aside=True
+            [f"{_OMNIBUS_NOTE}{_HOMOGENEOUS_GROUPS if groups else ''}{adjustment_note}"], aside=True
         )
 
 
@@ -471,13 +475,13 @@ def _costs(result: Evaluation, costs: Evaluation, look: DisplayOptions) -> Itera
                 f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}"
             )
         else:
-            yield Lines(pareto_fronts.front_sentences(front, name))
-        yield Table(pareto_fronts.table(front), title="Pareto front")
+            yield Lines(pareto_fronts.front_sentences(front, mark_name))
+        yield Table(pareto_fronts.front_columns(front), title="Pareto front")
     if result.pareto_fronts:
         yield Lines([pareto_fronts.front_caption(result.pareto_fronts)], aside=True)
     if costs.comparison and look.medium.has_sections:
         summary = f"The {len(costs.comparison):,} differences of costs"
-        yield Fold(summary, [*differences(costs.comparison, look), _BLANK])
+        yield Fold(summary, [*difference_blocks(costs.comparison, look), _BLANK])
 
 
 def _confusions(
@@ -488,9 +492,9 @@ def _confusions(
     There is no table of two classes, nor if a table of classes is ``has_class_table`` elsewhere.
     """
     for confusion in confusions:
-        if len(confusion.labels) <= class_tables.MOST_CLASSES:
+        if len(confusion.labels) <= class_tables.MAX_TABLE_CLASSES:
             yield Heading(f"Confusion matrix{_system_suffix(confusion, confusions)}")
-            yield class_tables.table(confusion, orientation)
+            yield class_tables.matrix_block(confusion, orientation)
             if len(confusion.labels) > 2 and not has_class_table:
                 yield Table.from_rows(*class_tables.class_table(confusion))
 
@@ -500,14 +504,14 @@ def _labels(label_tables: Sequence[LabelTable], look: DisplayOptions) -> Iterato
     shown_tables = [
         label_table
         for label_table in label_tables
-        if look.is_in_browser or len(label_table.labels) <= class_tables.MOST_LABELS
+        if look.is_in_browser or len(label_table.labels) <= class_tables.MAX_TABLE_LABELS
     ]
     if look.is_in_browser and len(label_tables) > 1:
-        kinds = " and ".join(dict.fromkeys(map(class_tables.axis_names, label_tables)))
+        kinds = " and ".join(dict.fromkeys(map(class_tables.row_kind_plural, label_tables)))
         yield Heading(kinds.capitalize(), anchor="labels")
     captioned_kinds = set[str]()
     for label_table in shown_tables:
-        kind = class_tables.axis_names(label_table).capitalize()
+        kind = class_tables.row_kind_plural(label_table).capitalize()
         title = f"{kind}{_system_suffix(label_table, label_tables)}"
         table = Table.from_rows(*class_tables.label_grid(label_table), title)
         if len(label_tables) > 1:
@@ -525,10 +529,12 @@ def _system_suffix(
     item: ConfusionBase | LabelTable | ThresholdTable, items: Sequence[Any] | ThresholdTables
 ) -> str:
     """Return the name of the system as a suffix of a title, if there are several."""
-    return f" of {name(item.system)}" if len(items) > 1 and item.system != ALL_RATERS else ""
+    return (
+        f" of {mark_name(item.system)}" if len(items) > 1 and item.system != RATER_SET_NAME else ""
+    )
 
 
-def slices(
+def slices_document(
     all_slices: Slices, look: DisplayOptions | None = None, evaluation: Evaluation | None = None
 ) -> Iterator[Block]:
     """Yield a table of slices for each column that defines them.
@@ -546,7 +552,7 @@ def slices(
         ("Comparisons within slices of", tables.within_slice_tables(all_slices)),
     ):
         for column, columns in by_column.items():
-            yield Heading(f"{title} {name(column)}")
+            yield Heading(f"{title} {mark_name(column)}")
             yield Table(drop_empty_columns(columns))
         if omission_note:
             yield Lines([omission_note])
@@ -554,9 +560,9 @@ def slices(
 
 def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[Block]:
     """Yield the primary measure, those with significant differences, then all others."""
-    groups, folded = slice_groups(all_slices, MOST_ON_A_PAGE)
+    groups, folded = slice_groups(all_slices, MAX_ROWS_ON_PAGE)
     for column, (first, *other_groups) in group_by(groups, lambda group: group.column).items():
-        yield Heading(f"By {name(column)}", 3)
+        yield Heading(f"By {mark_name(column)}", 3)
         yield _slice_part(all_slices, first, evaluation, is_open=True)
         yield from (
             _slice_part(all_slices, group, evaluation)
@@ -568,13 +574,13 @@ def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[B
                 g for g in other_groups if not g.significant_slices and g.has_tests is tested
             ]
             if nonsignificant:
-                measures = ", ".join(name(group.measure) for group in nonsignificant)
+                measures = ", ".join(mark_name(group.measure) for group in nonsignificant)
                 yield Subsection(
                     f"No slice {words} all other rows by {measures}",
                     [_slice_part(all_slices, group, evaluation) for group in nonsignificant],
                 )
     if folded:
-        yield Lines([left_out_text(folded)])
+        yield Lines([omitted_slices_note(folded)])
 
 
 def _slice_part(
@@ -586,9 +592,9 @@ def _slice_part(
     )
     columns = _without_measure(tables.slice_columns(all_slices, group.rows, slice_whiskers))
     table = Table(columns, title=f"{group.measure} by {group.column}")
-    significant_slices = ", ".join(map(name, group.significant_slices))
+    significant_slices = ", ".join(map(mark_name, group.significant_slices))
     return Subsection(
-        f"{name(group.measure)} {table_rows.arrow(definition)}".rstrip(),
+        f"{mark_name(group.measure)} {table_rows.direction_arrow(definition)}".rstrip(),
         [table],
         level=4,
         open=is_open,
@@ -600,19 +606,19 @@ def _slice_part(
 
 def _systems_within_by_measure(all_slices: Slices) -> Iterator[Block]:
     """Yield the comparisons within slices, a table per measure."""
-    max_rows, n_shown = MOST_ON_A_PAGE // max(1, len(all_slices.columns)), 0
+    max_rows, n_shown = MAX_ROWS_ON_PAGE // max(1, len(all_slices.columns)), 0
     for column in all_slices.columns:
         by_measure = within_rows(all_slices, column, max_rows)
         if by_measure:
-            yield Heading(f"Comparisons within slices of {name(column)}", 3)
+            yield Heading(f"Comparisons within slices of {mark_name(column)}", 3)
         for index, (measure, measure_rows) in enumerate(by_measure.items()):
             title = f"{shorten_name(measure)} of systems within {shorten_name(column)}"
             table = Table(
                 _without_measure(tables.within_columns(all_slices, measure_rows)), title=title
             )
-            yield Subsection(name(measure), [table], level=4, open=not index)
+            yield Subsection(mark_name(measure), [table], level=4, open=not index)
             n_shown += len(measure_rows)
-    if omission_note := within_left_out_text(len(all_slices.differences) - n_shown):
+    if omission_note := omitted_pairs_in_slices_note(len(all_slices.differences) - n_shown):
         yield Lines([omission_note])
 
 
@@ -622,13 +628,13 @@ def _without_measure(columns: Sequence[Column]) -> list[Column]:
 
 def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
     """Yield a table of thresholds per system, and its caption."""
-    caption = tables.cutoffs_caption(threshold_tables)
+    caption = tables.threshold_caption(threshold_tables)
     if look.is_in_browser and len(threshold_tables) > 1:
         yield Heading("Thresholds", anchor="cutoffs")
     for index, threshold_table in enumerate(threshold_tables):
         title, columns = (
             f"Thresholds{_system_suffix(threshold_table, threshold_tables)}",
-            tables.cutoff_columns(threshold_tables, threshold_table),
+            tables.threshold_columns(threshold_tables, threshold_table),
         )
         if look.medium is Medium.PAPER:
             # The thresholds are typeset as the other numbers are.
@@ -663,7 +669,7 @@ def _chart_blocks(result: Evaluation, orientation: str) -> Iterator[Block]:
     from calipers.report.charts import figures
     from calipers.report.figures.rendering import start_background_renderer
 
-    explorer = page_data.explorer(result)
+    explorer = page_data.explorer_block(result)
     if explorer is not None:
         yield from (Heading("Threshold explorer", anchor="threshold"), explorer)
     with start_background_renderer() as start_rendering:
@@ -702,7 +708,7 @@ def _definition(definition: Definition, anchor: str) -> Term:
 # --- Comparisons ----------------------------------------------------------------------------------
 
 
-def comparison(
+def comparison_document(
     result: Comparison, look: DisplayOptions, original: Comparison | None = None
 ) -> Iterator[Block]:
     """Yield the blocks of a comparison.
@@ -720,45 +726,45 @@ def comparison(
         return
     uses_wide_table, all_sentences = (
         len(result) > 0 and is_wide(result, look.layout),
-        sentences(result, name),
+        difference_sentences(result, mark_name),
     )
-    secondary = other_measures(result, name)
+    secondary = other_measures_sentence(result, mark_name)
     main_sentences, other_sentences = (
-        comparison_headlines(result, name),
+        comparison_headlines(result, mark_name),
         [secondary] if secondary else [],
     )
     if look.medium is Medium.NOTEBOOK:
         yield from (Heading("Comparison", 1), Verdict(main_sentences, other_sentences))
-        yield from differences(result, look)
+        yield from difference_blocks(result, look)
         return
     if not look.is_on_screen:
         yield Heading(table_rows.comparison_heading(result), 1)
         yield Verdict(main_sentences, other_sentences)
         if [*main_sentences, *other_sentences] != all_sentences and len(
             all_sentences
-        ) <= MOST_SENTENCES:
+        ) <= MAX_SENTENCES:
             summary, is_short = (
                 f"Each of the {len(all_sentences):,} differences",
-                len(all_sentences) <= FEW_SENTENCES,
+                len(all_sentences) <= MAX_UNFOLDED_SENTENCES,
             )
             yield Fold(summary, [Lines(all_sentences)], open=is_short)
         yield from [_downloads(original or result)] if look.is_in_browser else []
         yield from _notes(Notes(list(map(mark_literal, result.notes))), look)
     if uses_wide_table:
-        ranked, primary = wide.is_of_many(result), primary_differences(result)[0].measure
+        ranked, primary = wide.has_many_systems(result), primary_differences(result)[0].measure
         layout = wide.from_many_systems(result) if ranked else wide.from_comparison(result)
         if look.is_in_browser and ranked:
-            yield Heading(f"Ranking by {name(primary)}", anchor="ranking")
+            yield Heading(f"Ranking by {mark_name(primary)}", anchor="ranking")
         yield WideTable(layout, primary)
     if look.is_on_screen:
         if not uses_wide_table:
             yield Table(drop_empty_columns(tables.difference_columns(result)))
         if result.omnibus:
             yield from _omnibus_tables(
-                result, look, groups=not (uses_wide_table and wide.is_of_many(result))
+                result, look, groups=not (uses_wide_table and wide.has_many_systems(result))
             )
         adjusted = "" if uses_wide_table else adjustment_text(result)
-        is_short = len(result) <= FEW_DIFFERENCES
+        is_short = len(result) <= MAX_UNFOLDED_DIFFERENCES
         yield Lines(
             [
                 *(all_sentences if is_short else [*main_sentences, *other_sentences]),
@@ -769,10 +775,10 @@ def comparison(
         return
     if len(result):
         yield Heading("Differences", anchor="comparison")
-        yield from differences(result, look, folded=uses_wide_table)
+        yield from difference_blocks(result, look, folded=uses_wide_table)
     yield from _splits(result)
     if look.is_in_browser:
-        yield from _charts_of_comparison(result)
+        yield from _comparison_charts(result)
     entries = glossary(result)
     if entries:
         yield Heading("Tests and methods", anchor="methods")
@@ -780,14 +786,14 @@ def comparison(
     yield from _provenance(result.provenance)
 
 
-def _charts_of_comparison(result: Comparison) -> Iterator[Block]:
+def _comparison_charts(result: Comparison) -> Iterator[Block]:
     """Yield the charts of a comparison, with a note on those that were omitted."""
     from calipers.report.charts import comparison_figures
     from calipers.report.figures.differences import select_drawn
     from calipers.report.figures.figure import assign_ids
-    from calipers.report.figures.per_unit import every_unit_figure
+    from calipers.report.figures.per_unit import all_unit_figures
 
-    unit_figures, n_omitted = every_unit_figure(result)
+    unit_figures, n_omitted = all_unit_figures(result)
     notes = []
     combined, by_measure = select_drawn(result)
     n_undrawn = (
@@ -813,7 +819,7 @@ def _charts_of_comparison(result: Comparison) -> Iterator[Block]:
 def _splits(result: Comparison) -> Iterator[Block]:
     """Yield a table of the differences on each test split, a column per pair and measure."""
     per_unit = result.per_unit
-    if per_unit is None or per_unit.unit != "splits" or len(per_unit.ids) > MOST_SPLITS:
+    if per_unit is None or per_unit.unit != "splits" or len(per_unit.ids) > MAX_SPLITS:
         return
     names = unique_labels(system for d in result for system in (d.system, d.baseline))
     columns = [Column("split", KEY, list(map(shorten_name, per_unit.ids)))]
@@ -893,7 +899,7 @@ def _table_document(
 
 def plan_document(result: Plan, look: DisplayOptions) -> Iterator[Block]:
     """Yield the sentences and the table of a plan."""
-    first, *other_lines = plan.lines(result)
+    first, *other_lines = plan.plan_sentences(result)
     if look.is_on_screen:
         yield Lines([first, *other_lines])
     else:
@@ -902,7 +908,7 @@ def plan_document(result: Plan, look: DisplayOptions) -> Iterator[Block]:
     yield Table(plan.columns(result), plain=True)
 
 
-def changes(columns: Sequence[Column], notes: Sequence[str]) -> Iterator[Block]:
+def changes_document(columns: Sequence[Column], notes: Sequence[str]) -> Iterator[Block]:
     """Yield the changes between two evaluations as a table, and notes."""
     if columns[0].cells:
         yield from (Lines([]), Table(drop_empty_columns(columns)))  # a terminal has a line between

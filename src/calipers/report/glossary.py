@@ -158,7 +158,7 @@ Benjamini-Hochberg: Benjamini and Hochberg 1995
 """)
 
 #: Of columns of the tables.
-COLUMNS = _parse_entries("""
+TABLE_COLUMNS = _parse_entries("""
 non-inferiority, equivalence: Schuirmann 1987
     Non-inferiority: one one-sided test against the margin. Equivalence: two one-sided tests, of
     which the larger p-value is reported.
@@ -171,7 +171,7 @@ effect: Hedges 1981
 """)
 
 #: Of tests of all systems together.
-TOGETHER = _parse_entries("""
+OMNIBUS_TESTS = _parse_entries("""
 Friedman F: Friedman 1937; Iman and Davenport 1980
     Tests whether the mean ranks of the systems differ, by Iman and Davenport's F.
 Nemenyi: Nemenyi 1963; Demšar 2006
@@ -204,6 +204,6 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
         "MDD (80% power)": any(d.min_detectable == d.min_detectable for d in comparison),
         "effect": any(d.effect_size == d.effect_size for d in comparison),
     }
-    used |= {name: definition for name, definition in COLUMNS.items() if used_columns[name]}
-    used |= TOGETHER if comparison.omnibus else {}
+    used |= {name: definition for name, definition in TABLE_COLUMNS.items() if used_columns[name]}
+    used |= OMNIBUS_TESTS if comparison.omnibus else {}
     return [(name, *definition) for name, definition in used.items()]

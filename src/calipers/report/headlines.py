@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from calipers.report import numbers
 from calipers.report.grouping import group_by
-from calipers.report.safe_names import LIMIT, join_words, method_text, shorten_name
-from calipers.report.table_rows import judgment_bounds_text, remarks, tolerance_text
+from calipers.report.safe_names import MAX_NAME_LENGTH, join_words, method_text, shorten_name
+from calipers.report.table_rows import judgment_bounds_text, remarks_text, tolerance_text
 from calipers.report.verdict import (
+    NameFormatter,
     Outcome,
-    Show,
     adjusted_word,
+    difference_sentence,
     group_by_pair,
     outcome,
-    sentence,
     undefined_reasons,
 )
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Curve, Difference, Estimate, Evaluation
 
 #: With more pairs than these, those without a significant difference are in one sentence.
-MANY_PAIRS = 6
+MAX_LISTED_PAIRS = 6
 
 #: More systems than these are ranked, and their pairs are listed on request.
-MANY_SYSTEMS = 8
+MAX_UNRANKED_SYSTEMS = 8
 
 #: The largest number of differences on other measures that are named one by one.
 _MAX_NAMED_DIFFERENCES = 6
@@ -36,7 +36,7 @@ _MAX_NAMED_DIFFERENCES = 6
 _MAX_LISTED_NAMES = 12
 
 
-def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> list[str]:
+def comparison_headlines(comparison: Comparison, show: NameFormatter = shorten_name) -> list[str]:
     """Return the headlines on the primary measure.
 
     These are a sentence per pair of systems; for many systems the best one, or how they compare
@@ -45,10 +45,10 @@ def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> l
     differences = primary_differences(comparison)
     if not differences:
         return []
-    if len(differences) > MANY_PAIRS and comparison.baseline is not None:
+    if len(differences) > MAX_LISTED_PAIRS and comparison.baseline is not None:
         return [_baseline_headline(differences, show)]
-    if len(list_systems(comparison)) > MANY_SYSTEMS:
-        return [_leader(differences, show)]
+    if len(list_systems(comparison)) > MAX_UNRANKED_SYSTEMS:
+        return [_leader_headline(differences, show)]
     adjusted = adjusted_word(comparison, differences[0].measure)
     sentences: list[str] = []
     pairs_by_outcome: dict[Outcome, list[str]] = {
@@ -58,13 +58,13 @@ def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> l
     for d in differences:
         difference_outcome = outcome(d)
         if (
-            len(differences) > MANY_PAIRS
+            len(differences) > MAX_LISTED_PAIRS
             and math.isnan(d.margin)
             and difference_outcome in pairs_by_outcome
         ):
             pairs_by_outcome[difference_outcome].append(f"{show(d.system)} and {show(d.baseline)}")
         else:
-            sentences.append(sentence(d, adjusted=adjusted, show=show))
+            sentences.append(difference_sentence(d, adjusted=adjusted, show=show))
     for difference_outcome, pairs in pairs_by_outcome.items():
         if pairs:
             prefix = (
@@ -90,12 +90,12 @@ def list_systems(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(name for d in comparison for name in (d.baseline, d.system)))
 
 
-def _baseline_headline(differences: Sequence[Difference], show: Show) -> str:
+def _baseline_headline(differences: Sequence[Difference], show: NameFormatter) -> str:
     """Return which of many systems are better or worse than the baseline."""
-    differences_by_words = group_by(differences, lambda d: _WORDS[outcome(d)])
+    differences_by_words = group_by(differences, lambda d: _WORD_BY_OUTCOME[outcome(d)])
     clauses = [
         f"{words}: {format_names([show(d.system) for d in differences_by_words[words]])}"
-        for words in _WORDS.values()
+        for words in _WORD_BY_OUTCOME.values()
         if words in differences_by_words
     ]
     against = (
@@ -104,7 +104,7 @@ def _baseline_headline(differences: Sequence[Difference], show: Show) -> str:
     return f"{against}: {'; '.join(clauses)}."
 
 
-_WORDS = {
+_WORD_BY_OUTCOME = {
     Outcome.BETTER: "better",
     Outcome.HIGHER: "higher",
     Outcome.LOWER: "lower",
@@ -115,7 +115,7 @@ _WORDS = {
 }
 
 
-def _leader(differences: Sequence[Difference], show: Show) -> str:
+def _leader_headline(differences: Sequence[Difference], show: NameFormatter) -> str:
     """Return the best of many systems, and those not significantly different from it."""
     measure = show(differences[0].measure)
     order = sort_by_value(mean_gains(differences), differences[0].higher_is_better)
@@ -193,7 +193,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(defined_values) / len(defined_values) if defined_values else math.nan
 
 
-def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
+def other_measures_sentence(comparison: Comparison, show: NameFormatter = shorten_name) -> str:
     """Return a sentence on the other measures, which are tested together; empty without any."""
     measure = next((d.measure for d in primary_differences(comparison)), None)
     other_differences = [d for d in comparison if d.measure != measure]
@@ -240,13 +240,13 @@ def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
     return f"{prefix}: {counts_text}.{untested_note}"
 
 
-def _short_difference(d: Difference, show: Show, *, alone: bool) -> str:
+def _short_difference(d: Difference, show: NameFormatter, *, alone: bool) -> str:
     pair = "" if alone else f" ({show(d.system)} and {show(d.baseline)})"
     digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
     return f"{show(d.measure)} {digits(d.value)}{pair}"
 
 
-def estimate_verdict(estimate: Estimate, show: Show = shorten_name) -> str:
+def estimate_verdict(estimate: Estimate, show: NameFormatter = shorten_name) -> str:
     """Return a sentence on one estimate, with the value of the best constant prediction."""
     e = estimate
     if math.isnan(e.value):
@@ -254,7 +254,7 @@ def estimate_verdict(estimate: Estimate, show: Show = shorten_name) -> str:
         return f"{show(e.measure)} is undefined{reasons}."
     digits = numbers.rounding_of_one(e.value, e.low, e.high)
     units = numbers.format_count(e.n, e.unit)
-    method = (show if len(e.method) <= LIMIT else method_text)(e.method)
+    method = (show if len(e.method) <= MAX_NAME_LENGTH else method_text)(e.method)
     details = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
     scores = f"; best constant prediction: {digits(e.no_skill)}"
     no_skill_text = "" if math.isnan(e.no_skill) else scores
@@ -263,7 +263,7 @@ def estimate_verdict(estimate: Estimate, show: Show = shorten_name) -> str:
     )
 
 
-def headlines(evaluation: Evaluation, show: Show = shorten_name) -> list[str]:
+def headlines(evaluation: Evaluation, show: NameFormatter = shorten_name) -> list[str]:
     """Return the headlines: a sentence per pair of systems, or the first estimate of one."""
     if evaluation.comparison is not None and len(evaluation.comparison):
         return comparison_headlines(evaluation.comparison, show)
@@ -279,14 +279,14 @@ def headlines(evaluation: Evaluation, show: Show = shorten_name) -> list[str]:
     return [f"{len(evaluation.systems)} systems on {measures}, without pairwise comparisons."]
 
 
-def secondary_headline(evaluation: Evaluation, show: Show = shorten_name) -> str:
+def secondary_headline(evaluation: Evaluation, show: NameFormatter = shorten_name) -> str:
     """Return a sentence on the comparison of systems by the measures other than the primary one."""
     comparison = evaluation.comparison
-    return "" if comparison is None else other_measures(comparison, show)
+    return "" if comparison is None else other_measures_sentence(comparison, show)
 
 
-#: More pairs than those of :data:`MANY_SYSTEMS` are listed on request only.
-MOST_PAIRS = MANY_SYSTEMS * (MANY_SYSTEMS - 1) // 2
+#: More pairs than those of :data:`MAX_UNRANKED_SYSTEMS` are listed on request only.
+MAX_SHOWN_PAIRS = MAX_UNRANKED_SYSTEMS * (MAX_UNRANKED_SYSTEMS - 1) // 2
 
 
 def omitted_pairs_note(comparison: Comparison) -> str:
@@ -305,7 +305,7 @@ def omitted_pairs_note(comparison: Comparison) -> str:
     )
 
 
-def _overlap_headline(evaluation: Evaluation, show: Show) -> str:
+def _overlap_headline(evaluation: Evaluation, show: NameFormatter) -> str:
     """Return the most and the least similar pairs of runs, by the leading measure."""
     measure = evaluation.measures[0]
     pairs_of_runs = [e for e in evaluation if e.measure == measure and not math.isnan(e.value)]
@@ -337,7 +337,7 @@ def estimate_sentence(estimate: Estimate) -> str:
         phrases.append(f"(bounds if all were judged: {judged})")
     if exact := tolerance_text(e):
         phrases.append(f"(bounds of the exact value: {exact})")
-    remark = remarks(e)
+    remark = remarks_text(e)
     return " ".join(phrases) + (f" ({remark})" if remark else "")
 
 

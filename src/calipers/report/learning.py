@@ -11,7 +11,7 @@ from calipers.report import numbers
 from calipers.report.safe_names import escape_unprintable, join_words, shorten_name, unique_labels
 from calipers.report.tables import KEY, NUMBERS, WORDS, Column, drop_empty_columns
 from calipers.results import Estimate
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.results.learning import (
     BOOTSTRAP,
     DISJOINT,
@@ -34,17 +34,19 @@ SOURCES = {
     BOOTSTRAP: "bootstrap samples of one training set",
 }
 #: The note on bootstrap samples of one training set.
-OF_ONE_SET = (
+BOOTSTRAP_NOTE = (
     "The decomposition is conditional on this training set: its sampling error counts as bias, and "
     "variance is that of training sets with repeated rows. Both can differ from those of "
     "independent training sets; use a generator or disjoint subsets to estimate these."
 )
-_OF_ROWS = (
+_SINGLE_SPLIT_NOTE = (
     "Intervals reflect the sampling of rows for the fitted models; a single split does not show "
     "the variation between training sets. Intervals of training errors are too narrow for models "
     "that overfit."
 )
-_NEGATIVE = "The estimate of bias² is unbiased, so it can be negative if bias² is close to 0."
+_NEGATIVE_BIAS_NOTE = (
+    "The estimate of bias² is unbiased, so it can be negative if bias² is close to 0."
+)
 
 
 def parameter_label(parameter: str) -> str:
@@ -181,11 +183,11 @@ def notes(result: LearningResult) -> list[str]:
         training_sets = f"{result.training_sets:,} training sets of {result.trained_on:,} rows"
         lines = [f"{training_sets}, {SOURCES[result.source]}; tested on {result.tested_on:,} rows."]
         if result.source == BOOTSTRAP:
-            lines.append(OF_ONE_SET)
+            lines.append(BOOTSTRAP_NOTE)
         if any(
             name == "bias²" and e.value < 0 for row in result for name, e in row.components.items()
         ):
-            lines.append(_NEGATIVE)
+            lines.append(_NEGATIVE_BIAS_NOTE)
         return [
             *lines,
             *_methods(result, result.components),
@@ -194,7 +196,7 @@ def notes(result: LearningResult) -> list[str]:
     assert isinstance(result, ValidationCurve | LearningCurve)
     splits = f"{result.splits[:1].upper()}{escape_unprintable(result.splits[1:])}"
     lines = [
-        f"{splits}. {_OF_ROWS}"
+        f"{splits}. {_SINGLE_SPLIT_NOTE}"
         if has_single_split(result)
         else f"{splits}; values are means over its splits."
     ]
@@ -305,7 +307,7 @@ def _digits(estimates: Sequence[Estimate]) -> numbers.Rounding:
     return numbers.rounding([(e.value, e.low, e.high) for e in estimates])
 
 
-def grid(result: LearningResult) -> tuple[list[str], list[list[str]]]:
+def learning_table(result: LearningResult) -> tuple[list[str], list[list[str]]]:
     """Return the headings and the rows of the table."""
     table_columns = columns(result)
     return [c.name for c in table_columns], [
@@ -382,7 +384,11 @@ def selection_columns(selection: Selection) -> list[Column]:
 
 def threshold_sentence(threshold: TunedThreshold) -> str:
     """Return the threshold, and its gains on the rows it was chosen on and on other rows."""
-    name = f"{shorten_name(threshold.system)}: " if threshold.system not in ("", UNNAMED) else ""
+    name = (
+        f"{shorten_name(threshold.system)}: "
+        if threshold.system not in ("", DEFAULT_SYSTEM_NAME)
+        else ""
+    )
     measure = shorten_name(threshold.measure)
     begin = f"{name}the" if name else "The"
     chosen = (
@@ -418,9 +424,9 @@ def _thresholds(threshold: TunedThreshold) -> str:
     thresholds = threshold.thresholds[~np.isnan(threshold.thresholds)]
     if not len(thresholds):
         return numbers.UNDEFINED
-    limits = [_number(thresholds.min()), _number(thresholds.max())]
+    limits = [_format_threshold(thresholds.min()), _format_threshold(thresholds.max())]
     return limits[0] if limits[0] == limits[1] else f"{limits[0]} to {limits[1]}, by split"
 
 
-def _number(value: float) -> str:
+def _format_threshold(value: float) -> str:
     return "∞" if math.isinf(value) else f"{value:.3g}"

@@ -10,10 +10,10 @@ from calipers.report import numbers
 from calipers.report.class_tables import label_caption, label_grid
 from calipers.report.figures.figure import Figure
 from calipers.report.headlines import estimate_sentence
-from calipers.report.plan import columns, lines
+from calipers.report.plan import columns, plan_sentences
 from calipers.report.safe_names import shorten_name
-from calipers.report.table_rows import finding_numbers, finding_text, severity_prefix
-from calipers.report.verdict import outcome, sentence
+from calipers.report.table_rows import finding_text, finding_values, severity_prefix
+from calipers.report.verdict import difference_sentence, outcome
 from calipers.report.writers.html import markup, render_template, resource
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
         Plan,
     )
 
-Table = tuple[Sequence[str], Sequence[Sequence[str]]]
+TextTable = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 def compact_fragment(
     sentences: Iterable[tuple[str, str]] = (),
     *,
-    tables: Sequence[Table] = (),
+    tables: Sequence[TextTable] = (),
     figures: Sequence[Figure] = (),
     details: tuple[str, Sequence[str]] | None = None,
 ) -> str:
@@ -42,23 +42,25 @@ def compact_fragment(
     )
 
 
-def estimate(e: Estimate) -> str:
+def estimate_fragment(e: Estimate) -> str:
     """Return the fragment of an estimate."""
     return compact_fragment([("", estimate_sentence(e))])
 
 
-def difference(d: Difference) -> str:
+def difference_fragment(d: Difference) -> str:
     """Return the fragment of a difference: its verdict and the methods."""
     methods = [f"Interval: {shorten_name(d.method)}."] if d.has_interval else []
     if d.test != "none":
         methods.append(f"Test: {shorten_name(d.test)}.")
     units_text = f"Over {numbers.format_count(d.n, shorten_name(d.unit))}; {outcome(d).value}."
-    return compact_fragment([("", sentence(d)), ("soft", " ".join([units_text, *methods]))])
+    return compact_fragment(
+        [("", difference_sentence(d)), ("soft", " ".join([units_text, *methods]))]
+    )
 
 
-def finding(f: Finding) -> str:
+def finding_fragment(f: Finding) -> str:
     """Return the fragment of a finding, with its criterion and values."""
-    details = [f.criterion, *(f"{name}: {value}" for name, value in finding_numbers(f))]
+    details = [f.criterion, *(f"{name}: {value}" for name, value in finding_values(f))]
     return compact_fragment(
         [(f.severity, f"{severity_prefix(f)}{finding_text(f, ())}")], details=(_CRITERION, details)
     )
@@ -67,9 +69,9 @@ def finding(f: Finding) -> str:
 _CRITERION = "Criterion"
 
 
-def plan(p: Plan) -> str:
+def plan_fragment(p: Plan) -> str:
     """Return the fragment of a plan: its sentences and its table."""
-    first, *other_lines = lines(p)
+    first, *other_lines = plan_sentences(p)
     table_columns = columns(p)
     rows = list(zip(*(column.cells for column in table_columns), strict=True))
     sentences = [("", first), *(("soft", line) for line in other_lines)]
@@ -86,7 +88,7 @@ def figures_fragment(figures: Sequence[Figure], digest: str) -> str:
     )
 
 
-def label_tables(tables: Sequence[LabelTable]) -> str:
+def label_tables_fragment(tables: Sequence[LabelTable]) -> str:
     """Return the fragment of the tables of classes, labels or clusters of systems."""
     sentences = [("soft", label_caption(tables[0]))] if tables else []
     grids = []

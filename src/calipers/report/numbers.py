@@ -17,7 +17,7 @@ NAN = float("nan")
 MAX_DECIMALS = 4
 
 #: Where two digits of a value would take more decimals, small numbers are written as powers of ten.
-MOST_OF_VALUE = 6
+MAX_VALUE_DECIMALS = 6
 
 Triple = tuple[float, float, float]
 
@@ -80,7 +80,7 @@ def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
     value_decimals = max(
         (_n_decimals(v) for v, w, h in rows if v and (w >= 0 or h <= 0)), default=0
     )
-    if value_decimals > MOST_OF_VALUE:
+    if value_decimals > MAX_VALUE_DECIMALS:
         return Rounding(decimals, small_as_powers=value_decimals > decimals)
     return Rounding(max(decimals, value_decimals))
 
@@ -120,7 +120,7 @@ def rounding_of_one(value: float, low: float = NAN, high: float = NAN) -> Roundi
     return rounding([(value, low, high)])
 
 
-def sizes(values: Any) -> Rounding:
+def rounding_of_counts(values: Any) -> Rounding:
     """Return the rounding of an array of counts, which are written in full, or of weights."""
     return Rounding(0) if (values == values.round()).all() else rounding_of_one(float(values.max()))
 

@@ -14,8 +14,8 @@ from typing import BinaryIO
 
 #: A folder whose entries are the open files of a process.
 _OPEN_FILES = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
-_MOST_LINKS = 40
-_PLAIN = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_MAX_LINKS = 40
+_OPEN_FLAGS = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -83,7 +83,7 @@ class OutputTarget:
         requested_path = resolved_path = os.fspath(path)
         if not requested_path:
             raise FileNotFoundError(errno.ENOENT, "the name of the file is empty", requested_path)
-        for _ in range(_MOST_LINKS):
+        for _ in range(_MAX_LINKS):
             folder, name = os.path.split(resolved_path)
             folder = os.path.realpath(folder)
             resolved_path = os.path.join(folder, name)
@@ -160,7 +160,7 @@ def _temporary_file(output: OutputTarget) -> Iterator[BinaryIO]:
     status = output.state
     # Never more open than the old file, while it is written; a new file as the umask has it.
     mode = 0o666 if status is None else stat.S_IMODE(status.st_mode) & 0o777
-    handle = os.open(temporary_path, _PLAIN | os.O_CREAT | os.O_EXCL, mode)
+    handle = os.open(temporary_path, _OPEN_FLAGS | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
@@ -182,7 +182,7 @@ def _temporary_file(output: OutputTarget) -> Iterator[BinaryIO]:
 def _overwrite(output: OutputTarget) -> Iterator[BinaryIO]:
     """Open a stream into an existing file."""
     if output.descriptor is None:
-        handle = os.open(output.target, _PLAIN | os.O_TRUNC)
+        handle = os.open(output.target, _OPEN_FLAGS | os.O_TRUNC)
     else:
         for stream_to_flush in (sys.stdout, sys.stderr):
             if stream_to_flush is not None:

@@ -19,7 +19,7 @@ from calipers.results import Comparison, Curve, Difference, Evaluation, select_k
 #: The largest number of thresholds of a system, to which the one in use is added.
 MAX_THRESHOLDS = 400
 #: The largest number of systems that are offered.
-MOST_SYSTEMS = 40
+MAX_SYSTEMS = 40
 
 
 #: Explanation of the threshold explorer.
@@ -31,7 +31,7 @@ _EXPLORER_NOTE = (
 )
 
 
-def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
+def explorer_block(evaluation: Evaluation) -> Explorer | Lines | None:
     """Return the data of the threshold explorer for systems with scores of two classes, or None.
 
     If the number of rows is unknown, a note explains why there is no explorer.
@@ -40,12 +40,12 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
         c for c in select_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series
     ]
     roc = [c for c in roc if len(c.threshold) == len(c.x) > 1]
-    data_by_system = {c.system: _system(c, evaluation) for c in roc[:MOST_SYSTEMS]}
+    data_by_system = {c.system: _system_data(c, evaluation) for c in roc[:MAX_SYSTEMS]}
     available = {name: entry for name, entry in data_by_system.items() if entry is not None}
     conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})
     if not available:
         return (
-            Lines([_WEIGHED], aside=True)
+            Lines([_WEIGHTED_NOTE], aside=True)
             if data_by_system and conventions.get("weighted")
             else None
         )
@@ -69,19 +69,19 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
         "level": f"{100 * evaluation.level:.4g}%",
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    n_omitted = max(0, len(roc) - MOST_SYSTEMS)
+    n_omitted = max(0, len(roc) - MAX_SYSTEMS)
     omission_note = f" {n_omitted} more systems are not included." if n_omitted else ""
     return Explorer(text, f"{_EXPLORER_NOTE}{omission_note}")
 
 
 #: Explanation if there is no threshold explorer.
-_WEIGHED = (
+_WEIGHTED_NOTE = (
     "With weighted rows, the threshold explorer requires a threshold (--threshold, threshold=); "
     "a threshold table (--threshold-table, threshold_table()) does not."
 )
 
 
-def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
+def _system_data(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
     """Return thresholds with their true and false positives, and the densities of both classes."""
     totals = _totals(roc.system, evaluation)
     if totals is None or not min(totals) > 0:
@@ -111,10 +111,10 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
         points.append((threshold_in_use, float(tpr), float(fpr)))
         points.sort(key=lambda point: (-point[0], point[1], point[2]))
     return {
-        "totals": [_count(positive), _count(negative)],
+        "totals": [_clean_count(positive), _clean_count(negative)],
         "at": [threshold for threshold, _, _ in points],
-        "tp": [_count(tpr * positive) for _, tpr, _ in points],
-        "fp": [_count(fpr * negative) for _, _, fpr in points],
+        "tp": [_clean_count(tpr * positive) for _, tpr, _ in points],
+        "fp": [_clean_count(fpr * negative) for _, _, fpr in points],
         "cut": threshold_in_use,
         "densities": densities if len(densities) == 2 else [],
     }
@@ -146,12 +146,12 @@ def _totals(system: str, evaluation: Evaluation) -> tuple[float, float] | None:
     rows = max((e.n for e in evaluation if e.system == system), default=0)
     for curve in select_kinds(evaluation.curves, {"PR"}):
         if curve.system == system and curve.chance is not None and rows:
-            prevalence = _height(curve.chance)
+            prevalence = _horizontal_level(curve.chance)
             return None if prevalence is None else (prevalence * rows, (1 - prevalence) * rows)
     return None
 
 
-def _height(chance: Any) -> float | None:
+def _horizontal_level(chance: Any) -> float | None:
     """Return the height of a horizontal chance line."""
     try:
         ((_, low), (_, high)) = chance
@@ -160,7 +160,7 @@ def _height(chance: Any) -> float | None:
     return float(low) if low == high else None
 
 
-def _count(x: float) -> float:
+def _clean_count(x: float) -> float:
     """Return a count without the rounding error of rates; weights have six digits."""
     rounded = round(x)
     return rounded if abs(x - rounded) < 1e-6 * max(1.0, abs(x)) else float(f"{x:.6g}")
@@ -175,7 +175,7 @@ def _shorten_number(x: float, digits: int = 6) -> float | None:
 
 _VERDICTS = tuple(Outcome)
 #: p-values are whole numbers of this many decimals.
-_OF_P = 4
+_P_DECIMALS = 4
 
 
 def all_pairs_data(comparison: Comparison) -> str:
@@ -192,14 +192,16 @@ def all_pairs_data(comparison: Comparison) -> str:
         "pairs": [(index_by_system[a], index_by_system[b]) for a, b in pairs],
         "verdicts": [verdict.value for verdict in _VERDICTS],
         "measures": {
-            shorten_name(measure): _columns(differences, pairs)
+            shorten_name(measure): _measure_data(differences, pairs)
             for measure, differences in group_by(comparison, lambda d: d.measure).items()
         },
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _columns(differences: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]) -> list[Any]:
+def _measure_data(
+    differences: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]
+) -> list[Any]:
     """Return decimals, values, limits, p-values, outcomes and margin data, pair by pair."""
     digits = numbers.rounding(((d.value, d.low, d.high) for d in differences), keep_sign=True)
     decimals = 12 if digits.scientific else digits.decimals
@@ -212,7 +214,7 @@ def _columns(differences: Sequence[Difference], of_pairs: Sequence[tuple[str, st
             [_scale_to_int(getattr(d, field), decimals) for d in rows]
             for field in ("value", "low", "high")
         ),
-        [_scale_to_int(d.p_adjusted, _OF_P) for d in rows],
+        [_scale_to_int(d.p_adjusted, _P_DECIMALS) for d in rows],
         [_VERDICTS.index(outcome(d)) for d in rows],
         *_margin_data(rows),
     ]
@@ -226,7 +228,7 @@ def _margin_data(rows: Sequence[Difference]) -> list[Any]:
     return [
         f"{margins[0]:g}",  # JSON has no infinite number
         *(
-            [_scale_to_int(getattr(d, p), _OF_P) for d in rows]
+            [_scale_to_int(getattr(d, p), _P_DECIMALS) for d in rows]
             for p in ("p_noninferiority", "p_equivalence")
         ),
     ]

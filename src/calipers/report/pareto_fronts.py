@@ -16,21 +16,21 @@ DOMINANCE_NOTE = (
     "A system is dominated if another one is at least as good in both quantities and better in "
     "one, by their estimates; all others are on the Pareto front."
 )
-SURELY = (
+SIGNIFICANCE_NOTE = (
     " Significantly: the other system is significantly better in both, each at {level}, with "
     "p-values as in the comparisons; a cost that is one number per system need only be no larger."
 )
-NOT_SURE = " No system is significantly dominated in both quantities."
+NO_SIGNIFICANCE_NOTE = " No system is significantly dominated in both quantities."
 
 
 def front_caption(fronts: Sequence[ParetoFront]) -> str:
     """Return an explanation of the words in the table."""
     rows = [row for front in fronts for row in front]
     if any(row.significantly_dominated_by for row in rows):
-        return DOMINANCE_NOTE + SURELY.format(
+        return DOMINANCE_NOTE + SIGNIFICANCE_NOTE.format(
             level=numbers.format_percent(round(1 - fronts[0].level, 12))
         )
-    return DOMINANCE_NOTE + (NOT_SURE if any(row.dominated_by for row in rows) else "")
+    return DOMINANCE_NOTE + (NO_SIGNIFICANCE_NOTE if any(row.dominated_by for row in rows) else "")
 
 
 def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_name) -> list[str]:
@@ -90,7 +90,7 @@ def row_texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def table(front: ParetoFront) -> list[Column]:
+def front_columns(front: ParetoFront) -> list[Column]:
     """Return a table with a row per system, those on the front first, by ascending cost."""
     cells = row_texts(front)
     order = sorted(range(len(front)), key=lambda i: (not front.all[i].on_front, front.all[i].cost))

@@ -16,7 +16,7 @@ from calipers.report.tables import KEY, NUMBER, Column, drop_empty_columns
 from calipers.results import NAN, Evaluation, PerUnit
 
 #: The id of all topics together, as in trec_eval.
-ALL = "all"
+ALL_TOPICS_ID = "all"
 
 
 def trec_lines(evaluation: Evaluation, per_unit: PerUnit, system: str) -> str:
@@ -32,7 +32,7 @@ def trec_lines(evaluation: Evaluation, per_unit: PerUnit, system: str) -> str:
         for measure, values in values_by_measure.items()
     ]
     lines += [
-        f"{measure}\t{ALL}\t{evaluation.exact(system, measure).value!r}"
+        f"{measure}\t{ALL_TOPICS_ID}\t{evaluation.exact(system, measure).value!r}"
         for measure in values_by_measure
     ]
     return "\n".join(lines) + "\n"
@@ -51,7 +51,7 @@ def trec_files(evaluation: Evaluation, per_unit: PerUnit) -> dict[str, str]:
     return files
 
 
-def units(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
+def unit_blocks(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
     """Yield the blocks of a table by topic.
 
     It has a row per topic and one of all topics, and a column per measure.
@@ -59,12 +59,14 @@ def units(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
     systems = evaluation.systems
     names = unique_labels(systems)
     ids = [shorten_name(name) for name in per_unit.ids]
-    rows = {per_unit.unit.removesuffix("s"): [name for name in (*ids, ALL) for _ in systems]}
+    rows = {
+        per_unit.unit.removesuffix("s"): [name for name in (*ids, ALL_TOPICS_ID) for _ in systems]
+    }
     if len(systems) > 1:
-        rows["system"] = [names[system] for _ in (*ids, ALL) for system in systems]
+        rows["system"] = [names[system] for _ in (*ids, ALL_TOPICS_ID) for system in systems]
     keys = [Column(name, KEY, cells) for name, cells in rows.items()]
     columns = [
-        Column(shorten_name(measure), NUMBER, _cells(evaluation, per_unit, measure))
+        Column(shorten_name(measure), NUMBER, _measure_cells(evaluation, per_unit, measure))
         for measure in evaluation.measures
         if measure in per_unit.values[systems[0]]
     ]
@@ -73,7 +75,7 @@ def units(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
     yield Notes(list(map(mark_literal, evaluation.notes)))
 
 
-def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]:
+def _measure_cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]:
     """Return the cells of one measure on every unit and on all units, for each system in turn."""
     systems = evaluation.systems
     values = [

@@ -11,7 +11,7 @@ from calipers.report.tables import NUMBER, Column
 from calipers.results import NAN, Plan
 
 
-def sentence(plan: Plan) -> str:
+def plan_sentence(plan: Plan) -> str:
     """Return the main result in a sentence."""
     name, units = shorten_name(plan.measure), numbers.format_count(plan.n, plan.unit)
     level = numbers.format_percent(plan.level)
@@ -38,9 +38,9 @@ def sentence(plan: Plan) -> str:
     return f"With {units}, {effect} is {verb} with {power} power ({plan.method})."
 
 
-def lines(plan: Plan) -> Iterator[str]:
+def plan_sentences(plan: Plan) -> Iterator[str]:
     """Yield the sentences."""
-    yield sentence(plan)
+    yield plan_sentence(plan)
     if plan.n_assured is not None and {"half_width", "assurance"} <= set(plan.targets):
         yield (
             "This is the expected half-width. With "

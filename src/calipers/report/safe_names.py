@@ -10,14 +10,14 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 #: Long enough for any honest name, short enough for a table.
-LIMIT = 60
+MAX_NAME_LENGTH = 60
 
 # Control, format, surrogate, unassigned, line and paragraph separators: terminal escapes, text that
 # runs backwards, and code points that no XML or UTF-8 file may hold.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 # Persian, Indic scripts and emoji are spelled with the zero-width joiner and non-joiner.
 _JOINERS = frozenset("\u200c\u200d")
-_SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def escape_unprintable(text: object, keep: str = "") -> str:
@@ -36,10 +36,10 @@ def _escape_character(character: str) -> str:
         return character
     code = ord(character)
     spelled = f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
-    return _SHORT.get(character, spelled)
+    return _ESCAPES.get(character, spelled)
 
 
-def shorten(text: str, limit: int = LIMIT) -> str:
+def shorten(text: str, limit: int = MAX_NAME_LENGTH) -> str:
     """Return ``text`` with its middle omitted if it is longer than ``limit``."""
     if len(text) <= limit:
         return text
@@ -54,10 +54,10 @@ def shorten_name(text: object) -> str:
 
 def method_text(text: object) -> str:
     """Return the method of an interval with its caveat, which may be longer than a name."""
-    return shorten(escape_unprintable(text), 2 * LIMIT)
+    return shorten(escape_unprintable(text), 2 * MAX_NAME_LENGTH)
 
 
-def unique_labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
+def unique_labels(names: Iterable[str], limit: int = MAX_NAME_LENGTH) -> dict[str, str]:
     """Return a visible, short and unique label for each name; ``''`` for an empty one."""
     out: dict[str, str] = {}
     used_labels: set[str] = set()

@@ -18,7 +18,7 @@ from calipers.report.verdict import (
     undefined_reasons,
 )
 from calipers.results import (
-    NO_INTERVAL,
+    INTERVAL_REASONS,
     Comparison,
     Definition,
     Difference,
@@ -69,7 +69,7 @@ class DifferenceRow:
 
 
 #: The headings of the table of omnibus tests.
-OVERALL_HEAD = (
+OMNIBUS_HEADINGS = (
     "measure", "units", "Friedman F", "p", "ANOVA F", "p (ANOVA)", "ω²", "homogeneous groups",
 )  # fmt: skip
 
@@ -95,15 +95,15 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         judgments=judgment_bounds_text(e, digits),
         bounds=tolerance_text(e),
         method=method_text(e.method) if e.has_interval else "",
-        n=n_used(e.n, e.n_total),
+        n=n_used_text(e.n, e.n_total),
         default="" if math.isnan(e.no_skill) else digits(e.no_skill),
-        optimism=optimism(e),
+        optimism=optimism_text(e),
         pooled="" if math.isnan(e.pooled) else digits(e.pooled),
-        remarks=remarks(e),
+        remarks=remarks_text(e),
     )
 
 
-def optimism(e: Estimate) -> str:
+def optimism_text(e: Estimate) -> str:
     """Return the optimism with its interval, such as ``0.031 [-0.020, 0.082]``.
 
     It is the value minus that on rows that were not used to choose the threshold; it is empty if no
@@ -137,7 +137,7 @@ def tolerance_text(e: Estimate) -> str:
     )
 
 
-def n_used(n: int, n_total: int) -> str:
+def n_used_text(n: int, n_total: int) -> str:
     """Return ``50``, or ``48 of 50`` if some units were not used."""
     return f"{n:,}" if n_total in (0, n) else f"{n:,} of {n_total:,}"
 
@@ -148,11 +148,11 @@ def unit_label(evaluation: Evaluation) -> str:
     return shorten_name(units.pop()) if len(units) == 1 else "n"
 
 
-def remarks(result: Estimate | Difference) -> str:
+def remarks_text(result: Estimate | Difference) -> str:
     """Return the reasons why units, the value or the interval are missing."""
     reasons = [*map(escape_unprintable, undefined_reasons(result))]
     if result.interval_reason is not None and not result.has_interval:
-        reason = NO_INTERVAL.get(result.interval_reason, result.interval_reason)
+        reason = INTERVAL_REASONS.get(result.interval_reason, result.interval_reason)
         reasons.append(f"no interval: {shorten_name(reason)}")
     if isinstance(result, Estimate):
         reasons += _threshold_texts(result)
@@ -195,7 +195,7 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
         p=numbers.format_p_digits(d.p_adjusted),
         test="" if d.test == "none" else shorten_name(d.test),
         effect="" if math.isnan(d.effect_size) else f"{d.effect_size:.2f}",
-        counts=_counts(d),
+        counts=_counts_text(d),
         # Which difference could have been found, where none was.
         detectable=format_detectable(d.min_detectable)
         if difference_outcome is Outcome.NOT_TOLD_APART and has_detectable
@@ -203,11 +203,11 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
         margin="" if math.isnan(d.margin) else f"±{d.margin:g}",
         not_inferior="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_noninferiority),
         equivalent="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_equivalence),
-        remarks=remarks(d),
+        remarks=remarks_text(d),
     )
 
 
-def overall_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+def omnibus_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """Return a row of omnibus tests per measure, with homogeneous groups of systems."""
     return [
         (
@@ -230,13 +230,13 @@ def _statistic(f: float) -> str:
     return f"{f:.2f}" if math.isfinite(f) else "∞"
 
 
-def _counts(d: Difference) -> str:
+def _counts_text(d: Difference) -> str:
     if d.wins is None or d.ties is None or d.losses is None:
         return ""
     return f"{d.wins:,}/{d.ties:,}/{d.losses:,}"
 
 
-def arrow(definition: Definition | None) -> str:
+def direction_arrow(definition: Definition | None) -> str:
     """Return ``↑`` if higher is better, ``↓`` if lower is better, and nothing otherwise."""
     if definition is None or definition.higher_is_better is None:
         return ""
@@ -251,7 +251,7 @@ def severity_prefix(finding: Finding) -> str:
 #: The largest number of similar findings on pairs of systems that are reported separately.
 MAX_SIMILAR = 3
 #: The largest number of findings of a kind, about different aspects, with a sentence each.
-MOST_OF_A_KIND = 6
+MAX_FINDINGS_OF_KIND = 6
 
 
 def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
@@ -269,7 +269,7 @@ def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, lis
                 groups.append((similar[0], similar[1:]))
             else:
                 groups += [(finding, []) for finding in similar]
-        if kind[0].systems and kind[0].aspect and len(groups) > MOST_OF_A_KIND:
+        if kind[0].systems and kind[0].aspect and len(groups) > MAX_FINDINGS_OF_KIND:
             groups, others = groups[:MAX_SIMILAR], groups[MAX_SIMILAR:]
             groups[-1][1].extend(
                 finding for first, similar in others for finding in (first, *similar)
@@ -295,19 +295,19 @@ def finding_text(finding: Finding, similar: Sequence[Finding]) -> str:
     ]
     separator = "; " if len(similar[0].systems) > 1 else ", "
     remainder = (
-        f"{separator}and {len(subjects) - MOST_LIKEWISE} more"
-        if len(subjects) > MOST_LIKEWISE
+        f"{separator}and {len(subjects) - MAX_LISTED_SYSTEMS} more"
+        if len(subjects) > MAX_LISTED_SYSTEMS
         else ""
     )
-    listed = separator.join(subjects[:MOST_LIKEWISE])
+    listed = separator.join(subjects[:MAX_LISTED_SYSTEMS])
     return f"{escape_unprintable(finding.message)} Likewise: {listed}{remainder}."
 
 
 #: The largest number of systems listed for one finding; more are counted.
-MOST_LIKEWISE = 12
+MAX_LISTED_SYSTEMS = 12
 
 
-def finding_numbers(finding: Finding) -> list[tuple[str, str]]:
+def finding_values(finding: Finding) -> list[tuple[str, str]]:
     """Return the values of a finding, each with the digits that its interval supports."""
     out = []
     for name, value in finding.values.items():

@@ -13,17 +13,17 @@ from calipers.report import numbers
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.table_rows import (
-    OVERALL_HEAD,
+    OMNIBUS_HEADINGS,
     DifferenceRow,
     EstimateRow,
-    arrow,
     definitions_by_measure,
     difference_row,
     difference_rows,
+    direction_arrow,
     estimate_row,
     estimate_rows,
-    overall_rows,
-    remarks,
+    omnibus_rows,
+    remarks_text,
     unit_label,
 )
 from calipers.report.verdict import Outcome, outcome, p_heading
@@ -118,7 +118,7 @@ EXPLANATIONS = {
 }
 
 
-def _columns(
+def _attribute_columns(
     rows: Sequence[Any], *columns: tuple[str, CellKind, str] | tuple[str, CellKind, str, ColumnRole]
 ) -> list[Column]:
     """Return columns of attributes of the rows."""
@@ -143,7 +143,7 @@ def estimate_columns(
     With ``arrows`` measures have their direction, and with ``drawings`` intervals are drawn.
     """
     rows = estimate_rows(evaluation)
-    columns = _columns(
+    columns = _attribute_columns(
         rows,
         ("measure", KEY, "measure"),
         ("system", KEY, "system"),
@@ -160,7 +160,10 @@ def estimate_columns(
     )
     definitions = definitions_by_measure(evaluation)
     if arrows:
-        cells = [f"{r.measure} {arrow(definitions.get(r.estimate.measure))}".rstrip() for r in rows]
+        cells = [
+            f"{r.measure} {direction_arrow(definitions.get(r.estimate.measure))}".rstrip()
+            for r in rows
+        ]
         titles = [
             definitions[m].title if (m := r.estimate.measure) in definitions else "" for r in rows
         ]
@@ -174,14 +177,14 @@ def estimate_columns(
         if unit_label(evaluation) == "n":
             units = [shorten_name(row.estimate.unit) for row in rows]
             columns = [c._replace(units=units) if c.name == "n" else c for c in columns]
-    return _without_lone_system(columns, evaluation.systems)
+    return _drop_single_system(columns, evaluation.systems)
 
 
 def _drawn_column(whiskers: Sequence[Whisker | None]) -> Column:
     return Column("plot", DRAWING, [""] * len(whiskers), whiskers=whiskers, is_worded=True)
 
 
-def _without_lone_system(columns: list[Column], systems: Sequence[str]) -> list[Column]:
+def _drop_single_system(columns: list[Column], systems: Sequence[str]) -> list[Column]:
     return [c for c in columns if len(systems) != 1 or (c.name, c.kind) != ("system", KEY)]
 
 
@@ -190,7 +193,7 @@ def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list
 
     With ``verdict`` there is a column for the outcome, for documents without sentences.
     """
-    return _columns(
+    return _attribute_columns(
         difference_rows(comparison),
         ("measure", KEY, "measure"),
         ("systems", KEY, "systems"),
@@ -211,13 +214,13 @@ def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list
 
 def omnibus_columns(comparison: Comparison) -> list[Column]:
     """Return the columns of omnibus tests with a row per measure; empty if there are none."""
-    kinds = (KEY, KEY, *[NUMBER] * (len(OVERALL_HEAD) - 3), WORDS)
-    columns = zip(*overall_rows(comparison), strict=True)
+    kinds = (KEY, KEY, *[NUMBER] * (len(OMNIBUS_HEADINGS) - 3), WORDS)
+    columns = zip(*omnibus_rows(comparison), strict=True)
     return [
         Column(
             *column_fields, is_worded=column_fields[0] in ("measure", "units", "homogeneous groups")
         )
-        for column_fields in zip(OVERALL_HEAD, kinds, columns, strict=False)
+        for column_fields in zip(OMNIBUS_HEADINGS, kinds, columns, strict=False)
     ]
 
 
@@ -229,15 +232,15 @@ def within_slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
     tables, n_shown = {}, 0
     for column, label in unique_labels(slices.columns).items():
         for rows in within_rows(slices, column).values():
-            if n_shown + len(rows) <= MOST_IN_TEXT:
+            if n_shown + len(rows) <= MAX_ROWS_IN_TEXT:
                 n_shown += len(rows)
                 tables[label] = within_columns(slices, rows)
-    return tables, within_left_out_text(len(slices.differences) - n_shown)
+    return tables, omitted_pairs_in_slices_note(len(slices.differences) - n_shown)
 
 
 def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
     """Return the columns of a table with a row per slice and pair of systems."""
-    columns = _columns(
+    columns = _attribute_columns(
         rows,
         ("measure", KEY, "difference_cells.measure"),
         ("slice", KEY, "slice"),
@@ -250,7 +253,7 @@ def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
             INTERVAL,
         ),
         (slices.unit, NUMBER, "n"),
-        (WITHIN_P, NUMBER, "difference_cells.p", P),
+        (WITHIN_P_HEADING, NUMBER, "difference_cells.p", P),
         ("verdict", WORDS, "difference_cells.outcome.value", VERDICT),
         ("remarks", WORDS, "difference_cells.remarks", REMARKS),
     )
@@ -260,12 +263,12 @@ def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
 
 def slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
     """Return tables with a row per slice and measure, by column, and a note on omitted rows."""
-    groups, n_omitted = slice_groups(slices, MOST_IN_TEXT)
+    groups, n_omitted = slice_groups(slices, MAX_ROWS_IN_TEXT)
     tables = {}
     for column in unique_labels(slices.columns).values():
         rows = [row for group in groups if group.column == column for row in group.rows]
         tables[column] = slice_columns(slices, rows)
-    return tables, left_out_text(n_omitted) if n_omitted else ""
+    return tables, omitted_slices_note(n_omitted) if n_omitted else ""
 
 
 def slice_columns(
@@ -278,7 +281,7 @@ def slice_columns(
     Intervals are drawn if ``whiskers`` are given.
     """
     level = numbers.format_percent(slices.level)
-    columns = _columns(
+    columns = _attribute_columns(
         rows,
         ("measure", KEY, "estimate_cells.measure"),
         ("slice", KEY, "slice"),
@@ -288,7 +291,7 @@ def slice_columns(
         (slices.unit, NUMBER, "estimate_cells.n"),
         ("difference", NUMBER, "difference_cells.value", VALUE),
         (f"{level} CI of the difference", NUMBER, "difference_cells.interval", INTERVAL),
-        (p_label(slices), NUMBER, "difference_cells.p", P),
+        (slices_p_heading(slices), NUMBER, "difference_cells.p", P),
         # Where there is room for words, every row has its own.
         (
             "verdict",
@@ -302,18 +305,18 @@ def slice_columns(
     columns[8] = columns[8]._replace(titles=[row.difference_cells.test for row in rows])
     if whiskers is not None:
         columns.insert(5, _drawn_column(whiskers))
-    return _without_lone_system(columns, list(dict.fromkeys(s.estimate.system for s in slices)))
+    return _drop_single_system(columns, list(dict.fromkeys(s.estimate.system for s in slices)))
 
 
 # --- Slices ---------------------------------------------------------------------------------------
 
 
 #: The largest numbers of rows that are shown; all rows are in the data.
-MOST_IN_TEXT = 150
-MOST_ON_A_PAGE = 600
+MAX_ROWS_IN_TEXT = 150
+MAX_ROWS_ON_PAGE = 600
 
 #: Heading of the p-values of systems compared within slices.
-WITHIN_P = "p (max-t)"
+WITHIN_P_HEADING = "p (max-t)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,26 +471,26 @@ def _slice_group(
 
 
 def _slice_remarks(s: SliceEstimate) -> str:
-    estimate_remarks = remarks(s.estimate)
+    estimate_remarks = remarks_text(s.estimate)
     # The remarks on an undefined estimate explain an undefined difference as well.
     if s.estimate.undefined or s.vs_rest.interval_reason is None:
         return estimate_remarks
-    difference_remarks = f"difference: {remarks(s.vs_rest)}"
+    difference_remarks = f"difference: {remarks_text(s.vs_rest)}"
     return f"{estimate_remarks}; {difference_remarks}" if estimate_remarks else difference_remarks
 
 
-def p_label(slices: Slices) -> str:
+def slices_p_heading(slices: Slices) -> str:
     """Return the heading of the p-values."""
     return f"p ({shorten_name(slices.adjustment)})"
 
 
-def within_left_out_text(rows: int) -> str:
+def omitted_pairs_in_slices_note(rows: int) -> str:
     """Return a note on omitted comparisons within slices; empty if all are shown."""
     note = f"{rows:,} more comparisons within slices are not shown; the JSON lists them."
     return note if rows else ""
 
 
-def left_out_text(rows: int) -> str:
+def omitted_slices_note(rows: int) -> str:
     """Return a note on omitted rows of slices."""
     return (
         f"{rows:,} more rows of slices are not shown; the JSON and slices.rows() list all of them."
@@ -497,9 +500,9 @@ def left_out_text(rows: int) -> str:
 # --- Threshold tables -----------------------------------------------------------------------------
 
 
-def cutoff_columns(threshold_tables: ThresholdTables, table: ThresholdTable) -> list[Column]:
+def threshold_columns(threshold_tables: ThresholdTables, table: ThresholdTable) -> list[Column]:
     """Return the columns of a threshold table: rows above, and measures with intervals."""
-    sizes = numbers.sizes(table.above)
+    sizes = numbers.rounding_of_counts(table.above)
     out = [
         Column("threshold", KEY, [f"{x:.6g}" for x in table.thresholds.tolist()], VALUE),
         Column("rows above", NUMBER, list(map(sizes, table.above.tolist()))),
@@ -517,7 +520,7 @@ def cutoff_columns(threshold_tables: ThresholdTables, table: ThresholdTable) -> 
     return out
 
 
-def cutoffs_caption(threshold_tables: ThresholdTables) -> str:
+def threshold_caption(threshold_tables: ThresholdTables) -> str:
     """Return the caption of a threshold table."""
     methods: dict[str, list[str]] = {}
     for name, method in (pair for table in threshold_tables for pair in table.methods.items()):

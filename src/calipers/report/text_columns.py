@@ -44,7 +44,7 @@ def align_table(
     if width is not None and len(head) > 1 and widths[0] + COLUMN_SPACING + max(widths[1:]) > width:
         columns = {name: [row[j] for row in rows] for j, name in enumerate(head) if j}
         names = [row[0] for row in rows]
-        return "\n".join(record_blocks({head[0]: names, **columns}, head[:1], width))
+        return "\n".join(record_lines({head[0]: names, **columns}, head[:1], width))
     blocks = [
         "\n".join(
             "  ".join(
@@ -72,7 +72,7 @@ def split_columns(
     yield column_indices
 
 
-def record_blocks(
+def record_lines(
     cells: Mapping[str, Sequence[str]], keys: Sequence[str], width: int | None
 ) -> Iterator[str]:
     """Yield the lines of a block for each row: its keys, then a line for each non-empty cell."""

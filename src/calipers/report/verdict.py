@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, OmnibusTest
 
 #: Formats the name of a system or of a measure in a sentence.
-Show = Callable[[str], str]
+NameFormatter = Callable[[str], str]
 
 
 class Outcome(Enum):
@@ -55,7 +55,11 @@ def outcome(difference: Difference) -> Outcome:
         return Outcome.NOT_TESTED
     # A one-sided test has one direction only.
     sides = {"two-sided": d.value != 0, "greater": d.value > 0}
-    if not _p_is_small(d) or _contains_zero(d) or not sides.get(d.alternative, d.value < 0):
+    if (
+        not _has_significant_p(d)
+        or _has_zero_in_interval(d)
+        or not sides.get(d.alternative, d.value < 0)
+    ):
         return Outcome.NOT_TOLD_APART
     if d.higher_is_better is None:
         return Outcome.HIGHER if d.value > 0 else Outcome.LOWER
@@ -68,11 +72,11 @@ def significance_level(level: float) -> float:
     return round(1 - level, 12)
 
 
-def _p_is_small(d: Difference) -> bool:
+def _has_significant_p(d: Difference) -> bool:
     return d.p_adjusted <= significance_level(d.level)
 
 
-def _contains_zero(d: Difference) -> bool:
+def _has_zero_in_interval(d: Difference) -> bool:
     # The interval is two-sided; a one-sided test can be significant while it contains 0.
     return d.alternative == "two-sided" and d.has_interval and d.low <= 0 <= d.high
 
@@ -96,8 +100,8 @@ def family_size(comparison: Comparison, measure: str) -> int:
     return n_pairs * len(measures - {comparison.primary})
 
 
-def sentence(
-    difference: Difference, *, adjusted: str = "adjusted ", show: Show = shorten_name
+def difference_sentence(
+    difference: Difference, *, adjusted: str = "adjusted ", show: NameFormatter = shorten_name
 ) -> str:
     """Return the verdict on one difference.
 
@@ -112,21 +116,21 @@ def sentence(
         text = _nonsignificant_sentence(difference, adjusted, show)
     else:
         text = _significant_sentence(difference, difference_outcome, adjusted, show)
-    return text + _moved_points(difference) + _margin_sentence(difference, adjusted, show)
+    return text + _reassigned_points_text(difference) + _margin_sentence(difference, adjusted, show)
 
 
-def _undefined_sentence(d: Difference, show: Show) -> str:
+def _undefined_sentence(d: Difference, show: NameFormatter) -> str:
     reasons = f" ({show(', '.join(d.undefined))})" if d.undefined else ""
     pair = f"{show(d.system)} and {show(d.baseline)}"
     return f"On {show(d.display_name)} the difference between {pair} is undefined{reasons}."
 
 
-def _untested_sentence(d: Difference, show: Show) -> str:
+def _untested_sentence(d: Difference, show: NameFormatter) -> str:
     pair = f"{show(d.system)} and {show(d.baseline)}"
     return f"The difference between {pair} on {show(d.display_name)} is not tested: {_amount(d)}."
 
 
-def _nonsignificant_sentence(d: Difference, adjusted: str, show: Show) -> str:
+def _nonsignificant_sentence(d: Difference, adjusted: str, show: NameFormatter) -> str:
     if d.alternative != "two-sided":
         first, second = show(d.system), show(d.baseline)
         direction = "higher" if d.alternative == "greater" else "lower"
@@ -134,17 +138,17 @@ def _nonsignificant_sentence(d: Difference, adjusted: str, show: Show) -> str:
             direction = "better" if (direction == "higher") == d.higher_is_better else "worse"
         return (
             f"{first} is not significantly {direction} than {second} on {show(d.display_name)}: "
-            f"difference {_amount(d)}, {_p(d, adjusted)}."
+            f"difference {_amount(d)}, {_p_text(d, adjusted)}."
         )
     text = (
         f"No significant difference between {show(d.system)} and {show(d.baseline)} on "
-        f"{show(d.display_name)}: {_amount(d)}, {_p(d, adjusted)}"
+        f"{show(d.display_name)}: {_amount(d)}, {_p_text(d, adjusted)}"
     )
     if not d.has_interval:
         return text + _detectable_sentence(d) + "."
-    if _p_is_small(d) and _contains_zero(d):
+    if _has_significant_p(d) and _has_zero_in_interval(d):
         return text + "; the p-value is significant, but the interval contains 0."
-    if not _p_is_small(d) and not _contains_zero(d):
+    if not _has_significant_p(d) and not _has_zero_in_interval(d):
         which = "the unadjusted interval" if adjusted else "the interval"
         return text + f"; {which} excludes 0, but the p-value is not significant."
     return text + _detectable_sentence(d) + "."
@@ -173,7 +177,7 @@ def is_identical(d: Difference) -> bool:
     return d.value == 0 and d.n > 0 and (d.differing == 0 or d.interval_reason == "nothing_differs")
 
 
-def rule_of_three(d: Difference) -> str:
+def rule_of_three_text(d: Difference) -> str:
     """Return the rule of three: an upper limit of the proportion of units with a difference.
 
     Without an event on n units, the upper 95% limit of its proportion is 3/n (Hanley and
@@ -191,7 +195,7 @@ def _rare_proportion(n: int) -> str:
     return f"{percentage:.0f}%" if percentage >= 10 else f"{percentage:.2g}%"
 
 
-def _identical_sentence(d: Difference, show: Show) -> str:
+def _identical_sentence(d: Difference, show: NameFormatter) -> str:
     return (
         f" The outputs of {show(d.system)} and {show(d.baseline)} are identical on all "
         f"{numbers.format_count(d.n, d.unit)}; differences on up to {_rare_proportion(d.n)} of "
@@ -199,7 +203,7 @@ def _identical_sentence(d: Difference, show: Show) -> str:
     )
 
 
-def _moved_points(d: Difference) -> str:
+def _reassigned_points_text(d: Difference) -> str:
     """Return the number of points that two clusterings assign to different clusters.
 
     It is known for internal measures. Those of agreement with classes count the points that
@@ -214,7 +218,7 @@ def _moved_points(d: Difference) -> str:
     return f" {d.differing:,} of {points} {verb} assigned to a different cluster."
 
 
-def _margin_sentence(d: Difference, adjusted: str, show: Show) -> str:
+def _margin_sentence(d: Difference, adjusted: str, show: NameFormatter) -> str:
     """Return the result of a test of non-inferiority or equivalence, if a margin was given."""
     if math.isnan(d.margin) or math.isnan(d.p_noninferiority):
         return ""
@@ -225,7 +229,7 @@ def _margin_sentence(d: Difference, adjusted: str, show: Show) -> str:
     kind = f"{adjusted}one-sided p"
     if d.p_equivalence <= alpha:
         p = numbers.format_p(d.p_equivalence, kind)
-        return f" The two are equivalent within a margin of {margin} ({p}).{rule_of_three(d)}"
+        return f" The two are equivalent within a margin of {margin} ({p}).{rule_of_three_text(d)}"
     p = numbers.format_p(d.p_noninferiority, kind)
     is_noninferior = d.p_noninferiority <= alpha
     if d.higher_is_better is None:  # no direction is inferior
@@ -233,7 +237,7 @@ def _margin_sentence(d: Difference, adjusted: str, show: Show) -> str:
     else:
         text = f"{first} is{'' if is_noninferior else ' not shown to be'} non-inferior to {second}"
         text += f" within a margin of {margin}"
-    return f" {text} ({p}).{rule_of_three(d) if is_noninferior else ''}"
+    return f" {text} ({p}).{rule_of_three_text(d) if is_noninferior else ''}"
 
 
 _WORDS = {
@@ -248,11 +252,11 @@ _WORDS = {
 
 
 def _significant_sentence(
-    d: Difference, difference_outcome: Outcome, adjusted: str, show: Show
+    d: Difference, difference_outcome: Outcome, adjusted: str, show: NameFormatter
 ) -> str:
     words = _WORDS[difference_outcome, d.value > 0]
     amount = f" by {_amount(d)}" if d.value > 0 else f": difference {_amount(d)}"
-    facts = [_p(d, adjusted), show(d.test), numbers.format_count(d.n, d.unit)]
+    facts = [_p_text(d, adjusted), show(d.test), numbers.format_count(d.n, d.unit)]
     return (
         f"{show(d.system)} {words} {show(d.baseline)} on {show(d.display_name)}{amount} "
         f"({', '.join(facts)})."
@@ -264,7 +268,7 @@ def _amount(d: Difference) -> str:
     return digits.triple(d.value, d.low, d.high)
 
 
-def _p(d: Difference, adjusted: str) -> str:
+def _p_text(d: Difference, adjusted: str) -> str:
     sided = "" if d.alternative == "two-sided" else "one-sided "
     return numbers.format_p(d.p_adjusted, f"{adjusted}{sided}p")
 
@@ -274,11 +278,11 @@ def is_adjusted(comparison: Comparison) -> bool:
     return any(adjusted_word(comparison, measure) for measure in {d.measure for d in comparison})
 
 
-def sentences(comparison: Comparison, show: Show = shorten_name) -> list[str]:
+def difference_sentences(comparison: Comparison, show: NameFormatter = shorten_name) -> list[str]:
     """Return a verdict for each difference."""
     measures = {d.measure for d in comparison}
     adjusted = {measure: adjusted_word(comparison, measure) for measure in measures}
-    return [sentence(d, adjusted=adjusted[d.measure], show=show) for d in comparison]
+    return [difference_sentence(d, adjusted=adjusted[d.measure], show=show) for d in comparison]
 
 
 def group_by_pair(comparison: Comparison) -> dict[tuple[str, str], list[Difference]]:
@@ -311,7 +315,7 @@ def adjustment_text(comparison: Comparison) -> str:
     subject = "p-values and intervals" if _has_simultaneous(comparison) else "p-values"
     rate = shorten_name(comparison.error_rate)
     method = f"{shorten_name(comparison.adjustment)}, which controls the {rate}"
-    text = f"{subject} {_families(comparison, measures, method)}."
+    text = f"{subject} {_families_text(comparison, measures, method)}."
     if comparison.error_rate == _FDR:
         false_percent = numbers.format_percent(significance_level(comparison.level))
         text += (
@@ -328,7 +332,7 @@ def _has_simultaneous(comparison: Comparison) -> bool:
     return any(d.method.startswith(("simultaneous", "false coverage")) for d in comparison)
 
 
-def _families(comparison: Comparison, measures: set[str], method: str) -> str:
+def _families_text(comparison: Comparison, measures: set[str], method: str) -> str:
     """Return which p-values are adjusted together, and by which method."""
     n_pairs, primary = len(group_by_pair(comparison)), comparison.primary
     pairs_text, n_other_measures = f"the {n_pairs:,} pairs of systems", len(measures) - 1
@@ -350,7 +354,7 @@ def _families(comparison: Comparison, measures: set[str], method: str) -> str:
     )
 
 
-def overall_sentence(overall: OmnibusTest, show: Show = shorten_name) -> str:
+def omnibus_sentence(overall: OmnibusTest, show: NameFormatter = shorten_name) -> str:
     """Return the result of Friedman's test of all systems."""
     o = overall
     units = numbers.format_count(o.n, o.unit)
@@ -362,7 +366,7 @@ def overall_sentence(overall: OmnibusTest, show: Show = shorten_name) -> str:
     return f"On {show(o.measure)}, the {len(o.systems)} systems {differ} significantly {test}."
 
 
-def homogeneous_groups_text(overall: OmnibusTest, show: Show = shorten_name) -> str:
+def homogeneous_groups_text(overall: OmnibusTest, show: NameFormatter = shorten_name) -> str:
     """Return the homogeneous groups of systems by Nemenyi's test."""
     if math.isnan(overall.critical_difference):
         return ""

@@ -13,7 +13,7 @@ from calipers.report import numbers
 from calipers.report.display_names import apply_display_names
 from calipers.report.grouping import group_by
 from calipers.report.headlines import (
-    MANY_SYSTEMS,
+    MAX_UNRANKED_SYSTEMS,
     format_names,
     list_systems,
     mean_gains,
@@ -21,7 +21,12 @@ from calipers.report.headlines import (
     sort_by_value,
 )
 from calipers.report.safe_names import join_words, shorten_name, unique_labels
-from calipers.report.table_rows import arrow, definitions_by_measure, n_used, remarks
+from calipers.report.table_rows import (
+    definitions_by_measure,
+    direction_arrow,
+    n_used_text,
+    remarks_text,
+)
 from calipers.report.tables import KEY, LINED, Column
 from calipers.report.text_columns import split_columns
 from calipers.report.verdict import (
@@ -34,15 +39,15 @@ from calipers.report.verdict import (
 from calipers.results import LAYOUTS, NAN, Comparison, Difference, Estimate, Evaluation
 
 #: The largest number of systems that a caption names.
-FEW_NAMED = 6
+MAX_NAMED_SYSTEMS = 6
 #: The largest length of a list of where a method is used; longer ones are counted.
-LONGEST = 120
+MAX_LOCATION_LENGTH = 120
 #: The largest number of remarks; more are counted.
-MOST_REMARKS = 6
+MAX_REMARKS = 6
 #: Heading of the value of the best constant prediction.
-CONSTANT = "no skill"
+NO_SKILL_LABEL = "no skill"
 #: Suffix of pooled values, which distinguishes them from means over folds.
-POOLED = ", pooled"
+POOLED_SUFFIX = ", pooled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
     ranked = is_ranked(evaluation)
     names = unique_labels(order)
     definitions = definitions_by_measure(evaluation)
-    arrows = {m: arrow(d) for m, d in definitions.items()}
+    arrows = {m: direction_arrow(d) for m, d in definitions.items()}
     letter_by_system = dict(zip(names, system_letters(len(names)), strict=True))
     marks_by_measure = significance_marks(evaluation)
     columns, constants, pooled = [], [], []
@@ -112,17 +117,17 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
                 for e in group
             }
         )
-        constants.append(_constant(group, digits))
+        constants.append(_no_skill_cell(group, digits))
         pooled.append(
             {e.system: WideCell(digits(e.pooled)) for e in group if not math.isnan(e.pooled)}
         )
     used_marks = {mark for entry in marks_by_measure.values() for mark in entry.values() if mark}
     has_letters = bool(used_marks) and has_system_marks(comparison, len(names))
-    sign_texts = _signs(comparison, order) if ranked else []
-    below = [(CONSTANT, tuple(constants))] if any(constants) else []
+    sign_texts = _sign_texts(comparison, order) if ranked else []
+    below = [(NO_SKILL_LABEL, tuple(constants))] if any(constants) else []
     if any(pooled):
         below[:0] = [
-            (f"{label}{POOLED}", tuple(entry.get(s) for entry in pooled))
+            (f"{label}{POOLED_SUFFIX}", tuple(entry.get(s) for entry in pooled))
             for s, label in names.items()
         ]
     return WideLayout(
@@ -132,8 +137,8 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
         ),
         tuple(f"{shorten_name(m)} {arrows.get(m, '')}".rstrip() for m in evaluation.measures),
         tuple(tuple(column.get(system) for column in columns) for system in order),
-        values=tuple(_about_values(evaluation, intervals=intervals)),
-        key=tuple(_key(comparison, used_marks, len(names))),
+        values=tuple(_value_notes(evaluation, intervals=intervals)),
+        key=tuple(_marks_key(comparison, used_marks, len(names))),
         tests=tuple(_tests(comparison)),
         remarks=tuple(_remarks(evaluation)),
         ranked=ranked,
@@ -146,7 +151,7 @@ def is_ranked(evaluation: Evaluation) -> bool:
     """Return whether there are so many systems that they are ranked."""
     definition = definitions_by_measure(evaluation).get(primary_measure(evaluation))
     directed = definition is not None and definition.higher_is_better is not None
-    return len(evaluation.systems) > MANY_SYSTEMS and directed
+    return len(evaluation.systems) > MAX_UNRANKED_SYSTEMS and directed
 
 
 def primary_measure(evaluation: Evaluation) -> str:
@@ -176,7 +181,7 @@ def significance_marks(evaluation: Evaluation) -> dict[str, dict[str, str]]:
     key_of = dict(zip(evaluation.systems, system_letters(len(evaluation.systems)), strict=True))
     differences = group_by(evaluation.comparison or (), lambda d: d.measure)
     return {
-        measure: marks(
+        measure: mark_systems(
             evaluation.comparison,
             differences.get(measure, []),
             {e.system: e.value for e in group if not math.isnan(e.value)},
@@ -197,7 +202,9 @@ def from_comparison(comparison: Comparison) -> WideLayout:
     rows = []
     for pair_differences in group_by_pair(comparison).values():
         difference_by_measure = {d.measure: d for d in pair_differences}
-        rows.append(tuple(_difference(difference_by_measure.get(m), digits[m]) for m in measures))
+        rows.append(
+            tuple(_difference_cell(difference_by_measure.get(m), digits[m]) for m in measures)
+        )
     return WideLayout(
         "systems",
         tuple(f"{names[a]} - {names[b]}" for a, b in group_by_pair(comparison)),
@@ -223,7 +230,7 @@ def from_many_systems(comparison: Comparison) -> WideLayout:
             ((v, numbers.NAN, numbers.NAN) for v in gain_by_system.values()), keep_sign=True
         )
         defined = {name: value for name, value in gain_by_system.items() if not math.isnan(value)}
-        marks_by_system = marks(comparison, group, defined, dict.fromkeys(order, ""))
+        marks_by_system = mark_systems(comparison, group, defined, dict.fromkeys(order, ""))
         columns.append(
             {
                 s: WideCell(digits(v), marks=marks_by_system.get(s, ""))
@@ -238,20 +245,22 @@ def from_many_systems(comparison: Comparison) -> WideLayout:
         tuple(tuple(column.get(system) for column in columns) for system in order),
         values=("Values minus the mean of the other systems.",),
         key=tuple(
-            _key(comparison, {c.marks for column in columns for c in column.values()}, len(names))
+            _marks_key(
+                comparison, {c.marks for column in columns for c in column.values()}, len(names)
+            )
         ),
         tests=tuple(_tests(comparison)),
         ranked=True,
-        signs=tuple(_signs(comparison, order)),
+        signs=tuple(_sign_texts(comparison, order)),
     )
 
 
-def is_of_many(comparison: Comparison) -> bool:
+def has_many_systems(comparison: Comparison) -> bool:
     """Return whether all pairs of many systems were compared."""
-    return comparison.baseline is None and len(list_systems(comparison)) > MANY_SYSTEMS
+    return comparison.baseline is None and len(list_systems(comparison)) > MAX_UNRANKED_SYSTEMS
 
 
-def _difference(d: Difference | None, digits: numbers.Rounding) -> WideCell | None:
+def _difference_cell(d: Difference | None, digits: numbers.Rounding) -> WideCell | None:
     if d is None:
         return None
     return WideCell(
@@ -267,13 +276,13 @@ def _best(values: Iterable[float], higher: bool | None) -> float:
     return max(defined_values) if higher else min(defined_values)
 
 
-def _constant(group: Sequence[Estimate], digits: numbers.Rounding) -> WideCell | None:
+def _no_skill_cell(group: Sequence[Estimate], digits: numbers.Rounding) -> WideCell | None:
     """Return the value of the best constant prediction, if it is the same for all systems."""
     scores = {e.no_skill for e in group if not math.isnan(e.no_skill)}
     return WideCell(digits(scores.pop())) if len(scores) == 1 else None
 
 
-def _signs(comparison: Comparison | None, order: Sequence[str]) -> list[str]:
+def _sign_texts(comparison: Comparison | None, order: Sequence[str]) -> list[str]:
     if comparison is None or comparison.baseline is not None:
         return []
     differences = primary_differences(comparison)
@@ -284,7 +293,7 @@ def _signs(comparison: Comparison | None, order: Sequence[str]) -> list[str]:
 # ---------------------------------------------------------------------------------- what is said
 
 
-def _about_values(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
+def _value_notes(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
     """Yield sentences on the ranking, the units and the intervals of the values."""
     if is_ranked(evaluation):
         yield f"Ranked by {shorten_name(primary_measure(evaluation))}."
@@ -311,7 +320,9 @@ def _methods(evaluation: Evaluation) -> str:
         method_cells = [e for e in cells if e.method == method]
         location = _format_location(method_cells, evaluation)
         location_by_method[method] = (
-            location if len(location) <= LONGEST else f"{len(method_cells):,} of {len(cells):,}"
+            location
+            if len(location) <= MAX_LOCATION_LENGTH
+            else f"{len(method_cells):,} of {len(cells):,}"
         )
     return "; ".join(
         [
@@ -326,7 +337,7 @@ def _format_units(e: Estimate) -> str:
     unit = shorten_name(e.unit)
     if e.n_total in (0, e.n):
         return f"over {numbers.format_count(e.n, unit)}"
-    return f"over {n_used(e.n, e.n_total)} {unit}"
+    return f"over {n_used_text(e.n, e.n_total)} {unit}"
 
 
 def _remarks(evaluation: Evaluation) -> list[str]:
@@ -334,16 +345,16 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     differs = len({_format_units(e) for e in evaluation}) > 1
 
     def describe(e: Estimate) -> str:
-        return "; ".join(filter(None, [_format_units(e) if differs else "", remarks(e)]))
+        return "; ".join(filter(None, [_format_units(e) if differs else "", remarks_text(e)]))
 
     cells_by_text = {text: cells for text, cells in group_by(evaluation, describe).items() if text}
     lines = [
         f"{_format_location(cells, evaluation)}: {text.replace('no interval: ', 'no interval, ')}."
         for text, cells in cells_by_text.items()
     ]
-    if len(lines) > MOST_REMARKS + 1:
-        n_others = len(lines) - MOST_REMARKS
-        return [*lines[:MOST_REMARKS], f"{n_others} more remarks: see the long layout."]
+    if len(lines) > MAX_REMARKS + 1:
+        n_others = len(lines) - MAX_REMARKS
+        return [*lines[:MAX_REMARKS], f"{n_others} more remarks: see the long layout."]
     return lines
 
 
@@ -359,7 +370,7 @@ def _format_location(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
         has_all_systems = len(system_names) == len(evaluation.systems)
         systems_text = (
             join_words([shorten_name(s) for s in system_names])
-            if len(system_names) <= FEW_NAMED
+            if len(system_names) <= MAX_NAMED_SYSTEMS
             else f"{len(system_names)} systems"
         )
         scope = "" if has_all_systems else f" of {systems_text}"
@@ -367,7 +378,9 @@ def _format_location(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
     return ", ".join(phrases)
 
 
-def _key(comparison: Comparison | None, used_marks: Collection[str], systems: int) -> Iterator[str]:
+def _marks_key(
+    comparison: Comparison | None, used_marks: Collection[str], systems: int
+) -> Iterator[str]:
     """Yield the explanation of the marks of systems."""
     if comparison is None or not len(comparison):
         return
@@ -436,8 +449,8 @@ SIGNS = {BETTER: "+", WORSE: "-", "": "·"}
 ITSELF, UNKNOWN = "\\", "?"
 #: Mark of systems that do not differ significantly from the best, if there are too many letters.
 AS_BEST = "="
-MOST_SETS = 3
-MOST_WIDE = 12
+MAX_SETS_PER_SYSTEM = 3
+MAX_LETTERS_WIDTH = 12
 
 
 def system_letters(number: int) -> list[str]:
@@ -449,10 +462,12 @@ def system_letters(number: int) -> list[str]:
 
 def has_system_marks(comparison: Comparison | None, systems: int) -> bool:
     """Return whether cells name the systems that are significantly worse."""
-    return comparison is not None and comparison.baseline is None and systems <= MANY_SYSTEMS
+    return (
+        comparison is not None and comparison.baseline is None and systems <= MAX_UNRANKED_SYSTEMS
+    )
 
 
-def marks(
+def mark_systems(
     comparison: Comparison | None,
     differences: Sequence[Difference],
     values: Mapping[str, float],
@@ -482,8 +497,8 @@ def marks(
     }
     order = sort_by_value(values, differences[0].higher_is_better)
     shared = shared_letters(order, significant_pairs) or {}
-    letter_texts = {name: runs(letters) for name, letters in shared.items()}
-    if not letter_texts or max(map(len, letter_texts.values())) > MOST_WIDE:
+    letter_texts = {name: format_runs(letters) for name, letters in shared.items()}
+    if not letter_texts or max(map(len, letter_texts.values())) > MAX_LETTERS_WIDTH:
         return {
             name: AS_BEST for name in order if frozenset((name, order[0])) not in significant_pairs
         }
@@ -497,8 +512,8 @@ def shared_letters(
 
     Each pair with a significant difference splits every set that contains both into two, without
     one and without the other, and subsets of other sets are removed. The first system has ``a``.
-    None if more than :data:`MOST_SETS` sets per system are needed: without a clear order there may
-    be any number.
+    None if more than :data:`MAX_SETS_PER_SYSTEM` sets per system are needed: without a clear order
+    there may be any number.
 
     References
     ----------
@@ -522,19 +537,19 @@ def shared_letters(
             if not any(subset <= superset for superset in new_sets):
                 new_sets = [subset, *(s for s in new_sets if not s <= subset)]
         sets = new_sets
-        if len(sets) > MOST_SETS * len(order):
+        if len(sets) > MAX_SETS_PER_SYSTEM * len(order):
             return None
     sets.sort(key=lambda s: sorted(index_by_name[name] for name in s))
     lettered = list(zip(system_letters(len(sets)), sets, strict=True))
     return {name: tuple(key for key, s in lettered if name in s) for name in order}
 
 
-def runs(letters: Sequence[str]) -> str:
+def format_runs(letters: Sequence[str]) -> str:
     """Join letters or numbers, with three or more consecutive ones as ``a–d``.
 
     Examples
     --------
-    >>> runs(("a", "b")), runs(("a", "b", "c", "e")), runs(("9", "10", "11"))
+    >>> format_runs(("a", "b")), format_runs(("a", "b", "c", "e")), format_runs(("9", "10", "11"))
     ('ab', 'a–c,e', '9–11')
     """
     codes = [int(key) if key.isdigit() else ord(key) for key in letters]
@@ -570,10 +585,10 @@ def sign_rows(differences: Iterable[Difference], order: Sequence[str]) -> list[s
 
 
 #: The largest width of a table if that of the output is unknown.
-WIDTH = 120
+DEFAULT_WIDTH = 120
 #: Between two columns.
-_COLUMN_SPACING = 3
-BEST = "*"
+_RICH_COLUMN_SPACING = 3
+BEST_MARK = "*"
 #: The heading of rows of signs, before the last rank.
 SIGNS_HEADING = "against 1–"
 
@@ -587,11 +602,11 @@ def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:
     if layout is not None:
         return layout == LAYOUTS[0]
     if isinstance(result, Comparison):
-        return is_of_many(result)
+        return has_many_systems(result)
     if any(e.bounds_kind for e in result):
         return False
     systems, measures = len(result.systems), len(result.measures)
-    return systems > MANY_SYSTEMS or min(systems, measures) > 1
+    return systems > MAX_UNRANKED_SYSTEMS or min(systems, measures) > 1
 
 
 def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]:
@@ -600,7 +615,7 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
     Each table has the names of the rows. If it is too wide and has more measures than systems, it
     is transposed.
     """
-    available_width = WIDTH if width is None else width
+    available_width = DEFAULT_WIDTH if width is None else width
     heads, cells = list(layout.measures), [list(row) for row in layout.cells]
     row_heading, names = layout.row_heading, _ranked_names(layout)
     for name, row in layout.below:
@@ -618,16 +633,19 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
         blank = [""] * (len(names) - len(layout.signs))
         signs_column = Column(f"{SIGNS_HEADING}{len(layout.signs)}", LINED, [*layout.signs, *blank])
         if (
-            _size(names)
-            + sum(_COLUMN_SPACING + _size((c.name, *c.cells)) for c in (*columns, signs_column))
+            _max_width(names)
+            + sum(
+                _RICH_COLUMN_SPACING + _max_width((c.name, *c.cells))
+                for c in (*columns, signs_column)
+            )
             <= available_width
         ):
             columns.append(signs_column)
     widths = [
-        _size((row_heading, *names)),
-        *(_size((c.name, *c.cells)) for c in columns),
+        _max_width((row_heading, *names)),
+        *(_max_width((c.name, *c.cells)) for c in columns),
     ]
-    for column_indices in split_columns(widths, available_width, _COLUMN_SPACING):
+    for column_indices in split_columns(widths, available_width, _RICH_COLUMN_SPACING):
         yield [Column(row_heading, KEY, names), *(columns[j - 1] for j in column_indices)]
 
 
@@ -653,7 +671,7 @@ def _ranked_names(layout: WideLayout) -> list[str]:
     return [f"{rank:>{digits}} {name}" for rank, name in enumerate(layout.names, 1)]
 
 
-def _size(strings: Iterable[str]) -> int:
+def _max_width(strings: Iterable[str]) -> int:
     from rich.cells import cell_len
 
     return max(map(cell_len, strings))
@@ -666,8 +684,8 @@ def _width(
     row_heading: str,
 ) -> int:
     columns = (_align_cells(column) for column in zip(*cells, strict=True))
-    sizes = (_size((head, *column)) for head, column in zip(heads, columns, strict=True))
-    return _size((row_heading, *names)) + sum(_COLUMN_SPACING + size for size in sizes)
+    sizes = (_max_width((head, *column)) for head, column in zip(heads, columns, strict=True))
+    return _max_width((row_heading, *names)) + sum(_RICH_COLUMN_SPACING + size for size in sizes)
 
 
 def _align_cells(cells: Sequence[WideCell | None]) -> list[str]:
@@ -680,7 +698,7 @@ def _align_cells(cells: Sequence[WideCell | None]) -> list[str]:
     star = any(c.best for c in filled_cells)
     lines = []
     for c in filled_cells:
-        best = (BEST if c.best else " ") if star else ""
+        best = (BEST_MARK if c.best else " ") if star else ""
         between = f" {c.interval:>{interval}}" if interval else ""
         lines.append(f"{c.value:>{value}}{best}{between} {c.marks}".rstrip())
     return lines

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
         ConfusionBase,
         ConfusionMatrices,
         ConfusionMatrixResult,
-        FewOrMany,
+        SerializableConfusion,
         SparseConfusion,
     )
     from calipers.results.curve import Curve, Curves, curve_kinds, select_kinds
     from calipers.results.decision_regions import DecisionRegions
-    from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
+    from calipers.results.estimate import INTERVAL_REASONS, Difference, Estimate
     from calipers.results.evaluation import Evaluation, StoredPredictions
     from calipers.results.finding import SEVERITIES, Definition, Finding
     from calipers.results.labels import LabelTable, LabelTables
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from calipers.results.threshold_table import ThresholdTable, ThresholdTables
     from calipers.results.tidy import TidyResult
 
-_HOMES = {
+_NAMES_BY_MODULE = {
     "comparison": "Comparison, OmnibusTest",
     "confusion": "NORMALIZATIONS, ConfusionBase, ConfusionMatrixResult, ConfusionMatrices, "
-    "FewOrMany, SparseConfusion",
+    "SerializableConfusion, SparseConfusion",
     "curve": "Curve, Curves, curve_kinds, select_kinds",
     "decision_regions": "DecisionRegions",
-    "estimate": "NO_INTERVAL, Difference, Estimate",
+    "estimate": "INTERVAL_REASONS, Difference, Estimate",
     "evaluation": "Evaluation, StoredPredictions",
     "finding": "SEVERITIES, Definition, Finding",
     "labels": "LabelTable, LabelTables",
@@ -63,10 +63,10 @@ _HOMES = {
 }
 
 __all__ = [
+    "INTERVAL_REASONS",
     "LAYOUTS",
     "NAN",
     "NORMALIZATIONS",
-    "NO_INTERVAL",
     "ORIENTATIONS",
     "SCHEMA",
     "SEVERITIES",
@@ -82,7 +82,6 @@ __all__ = [
     "Difference",
     "Estimate",
     "Evaluation",
-    "FewOrMany",
     "Finding",
     "FloatArray",
     "LabelTable",
@@ -95,6 +94,7 @@ __all__ = [
     "Plan",
     "PlanRow",
     "Selection",
+    "SerializableConfusion",
     "SliceDifference",
     "SliceEstimate",
     "Slices",
@@ -112,7 +112,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones
-    __getattr__ = lazy_getattr(__name__, _HOMES)
+    __getattr__ = lazy_getattr(__name__, _NAMES_BY_MODULE)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from calipers.data.errors import InputError
-from calipers.results.estimate import Difference, no_probabilities
+from calipers.results.estimate import Difference, invalid_probabilities
 from calipers.results.per_unit import PerUnit
 from calipers.results.serialization import (
     BRIEF,
@@ -19,7 +19,7 @@ from calipers.results.serialization import (
     Count,
     JsonSerializable,
     Level,
-    checked_layout,
+    check_layout,
     duplicate_names,
     get_item,
     unknown_names,
@@ -106,7 +106,7 @@ class OmnibusTest(JsonSerializable):
             n_found = len(getattr(self, name))
             if n_found != len(self.systems):
                 yield name, f"expected one for each of {len(self.systems)} systems, found {n_found}"
-        yield from no_probabilities(self, "friedman_p", "anova_p")
+        yield from invalid_probabilities(self, "friedman_p", "anova_p")
         yield from unknown_names(
             {f"homogeneous_groups[{i}]": group for i, group in enumerate(self.homogeneous_groups)},
             self.systems,
@@ -128,7 +128,7 @@ _COLUMNS = (
     ),
     *("n", "unit", "standard_error", "min_detectable"),
 )
-_OF_MARGIN = ("margin", "p_noninferiority", "p_equivalence", "margin_test")
+_MARGIN_COLUMNS = ("margin", "p_noninferiority", "p_equivalence", "margin_test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ class Comparison(JsonSerializable, TidyResult):
             ``"count or none"``.
         """
         has_margins = not all(math.isnan(d.margin) for d in self)
-        return column_types((*_COLUMNS, *(_OF_MARGIN if has_margins else ()), "undefined"))
+        return column_types((*_COLUMNS, *(_MARGIN_COLUMNS if has_margins else ()), "undefined"))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the differences as tidy rows, one row for each.
@@ -301,7 +301,7 @@ class Comparison(JsonSerializable, TidyResult):
         str
             The text.
         """
-        return self.to_format("table", layout=checked_layout(layout))
+        return self.to_format("table", layout=check_layout(layout))
 
     def to_csv(self, *, layout: str = LAYOUTS[1]) -> str:
         """Return the comparison as CSV in full precision; undefined values are empty.
@@ -317,7 +317,7 @@ class Comparison(JsonSerializable, TidyResult):
         str
             The text of the CSV file.
         """
-        if checked_layout(layout) == LAYOUTS[1]:
+        if check_layout(layout) == LAYOUTS[1]:
             return TidyResult.to_csv(self)
         from calipers.report.spreadsheets import csv_text
         from calipers.report.wide import csv_pairs
@@ -337,7 +337,7 @@ class Comparison(JsonSerializable, TidyResult):
         str
             The Markdown text.
         """
-        return self.to_format("markdown", layout=checked_layout(layout))
+        return self.to_format("markdown", layout=check_layout(layout))
 
     def to_latex(self, *, intervals: bool = True) -> str:
         """Return a LaTeX table (booktabs) of pairs of systems by measures.

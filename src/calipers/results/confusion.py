@@ -12,14 +12,14 @@ import numpy as np
 from calipers.results.serialization import (
     Codec,
     FloatArray,
+    IndexArray,
     IntArray,
     Json,
     JsonSerializable,
     Level,
     Matrix,
-    Positions,
     Schema,
-    checked_orientation,
+    check_orientation,
     codec_for,
     duplicate_names,
     find_system,
@@ -184,7 +184,7 @@ class ConfusionBase(JsonSerializable):
         ValueError
             If ``orientation`` or ``normalize`` is not one of these values.
         """
-        checked_orientation(orientation)
+        check_orientation(orientation)
         if normalize is not None and normalize not in NORMALIZATIONS:
             raise ValueError(
                 f"normalize is {normalize!r}, expected one of {(*NORMALIZATIONS, None)}"
@@ -258,10 +258,10 @@ class ConfusionBase(JsonSerializable):
         str
             The Markdown text.
         """
-        from calipers.report.class_tables import table
+        from calipers.report.class_tables import matrix_block
         from calipers.report.writers import get_writer
 
-        return get_writer("markdown").write([table(self, orientation, normalize)]).rstrip()
+        return get_writer("markdown").write([matrix_block(self, orientation, normalize)]).rstrip()
 
     def chart(self) -> Chart:
         """Return a chart of the matrix.
@@ -283,9 +283,9 @@ class ConfusionBase(JsonSerializable):
         return confusions_fragment([self])
 
     def __str__(self) -> str:
-        from calipers.report.class_tables import text_table
+        from calipers.report.class_tables import matrix_text
 
-        return text_table(self)
+        return matrix_text(self)
 
     __repr__ = __str__
 
@@ -509,8 +509,8 @@ class SparseConfusion(ConfusionBase):
 
     system: str
     labels: tuple[str, ...]
-    truth: Positions
-    predicted: Positions
+    truth: IndexArray
+    predicted: IndexArray
     cells: FloatArray
     cell_low: FloatArray
     cell_high: FloatArray
@@ -546,7 +546,7 @@ class SparseConfusion(ConfusionBase):
         """Upper confidence limits of all cells."""
         return self._array(self.cell_high, self.empty_high)
 
-    def occupied(self) -> tuple[Positions, Positions, FloatArray]:
+    def occupied(self) -> tuple[IndexArray, IndexArray, FloatArray]:
         """Return true class, predicted class and count of each non-empty cell.
 
         Returns
@@ -681,4 +681,4 @@ class ConfusionCodec(Codec):
 
 
 #: A confusion matrix, as results hold it.
-FewOrMany = Annotated[ConfusionBase, ConfusionCodec]
+SerializableConfusion = Annotated[ConfusionBase, ConfusionCodec]

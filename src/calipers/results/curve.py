@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from calipers.report.charts import Chart
 
 
-def _no_points() -> FloatArray:
+def _empty_array() -> FloatArray:
     return np.zeros(0)
 
 
@@ -108,8 +108,8 @@ class Curve(JsonSerializable):
     series: str = ""
     shape: Annotated[str, Choices(("line", "step", "bars", "point"))] = "line"
     scale: Annotated[str, Choices(("linear", "deviate"))] = "linear"
-    simultaneous_low: FloatArray = field(default_factory=_no_points)
-    simultaneous_high: FloatArray = field(default_factory=_no_points)
+    simultaneous_low: FloatArray = field(default_factory=_empty_array)
+    simultaneous_high: FloatArray = field(default_factory=_empty_array)
     simultaneous_method: str = "none"
     references: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
     threshold_in_use: float = NAN

@@ -18,12 +18,12 @@ from calipers.results.serialization import (
 )
 
 #: The name of a system without a name.
-UNNAMED = "system"
+DEFAULT_SYSTEM_NAME = "system"
 #: The name of the only set of raters.
-ALL_RATERS = "raters"
+RATER_SET_NAME = "raters"
 
 #: What each reason for a missing interval means.
-NO_INTERVAL = {
+INTERVAL_REASONS = {
     "area_at_its_limit": "the area is 0 or 1",
     "degenerate_replicates": "more than 5% of the bootstrap replicates have no value",
     "undefined_replicates": "the measure is undefined for some posterior draws",
@@ -84,7 +84,7 @@ class Estimate(JsonSerializable):
     undefined : mapping of str to int
         Number of units without a value, by reason.
     interval_reason : str or None
-        Reason for a missing interval, a key of :data:`NO_INTERVAL`.
+        Reason for a missing interval, a key of :data:`INTERVAL_REASONS`.
     standard_error : float
         Standard error that the interval is based on.
     no_skill : float
@@ -164,8 +164,8 @@ class Estimate(JsonSerializable):
         problem : str
             What is wrong with the value of the field.
         """
-        yield from _check_order(self, "low", "high")
-        yield from _check_order(self, "lower_bound", "upper_bound")
+        yield from _misordered_limits(self, "low", "high")
+        yield from _misordered_limits(self, "lower_bound", "upper_bound")
 
     def __str__(self) -> str:
         from calipers.report.headlines import estimate_sentence
@@ -175,9 +175,9 @@ class Estimate(JsonSerializable):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.notebook_fragments import estimate
+        from calipers.report.notebook_fragments import estimate_fragment
 
-        return estimate(self)
+        return estimate_fragment(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ class Difference(JsonSerializable):
     undefined : mapping of str to int
         Number of units without a value, by reason.
     interval_reason : str or None
-        Reason for a missing interval, a key of :data:`NO_INTERVAL`.
+        Reason for a missing interval, a key of :data:`INTERVAL_REASONS`.
     higher_is_better : bool or None
         Direction of the measure, or None if it has none.
     standard_error : float
@@ -294,26 +294,28 @@ class Difference(JsonSerializable):
         problem : str
             What is wrong with the value of the field.
         """
-        yield from _check_order(self, "low", "high")
-        yield from no_probabilities(self, "p", "p_adjusted", "p_noninferiority", "p_equivalence")
+        yield from _misordered_limits(self, "low", "high")
+        yield from invalid_probabilities(
+            self, "p", "p_adjusted", "p_noninferiority", "p_equivalence"
+        )
 
     def __str__(self) -> str:
         from calipers.report.safe_names import escape_unprintable
-        from calipers.report.verdict import sentence
+        from calipers.report.verdict import difference_sentence
 
         # Only the comparison knows what p-values are adjusted for.
         adjusted = "" if self.p == self.p_adjusted else "adjusted "
-        return escape_unprintable(sentence(self, adjusted=adjusted))
+        return escape_unprintable(difference_sentence(self, adjusted=adjusted))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.notebook_fragments import difference
+        from calipers.report.notebook_fragments import difference_fragment
 
-        return difference(self)
+        return difference_fragment(self)
 
 
-def no_probabilities(result: Any, *names: str) -> Iterator[tuple[str, str]]:
+def invalid_probabilities(result: Any, *names: str) -> Iterator[tuple[str, str]]:
     """Yield the named fields whose values are neither NaN nor in [0, 1]."""
     for name in names:
         value = getattr(result, name)
@@ -321,7 +323,9 @@ def no_probabilities(result: Any, *names: str) -> Iterator[tuple[str, str]]:
             yield name, f"expected a number between 0 and 1 or null, found {value:g}"
 
 
-def _check_order(result: Estimate | Difference, low: str, high: str) -> Iterator[tuple[str, str]]:
+def _misordered_limits(
+    result: Estimate | Difference, low: str, high: str
+) -> Iterator[tuple[str, str]]:
     lowest, highest = getattr(result, low), getattr(result, high)
     if lowest > highest:
         yield low, f"{lowest} lies above {high}, {highest}"

@@ -21,12 +21,12 @@ from calipers.results.serialization import (
     JsonSerializable,
     Level,
     Schema,
-    checked_layout,
-    checked_orientation,
+    check_layout,
+    check_orientation,
     codec_for,
     expect_list,
     get_item,
-    type_error_message,
+    unexpected_value_error,
     unknown_names,
 )
 from calipers.results.tidy import TidyResult, column_types, format_reasons
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
         ConfusionMatrices,
         Curve,
         Definition,
-        FewOrMany,
         Finding,
         LabelTable,
         LabelTables,
         ParetoFront,
         PerUnit,
+        SerializableConfusion,
         Slices,
         ThresholdTables,
         TunedThreshold,
@@ -57,7 +57,7 @@ _COLUMNS = (
     *("system", "measure", "value", "low", "high", "level", "method"),
     *("n", "n_total", "unit", "undefined", "no_skill"),
 )
-_POSSIBLE = ("lower_bound", "upper_bound", "bounds_kind")
+_BOUND_COLUMNS = ("lower_bound", "upper_bound", "bounds_kind")
 #: Columns of tidy rows that are included if any estimate has them.
 _OPTIONAL_COLUMNS = (
     "threshold",
@@ -69,7 +69,7 @@ _OPTIONAL_COLUMNS = (
 )
 
 
-class EstimatesBySystem(Codec):
+class EstimatesCodec(Codec):
     """Codec of estimates, grouped into one JSON object for each system."""
 
     def plain(self, value: Any, *, details: bool) -> Json:
@@ -93,7 +93,9 @@ class EstimatesBySystem(Codec):
             for j, estimate in enumerate(system.estimates):
                 if estimate.system not in ("", system.name):
                     system_path = f"{path}[{i}].estimates[{j}].system"
-                    raise type_error_message(system_path, json.dumps(system.name), estimate.system)
+                    raise unexpected_value_error(
+                        system_path, json.dumps(system.name), estimate.system
+                    )
                 out.append(replace(estimate, system=system.name))
         return tuple(out)
 
@@ -169,15 +171,13 @@ class Evaluation(JsonSerializable, TidyResult):
     """
 
     task: str
-    estimates: Annotated[tuple[Estimate, ...], EstimatesBySystem] = field(
-        metadata={"as": "systems"}
-    )
+    estimates: Annotated[tuple[Estimate, ...], EstimatesCodec] = field(metadata={"as": "systems"})
     level: Level = 0.95
     comparison: Comparison | None = None
     definitions: tuple[Definition, ...] = field(default=(), metadata=DETAILS)
     curves: Sequence[Curve] = field(default=(), metadata=DETAILS)
     per_unit: PerUnit | None = field(default=None, metadata=DETAILS)
-    confusions: tuple[FewOrMany, ...] = field(default=(), metadata=DETAILS)
+    confusions: tuple[SerializableConfusion, ...] = field(default=(), metadata=DETAILS)
     label_tables: Sequence[LabelTable] = field(default=(), metadata=DETAILS)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
@@ -511,7 +511,7 @@ class Evaluation(JsonSerializable, TidyResult):
             Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
             ``"count or none"``.
         """
-        bound_columns = _POSSIBLE if any(e.bounds_kind for e in self) else ()
+        bound_columns = _BOUND_COLUMNS if any(e.bounds_kind for e in self) else ()
         optional_columns = (
             n for n in _OPTIONAL_COLUMNS if not all(math.isnan(getattr(e, n)) for e in self)
         )
@@ -550,7 +550,7 @@ class Evaluation(JsonSerializable, TidyResult):
         str
             The text.
         """
-        return self.to_format("table", layout=checked_layout(layout))
+        return self.to_format("table", layout=check_layout(layout))
 
     def to_csv(self, *, layout: str = LAYOUTS[1]) -> str:
         """Return the evaluation as CSV in full precision; undefined values are empty.
@@ -566,7 +566,7 @@ class Evaluation(JsonSerializable, TidyResult):
         str
             The text of the CSV file.
         """
-        if checked_layout(layout) == LAYOUTS[1]:
+        if check_layout(layout) == LAYOUTS[1]:
             return super().to_csv()
         from calipers.report.spreadsheets import csv_text
         from calipers.report.wide import csv_rows
@@ -589,8 +589,8 @@ class Evaluation(JsonSerializable, TidyResult):
             The Markdown text.
         """
         options = {
-            "orientation": checked_orientation(orientation),
-            "layout": checked_layout(layout),
+            "orientation": check_orientation(orientation),
+            "layout": check_layout(layout),
         }
         return self.to_format("markdown", **options)
 
@@ -630,7 +630,7 @@ class Evaluation(JsonSerializable, TidyResult):
         str
             The HTML text.
         """
-        return self.to_format("html", path, orientation=checked_orientation(orientation))
+        return self.to_format("html", path, orientation=check_orientation(orientation))
 
     def _repr_html_(self) -> str:
         from calipers.report.documents import notebook_cell

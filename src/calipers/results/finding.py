@@ -98,6 +98,6 @@ class Finding(JsonSerializable):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.notebook_fragments import finding
+        from calipers.report.notebook_fragments import finding_fragment
 
-        return finding(self)
+        return finding_fragment(self)

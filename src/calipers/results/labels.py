@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 #: Headings of the sizes of lines, by what the lines are.
-COUNTED = {
+SIZE_HEADINGS = {
     "label": "rows",
     "class": "rows",
     "cluster": "points",
@@ -73,7 +73,7 @@ class LabelTable(JsonSerializable):
     low: Mapping[str, FloatArray]
     high: Mapping[str, FloatArray]
     level: Level = 0.95
-    row_kind: Annotated[str, Choices(tuple(COUNTED))] = "label"
+    row_kind: Annotated[str, Choices(tuple(SIZE_HEADINGS))] = "label"
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class LabelTable(JsonSerializable):
             {
                 "system": self.system,
                 self.row_kind: label,
-                "truth" if self.row_kind == "label" else COUNTED[self.row_kind]: float(
+                "truth" if self.row_kind == "label" else SIZE_HEADINGS[self.row_kind]: float(
                     self.truth[index]
                 ),
                 **{
@@ -136,9 +136,9 @@ class LabelTable(JsonSerializable):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.notebook_fragments import label_tables
+        from calipers.report.notebook_fragments import label_tables_fragment
 
-        return label_tables([self])
+        return label_tables_fragment([self])
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield columns of the wrong length, and limits of other measures than ``values``.
@@ -212,9 +212,9 @@ class LabelTables(Sequence[LabelTable]):
         return frame
 
     def _repr_html_(self) -> str:
-        from calipers.report.notebook_fragments import label_tables
+        from calipers.report.notebook_fragments import label_tables_fragment
 
-        return label_tables(self)
+        return label_tables_fragment(self)
 
     def __str__(self) -> str:
         from calipers.report.safe_names import shorten_name

@@ -46,13 +46,13 @@ UNDERFITS, OVERFITS, WORSE = "underfits", "overfits", "worse"
 GENERATED, DISJOINT, BOOTSTRAP = "generator", "disjoint subsets", "bootstrap of one training set"
 
 
-class _ParameterLookup(Protocol):
+class _ParameterRow(Protocol):
     @property
     def value(self) -> str:
         """Value of the parameter."""
 
 
-R = TypeVar("R", bound=_ParameterLookup)
+R = TypeVar("R", bound=_ParameterRow)
 
 
 def _empty_array() -> FloatArray:
@@ -230,7 +230,7 @@ class ValidationCurve(LearningResult):
         problem : str
             What is wrong with the value of the field.
         """
-        yield from _check_values(
+        yield from _inconsistent_values(
             [row.value for row in self], {"best": self.best, "one_se": self.one_se}
         )
 
@@ -269,7 +269,7 @@ class ValidationCurve(LearningResult):
                 "value": row.value,
                 **_estimate_fields("training", row.training),
                 **_estimate_fields("validation", row.validation),
-                **_difference(row.difference),
+                **_difference_fields(row.difference),
                 "region": row.region,
             }
             for row in self
@@ -496,7 +496,7 @@ class BiasVariance(LearningResult):
             What is wrong with the value of the field.
         """
         yield from _check_not_empty(self.rows_by_value)
-        yield from _check_values([row.value for row in self], {})
+        yield from _inconsistent_values([row.value for row in self], {})
         for index, row in enumerate(self):
             if "error" not in row.components or len(row.components) < 2:
                 yield f"rows[{index}].components", "expected the error and its components"
@@ -559,7 +559,7 @@ def _estimate_fields(prefix: str, estimate: Estimate) -> dict[str, float]:
     }
 
 
-def _difference(difference: Difference | None) -> dict[str, float]:
+def _difference_fields(difference: Difference | None) -> dict[str, float]:
     value, low, high, p = (
         (NAN,) * 4
         if difference is None
@@ -584,7 +584,7 @@ def _check_not_empty(rows: Sequence[Any]) -> Iterator[tuple[str, str]]:
         yield "rows", "there is none, expected at least one"
 
 
-def _check_values(
+def _inconsistent_values(
     values: list[str], value_by_field: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     yield from duplicate_names(values, "rows")

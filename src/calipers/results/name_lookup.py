@@ -35,14 +35,14 @@ def match_name(kind: str, name: str, candidates: Iterable[str]) -> str:
     if match is not None:
         return match
     if not names:
-        raise InputError(f"no {kind} {name!r}: {NOTHING}")
+        raise InputError(f"no {kind} {name!r}: {NO_CHARTS_MESSAGE}")
     hint = did_you_mean(name, names)
     listing = "" if hint.startswith("there are") else f" There are {', '.join(names)}."
     raise InputError(f"no {kind} {name!r}; {hint}{listing}")
 
 
 #: Message if there are no charts.
-NOTHING = "there is nothing to draw"
+NO_CHARTS_MESSAGE = "there is nothing to draw"
 
 
 def lookup_error(message: str) -> InputError:
@@ -88,7 +88,9 @@ def find_measure(
     task = provenance.get("task") if provenance.get("task") in TASKS else None
     full_names: dict[str, str] = {}
     for parameter_defaults in defaults:
-        meanings = (m for m in _meanings(name, task, parameter_defaults) if str(m) in measures)
+        meanings = (
+            m for m in _matching_measures(name, task, parameter_defaults) if str(m) in measures
+        )
         for measure in islice(meanings, 1):
             matches.append(str(measure))
             full_names[str(measure)] = format_name(
@@ -109,16 +111,18 @@ def find_measure(
 
 def is_measure(name: str) -> bool:
     """Check whether a name denotes a measure of any task."""
-    return any(True for _ in _meanings(name, None, {}))
+    return any(True for _ in _matching_measures(name, None, {}))
 
 
 def needs_classes(name: str) -> bool:
     """Check whether a name denotes a measure of clusters against classes, such as ARI."""
-    statistics = (measure.definition.statistic for measure in _meanings(name, None, {}))
+    statistics = (measure.definition.statistic for measure in _matching_measures(name, None, {}))
     return any(statistic.__name__ == "ContingencyTable" for statistic in statistics)
 
 
-def _meanings(name: str, task: str | None, defaults: Mapping[str, Any]) -> Iterator[Measure]:
+def _matching_measures(
+    name: str, task: str | None, defaults: Mapping[str, Any]
+) -> Iterator[Measure]:
     """Yield the measures that a name denotes in a task, or in each task if none is given."""
     from calipers.measures import TASKS, UnknownMeasureError, parse, parse_by_task
 

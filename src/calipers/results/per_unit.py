@@ -19,9 +19,9 @@ from calipers.results.serialization import (
     codec_for,
     dump_json,
     duplicate_names,
-    error,
+    input_error,
     load_json,
-    type_error_message,
+    unexpected_value_error,
 )
 from calipers.results.tidy import NUMBER, TEXT, TidyResult
 
@@ -138,7 +138,7 @@ class PerUnit(JsonSerializable, TidyResult):
         """
         unit = self.unit.removesuffix("s")
         kinds = {"system": TEXT, unit: TEXT, "measure": TEXT, "value": NUMBER, "undefined": TEXT}
-        return kinds | (dict.fromkeys(_POSSIBLE, NUMBER) if self.bounds else {})
+        return kinds | (dict.fromkeys(_BOUND_FIELDS, NUMBER) if self.bounds else {})
 
     def columns_of_rows(self) -> dict[str, list[Any]]:
         """Return the table by column.
@@ -214,13 +214,15 @@ class PerUnit(JsonSerializable, TidyResult):
             If a row is missing, duplicate or invalid, or if there is not exactly one column of unit
             identifiers.
         """
-        row_by_key, unit = _cells(rows)
+        row_by_key, unit = _index_rows(rows)
         ids = tuple(dict.fromkeys(key[1] for key in row_by_key))
         names = dict.fromkeys((key[0], key[2]) for key in row_by_key)
         for system, measure in names:
             for name in ids:
                 if (system, name, measure) not in row_by_key:
-                    raise error("", f"there is no row of {system!r}, {name!r} and {measure!r}")
+                    raise input_error(
+                        "", f"there is no row of {system!r}, {name!r} and {measure!r}"
+                    )
         columns = {pair: [row_by_key[pair[0], name, pair[1]] for name in ids] for pair in names}
 
         def nested(make: Callable[[list[PerUnitRow]], Any]) -> dict[str, dict[str, Any]]:
@@ -239,8 +241,8 @@ class PerUnit(JsonSerializable, TidyResult):
                 for reason in names
             }
 
-        low, high = (numbers(name) for name in _POSSIBLE)
-        has_bounds = any(name in row for row in rows for name in _POSSIBLE)
+        low, high = (numbers(name) for name in _BOUND_FIELDS)
+        has_bounds = any(name in row for row in rows for name in _BOUND_FIELDS)
         return cls(
             f"{unit}s",
             ids,
@@ -292,7 +294,7 @@ class PerUnit(JsonSerializable, TidyResult):
                         )
 
 
-_POSSIBLE = ("lower_bound", "upper_bound")
+_BOUND_FIELDS = ("lower_bound", "upper_bound")
 
 
 @dataclass(frozen=True)
@@ -315,11 +317,13 @@ class PerUnitRow:
         return [reason for reason in self.undefined.split("; ") if reason]
 
 
-def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str], PerUnitRow], str]:
+def _index_rows(
+    rows: Sequence[Mapping[str, Any]],
+) -> tuple[dict[tuple[str, str, str], PerUnitRow], str]:
     """Return the rows by system, unit and measure, and the name of the column of units."""
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise type_error_message(f"[{i}]", "an object", row)
+            raise unexpected_value_error(f"[{i}]", "an object", row)
     # A list of rows does not state its schema; names of schema 1 are not names of units.
     codec = codec_for(PerUnitRow)
     rows = [rename_parameters(codec.upgrade(row)) for row in rows]
@@ -327,7 +331,7 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str]
     columns = dict.fromkeys(name for row in rows for name in row)
     others = [name for name in columns if name not in field_names]
     if len(others) != 1:
-        raise error(
+        raise input_error(
             "", f"expected one column that names the units, found {', '.join(others) or 'none'}"
         )
     out: dict[tuple[str, str, str], PerUnitRow] = {}
@@ -335,10 +339,10 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str]
         row_fields = {name: value for name, value in row.items() if name in field_names}
         cell: PerUnitRow = codec.read(row_fields, f"[{i}]")
         if others[0] not in row:
-            raise error(f"[{i}].{others[0]}", "is missing")
+            raise input_error(f"[{i}].{others[0]}", "is missing")
         key = (cell.system, codec_for(str).read(row[others[0]], f"[{i}].{others[0]}"), cell.measure)
         if key in out:
-            raise error(f"[{i}]", f"a second row of {key[0]!r}, {key[1]!r} and {key[2]!r}")
+            raise input_error(f"[{i}]", f"a second row of {key[0]!r}, {key[1]!r} and {key[2]!r}")
         out[key] = cell
     return out, others[0]
 

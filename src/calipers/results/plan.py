@@ -99,9 +99,9 @@ class Plan(JsonSerializable, TidyResult):
     @property
     def sentence(self) -> str:
         """Main result in sentences."""
-        from calipers.report.plan import sentence
+        from calipers.report.plan import plan_sentence
 
-        return sentence(self)
+        return plan_sentence(self)
 
     def __iter__(self) -> Iterator[PlanRow]:
         return iter(self.table)
@@ -165,6 +165,6 @@ class Plan(JsonSerializable, TidyResult):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.notebook_fragments import plan
+        from calipers.report.notebook_fragments import plan_fragment
 
-        return plan(self)
+        return plan_fragment(self)

@@ -36,7 +36,7 @@ from calipers.results.serialization import (
     Schema,
     abbreviate,
     codec_for,
-    error,
+    input_error,
     load_json,
     result_name,
 )
@@ -44,7 +44,7 @@ from calipers.results.slices import SliceDifference, SliceEstimate, Slices
 from calipers.results.threshold_table import ThresholdTable, ThresholdTables
 
 #: Values of the key ``result``, and the class of each.
-KINDS = {
+RESULT_CLASSES = {
     result_name(cls): cls
     for cls in (
         *(
@@ -72,7 +72,7 @@ KINDS = {
 }
 
 #: Files without the key ``result`` are identified by a key that no other kind has.
-_TOLD_BY = {
+_KIND_BY_KEY = {
     "systems": "evaluation",
     "differences": "comparison",
     "wanted": "plan",
@@ -111,30 +111,32 @@ def from_json(text: str | bytes | os.PathLike[str]) -> Any:
     calipers.data.errors.InputError: measure: is missing
     """
     if not isinstance(text, os.PathLike):
-        return _result(load_json(text))
+        return _parse_result(load_json(text))
     try:
-        return _result(load_json(Path(text).read_bytes()))
+        return _parse_result(load_json(Path(text).read_bytes()))
     except (OSError, ValueError) as exception:
         reason = exception.strerror if isinstance(exception, OSError) else exception
-        raise error(os.fspath(text), str(reason)) from None
+        raise input_error(os.fspath(text), str(reason)) from None
 
 
-def _result(data: Any) -> Any:
+def _parse_result(data: Any) -> Any:
     if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
         if not {"wanted", "targets"} & data[0].keys():
             return PerUnit.from_rows(data)
         return tuple(Plan.read(row, f"[{i}]") for i, row in enumerate(data))
     if not isinstance(data, Mapping):
-        raise error(
+        raise input_error(
             "", f"expected a result: an object or a list of objects; found {abbreviate(data)}"
         )
-    matches = (name for key, name in _TOLD_BY.items() if key in data)
+    matches = (name for key, name in _KIND_BY_KEY.items() if key in data)
     name = stated_result(data) if "result" in data else next(matches, None)
     if name is None:
-        raise error("result", f"is missing; expected one of {', '.join(KINDS)}")
-    if not isinstance(name, str) or name not in KINDS:
-        raise error("result", f"expected one of {', '.join(KINDS)}, found {abbreviate(name)}")
-    return KINDS[name].from_dict(data)
+        raise input_error("result", f"is missing; expected one of {', '.join(RESULT_CLASSES)}")
+    if not isinstance(name, str) or name not in RESULT_CLASSES:
+        raise input_error(
+            "result", f"expected one of {', '.join(RESULT_CLASSES)}, found {abbreviate(name)}"
+        )
+    return RESULT_CLASSES[name].from_dict(data)
 
 
 def json_schema() -> Schema:
@@ -155,7 +157,7 @@ def json_schema() -> Schema:
     defs: dict[str, Schema] = {}
     head = {"schema": {"const": SCHEMA}}
     documents: dict[str, Schema] = {}
-    for name, cls in KINDS.items():
+    for name, cls in RESULT_CLASSES.items():
         codec = codec_for(cls)
         codec.schema(defs)
         documents[f"{name}-document"] = codec.described(defs, {**head, "result": {"const": name}})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 #: Names of kinds of results, by their names in schema 1.
-RESULTS: Mapping[str, str] = {
+RESULT_NAMES: Mapping[str, str] = {
     "capacity-row": "validation-curve-row",
     "confusion": "confusion-matrix-result",
     "cutoff-table": "threshold-table",
@@ -26,7 +26,7 @@ RESULTS: Mapping[str, str] = {
 }
 
 #: Names of fields by their names in schema 1, by the class that has them.
-FIELDS: Mapping[str, Mapping[str, str]] = {
+FIELD_NAMES: Mapping[str, Mapping[str, str]] = {
     "BiasVarianceRow": {"parts": "components"},
     "Candidate": {"chosen": "selection_frequency", "shown": "apparent"},
     "Comparison": {
@@ -110,7 +110,7 @@ _REASONS: Mapping[str, str] = {
     "not_asked": "not_requested",
     "nothing_found": "no_relevant_retrieved",
 }
-_KINDS: Mapping[str, str] = {
+_FINDING_KINDS: Mapping[str, str] = {
     "accuracy-like-constant": "accuracy-not-above-constant",
     "below-diagonal": "below-chance",
     "clusters-like-chance": "clusters-not-above-chance",
@@ -190,14 +190,14 @@ _FINDING_PATTERNS: Mapping[str, str] = {
     "(.+) that differ": r"\1 with differences",
 }
 #: Values of fields, and keys of mappings, that have other names.
-VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
+VALUE_NAMES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("Estimate", "bounds_kind"): {"bound": "outer", "exact": "sharp"},
     ("Estimate", "interval_reason"): _REASONS,
     ("Estimate", "undefined"): _REASONS,
     ("Difference", "interval_reason"): _REASONS,
     ("Difference", "undefined"): _REASONS,
     ("Finding", "intervals"): _FINDING_VALUES,
-    ("Finding", "kind"): _KINDS,
+    ("Finding", "kind"): _FINDING_KINDS,
     ("Finding", "values"): _FINDING_VALUES,
     ("Definition", "undefined"): _REASONS,
     ("PerUnit", "undefined"): _REASONS,
@@ -225,7 +225,7 @@ METHOD_WORDS: Mapping[str, str] = {
     "few ratings beside the commonest": "few ratings outside the most frequent category",
 }
 
-#: Patterns of names that are in none of :data:`VALUES`, and what they are replaced by.
+#: Patterns of names that are in none of :data:`VALUE_NAMES`, and what they are replaced by.
 PATTERNS: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("Finding", "intervals"): _FINDING_PATTERNS,
     ("Finding", "values"): _FINDING_PATTERNS,
@@ -239,13 +239,13 @@ def stated_result(data: Mapping[str, Any]) -> Any:
     """Return the kind of result that a document states, by its name in schema 2."""
     name = data.get("result")
     if isinstance(name, str) and data.get("schema", 1) == 1:
-        return RESULTS.get(name, name)
+        return RESULT_NAMES.get(name, name)
     return name
 
 
 #: Fields that hold names of measures, and those of values per unit, by system and measure.
 MEASURE_FIELDS = frozenset({"cost_measure", "measure", "measures", "primary"})
-BY_SYSTEM = frozenset({"bounds", "undefined", "values"})
+BY_SYSTEM_FIELDS = frozenset({"bounds", "undefined", "values"})
 _MEASURES: Mapping[str, str] = {
     "cost-mean": "mean-cost",
     "cost-median": "median-cost",

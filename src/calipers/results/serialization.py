@@ -30,12 +30,12 @@ import numpy.typing as npt
 
 from calipers.caching import cached_property
 from calipers.results.schema_1 import (
-    BY_SYSTEM,
-    FIELDS,
+    BY_SYSTEM_FIELDS,
+    FIELD_NAMES,
     MEASURE_FIELDS,
     METHOD_FIELDS,
     PATTERNS,
-    VALUES,
+    VALUE_NAMES,
     rename_complement,
     rename_measure,
     rename_measure_keys,
@@ -82,16 +82,16 @@ Proportion = Annotated[float, Bounds(0, 1)]
 Matrix = Annotated[FloatArray, 2]
 
 
-def error(path: str, text: str) -> ValueError:
+def input_error(path: str, text: str) -> ValueError:
     """Return an ``InputError`` with the location and the problem."""
     from calipers.data.errors import InputError
 
     return InputError(f"{path}: {text}" if path else text)
 
 
-def type_error_message(path: str, expected: str, value: Any) -> ValueError:
+def unexpected_value_error(path: str, expected: str, value: Any) -> ValueError:
     """Return the error ``estimates[3].value: expected a number or null, found "abc"``."""
-    return error(path, f"expected {expected}, found {abbreviate(value)}")
+    return input_error(path, f"expected {expected}, found {abbreviate(value)}")
 
 
 def abbreviate(value: Any) -> str:
@@ -127,14 +127,14 @@ LAYOUTS = ("wide", "long")
 ORIENTATIONS: tuple[str, str] = ("truth-rows", "predicted-rows")
 
 
-def checked_orientation(orientation: str) -> str:
+def check_orientation(orientation: str) -> str:
     """Return ``orientation`` if it is one of ``ORIENTATIONS``, else raise a ``ValueError``."""
     if orientation not in ORIENTATIONS:
         raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
     return orientation
 
 
-def checked_layout(layout: str | None) -> str | None:
+def check_layout(layout: str | None) -> str | None:
     """Return ``layout`` if it is None or one of ``LAYOUTS``, else raise a ``ValueError``."""
     if layout not in (None, *LAYOUTS):
         raise ValueError(f"layout is {layout!r}, expected one of {LAYOUTS}")
@@ -188,7 +188,7 @@ class JsonSerializable:
     @classmethod
     def read(cls, data: Any, path: str) -> Self:
         """Read what :meth:`to_dict` wrote, from the value at ``path`` in a document."""
-        result: Self = codec_for(cls).read(without_head(data, cls, path), path)
+        result: Self = codec_for(cls).read(strip_head(data, cls, path), path)
         return result
 
     def to_json(self, *, details: bool = False) -> str:
@@ -293,18 +293,18 @@ def find_system(items: Iterable[S], name: str) -> S:
     return item_by_system[match]
 
 
-def without_head(data: Any, cls: type, path: str) -> Any:
+def strip_head(data: Any, cls: type, path: str) -> Any:
     """Return the data of a result without their head, once the head is valid, as schema 2.
 
     A file without a head, or with a part of it, has schema 1.
     """
     if not isinstance(data, Mapping):
-        raise type_error_message(path, "an object", data)
+        raise unexpected_value_error(path, "an object", data)
     schema, name = data.get("schema", 1), result_name(cls)
     if schema not in (1, SCHEMA) or isinstance(schema, bool):
-        raise type_error_message(join_path(path, "schema"), f"1 or {SCHEMA}", schema)
+        raise unexpected_value_error(join_path(path, "schema"), f"1 or {SCHEMA}", schema)
     if "result" in data and stated_result(data) != name:
-        raise type_error_message(join_path(path, "result"), f'"{name}"', data["result"])
+        raise unexpected_value_error(join_path(path, "result"), f'"{name}"', data["result"])
     if schema == 1:
         data = codec_for(cls).upgrade(rename_parameters(data))
     return {key: value for key, value in data.items() if key not in ("schema", "result")}
@@ -319,7 +319,7 @@ def dump_json(data: Any) -> str:
 
 
 #: The end of a text that is cut inside a word or a number.
-_BEGUN = re.compile(r"t(ru?)?|f(a(ls?)?)?|n(ul?)?|[-.]|\.?[eE][-+]?")
+_INCOMPLETE_TOKEN = re.compile(r"t(ru?)?|f(a(ls?)?)?|n(ul?)?|[-.]|\.?[eE][-+]?")
 
 
 def load_json(text: str | bytes) -> Any:
@@ -335,40 +335,46 @@ def load_json(text: str | bytes) -> Any:
             text = text.decode("utf-8-sig")
         return json.loads(
             text,
-            parse_constant=_no_constant,
+            parse_constant=_reject_constant,
             parse_int=_parse_integer,
-            object_pairs_hook=_no_duplicates,
+            object_pairs_hook=_object_from_pairs,
         )
     except json.JSONDecodeError as exception:
         location = f"line {exception.lineno}, column {exception.colno}"
         if not exception.doc.strip():
-            raise error("", "not valid JSON: the text is empty") from None
+            raise input_error("", "not valid JSON: the text is empty") from None
         remaining = exception.doc[exception.pos :].rstrip()
-        if not remaining or exception.msg.startswith("Unterminated") or _BEGUN.fullmatch(remaining):
-            raise error("", f"not valid JSON: the text ends too early ({location})") from None
-        raise error("", f"not valid JSON: {location}: {exception.msg}") from None
+        if (
+            not remaining
+            or exception.msg.startswith("Unterminated")
+            or _INCOMPLETE_TOKEN.fullmatch(remaining)
+        ):
+            raise input_error("", f"not valid JSON: the text ends too early ({location})") from None
+        raise input_error("", f"not valid JSON: {location}: {exception.msg}") from None
     except UnicodeDecodeError as exception:
-        raise error("", f"not valid JSON: byte {exception.start + 1} is not UTF-8") from None
+        raise input_error("", f"not valid JSON: byte {exception.start + 1} is not UTF-8") from None
     except RecursionError:
-        raise error("", "not a result: lists or objects are nested too deeply") from None
+        raise input_error("", "not a result: lists or objects are nested too deeply") from None
 
 
-def _no_constant(name: str) -> Any:
-    raise error("", f'not valid JSON: {name} is not a number; infinity is "inf", undefined is null')
+def _reject_constant(name: str) -> Any:
+    raise input_error(
+        "", f'not valid JSON: {name} is not a number; infinity is "inf", undefined is null'
+    )
 
 
 def _parse_integer(digits: str) -> int:
     if len(digits) > 400:  # far beyond any float
-        raise error("", f"a number of {len(digits)} digits is too large")
+        raise input_error("", f"a number of {len(digits)} digits is too large")
     return int(digits)
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_from_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
         names = [name for name, _ in pairs]
         duplicate = next(name for name in names if names.count(name) > 1)
-        raise error("", f"the key {json.dumps(duplicate)} occurs twice in one object")
+        raise input_error("", f"the key {json.dumps(duplicate)} occurs twice in one object")
     return data
 
 
@@ -417,7 +423,7 @@ class _Number(Codec):
         if isinstance(data, str) and data in _INFINITE:
             return _INFINITE[data]
         if isinstance(data, bool) or not isinstance(data, int | float):
-            raise type_error_message(path, "a number or null", data)
+            raise unexpected_value_error(path, "a number or null", data)
         return _to_float(data, path)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
@@ -432,7 +438,7 @@ def _to_float(data: float, path: str) -> float:
     try:
         return float(data)
     except OverflowError:
-        raise type_error_message(path, "a number of less than 309 digits", str(data)) from None
+        raise unexpected_value_error(path, "a number of less than 309 digits", str(data)) from None
 
 
 class _Bounded(Codec):
@@ -458,9 +464,9 @@ class _Bounded(Codec):
                 if bounds.high < math.inf
                 else f"≥ {bounds.low:g}"
             )
-            raise type_error_message(path, f"{kind} {span}", data)
+            raise unexpected_value_error(path, f"{kind} {span}", data)
         if self.is_integer and abs(data) >= 2**63:  # no column of a table holds it
-            raise type_error_message(path, "a whole number of less than 19 digits", data)
+            raise unexpected_value_error(path, "a whole number of less than 19 digits", data)
         return int(data) if self.is_integer else float(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
@@ -488,24 +494,24 @@ class _Scalar(Codec):
 
     def read(self, data: Json, path: str) -> Any:
         if not self.good(data):
-            raise type_error_message(path, self.expected, data)
+            raise unexpected_value_error(path, self.expected, data)
         return self.kind(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return dict(self.json_schema)
 
 
-def _is_whole(data: Any) -> bool:
+def _is_integer_value(data: Any) -> bool:
     is_number = isinstance(data, int | float) and not isinstance(data, bool)
     return is_number and not (isinstance(data, float) and not data.is_integer())
 
 
-_INTEGER = _Scalar(int, "a whole number", _is_whole, {"type": "integer"})
+_INTEGER = _Scalar(int, "a whole number", _is_integer_value, {"type": "integer"})
 _TEXT = _Scalar(str, "text", lambda data: isinstance(data, str), {"type": "string"})
-_SWITCH = _Scalar(bool, "true or false", lambda data: isinstance(data, bool), {"type": "boolean"})
+_BOOLEAN = _Scalar(bool, "true or false", lambda data: isinstance(data, bool), {"type": "boolean"})
 
 
-def _words(words: Sequence[str]) -> Codec:
+def _choices_codec(words: Sequence[str]) -> Codec:
     """Return the codec of one of several strings."""
     expected = " or ".join(json.dumps(word) for word in words)
     return _Scalar(
@@ -553,7 +559,7 @@ class _List(Codec):
 def expect_list(data: Any, path: str) -> Sequence[Any]:
     """Return the data if they are a list, else raise an ``InputError``."""
     if not isinstance(data, list | tuple):
-        raise type_error_message(path, "a list", data)
+        raise unexpected_value_error(path, "a list", data)
     return data
 
 
@@ -569,7 +575,7 @@ class _Tuple(Codec):
 
     def read(self, data: Json, path: str) -> tuple[Any, ...]:
         if len(expect_list(data, path)) != len(self.item_codecs):
-            raise error(path, f"expected {len(self.item_codecs)} entries, found {len(data)}")
+            raise input_error(path, f"expected {len(self.item_codecs)} entries, found {len(data)}")
         pairs = zip(self.item_codecs, data, strict=True)
         return tuple(form.read(item, f"{path}[{i}]") for i, (form, item) in enumerate(pairs))
 
@@ -595,7 +601,7 @@ class _Map(Codec):
 
     def read(self, data: Json, path: str) -> dict[str, Any]:
         if not isinstance(data, Mapping):
-            raise type_error_message(path, "an object", data)
+            raise unexpected_value_error(path, "an object", data)
         return {
             str(key): self.value_codec.read(item, join_path(path, str(key)))
             for key, item in data.items()
@@ -610,7 +616,7 @@ class _Map(Codec):
         return {"type": "object", "additionalProperties": self.value_codec.schema(defs)}
 
 
-class _Numbers(Codec):
+class _FloatArrayCodec(Codec):
     """Codec of an array of numbers with one or two axes."""
 
     def __init__(self, axes: int = 1) -> None:
@@ -628,14 +634,14 @@ class _Numbers(Codec):
             return np.array(data, np.float64)
         rows = self.lists.read(data, path)
         if self.axes == 2 and len({len(row) for row in rows}) > 1:
-            raise error(path, "expected rows of one length")
+            raise input_error(path, "expected rows of one length")
         return np.array(rows, np.float64) if rows else np.zeros((0,) * self.axes)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return self.lists.schema(defs)
 
 
-class _IntArray(Codec):
+class _IntArrayCodec(Codec):
     """Codec of an array of integers."""
 
     lists = _List(_INTEGER)
@@ -648,7 +654,7 @@ class _IntArray(Codec):
         try:
             return np.array(values, np.int64)
         except OverflowError:
-            raise type_error_message(
+            raise unexpected_value_error(
                 path, "whole numbers of less than 19 digits", max(values, key=abs)
             ) from None
 
@@ -656,7 +662,7 @@ class _IntArray(Codec):
         return self.lists.schema(defs)
 
 
-Positions = Annotated[IntArray, _IntArray]
+IndexArray = Annotated[IntArray, _IntArrayCodec]
 
 
 class _Any(Codec):
@@ -742,7 +748,7 @@ class _Record(Codec):
 
     def read(self, data: Json, path: str) -> Any:
         if not isinstance(data, Mapping):
-            raise type_error_message(path, "an object", data)
+            raise unexpected_value_error(path, "an object", data)
         for name in self.derived:
             _TEXT.read(data.get(name, ""), join_path(path, name))
         data = {name: value for name, value in data.items() if name not in self.derived}
@@ -751,10 +757,10 @@ class _Record(Codec):
                 from calipers.data.errors import did_you_mean
 
                 hint = did_you_mean(str(name), self.fields_by_name)
-                raise error(join_path(path, str(name)), f"there is no such key; {hint}")
+                raise input_error(join_path(path, str(name)), f"there is no such key; {hint}")
         for record_field in self.fields_by_name.values():
             if record_field.required and record_field.name not in data:
-                raise error(join_path(path, record_field.name), "is missing")
+                raise input_error(join_path(path, record_field.name), "is missing")
         result = self.cls(
             **{
                 self.fields_by_name[name].attribute: self.fields_by_name[name].form.read(
@@ -764,25 +770,27 @@ class _Record(Codec):
             }
         )
         for name, problem in getattr(result, "inconsistencies", tuple)():
-            raise error(f"{path}.{name}" if path else name, problem)
+            raise input_error(f"{path}.{name}" if path else name, problem)
         return result
 
     def upgrade(self, data: Json) -> Json:
         if not isinstance(data, Mapping):
             return data
         class_name = self.cls.__name__
-        names, upgraded = FIELDS.get(class_name, {}), {}
+        names, upgraded = FIELD_NAMES.get(class_name, {}), {}
         for old, value in data.items():
             name = names.get(old, old)
             record_field = self.fields_by_name.get(name)
             upgraded[name] = value if record_field is None else record_field.form.upgrade(value)
-            if (class_name, name) in VALUES:
+            if (class_name, name) in VALUE_NAMES:
                 upgraded[name] = rename_words(
-                    value, VALUES[class_name, name], PATTERNS.get((class_name, name))
+                    value, VALUE_NAMES[class_name, name], PATTERNS.get((class_name, name))
                 )
             if name in MEASURE_FIELDS:
                 upgraded[name] = rename_measure(upgraded[name])
-            elif name == "requested_names" or (class_name == "PerUnit" and name in BY_SYSTEM):
+            elif name == "requested_names" or (
+                class_name == "PerUnit" and name in BY_SYSTEM_FIELDS
+            ):
                 upgraded[name] = rename_measure_keys(
                     upgraded[name], of_systems=name != "requested_names"
                 )
@@ -857,10 +865,10 @@ def _make_codec(hint: Any) -> Any:
     if origin is Mapping:
         return _Map(codec_for(arguments[1]))
     if origin is np.ndarray:
-        return _Numbers()
+        return _FloatArrayCodec()
     if dataclasses.is_dataclass(hint):
         return _Record(hint)
-    codec: Codec = {float: _Number(), int: _INTEGER, str: _TEXT, bool: _SWITCH, Any: _Any()}[hint]
+    codec: Codec = {float: _Number(), int: _INTEGER, str: _TEXT, bool: _BOOLEAN, Any: _Any()}[hint]
     return codec
 
 
@@ -868,8 +876,8 @@ def _annotated_codec(hint: Any, note: Any) -> Codec:
     if isinstance(note, Bounds):
         return _Bounded(note, is_integer=hint is int)
     if isinstance(note, Choices):
-        return _words(note.words)
+        return _choices_codec(note.words)
     if isinstance(note, int):
-        return _Numbers(note)
+        return _FloatArrayCodec(note)
     codec: Codec = note()
     return codec

@@ -75,11 +75,11 @@ class SliceDifference(JsonSerializable):
     difference: Difference
 
 
-_OF_ESTIMATE = ("system", "measure", "value", "low", "high", "level", "method", "n", "n_total")
+_ESTIMATE_COLUMNS = ("system", "measure", "value", "low", "high", "level", "method", "n", "n_total")
 #: The columns of the table, and how to get their values.
 _COLUMNS: Mapping[str, Callable[[SliceEstimate], Any]] = {
     **{name: attrgetter(name) for name in ("column", "slice")},
-    **{name: attrgetter(f"estimate.{name}") for name in _OF_ESTIMATE},
+    **{name: attrgetter(f"estimate.{name}") for name in _ESTIMATE_COLUMNS},
     "undefined": lambda s: format_reasons(s.estimate.undefined),
     "rest": attrgetter("vs_rest.n"),
     "difference": attrgetter("vs_rest.value"),

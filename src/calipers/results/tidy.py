@@ -18,19 +18,19 @@ TEXT, NUMBER, COUNT, COUNT_OR_NONE = "text", "number", "count", "count or none"
 
 
 #: The columns of other types than numbers.
-_HOLD = {
+_COLUMNS_BY_TYPE = {
     TEXT: "system baseline measure column slice unit method difference_method test alternative "
     "adjustment margin_test undefined bounds_kind requested_name "
     "cost_measure dominated_by significantly_dominated_by",
     COUNT: "n n_total rest front planned",
     COUNT_OR_NONE: "wins ties losses",
 }
-_KINDS = {name: kind for kind, names in _HOLD.items() for name in names.split()}
+_TYPE_BY_COLUMN = {name: kind for kind, names in _COLUMNS_BY_TYPE.items() for name in names.split()}
 
 
 def column_types(columns: Iterable[str]) -> dict[str, str]:
     """Return the type of each column, which its name determines."""
-    return {name: _KINDS.get(name, NUMBER) for name in columns}
+    return {name: _TYPE_BY_COLUMN.get(name, NUMBER) for name in columns}
 
 
 def format_reasons(undefined: Mapping[str, int]) -> str:

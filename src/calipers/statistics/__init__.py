@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         IntArray,
         Statistic,
         effective_size,
-        effective_size_of,
+        effective_size_from_weights,
         leave_one_out_sums,
     )
     from calipers.statistics.class_losses import ClassLosses
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
-    "effective_size_of",
+    "effective_size_from_weights",
     "class_losses": "ClassLosses",
     "class_tables": "ClassTables",
     "class_scores": "ClassRanks, ClassScoreRows, rank_cells",
@@ -100,7 +100,7 @@ __all__ = [
     "confusion_matrix",
     "count_signs",
     "effective_size",
-    "effective_size_of",
+    "effective_size_from_weights",
     "leave_one_out_sums",
     "rank_cells",
 ]

@@ -24,7 +24,7 @@ S = TypeVar("S", bound=Any)
 GEOMETRIC_FLOOR = 1e-5
 #: Number of rows that are summed at a time, so that intermediate arrays fit into the processor's
 #: cache and take little memory.
-BLOCK = 1 << 16
+BLOCK_ROWS = 1 << 16
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:
@@ -65,7 +65,7 @@ def effective_size(weight: float | FloatArray, squares: float | FloatArray) -> f
     return float(weight**2 / squares) if squares > 0 else 0.0
 
 
-def effective_size_of(weight: FloatArray | IntArray) -> float:
+def effective_size_from_weights(weight: FloatArray | IntArray) -> float:
     """Compute Kish's effective number of rows from the weights themselves.
 
     Parameters

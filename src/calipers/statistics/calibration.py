@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached, cached_property
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import BLOCK, FloatArray, IntArray, dot
+from calipers.statistics.base import BLOCK_ROWS, FloatArray, IntArray, dot
 from calipers.statistics.scores import ScoreTable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_NEWTON_STEPS = 200
+_MAX_NEWTON_STEPS = 200
 #: Number of levels above which the fit of a line starts from that of groups, and their number.
-_MAX_DIRECT_LEVELS, _GROUPS = 1 << 16, 1 << 12
+_MAX_DIRECT_LEVELS, _N_GROUPS = 1 << 16, 1 << 12
 #: Bounds of bins that rows reach exactly must not depend on rounding.
-_HAIR = 1e-9
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ class ProbabilityLevels:
     @cached_property
     def _middle(self) -> FloatArray:
         """Proportion of the weight below each level, plus half of its own."""
-        return np.asarray((np.cumsum(self.total) - self.total / 2) / self.weight + _HAIR)
+        return np.asarray((np.cumsum(self.total) - self.total / 2) / self.weight + _TOLERANCE)
 
     def sweep(self) -> IntArray:
         """Return the first levels of the largest number of bins of equal weight that are monotonic.
@@ -182,7 +182,7 @@ class ProbabilityLevels:
         The number of bins is increased until their proportions of positives do not ascend any more
         (Roelofs and others 2022). Every level is its own bin if the proportions ascend anyway.
         """
-        if (np.diff(self.proportion) >= -_HAIR).all():
+        if (np.diff(self.proportion) >= -_TOLERANCE).all():
             return np.arange(len(self))
         positive, total = (
             np.concatenate([[0.0], np.cumsum(column)]) for column in (self.positive, self.total)
@@ -192,7 +192,7 @@ class ProbabilityLevels:
             starts = self.equal_mass(bins)
             offsets = np.append(starts, len(self))
             proportions = np.diff(positive[offsets]) / np.diff(total[offsets])
-            if (np.diff(proportions) < -_HAIR).any():
+            if (np.diff(proportions) < -_TOLERANCE).any():
                 break
             best = starts
         return best
@@ -243,7 +243,7 @@ class ProbabilityLevels:
         center = self._log_odds
         low, high = float(center - logit[-1]), float(center - logit[0])
         positive_weight, a = self.positive.sum(), min(max(0.0, low), high)
-        for _ in range(_NEWTON_STEPS):
+        for _ in range(_MAX_NEWTON_STEPS):
             fitted = expit(a + logit)
             excess = dot(self.total, fitted) - float(positive_weight)
             low, high = (low, a) if excess > 0 else (a, high)
@@ -268,19 +268,19 @@ class ProbabilityLevels:
         x = (logit - center) / scale
         beta = np.array([self._log_odds, 0.0])
         if len(self) > _MAX_DIRECT_LEVELS:  # next to the line of a few groups a step or two is left
-            first = np.arange(0, len(self), len(self) // _GROUPS)
+            first = np.arange(0, len(self), len(self) // _N_GROUPS)
             positive, total, sums = (
                 np.add.reduceat(column, first)
                 for column in (self.positive, self.total, self.total * x)
             )
-            coarse = most_likely(sums / total, positive, total, beta)
+            coarse = fit_logit_line(sums / total, positive, total, beta)
             beta = coarse if np.isfinite(coarse).all() else beta
-        intercept, slope = most_likely(x, self.positive, self.total, beta)
+        intercept, slope = fit_logit_line(x, self.positive, self.total, beta)
         slope = float(slope / scale)
         return float(intercept) - slope * center, slope
 
 
-def most_likely(
+def fit_logit_line(
     x: FloatArray, positive: FloatArray, total: FloatArray, beta: FloatArray
 ) -> FloatArray:
     """Fit the line a + b·x of logits by maximum likelihood, starting from ``beta``.
@@ -294,8 +294,8 @@ def most_likely(
         They are summed over blocks of levels that fit into the processor's cache.
         """
         value, gradient, fisher_information = 0.0, np.zeros(2), np.zeros((2, 2))
-        for begin in range(0, len(x), BLOCK):
-            block = slice(begin, begin + BLOCK)
+        for begin in range(0, len(x), BLOCK_ROWS):
+            block = slice(begin, begin + BLOCK_ROWS)
             eta = beta[0] + beta[1] * x[block]
             exp_neg_abs = np.exp(-np.abs(eta))
             softplus = np.maximum(eta, 0.0) + np.log1p(exp_neg_abs)
@@ -303,12 +303,14 @@ def most_likely(
             fitted = np.where(eta < 0, exp_neg_abs, 1.0) / (1 + exp_neg_abs)
             residual = positive[block] - total[block] * fitted
             gradient += residual.sum(), dot(residual, x[block])
-            fisher_information += information(x[block], total[block] * fitted * (1 - fitted))
+            fisher_information += fisher_information_matrix(
+                x[block], total[block] * fitted * (1 - fitted)
+            )
         return value, gradient, fisher_information
 
     weight = float(total.sum())
     value, gradient, fisher_information = evaluate(beta)
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(_MAX_NEWTON_STEPS):
         try:
             step = np.linalg.solve(fisher_information, gradient)
         except np.linalg.LinAlgError:
@@ -323,7 +325,7 @@ def most_likely(
     return beta
 
 
-def information(x: FloatArray, weight: FloatArray) -> FloatArray:
+def fisher_information_matrix(x: FloatArray, weight: FloatArray) -> FloatArray:
     """Compute the Fisher information Σw·dd′ of a line on the logit scale, with d = (1, x).
 
     The weights are those of the variances, w·p(1 − p).
@@ -332,12 +334,12 @@ def information(x: FloatArray, weight: FloatArray) -> FloatArray:
     return np.array([[weight.sum(), cross], [cross, dot(weight, np.square(x))]])
 
 
-def fitted_information(x: FloatArray, total: FloatArray, fitted: FloatArray) -> FloatArray:
+def fit_information_matrix(x: FloatArray, total: FloatArray, fitted: FloatArray) -> FloatArray:
     """Compute the Fisher information from weights and fitted probabilities, in blocks of levels."""
     fisher_information = np.zeros((2, 2))
-    for begin in range(0, len(x), BLOCK):
-        block = slice(begin, begin + BLOCK)
-        fisher_information += information(
+    for begin in range(0, len(x), BLOCK_ROWS):
+        block = slice(begin, begin + BLOCK_ROWS)
+        fisher_information += fisher_information_matrix(
             x[block], total[block] * fitted[block] * (1 - fitted[block])
         )
     return fisher_information
@@ -345,7 +347,7 @@ def fitted_information(x: FloatArray, total: FloatArray, fitted: FloatArray) -> 
 
 def width_bin(probability: FloatArray, bins: int) -> IntArray:
     """Return the bin of each probability, from 1 on, of bins of equal width; 0 is in the first."""
-    return np.maximum(np.ceil(probability * bins - _HAIR).astype(np.int64), 1)
+    return np.maximum(np.ceil(probability * bins - _TOLERANCE).astype(np.int64), 1)
 
 
 def expit(x: FloatArray) -> FloatArray:

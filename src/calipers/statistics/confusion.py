@@ -289,8 +289,8 @@ class ConfusionMatrix(Statistic):
 
     @cached_property
     def _class_matrices(self) -> ConfusionMatrix:
-        counts = _one_vs_rest(self)
-        squares = counts if self.squared is self else _one_vs_rest(self.squared)
+        counts = _one_vs_rest_counts(self)
+        squares = counts if self.squared is self else _one_vs_rest_counts(self.squared)
         return ConfusionMatrix(counts, squares, ("rest", "class"), self.rows)
 
     def mark_whole_counts(self) -> Self:
@@ -497,7 +497,7 @@ class LabelMatrices(ConfusionMatrix):
         return ConfusionMatrix(self.counts, self.squares, ("rest", "class"), self.rows)
 
 
-def _one_vs_rest(matrix: ConfusionMatrix) -> FloatArray:
+def _one_vs_rest_counts(matrix: ConfusionMatrix) -> FloatArray:
     """Count each class against all others, shape ``(..., K, 2, 2)``.
 
     The remaining cells are computed from the margins by subtraction. That is exact for counts; with

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 #: The expected information is summed over counts within this number of standard deviations of their
 #: mean, plus a number of counts; all others together are less than rounding errors.
-_DEVIATIONS, _EXTRA_COUNTS = 12, 40
+_MAX_DEVIATIONS, _EXTRA_COUNTS = 12, 40
 
 #: Number of values that are computed at a time.
-_AT_ONCE = 2_000_000
+_MAX_BATCH_VALUES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class ContingencyTable(Statistic):
         merged = (
             cell_counts
             if len(cell_index) == len(inverse)
-            else _sums(cell_counts, inverse, len(cell_index))
+            else _reduce_cells(cell_counts, inverse, len(cell_index))
         )
         if merged is not cell_counts:
             class_of, cluster_of = np.divmod(cell_index, n_clusters)
@@ -160,17 +160,17 @@ class ContingencyTable(Statistic):
     @cached_property
     def class_sizes(self) -> FloatArray:
         """Size of each class, in points (..., K)."""
-        return _sums(self.cell_counts, self.class_of, len(self.classes))
+        return _reduce_cells(self.cell_counts, self.class_of, len(self.classes))
 
     @cached_property
     def cluster_sizes(self) -> FloatArray:
         """Size of each cluster, in points (..., L)."""
-        return _sums(self.cell_counts, self.cluster_of, len(self.clusters))
+        return _reduce_cells(self.cell_counts, self.cluster_of, len(self.clusters))
 
     @cached_property
     def largest(self) -> FloatArray:
         """Points of the most frequent class in each cluster (..., L)."""
-        return _sums(self.cell_counts, self.cluster_of, len(self.clusters), "maximum")
+        return _reduce_cells(self.cell_counts, self.cluster_of, len(self.clusters), "maximum")
 
     @cached_property
     def pairs(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -249,7 +249,7 @@ class ContingencyTable(Statistic):
         )
         points = np.bincount(signature_index.ravel(), self.cell_counts).astype(np.float64)
         n = float(self.total)
-        batch_size = max(1, _AT_ONCE // max(1, len(self.cell_counts)))
+        batch_size = max(1, _MAX_BATCH_VALUES // max(1, len(self.cell_counts)))
         for begin in range(0, len(cell), batch_size):
             cells = cell[begin : begin + batch_size]
             cell_counts = np.tile(self.cell_counts, (len(cells), 1))
@@ -273,7 +273,9 @@ class ContingencyTable(Statistic):
         return replace(self, cell_counts=cell_counts, class_of=class_indices, cluster_of=zero_codes)
 
 
-def _sums(values: FloatArray, code: IntArray, size: int, operation: str = "add") -> FloatArray:
+def _reduce_cells(
+    values: FloatArray, code: IntArray, size: int, operation: str = "add"
+) -> FloatArray:
     """Sum the cells of each code, or take their maximum."""
     out = np.zeros((*values.shape[:-1], size))
     if len(code):
@@ -302,10 +304,12 @@ def _expected_information(a: FloatArray, b: FloatArray) -> float:
     for size, n_equal in zip(first, first_counts, strict=True):
         mean = size * second / n
         sd = np.sqrt(mean * (1 - size / n) * (n - second) / max(n - 1, 1.0))
-        low = np.maximum(np.maximum(1, size + second - n), mean - _DEVIATIONS * sd - _EXTRA_COUNTS)
-        high = np.minimum(np.minimum(size, second), mean + _DEVIATIONS * sd + _EXTRA_COUNTS)
+        low = np.maximum(
+            np.maximum(1, size + second - n), mean - _MAX_DEVIATIONS * sd - _EXTRA_COUNTS
+        )
+        high = np.minimum(np.minimum(size, second), mean + _MAX_DEVIATIONS * sd + _EXTRA_COUNTS)
         low, width = np.floor(low), int((np.floor(high) - np.floor(low)).max()) + 1
-        step = max(1, _AT_ONCE // width)
+        step = max(1, _MAX_BATCH_VALUES // width)
         for begin in range(0, len(second), step):
             batch = slice(begin, begin + step)
             second_size = second[batch, None]
@@ -333,13 +337,13 @@ def _expected_information(a: FloatArray, b: FloatArray) -> float:
 
 
 #: log n! of the numbers below 32; Stirling's series has all digits of the others.
-_SMALL = 32
+_N_TABULATED = 32
 
 
 def _log_factorial(n: Any) -> FloatArray:
     x = np.asarray(n, np.float64)
-    small = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, _SMALL)))])
+    small = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, _N_TABULATED)))])
     z = np.maximum(x, 1.0)
     series = (1 - (1 / 30 - (1 / 105 - 1 / (140 * z**2)) / z**2) / z**2) / (12 * z)
     large = (z + 0.5) * np.log(z) - z + 0.5 * np.log(2 * np.pi) + series
-    return np.where(x < _SMALL, small[np.minimum(x, _SMALL - 1).astype(np.intp)], large)
+    return np.where(x < _N_TABULATED, small[np.minimum(x, _N_TABULATED - 1).astype(np.intp)], large)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Signs: TypeAlias = tuple[int, int, int]
 
 #: Largest difference of equal values, relative to the largest value.
-ROUNDING = 1e-9
+RELATIVE_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class MajorityValue(Statistic):
         n = len(values)
         size = float(np.abs(values).max(initial=0.0)) if known_value is None else known_value.size
         value = known_value.value if known_value else float(np.median(values)) if n else 0.0
-        n_majority = int(np.count_nonzero(np.abs(values - value) <= ROUNDING * size))
+        n_majority = int(np.count_nonzero(np.abs(values - value) <= RELATIVE_TOLERANCE * size))
         return cls(n, size, value, n_majority, n, max(2 * n_majority - n, 0))
 
     def __add__(self, other: Self) -> Self:
         major, minor = (self, other) if self.margin >= other.margin else (other, self)
         size = max(self.size, other.size)
         result = replace(major, rows=self.rows + other.rows, size=size)
-        if abs(major.value - minor.value) > ROUNDING * size:
+        if abs(major.value - minor.value) > RELATIVE_TOLERANCE * size:
             return replace(result, margin=major.margin - minor.margin)
         return replace(
             result,
@@ -138,7 +138,7 @@ def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
     return n_above, n_equal, n_below
 
 
-def _sum_of_signs(first: Signs | None, second: Signs | None) -> Signs | None:
+def _add_sign_counts(first: Signs | None, second: Signs | None) -> Signs | None:
     """Add the sign counts of both, or return None if either is unknown."""
     if first is None or second is None:
         return None
@@ -205,7 +205,9 @@ class UnitDifferences(Statistic):
         histogram = Histogram.from_rows(values, weight)
         abs_values = np.abs(values)
         with np.errstate(invalid="ignore"):
-            n_nonzero = int(np.count_nonzero(abs_values > ROUNDING * abs_values.max(initial=0.0)))
+            n_nonzero = int(
+                np.count_nonzero(abs_values > RELATIVE_TOLERANCE * abs_values.max(initial=0.0))
+            )
         return cls(histogram, n_nonzero, signs=count_signs(values), exact=True)
 
     @classmethod
@@ -294,7 +296,7 @@ class UnitDifferences(Statistic):
             spread=self.spread + other.spread,
             nonzero=_add_counts(self.nonzero, other.nonzero),
             classes=classes,
-            signs=_sum_of_signs(self.signs, other.signs),
+            signs=_add_sign_counts(self.signs, other.signs),
             moments=None
             if self.moments is None or other.moments is None
             else self.moments + other.moments,

@@ -11,9 +11,9 @@ from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.rankings import (
     JudgedRankings,
-    concat,
+    concat_fields,
     concat_offsets,
-    merge_topics,
+    concat_topics,
     segment_offsets,
     segment_sum,
     take_segments,
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 #: Fields with an entry for each document.
-_DOCUMENTS = ("rank", "tied_from", "tied_to")
+_DOCUMENT_FIELDS = ("rank", "tied_from", "tied_to")
 
 #: Levels by document.
-Levels = Mapping[str, float]
+LevelsByDocument = Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class GroupedRankings(Statistic):
     def from_rankings(
         cls,
         rankings: Sequence[Sequence[str]],
-        judgments: Sequence[Mapping[str, Levels | Sequence[Levels]]],
+        judgments: Sequence[Mapping[str, LevelsByDocument | Sequence[LevelsByDocument]]],
     ) -> Self:
         """Create the statistic of rankings without ties.
 
@@ -150,14 +150,14 @@ class GroupedRankings(Statistic):
 
     def __add__(self, other: Self) -> Self:
         """Return the topics of both; a topic may occur in one of them only."""
-        topics, order = merge_topics(self.topics, other.topics)
+        topics, order = concat_topics(self.topics, other.topics)
         merged = type(self)(
             topics,
             documents=concat_offsets(self.documents, other.documents),
             groups=concat_offsets(self.groups, other.groups),
             group_names=self.group_names + other.group_names,
             judgments=concat_offsets(self.judgments, other.judgments),
-            **concat(self, other, "retrieved", *_DOCUMENTS, *self.of_judgments),
+            **concat_fields(self, other, "retrieved", *_DOCUMENT_FIELDS, *self.of_judgments),
         )
         return merged.take(order)
 
@@ -179,7 +179,7 @@ class GroupedRankings(Statistic):
         groups, group_rows = take_segments(self.groups, topic_indices)
         judgments, rows = take_segments(self.judgments, group_rows)
         document_columns: dict[str, Any] = {
-            name: getattr(self, name)[document_rows] for name in _DOCUMENTS
+            name: getattr(self, name)[document_rows] for name in _DOCUMENT_FIELDS
         }
         return type(self)(
             tuple(self.topics[i] for i in topic_indices),
@@ -335,7 +335,7 @@ class GroupedRankings(Statistic):
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 #: Number of cells of the tables of pairs that are in memory at a time.
-_CELLS = 1 << 22
+_MAX_CELLS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -487,7 +487,7 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -
             pairs.append(possible[offset])
             proportions.append(respected[offset].astype(np.float64))
         else:
-            topic_pairs, topic_proportions = _pairs(groups, retrieved)
+            topic_pairs, topic_proportions = _count_pairs(groups, retrieved)
             pairs.append(topic_pairs)
             proportions.append(topic_proportions)
         offset += len(groups)
@@ -501,10 +501,10 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -
     )
 
 
-def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray, FloatArray]:
+def _count_pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray, FloatArray]:
     """Count the pairs with a preference in any group, and sum the proportions respected."""
     size = 1 + max((int(g.position[-1]) for g in groups if len(g.position)), default=-1)
-    step = max(_CELLS // max(size, 1), 1)
+    step = max(_MAX_CELLS // max(size, 1), 1)
     pairs, proportions = np.zeros(3, np.int64), np.zeros(3)
     for first in range(0, size, step):
         last = min(first + step, size)

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Number of distinct values above which they are binned, and maximum number of bins.
-MOST_VALUES = 1024
+MAX_GROUPS = 1024
 
 #: Number of the largest values that are stored on request.
-MOST_OF_TAIL = 1024
+MAX_TAIL_VALUES = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram(Statistic):
-    """Mean, Σw and Σw² of the rows in each of at most :data:`MOST_VALUES` groups.
+    """Mean, Σw and Σw² of the rows in each of at most :data:`MAX_GROUPS` groups.
 
     The groups are single rows with a weight while there are few rows, distinct values while there
     are few of these, and otherwise the bins ``cell``·width ≤ x < (``cell`` + 1)·width. The width is
@@ -87,7 +87,7 @@ class Histogram(Statistic):
         weight : ndarray of shape (n,), optional
             Weights of the rows. By default all are 1.
         largest : bool, default=False
-            Whether to store the largest values, at most :data:`MOST_OF_TAIL`.
+            Whether to store the largest values, at most :data:`MAX_TAIL_VALUES`.
 
         Returns
         -------
@@ -101,7 +101,7 @@ class Histogram(Statistic):
                 x, weight = x[used_mask], weight[used_mask]
             # Strided weights would be added up in another order.
             weight = np.ascontiguousarray(weight)
-        n_largest = MOST_OF_TAIL if largest else 0
+        n_largest = MAX_TAIL_VALUES if largest else 0
         min_value, max_value = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
         empty, empty_index = np.zeros(0), np.zeros(0, np.int64)
         tail = _top_values(x, n_largest)
@@ -121,7 +121,7 @@ class Histogram(Statistic):
         if not result.is_bounded:
             return result
         ones = np.ones(len(x)) if weight is None else weight
-        if weight is not None and len(x) <= MOST_VALUES:
+        if weight is not None and len(x) <= MAX_GROUPS:
             return replace(result, single=True, mean=x, sums=ones, squares=np.square(ones))
         return result._merge_equal(x, weight, None if weight is None else np.square(weight))
 
@@ -179,7 +179,7 @@ class Histogram(Statistic):
             return replace(
                 result, mean=empty, sums=empty, squares=empty, cell=empty.astype(np.int64)
             )
-        has_few_rows = (self.single or other.single) and result.rows <= MOST_VALUES
+        has_few_rows = (self.single or other.single) and result.rows <= MAX_GROUPS
         x, sums, squares = map(
             np.concatenate,
             zip(
@@ -222,10 +222,10 @@ class Histogram(Statistic):
     ) -> Self:
         """Merge equal values; if there are many, merge the values of each bin."""
         # A few rows suffice to find that there are many distinct values.
-        if len(np.unique(x[: 8 * MOST_VALUES])) <= MOST_VALUES:
+        if len(np.unique(x[: 8 * MAX_GROUPS])) <= MAX_GROUPS:
             distinct, index = np.unique(x, return_inverse=True)
-            if len(distinct) <= MOST_VALUES:
-                group_sums = _sums(index.reshape(-1), sums, squares, len(distinct))
+            if len(distinct) <= MAX_GROUPS:
+                group_sums = _bin_sums(index.reshape(-1), sums, squares, len(distinct))
                 return replace(self, width=0.0, single=False, mean=distinct, sums=group_sums[0],
                                squares=group_sums[1], cell=np.zeros(0, np.int64))  # fmt: skip
         width = _width(self.min_value, self.max_value)
@@ -241,7 +241,7 @@ class Histogram(Statistic):
     ) -> Self:
         first = math.floor(self.min_value / width)
         index, n_bins = cell - first, math.floor(self.max_value / width) - first + 1
-        bin_weights, bin_squares = _sums(index, sums, squares, n_bins)
+        bin_weights, bin_squares = _bin_sums(index, sums, squares, n_bins)
         total = np.bincount(index, x if sums is None else sums * x, n_bins)
         nonempty_bins = np.flatnonzero(bin_weights)
         return replace(
@@ -302,7 +302,7 @@ class Histogram(Statistic):
         )
 
 
-def _sums(
+def _bin_sums(
     index: npt.NDArray[Any], sums: FloatArray | None, squares: FloatArray | None, number: int
 ) -> tuple[FloatArray, FloatArray]:
     weight_sums = np.bincount(index, sums, number).astype(np.float64)
@@ -314,8 +314,8 @@ def _sums(
 
 def _width(min_value: float, max_value: float) -> float:
     """Return the smallest power of two with which the bins cover the range."""
-    width = 2.0 ** (math.frexp((max_value - min_value) / MOST_VALUES)[1] - 1)
-    while math.floor(max_value / width) - math.floor(min_value / width) >= MOST_VALUES:
+    width = 2.0 ** (math.frexp((max_value - min_value) / MAX_GROUPS)[1] - 1)
+    while math.floor(max_value / width) - math.floor(min_value / width) >= MAX_GROUPS:
         width *= 2
     return width
 

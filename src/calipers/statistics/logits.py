@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Largest and smallest width of a bin of logits.
-WIDTH = 0.125
-NARROWEST = 2.0**-40
+MAX_BIN_WIDTH = 0.125
+MIN_BIN_WIDTH = 2.0**-40
 #: Maximum number of bins for rows in batches, as narrow as this allows, which a steep line needs.
-FEW_BINS = 2_048
+MAX_BATCH_BINS = 2_048
 #: Number of terms of the Taylor series about the middle of each bin. The remainder of a fitted
 #: probability is below 7·(b·width/6)¹¹ (Cauchy's bound in a circle of radius 3), 5e-14 at
-#: the steepest, b = STEEPEST in bins of WIDTH and proportionally more in narrower ones.
-TERMS = 11
-STEEPEST = 2.5
+#: the steepest, b = MAX_SLOPE in bins of MAX_BIN_WIDTH and proportionally more in narrower ones.
+N_TERMS = 11
+MAX_SLOPE = 2.5
 #: Number of bins above which logits are not summed.
-MOST_BINS = 1_000
+MAX_BINS = 1_000
 #: Maximum number of steps of Newton's method, from a fit of nearly the same rows.
-_STEPS = 30
-_NEAR = 1e-9
+_MAX_NEWTON_STEPS = 30
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,19 +47,19 @@ class LogitSums(Statistic):
         Weighted sums of the powers 0, 1, … of the distance from the middle, negatives first.
     squares : ndarray of shape (2, bins, powers)
         The same sums with squared weights.
-    width : float, default=WIDTH
+    width : float, default=MAX_BIN_WIDTH
         Width of the bins.
     """
 
     middle: FloatArray
     sums: FloatArray
     squares: FloatArray
-    width: float = WIDTH
+    width: float = MAX_BIN_WIDTH
 
     @property
     def steepest(self) -> float:
         """Largest slope for which the sums give the fit to the last digits."""
-        return STEEPEST * (WIDTH / self.width)
+        return MAX_SLOPE * (MAX_BIN_WIDTH / self.width)
 
     @classmethod
     def from_subsets(
@@ -84,12 +84,12 @@ class LogitSums(Statistic):
             )
         if len(logit) == 0 or not np.isfinite(logit[[logit.argmin(), logit.argmax()]]).all():
             return None
-        lowest = math.floor(float(logit.min()) / WIDTH)
-        bins = math.floor(float(logit.max()) / WIDTH) - lowest + 1
-        if bins > MOST_BINS:
+        lowest = math.floor(float(logit.min()) / MAX_BIN_WIDTH)
+        bins = math.floor(float(logit.max()) / MAX_BIN_WIDTH) - lowest + 1
+        if bins > MAX_BINS:
             return None
-        bin_index = np.floor(logit / WIDTH).astype(np.int64) - lowest
-        middle = np.asarray((np.arange(bins) + lowest + 0.5) * WIDTH, np.float64)
+        bin_index = np.floor(logit / MAX_BIN_WIDTH).astype(np.int64) - lowest
+        middle = np.asarray((np.arange(bins) + lowest + 0.5) * MAX_BIN_WIDTH, np.float64)
         deviation = logit - middle[bin_index]
         bin_index += (subset_codes.astype(np.int64) * 2 + positive) * bins
         columns = [weight] if weight is None else [weight, np.square(weight)]
@@ -98,10 +98,10 @@ class LogitSums(Statistic):
             size = n_subsets * 2 * bins
             powers: list[FloatArray] = []
             power: FloatArray = np.ones(len(logit)) if column is None else column
-            for _ in range(TERMS + 2):
+            for _ in range(N_TERMS + 2):
                 powers.append(np.bincount(bin_index, power, size).astype(np.float64))
                 power = np.asarray(power * deviation)
-            moments.append(np.stack(powers, axis=-1).reshape(n_subsets, 2, bins, TERMS + 2))
+            moments.append(np.stack(powers, axis=-1).reshape(n_subsets, 2, bins, N_TERMS + 2))
         squares = moments[-1]
         return [cls(middle, moments[0][k], squares[k]) for k in range(n_subsets)]
 
@@ -119,10 +119,10 @@ class LogitSums(Statistic):
         targets = _logit_powers(self.middle, self.sums[1])[:, :, 0].sum(axis=1)
         total = self.sums.sum(axis=0)
         powers = _logit_powers(self.middle, total)
-        for _ in range(_STEPS):
+        for _ in range(_MAX_NEWTON_STEPS):
             if not (np.isfinite(line).all() and abs(line[1]) <= self.steepest):
                 return None
-            fitted, slopes = _series(float(line[0]), float(line[1]), self.middle)
+            fitted, slopes = _fitted_taylor_series(float(line[0]), float(line[1]), self.middle)
             gradient = targets[:2] - (powers[:2] * fitted).sum(axis=(1, 2))
             moments = (powers * slopes).sum(axis=(1, 2))
             information = np.array([moments[:2], moments[1:]])[:n_free, :n_free]
@@ -130,14 +130,14 @@ class LogitSums(Statistic):
                 return None
             step = np.linalg.solve(information, gradient[:n_free])
             line[:n_free] += step
-            if np.abs(step).max() <= _NEAR:  # which leaves its square
+            if np.abs(step).max() <= _TOLERANCE:  # which leaves its square
                 return self._line(line, powers, n_free)
         return None
 
     def _line(self, line: FloatArray, powers: FloatArray, free: int) -> RecalibrationFit | None:
         if abs(line[1]) > self.steepest:
             return None
-        fitted, slopes = _series(float(line[0]), float(line[1]), self.middle)
+        fitted, slopes = _fitted_taylor_series(float(line[0]), float(line[1]), self.middle)
         moments = (powers * slopes).sum(axis=(1, 2))
         variance = np.linalg.inv(np.array([moments[:2], moments[1:]])[:free, :free])
         # Residuals squared: p² = p − p′ of negatives, (1 − p)² = 1 − p − p′ of positives.
@@ -168,7 +168,7 @@ class LogitSummary(Statistic):
         Whether a probability was 0 or 1; it has no finite logit and is in no bin.
     rows : int
         Number of rows.
-    width : float, default=WIDTH
+    width : float, default=MAX_BIN_WIDTH
         Width of the bins.
     """
 
@@ -178,7 +178,7 @@ class LogitSummary(Statistic):
     logit_ranges: FloatArray
     certain: bool
     rows: int
-    width: float = WIDTH
+    width: float = MAX_BIN_WIDTH
 
     @classmethod
     def from_rows(
@@ -227,14 +227,14 @@ class LogitSummary(Statistic):
             if len(class_logits):
                 logit_ranges[class_index] = class_logits.min(), class_logits.max()
         if not len(logit):
-            empty = np.zeros((2, 0, TERMS + 2))
-            return cls(0, empty, empty, logit_ranges, certain, rows, NARROWEST)
-        width = _bin_width(logit_ranges, NARROWEST)
+            empty = np.zeros((2, 0, N_TERMS + 2))
+            return cls(0, empty, empty, logit_ranges, certain, rows, MIN_BIN_WIDTH)
+        width = _bin_width(logit_ranges, MIN_BIN_WIDTH)
         lowest, bins = _bin_range(logit_ranges, width)
         from calipers import _core
 
         weight_sums, square_sums = _core.power_sums(logit, positive, weight, lowest, bins, width)
-        sums = weight_sums.reshape(2, bins, TERMS + 2)
+        sums = weight_sums.reshape(2, bins, N_TERMS + 2)
         squares = sums if square_sums is None else square_sums.reshape(sums.shape)
         return cls(lowest, sums, squares, logit_ranges, certain, rows, width)
 
@@ -254,7 +254,7 @@ class LogitSummary(Statistic):
         summaries = [summary._widen(width) for summary in summaries]
         lowest = min(summary.lowest for summary in summaries)
         bins = max(summary.lowest - lowest + summary.sums.shape[1] for summary in summaries)
-        merged = np.zeros((2, 2, bins, TERMS + 2))
+        merged = np.zeros((2, 2, bins, N_TERMS + 2))
         for summary in summaries:
             bin_slice = slice(
                 summary.lowest - lowest, summary.lowest - lowest + summary.sums.shape[1]
@@ -350,7 +350,7 @@ def _bin_width(logit_ranges: FloatArray, width: float) -> float:
 
     It is at most the widest one.
     """
-    while width < WIDTH and _bin_range(logit_ranges, width)[1] > FEW_BINS:
+    while width < MAX_BIN_WIDTH and _bin_range(logit_ranges, width)[1] > MAX_BATCH_BINS:
         width *= 2
     return width
 
@@ -369,7 +369,7 @@ def _merge_pairs(sums: FloatArray, before: int, width: float) -> FloatArray:
 
 def _shift_matrix(shift: float) -> FloatArray:
     """Return the matrix that converts sums of powers about one point to those about another."""
-    powers = range(TERMS + 2)
+    powers = range(N_TERMS + 2)
     return np.array(
         [[math.comb(k, j) * shift ** (k - j) if j <= k else 0.0 for k in powers] for j in powers]
     )
@@ -410,41 +410,43 @@ class RecalibrationFit:
 
 
 def _logit_powers(middle: FloatArray, sums: FloatArray) -> FloatArray:
-    """Return the sums times the logit to the powers 0, 1 and 2, shape ``(3, bins, TERMS)``."""
+    """Return the sums times the logit to the powers 0, 1 and 2, shape ``(3, bins, N_TERMS)``."""
     m, (order_zero, order_one, order_two) = (
         middle[:, None],
-        (sums[:, k : k + TERMS] for k in range(3)),
+        (sums[:, k : k + N_TERMS] for k in range(3)),
     )
     return np.stack(
         [order_zero, m * order_zero + order_one, m * m * order_zero + 2 * m * order_one + order_two]
     )
 
 
-def _derivatives() -> FloatArray:
+def _taylor_coefficients() -> FloatArray:
     """Compute the Taylor coefficients p⁽ᵐ⁾/m! of the logistic function, and of its derivative.
 
     For m = 0, 1, … they are polynomials in its value p, since p′ = p − p².
     """
-    out = np.zeros((TERMS + 1, TERMS + 2))
+    out = np.zeros((N_TERMS + 1, N_TERMS + 2))
     out[0, 1] = 1.0
-    for m in range(TERMS):
-        slope = out[m, 1:] * np.arange(1, TERMS + 2)
+    for m in range(N_TERMS):
+        slope = out[m, 1:] * np.arange(1, N_TERMS + 2)
         out[m + 1, 1:] += slope
         out[m + 1, 2:] -= slope[:-1]
         out[m + 1] /= m + 1
     return out
 
 
-_TAYLOR = _derivatives()
+_TAYLOR_COEFFICIENTS = _taylor_coefficients()
 
 
-def _series(intercept: float, slope: float, middle: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _fitted_taylor_series(
+    intercept: float, slope: float, middle: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Compute the Taylor coefficients of the fitted probability and its derivative in each bin.
 
     They are by the power of the distance from the middle of the bin; the derivative is by the
-    fitted logit. Each has shape ``(bins, TERMS)``.
+    fitted logit. Each has shape ``(bins, N_TERMS)``.
     """
     p = expit(intercept + slope * middle)
-    coefficients = np.power(p[:, None], np.arange(TERMS + 2)) @ _TAYLOR.T
-    steps = np.power(slope, np.arange(TERMS))
-    return coefficients[:, :-1] * steps, coefficients[:, 1:] * (np.arange(1, TERMS + 1) * steps)
+    coefficients = np.power(p[:, None], np.arange(N_TERMS + 2)) @ _TAYLOR_COEFFICIENTS.T
+    steps = np.power(slope, np.arange(N_TERMS))
+    return coefficients[:, :-1] * steps, coefficients[:, 1:] * (np.arange(1, N_TERMS + 1) * steps)

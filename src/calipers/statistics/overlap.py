@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-_DOCUMENTS = ("rank_a", "from_a", "to_a", "rank_b", "from_b", "to_b")
+_DOCUMENT_FIELDS = ("rank_a", "from_a", "to_a", "rank_b", "from_b", "to_b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class SharedRankings(Statistic):
             np.append(self.length_a, 0)[topic_indices],
             np.append(self.length_b, 0)[topic_indices],
             offsets,
-            *(getattr(self, name)[documents] for name in _DOCUMENTS),
+            *(getattr(self, name)[documents] for name in _DOCUMENT_FIELDS),
         )
 
     def break_ties(self) -> Self:

@@ -83,10 +83,10 @@ class PrecisionRecallPoints(Statistic):
 
     def false_positives(self) -> FloatArray:
         """Return the false positives per relevant item, R(1 − P)/P; infinite if precision is 0."""
-        return false_positives(self.precision, self.recall)
+        return false_positives_per_relevant(self.precision, self.recall)
 
 
-def false_positives(precision: FloatArray, recall: FloatArray) -> FloatArray:
+def false_positives_per_relevant(precision: FloatArray, recall: FloatArray) -> FloatArray:
     """Compute the false positives per relevant item, R(1 − P)/P; 0 if nothing is retrieved."""
     ratio = np.full(precision.shape, np.inf)
     np.divide(recall * (1 - precision), precision, out=ratio, where=precision > 0)

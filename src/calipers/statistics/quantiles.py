@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from calipers.statistics.base import FloatArray
 
 #: Largest difference of equal levels, such as 0.05 and (1 − 0.9)/2.
-_HAIR = 1e-9
+_TOLERANCE = 1e-9
 
 
 class NoLevelError(ValueError):
@@ -50,7 +50,7 @@ class QuantileRows:
             If there is no quantile of this level.
         """
         for index, predicted_level in enumerate(self.levels):
-            if abs(predicted_level - level) <= _HAIR:
+            if abs(predicted_level - level) <= _TOLERANCE:
                 return self.values[:, index]
         available = ", ".join(f"{predicted_level:.10g}" for predicted_level in self.levels)
         raise NoLevelError(f"the quantile {level:.10g}; there are {available}")
@@ -78,11 +78,11 @@ class QuantileRows:
         return self.quantile((1 - coverage) / 2), self.quantile((1 + coverage) / 2)
 
 
-def interval_levels(levels: tuple[float, ...]) -> tuple[float, ...]:
+def nominal_coverages(levels: tuple[float, ...]) -> tuple[float, ...]:
     """Return the nominal coverages of the central intervals between these levels, widest first."""
     pairs = ((low, 1 - low) for low in levels if low < 0.5)
     return tuple(
         round(1 - 2 * low, 10)
         for low, high in pairs
-        if any(abs(level - high) <= _HAIR for level in levels)
+        if any(abs(level - high) <= _TOLERANCE for level in levels)
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Fields with an entry for each judged document.
-_DOCUMENTS = ("rank", "grade", "tied_from", "tied_to")
+_DOCUMENT_FIELDS = ("rank", "grade", "tied_from", "tied_to")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +108,15 @@ class JudgedRankings(Statistic):
 
     def __add__(self, other: Self) -> Self:
         """Return the topics of both; a topic may occur in one of them only."""
-        topics, order = merge_topics(self.topics, other.topics)
+        topics, order = concat_topics(self.topics, other.topics)
         merged = replace(
             self,
             topics=topics,
             judged_offsets=concat_offsets(self.judged_offsets, other.judged_offsets),
             offsets=concat_offsets(self.offsets, other.offsets),
-            **concat(self, other, "retrieved", "judged_grade", "judged_count", *_DOCUMENTS),
+            **concat_fields(
+                self, other, "retrieved", "judged_grade", "judged_count", *_DOCUMENT_FIELDS
+            ),
         )
         return merged.take(order)
 
@@ -142,7 +144,7 @@ class JudgedRankings(Statistic):
             judged_grade=self.judged_grade[judged_rows],
             judged_count=self.judged_count[judged_rows],
             offsets=offsets,
-            **{name: getattr(self, name)[documents] for name in _DOCUMENTS},
+            **{name: getattr(self, name)[documents] for name in _DOCUMENT_FIELDS},
         )
 
     @cached_property
@@ -585,7 +587,7 @@ class IdealRankings:
         return out
 
 
-def merge_topics(
+def concat_topics(
     first: tuple[str, ...], second: tuple[str, ...]
 ) -> tuple[tuple[str, ...], IntArray]:
     """Concatenate the topics of two parts, and return their bytewise order too.
@@ -600,7 +602,7 @@ def merge_topics(
     return topics, np.array(order, np.int64)
 
 
-def concat(first: Any, second: Any, *names: str) -> dict[str, Any]:
+def concat_fields(first: Any, second: Any, *names: str) -> dict[str, Any]:
     """Concatenate the named arrays of both, the first before the second."""
     return {
         name: np.concatenate([getattr(statistic, name) for statistic in (first, second)])

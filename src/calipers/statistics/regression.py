@@ -509,7 +509,7 @@ def midranks(values: FloatArray, weight: FloatArray | None = None) -> FloatArray
     return _core.midranks(values, weight)
 
 
-def _run_starts(values: FloatArray) -> npt.NDArray[np.bool_]:
+def _run_start_mask(values: FloatArray) -> npt.NDArray[np.bool_]:
     """Return which values of a sorted sequence differ from the preceding one."""
     return np.append(True, values[1:] != values[:-1])[: len(values)]
 
@@ -532,7 +532,7 @@ class SortedValues:
             return cls(*np.unique(column, return_inverse=True))
         order, value_index = sort_rows(column), np.empty(len(column), np.intp)
         values = column[order]
-        begins = _run_starts(values)
+        begins = _run_start_mask(values)
         value_index[order] = begins.cumsum() - 1
         return cls(values[begins], value_index)
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 #: Maximum number of rows, and of values of them, that are stored.
 MAX_SAMPLED_ROWS = 100_000
-MOST_VALUES = 4_000_000
+MAX_SAMPLED_VALUES = 4_000_000
 #: Number of the largest residuals that are stored.
-MOST_LARGEST = 10_000
+MAX_LARGEST_RESIDUALS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class SampledRows(Statistic):
     """Pseudorandom sample of rows, or all of them while they are few.
 
     A row is selected if its hashed number ends in ``level`` zero bits. The level is the smallest
-    with which there are no more than :data:`MAX_SAMPLED_ROWS` rows and :data:`MOST_VALUES` values,
-    so that the sample does not depend on how the rows are divided into batches.
+    with which there are no more than :data:`MAX_SAMPLED_ROWS` rows and :data:`MAX_SAMPLED_VALUES`
+    values, so that the sample does not depend on how the rows are divided into batches.
 
     Parameters
     ----------
@@ -88,7 +88,9 @@ class SampledRows(Statistic):
 
     def _limit_rows(self) -> Self:
         sample = self
-        while len(sample.number) > min(MAX_SAMPLED_ROWS, MOST_VALUES // self.columns.shape[1]):
+        while len(sample.number) > min(
+            MAX_SAMPLED_ROWS, MAX_SAMPLED_VALUES // self.columns.shape[1]
+        ):
             sample = sample._thin_to_level(sample.level + 1)
         return sample
 
@@ -177,10 +179,12 @@ class LargestResiduals(Statistic):
 
     def _largest(self) -> Self:
         size, rows = self.size, np.arange(len(self.size))
-        if len(size) > MOST_LARGEST:
-            threshold = np.partition(size, len(size) - MOST_LARGEST)[len(size) - MOST_LARGEST]
+        if len(size) > MAX_LARGEST_RESIDUALS:
+            threshold = np.partition(size, len(size) - MAX_LARGEST_RESIDUALS)[
+                len(size) - MAX_LARGEST_RESIDUALS
+            ]
             rows = np.flatnonzero(size >= threshold)
-        order = rows[np.lexsort((self.number[rows], -size[rows]))][:MOST_LARGEST]
+        order = rows[np.lexsort((self.number[rows], -size[rows]))][:MAX_LARGEST_RESIDUALS]
         row_index, row_weights = self.number[order], self.row_weights[order]
         return replace(self, number=row_index, size=size[order], row_weights=row_weights)
 

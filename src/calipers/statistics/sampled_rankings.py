@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray
-from calipers.statistics.grouped_rankings import GroupedRankings, Levels
+from calipers.statistics.grouped_rankings import GroupedRankings, LevelsByDocument
 from calipers.statistics.rankings import running_sum, segment_offsets, segment_sum
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class SampledRankings(GroupedRankings):
     def from_rankings(
         cls,
         rankings: Sequence[Sequence[str]],
-        judgments: Sequence[Mapping[str, Levels | Sequence[Levels]]],
+        judgments: Sequence[Mapping[str, LevelsByDocument | Sequence[LevelsByDocument]]],
     ) -> Self:
         """Create the statistic of rankings without ties.
 

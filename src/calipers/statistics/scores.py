@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-Scores: TypeAlias = "npt.NDArray[np.floating[Any]]"
+ScoreArray: TypeAlias = "npt.NDArray[np.floating[Any]]"
 
-USUAL_AREAS = ("AUC", "PR-AUC", "AP")
+DEFAULT_AREAS = ("AUC", "PR-AUC", "AP")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +37,10 @@ class ScoreOrder:
     ([1, 0, 2], [1, 0, 1])
     """
 
-    score: Scores
+    score: ScoreArray
 
     @classmethod
-    def from_scores(cls, score: Scores | Self) -> Self:
+    def from_scores(cls, score: ScoreArray | Self) -> Self:
         """Return the order of a column; an instance is returned as it is, with its cache.
 
         Parameters

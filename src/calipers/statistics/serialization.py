@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "calipers statistics", 2
 
 #: Names of classes in version 1 that have changed.
-RENAMED = {
+RENAMED_CLASSES = {
     "ClassRows": "ClassScoreRows",
     "Largest": "LargestResiduals",
     "LookedAt": "SampledRows",
@@ -308,7 +308,7 @@ class _Reader:
         return np.asarray(array, np.dtype(description["dtype"]))
 
     def _decode_object(self, description: Mapping[str, Any]) -> Any:
-        name = RENAMED.get(description["kind"], description["kind"])
+        name = RENAMED_CLASSES.get(description["kind"], description["kind"])
         statistic_type: Callable[..., Any] = self._extra_types.get(name) or _statistic_class(name)
         names = RENAMED_FIELDS.get(name) or getattr(statistic_type, "former_fields", {})
         decoded_fields = {

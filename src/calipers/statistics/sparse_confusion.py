@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Number of classes above which a matrix stores only its non-empty cells, not all K².
-MOST_DENSE = 100
+MAX_DENSE_CLASSES = 100
 
 
 class SparseConfusionMatrix(ConfusionMatrix):
@@ -430,7 +430,8 @@ def confusion_matrix(
     Returns
     -------
     ConfusionMatrix
-        Dense matrix of up to :data:`MOST_DENSE` classes, else a :class:`SparseConfusionMatrix`.
+        Dense matrix of up to :data:`MAX_DENSE_CLASSES` classes, else a
+        :class:`SparseConfusionMatrix`.
     """
-    matrix_class = ConfusionMatrix if len(labels) <= MOST_DENSE else SparseConfusionMatrix
+    matrix_class = ConfusionMatrix if len(labels) <= MAX_DENSE_CLASSES else SparseConfusionMatrix
     return matrix_class.from_codes(truth, predicted, labels, weight)

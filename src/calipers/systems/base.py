@@ -32,7 +32,7 @@ NAN = float("nan")
 T = TypeVar("T")
 
 
-class Sample(Protocol):
+class MeasureSample(Protocol):
     """Statistic with the rows that it summarises, as implemented in :mod:`calipers.estimation`."""
 
     @property
@@ -104,7 +104,7 @@ class SystemOutput:
     #: entries supports all measures of its task.
     needs: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
-    def sample_for(self, measure: Measure) -> Sample | None:
+    def sample_for(self, measure: Measure) -> MeasureSample | None:
         """Return the sample that a measure takes.
 
         Parameters

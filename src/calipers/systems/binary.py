@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.data.errors import InputError
-from calipers.estimation.calibration import ProbableRows
+from calipers.estimation.calibration import ProbabilityRows
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
 from calipers.estimation.scores import ScoredRows
@@ -19,7 +19,7 @@ from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.logits import LogitSummary
 from calipers.statistics.scores import ScoreBuffer
 from calipers.systems import base
-from calipers.systems.base import NAN, Sample, best_constant_value
+from calipers.systems.base import NAN, MeasureSample, best_constant_value
 from calipers.systems.regression import constant_loss
 from calipers.systems.thresholds import ChosenThreshold, ThresholdRule
 
@@ -180,13 +180,13 @@ class BinaryOutput(base.SystemOutput):
         """Return the system itself, which is a binary problem."""
         return self
 
-    def sample_for(self, measure: Measure) -> Sample:
+    def sample_for(self, measure: Measure) -> MeasureSample:
         """Return the counts, the scores, or the losses of the probabilities."""
         if measure.definition.statistic is ConfusionMatrix:
             return self.counts
         if measure.definition.statistic is ScoreTable:
             uses_probabilities = measure.definition.reads == "probabilities"
-            return ProbableRows(self.score_rows) if uses_probabilities else self.score_rows
+            return ProbabilityRows(self.score_rows) if uses_probabilities else self.score_rows
         assert self.probability is not None
         losses = measure.losses(self._truth, self.probability)
         value_range = measure.definition.range_of_two

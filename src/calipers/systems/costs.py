@@ -16,7 +16,7 @@ from calipers.estimation.regression import SortedRows
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import JointDistribution, Limits, PointEstimate
+from calipers.inference.point_estimate import IntervalFunction, JointDistribution, PointEstimate
 from calipers.statistics import FloatArray, Moments, NumericRows
 from calipers.systems.base import SystemOutput, check_named_classes
 
@@ -48,18 +48,20 @@ class CostRows(SortedRows, JointDistribution):
         )
         if first.replicates is not None:
             return estimate
-        return replace(estimate, methods={"percentile": _too_few})
+        return replace(estimate, methods={"percentile": _too_few_rows})
 
     def _has_enough_rows(self, proportion: float) -> bool:
         """Return whether the limits of a quantile lie within the data."""
         level = self.settings.level
-        return proportions.ranks_of_quantile(proportion, math.floor(self.size), level) is not None
+        return proportions.quantile_ranks(proportion, math.floor(self.size), level) is not None
 
-    def _methods(self, measure: MeasureLike, estimate: PointEstimate) -> dict[str, Limits]:
+    def _methods(
+        self, measure: MeasureLike, estimate: PointEstimate
+    ) -> dict[str, IntervalFunction]:
         proportion = _proportion_below(measure)
         if not self._has_enough_rows(proportion):
-            return {"woodruff": _too_few, "order statistics": _too_few}
-        out: dict[str, Limits] = {
+            return {"woodruff": _too_few_rows, "order statistics": _too_few_rows}
+        out: dict[str, IntervalFunction] = {
             "woodruff": partial(self._woodruff, estimate.value, proportion=proportion)
         }
         if self.weight is None and self.clusters is None:
@@ -68,14 +70,14 @@ class CostRows(SortedRows, JointDistribution):
 
     def _between_ranks(self, proportion: float, level: float) -> Interval:
         """Return the interval between two order statistics of the costs."""
-        ranks = proportions.ranks_of_quantile(proportion, len(self.truth), level)
+        ranks = proportions.quantile_ranks(proportion, len(self.truth), level)
         if ranks is None:
-            return _too_few(level)
+            return _too_few_rows(level)
         low, high = np.sort(np.abs(self.predicted - self.truth))[np.subtract(ranks, 1)].tolist()
         return Interval(low, high, "order statistics, binomial")
 
 
-def estimate_from_buffer(
+def add_quantile_limits(
     measure: MeasureLike, estimate: PointEstimate, rows: NumericRows
 ) -> PointEstimate:
     """Return the estimate of a quantile of independent rows in batches, with its limits."""
@@ -89,7 +91,7 @@ def _proportion_below(measure: MeasureLike) -> float:
     return float(measure.parameters.get("percentile", 50)) / 100
 
 
-def _too_few(level: float) -> Interval:
+def _too_few_rows(level: float) -> Interval:
     return intervals.no_interval("none", "too_few_for_quantile")
 
 

@@ -73,4 +73,4 @@ def micro_average(
         transform=pooled_estimate.transform if system.clusters is None else None,
         influence=influence,
     )
-    return effective_sample_size.add_interval(measure, estimate, [(1.0, pooled_estimate)])
+    return effective_sample_size.add_auc_interval(measure, estimate, [(1.0, pooled_estimate)])

@@ -13,14 +13,14 @@ from calipers.caching import cached_property
 from calipers.data.binary_labels import BinaryLabels
 from calipers.data.class_labels import ClassLabels
 from calipers.data.errors import InputError
-from calipers.estimation.averages import average_of_scores, class_weights, rescale_to_all_rows
+from calipers.estimation.averages import average_of_scores, class_weights, extend_to_all_rows
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
 from calipers.estimation.skill import ConstantPrediction, SkillRows, estimate_skill
 from calipers.estimation.top_k import RankedClasses
 from calipers.inference.variance_estimators import VarianceEstimator
 from calipers.measures import parse
-from calipers.measures.averages import PAIRWISE
+from calipers.measures.averages import PAIRWISE_AVERAGES
 from calipers.statistics import (
     ClassRanks,
     ClassScoreRows,
@@ -31,7 +31,7 @@ from calipers.statistics import (
     ScoreTable,
 )
 from calipers.systems import base, binary
-from calipers.systems.base import NAN, Sample, best_constant_value, check_named_classes
+from calipers.systems.base import NAN, MeasureSample, best_constant_value, check_named_classes
 from calipers.systems.micro_average import micro_average, pool_classes
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from calipers.statistics import Statistic
 
 #: Number of probabilities of constant predictions that are examined at a time.
-_AT_ONCE = 4_000_000
+_MAX_BLOCK_VALUES = 4_000_000
 
-_OF_CLASS = "a probability or a score for each class"
+_CLASS_OUTPUT = "a probability or a score for each class"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class MulticlassRows:
         That prediction is the vector of class proportions.
         """
         k = len(self.names)
-        step = max(1, _AT_ONCE // k)
+        step = max(1, _MAX_BLOCK_VALUES // k)
         class_blocks = (
             np.arange(begin, min(begin + step, k), dtype=np.float64) for begin in range(0, k, step)
         )
@@ -176,9 +176,9 @@ class MulticlassOutput(base.SystemOutput):
 
     output_fields: ClassVar = {"predicted": np.intp, "score": float, "is_probability": None}
     needs: ClassVar = {
-        "labels": ("predicted", "predicted labels, or " + _OF_CLASS),
-        "scores": ("score", _OF_CLASS),
-        "ranks": ("score", _OF_CLASS),
+        "labels": ("predicted", "predicted labels, or " + _CLASS_OUTPUT),
+        "scores": ("score", _CLASS_OUTPUT),
+        "ranks": ("score", _CLASS_OUTPUT),
         "distributions": ("", "a distribution over the classes as the truth of each row"),
         "probabilities": ("is_probability", "a probability for each class"),
     }
@@ -299,7 +299,7 @@ class MulticlassOutput(base.SystemOutput):
         )
         return self.confidence if uses_confidence else None
 
-    def sample_for(self, measure: Measure) -> Sample | None:
+    def sample_for(self, measure: Measure) -> MeasureSample | None:
         """Return the counts, the ranks of the true classes, or the losses."""
         statistic_type = measure.definition.statistic
         if statistic_type is ConfusionMatrix:
@@ -390,7 +390,7 @@ class MulticlassOutput(base.SystemOutput):
             return estimate_skill(measure, loss, self.losses(loss), constant)
         if measure.average == "micro":
             return micro_average(self, self._pooled_output(measure), measure)
-        if measure.average in PAIRWISE:
+        if measure.average in PAIRWISE_AVERAGES:
             terms = [
                 (weight, self._pair_estimate(pair, measure))
                 for pair, weight in self._pairs(measure)
@@ -439,7 +439,7 @@ class MulticlassOutput(base.SystemOutput):
 
     def _pair_estimate(self, pair: tuple[int, int], measure: Measure) -> PointEstimate:
         p, plain = self.problem, measure.plain
-        return rescale_to_all_rows(
+        return extend_to_all_rows(
             self._pair_output(pair, alone=True).point_estimate(plain),
             np.flatnonzero((p.truth == pair[0]) | (p.truth == pair[1])),
             self.n_rows,
@@ -479,7 +479,7 @@ class MulticlassOutput(base.SystemOutput):
         if d.statistic is ScoreTable:
             if measure.average == "micro":
                 systems, weights = [self._pooled_output(measure)], [1.0]
-            elif measure.average in PAIRWISE:
+            elif measure.average in PAIRWISE_AVERAGES:
                 pairs = self._pairs(measure)
                 systems = [self._pair_output(pair, alone=True) for pair, _ in pairs]
                 weights = [weight for _, weight in pairs]

@@ -19,21 +19,21 @@ from calipers.statistics import (
     Statistic,
 )
 from calipers.systems import base, binary
-from calipers.systems.base import NAN, Sample
+from calipers.systems.base import NAN, MeasureSample
 from calipers.systems.micro_average import micro_average, pool_classes
 from calipers.systems.terms import AveragedScores
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.data.multilabel import Sets
+    from calipers.data.multilabel import Indicators
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
-_SETS = "predicted labels, probabilities, or scores with a threshold"
+_SET_OUTPUT = "predicted labels, probabilities, or scores with a threshold"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +70,11 @@ class MultilabelOutput(base.SystemOutput):
 
     name: str
     labels: tuple[str, ...]
-    truth: Sets
+    truth: Indicators
     weight: FloatArray | None
     clusters: ClusterIndex | None
     settings: Settings
-    predicted: Sets | None = None
+    predicted: Indicators | None = None
     score: FloatArray | None = None
     is_probability: bool = False
     thresholds: float | dict[str, float] | None = None
@@ -86,8 +86,8 @@ class MultilabelOutput(base.SystemOutput):
         "predicted": bool, "score": float, "is_probability": None, "thresholds": None,
     }  # fmt: skip
     needs: ClassVar = {
-        "sets": ("predicted", _SETS),
-        "labels": ("predicted", _SETS),
+        "sets": ("predicted", _SET_OUTPUT),
+        "labels": ("predicted", _SET_OUTPUT),
         "scores": ("score", "a score or a probability for each label"),
         "probabilities": ("is_probability", "a probability for each label"),
     }
@@ -171,7 +171,7 @@ class MultilabelOutput(base.SystemOutput):
         losses = measure.losses(truth.ravel().astype(np.float64), score.ravel())
         return np.asarray(losses.reshape(truth.shape).mean(axis=1))
 
-    def sample_for(self, measure: Measure) -> Sample | None:
+    def sample_for(self, measure: Measure) -> MeasureSample | None:
         """Return the counts of each label, or a value per row."""
         if measure.definition.statistic is ConfusionMatrix:
             return self.counts

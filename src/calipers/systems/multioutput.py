@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.estimation.averages import RowSummary
-from calipers.estimation.losses import RowLosses, estimate_mean_loss, influence, loss_derivative
+from calipers.estimation.losses import (
+    RowLosses,
+    estimate_mean_loss,
+    loss_derivative,
+    loss_influence,
+)
 from calipers.estimation.regression import MomentRows
 from calipers.inference import intervals
 from calipers.inference.point_estimate import PointEstimate, weighted_sum
-from calipers.inference.resampling import row_means
+from calipers.inference.resampling import bootstrap_means
 from calipers.inference.variance_estimators import Influence
-from calipers.measures.averages import WEIGHTS, Among, output_weights, weighted_output_mean
+from calipers.measures.averages import WEIGHTS, AverageScope, output_weights, weighted_output_mean
 from calipers.statistics import FloatArray, Moments, NumericMoments, SkewMoments, StatisticVector
 from calipers.systems.base import SystemOutput
 from calipers.systems.regression import RegressionOutput
@@ -58,7 +63,7 @@ class MultioutputLosses:
         )
 
     def _replicates(self, measure: Any, template: Moments) -> FloatArray:
-        means = row_means(self.values, self.weight, self.settings, self.clusters)
+        means = bootstrap_means(self.values, self.weight, self.settings, self.clusters)
         replicates: FloatArray = measure.plain.apply(replace(template, mean=means))  # type: ignore[arg-type]
         return weighted_output_mean(measure.among, replicates)
 
@@ -84,7 +89,7 @@ def _average_outputs(measure: Any, moments: Sequence[Moments]) -> tuple[float | 
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedOutputs:
+class StreamedOutputLosses:
     """Losses of each row and output in batches, for averages over outputs.
 
     The first pass accumulates the moments of each output, the second those of the combined loss.
@@ -104,7 +109,7 @@ class StreamedOutputs:
     def influence(self, measure: Any, total: StatisticVector) -> Influence | None:
         """Return the influence values of the rows on the average."""
         loss_rows = self.combined_loss(measure, total), self.weight, self.clusters
-        return influence(measure.plain, *loss_rows, self.combined_moments(measure, total)[1])
+        return loss_influence(measure.plain, *loss_rows, self.combined_moments(measure, total)[1])
 
     def second_pass_statistic(self, measure: Any, total: StatisticVector) -> Moments:
         """Return the moments of the combined loss."""
@@ -211,7 +216,7 @@ def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEsti
         return (
             0.0
             if average_influence is None
-            else abs(intervals.skewness(average_influence.influence_values))
+            else abs(intervals.scaled_skewness(average_influence.influence_values))
         )
 
     return replace(average, skewness_size=skewness)
@@ -221,7 +226,7 @@ def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEsti
 class JointOutputs(RegressionOutput):
     """All outputs combined into one, whose loss is the mean over outputs of each row's loss."""
 
-    among: Among = None
+    among: AverageScope = None
 
     def sample_for(self, measure: Measure) -> RowLosses:
         """Return the mean loss of each row."""
@@ -314,12 +319,12 @@ class MultioutputRegression(SystemOutput):
             else None
         )
 
-    def terms(self, measure: Measure) -> StreamedOutputs | StreamedOutputAverages | None:
+    def terms(self, measure: Measure) -> StreamedOutputLosses | StreamedOutputAverages | None:
         """Return the moments or the rows of the outputs that are averaged."""
         if measure.definition.statistic is Moments:
             picked = measure.picked(self.outputs)
             losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
-            return StreamedOutputs(losses, self.weight, self.clusters, self.settings)
+            return StreamedOutputLosses(losses, self.weight, self.clusters, self.settings)
         samples = [system.sample_for(measure.plain) for system in self._single_outputs(measure)]
         return StreamedOutputAverages(samples, self.weight)
 

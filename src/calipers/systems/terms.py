@@ -105,7 +105,7 @@ class AveragedScores:
             average = replace(average, undefined=undefined, transform=scale, methods={})
         if row_summary.has_clusters:
             return average
-        return effective_sample_size.add_interval(
+        return effective_sample_size.add_auc_interval(
             measure, average, terms, lambda: row_summary.skewness / 6, row_summary.size
         )
 

@@ -24,18 +24,18 @@ from calipers.inference.intervals import percentile
 from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.score_bootstrap import RefinedCurves, ScoreReplicates
 from calipers.measures import Measure, UnknownMeasureError, parse
-from calipers.measures.scores import ROUNDING, candidate_blocks, first_argmax
+from calipers.measures.scores import PROPORTION_TOLERANCE, candidate_block_mask, first_argmax
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.scores import to_confusion_counts
 from calipers.systems.base import NAN
 
 #: Measure to be maximised, by the measures on which a bound determines it.
-_GUARDS = {
+_OBJECTIVE_BOUNDS = {
     "recall": ("specificity", "FPR", "precision", "FDR"),
     "specificity": ("recall", "FNR", "NPV", "FOR"),
 }
 
-_BOUND = re.compile(r"(?P<measure>.+?)(?P<sign>>=|<=|≥|≤)(?P<value>[^<>=]+)$")
+_BOUND_PATTERN = re.compile(r"(?P<measure>.+?)(?P<sign>>=|<=|≥|≤)(?P<value>[^<>=]+)$")
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class MeasureBound:
 
     def holds(self, matrices: ConfusionMatrix) -> npt.NDArray[np.bool_]:
         """Return which matrices meet the bound; an undefined measure does not."""
-        return self._reach(matrices) >= -ROUNDING
+        return self._reach(matrices) >= -PROPORTION_TOLERANCE
 
     def may_hold(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
         """Return which blocks of scores may meet the bound.
@@ -67,7 +67,7 @@ class MeasureBound:
         """
         if self.measure.definition.higher_is_better is not self.is_lower:
             return np.ones(table.positive.shape, bool)
-        return ~(self._reach(table.corners()) < -ROUNDING)
+        return ~(self._reach(table.corners()) < -PROPORTION_TOLERANCE)
 
     def _reach(self, matrices: ConfusionMatrix) -> FloatArray:
         sign = 1 if self.is_lower else -1
@@ -116,7 +116,7 @@ class ThresholdRule:
         if not isinstance(text, str):
             raise InputError(f"a rule is {text!r}, expected one such as 'youden'")
         head, separator, tail = text.strip().partition(" where ")
-        if not separator and _BOUND.match(head):
+        if not separator and _BOUND_PATTERN.match(head):
             head, tail = "", head
         bounds = tuple(
             _parse_bound(bound_text)
@@ -155,7 +155,7 @@ class ThresholdRule:
         if definition.statistic is ScoreTable:
             assert definition.needs_refinement is not None
             return definition.needs_refinement(table, **self.measure.parameters)
-        refinement_mask = candidate_blocks(
+        refinement_mask = candidate_block_mask(
             self._values(table), self._sign * self.measure.apply(table.corners())
         )
         for bound in self.bounds:
@@ -197,7 +197,7 @@ class ThresholdRule:
 
 
 def _parse_bound(text: str) -> MeasureBound:
-    match = _BOUND.match(text.strip())
+    match = _BOUND_PATTERN.match(text.strip())
     try:
         if match is None:
             raise ValueError
@@ -212,13 +212,13 @@ def _parse_bound(text: str) -> MeasureBound:
 def _default_objective(bounds: Sequence[MeasureBound], text: str) -> str:
     """Return the measure to be maximised under bounds that do not name one."""
     bounded_names = {bound.measure.definition.name for bound in bounds}
-    for measure, guards in _GUARDS.items():
+    for measure, guards in _OBJECTIVE_BOUNDS.items():
         if bounds and bounded_names <= set(guards):
             return measure
     raise InputError(f"rule {text!r}: say what to maximise, as in 'F1 where recall>=0.8'")
 
 
-def replicated_choices(
+def choose_on_replicates(
     rule: ThresholdRule, replicates: ScoreReplicates
 ) -> tuple[npt.NDArray[np.int64], FloatArray]:
     """Choose the threshold on each bootstrap replicate.
@@ -261,7 +261,7 @@ class ChosenThreshold:
 
     @cached_property
     def _choices(self) -> tuple[npt.NDArray[np.int64], FloatArray]:
-        return replicated_choices(self.rule, self.replicates)
+        return choose_on_replicates(self.rule, self.replicates)
 
     @cached_property
     def _resampled(self) -> tuple[FloatArray, ConfusionMatrix]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, format_table, write_result, written_options
+from calipers.cli.campaign.shared import DATA_FORMATS, format_table, result_options, write_result
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import flag_option, option_with_default, text_option
 from calipers.cli.output import format_and_file
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 @flag_option("--all show_all", "Also list documents that are decided already.")
 @flag_option("--programs", "Treat the grades of programs like those of persons.")
-@written_options
+@result_options
 def command(
     file: str,
     decide: str | None,
@@ -56,7 +56,7 @@ def command(
       calipers campaign adjudicate digits.campaign -o disputed.json
       calipers campaign adjudicate digits.campaign --decide decided.csv --by eve
     """
-    kind, path = format_and_file(options, DATA, "the list")
+    kind, path = format_and_file(options, DATA_FORMATS, "the list")
     if (decide is None) != (adjudicator is None):
         raise click.UsageError("--decide and --by go together")
     from calipers.campaign import operations
@@ -66,7 +66,7 @@ def command(
 
     with Campaign.open(file, readonly=decide is None) as campaign:
         if decide is not None and adjudicator is not None:
-            n_recorded = operations.decide(campaign, _decisions(decide), adjudicator)
+            n_recorded = operations.record_decisions(campaign, _decisions(decide), adjudicator)
             write_stderr(f"{format_count(n_recorded, 'decisions')} of {adjudicator} recorded")
         grades = operations.read_grades(campaign, programs=options["programs"])
         adjudicated = operations.adjudicated_decisions(campaign)

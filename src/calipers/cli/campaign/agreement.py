@@ -9,7 +9,7 @@ import click
 from calipers.cli.campaign.shared import format_cell, format_table, render_table
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import choice_option, flag_option, repeatable_option
-from calipers.cli.output import no_tables_below, print_below, print_tables
+from calipers.cli.output import check_table_output, print_below, print_tables
 from calipers.cli.shared_options import OutputOptions, measure_options, output_options
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def command(
     output = OutputOptions.take(options)
     for is_requested, flag in ((by_assessor, "--by-assessor"), (orders, "--orders")):
         if is_requested:
-            no_tables_below(flag, output.kind, output.path)
+            check_table_output(flag, output.kind, output.path)
     from calipers.campaign import assessor_agreement, operations
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError, did_you_mean
@@ -86,10 +86,12 @@ def command(
             output.finish(evaluation)
         finally:
             if output.kind == "table" and output.path is None:
-                _print(campaign, grades, options, by_assessor and evaluation, orders=orders)
+                _print_agreement(
+                    campaign, grades, options, by_assessor and evaluation, orders=orders
+                )
 
 
-def _print(
+def _print_agreement(
     campaign: Campaign, grades: Grades, options: dict[str, Any], evaluation: Any, *, orders: bool
 ) -> None:
     from calipers.campaign.assessor_agreement import topic_level_agreement
@@ -105,10 +107,10 @@ def _print(
     if evaluation:
         print_tables(evaluation)
     if orders:
-        _print_orders(campaign, grades, options["level"])
+        _print_stability(campaign, grades, options["level"])
 
 
-def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
+def _print_stability(campaign: Campaign, grades: Grades, level: float) -> None:
     from calipers.campaign import assessor_agreement, operations
 
     repeat_agreement = assessor_agreement.self_agreement(
@@ -149,7 +151,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
             ],
         ),
     )
-    stabilities = assessor_agreement.swapped_orders(
+    stabilities = assessor_agreement.ranking_stability(
         grades, final, rankings, measures=measures, level=level
     )
     _print_section(

@@ -59,7 +59,7 @@ def command(
         raise click.UsageError("a program is not an adjudicator")
     if details and not program:
         raise click.UsageError("--detail goes with --program")
-    parsed_details = dict(_pair(detail) for detail in details)
+    parsed_details = dict(_parse_detail(detail) for detail in details)
     from calipers.campaign.records import Assessor
     from calipers.campaign.store import Campaign
 
@@ -75,21 +75,21 @@ def command(
                         details=parsed_details,
                     )
                 )
-        click.echo("\n".join(_lines(campaign)))
+        click.echo("\n".join(_format_assessors(campaign)))
     if not names:
         return
     command = "import" if program else "adjudicate" if adjudicator else "judge"
     write_stderr(f"next: calipers campaign {command} {file}")
 
 
-def _pair(detail: str) -> tuple[str, str]:
+def _parse_detail(detail: str) -> tuple[str, str]:
     key, equals, value = detail.partition("=")
     if not (key and equals):
         raise click.UsageError(f"--detail {detail!r}: expected KEY=VALUE")
     return key, value
 
 
-def _lines(campaign: Campaign) -> Iterator[str]:
+def _format_assessors(campaign: Campaign) -> Iterator[str]:
     from calipers.report.text_columns import align_table
 
     assessors, assigned = campaign.assessors(), campaign.assignments()

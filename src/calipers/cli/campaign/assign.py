@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, format_table, write_result, written_options
+from calipers.cli.campaign.shared import DATA_FORMATS, format_table, result_options, write_result
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import flag_option, option_with_default, repeatable_option
 from calipers.cli.output import format_and_file
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @flag_option("--replace", "Replace the existing assignment.")
 @flag_option("--dry-run", "Show the assignment without recording it.")
-@written_options
+@result_options
 def command(
     file: str,
     twice: tuple[str, ...],
@@ -57,10 +57,10 @@ def command(
       calipers campaign assign digits.campaign --overlap 3
       calipers campaign assign digits.campaign --twice 104 --conflict ann=107 --dry-run
     """
-    kind, path = format_and_file(options, DATA, "the assignment")
+    kind, path = format_and_file(options, DATA_FORMATS, "the assignment")
     if overlap and twice:
         raise click.UsageError("--overlap and --twice exclude each other; give one")
-    conflicts_by_topic = _conflicts(conflicts)
+    conflicts_by_topic = _parse_conflicts(conflicts)
     from calipers.campaign import operations
     from calipers.campaign.store import Campaign
 
@@ -102,7 +102,7 @@ def command(
         write_stderr(f"next: calipers campaign judge {file}")
 
 
-def _conflicts(specs: tuple[str, ...]) -> dict[str, list[str]]:
+def _parse_conflicts(specs: tuple[str, ...]) -> dict[str, list[str]]:
     names_by_topic: dict[str, list[str]] = {}
     for spec in specs:
         name, equals, topic = spec.partition("=")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.campaign.shared import (
-    DATA,
+    DATA_FORMATS,
     Depth,
     format_table,
     measure_option,
+    result_options,
     rule_option,
     write_result,
-    written_options,
 )
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import PROPORTION, option_with_default, text_option
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "--draws", 20, "Number of samples of sparse judgments.", type=click.IntRange(1, 10_000)
 )
 @option_with_default("--seed", 0, "Seed of the samples.", type=click.IntRange(0, 2**31 - 1))
-@written_options
+@result_options
 def command(file: str, **options: Any) -> None:
     """Assess the reliability and power of the test collection.
 
@@ -56,16 +56,16 @@ def command(file: str, **options: Any) -> None:
     Example:
       calipers campaign check digits.campaign -m nDCG@10 -m AP
     """
-    kind, path = format_and_file(options, DATA, "the check")
+    kind, path = format_and_file(options, DATA_FORMATS, "the check")
     from calipers.campaign.quality import assess_quality
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
         report = assess_quality(campaign, **options)
-    write_result(asdict(report), list(_lines(report)), kind, path)
+    write_result(asdict(report), list(_format_report(report)), kind, path)
 
 
-def _lines(report: Any) -> Iterator[str | Table]:
+def _format_report(report: Any) -> Iterator[str | Table]:
     yield f"{report.judged} judged documents of {report.topics} topics, {report.relevant} relevant"
     yield from report.warnings
     yield from ("", "Without the documents that only one participant found:", "")
@@ -77,7 +77,7 @@ def _lines(report: Any) -> Iterator[str | Table]:
              *(f"{rank:g}" for rank in best.ranks), c.tau, c.tau_ap,
              len(c.no_longer_significant), len(c.reversed))
             for result in report.leave_one_group_out
-            for c, best in ((c, _best(c, result.runs)) for c in result.changes)
+            for c, best in ((c, _best_run(c, result.runs)) for c in result.changes)
         ],
     )  # fmt: skip
     yield "(Values and ranks are those of the best run of the participant.)"
@@ -123,5 +123,5 @@ class _BestRun:
         self.values, self.ranks = change.values[run], change.ranks[run]
 
 
-def _best(change: Any, runs: tuple[str, ...]) -> _BestRun:
+def _best_run(change: Any, runs: tuple[str, ...]) -> _BestRun:
     return _BestRun(change, runs)

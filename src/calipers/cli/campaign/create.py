@@ -49,7 +49,7 @@ def command(
     from calipers.campaign.operations import select_measures
     from calipers.campaign.store import Campaign
 
-    meaning_by_grade = _grades(grades)
+    meaning_by_grade = _parse_grades(grades)
     with Campaign.create(
         file, name=name, goal=goal, grades=meaning_by_grade, measures=measures or None
     ) as campaign:
@@ -61,7 +61,7 @@ def command(
     write_stderr(f"next: calipers campaign topics {file} TOPICS")
 
 
-def _grades(specs: tuple[str, ...]) -> dict[int, str] | None:
+def _parse_grades(specs: tuple[str, ...]) -> dict[int, str] | None:
     meaning_by_grade: dict[int, str] = {}
     for spec in specs:
         number, equals, meaning = spec.partition("=")

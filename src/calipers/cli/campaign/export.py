@@ -91,14 +91,16 @@ def command(file: str, *, force: bool, **options: Any) -> None:
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
-        exports_by_path = {**_files(campaign, options), **_folders(campaign, options)}
+        exports_by_path = {**_export_files(campaign, options), **_export_folders(campaign, options)}
     if not exports_by_path:
         raise click.UsageError("give one or more of --qrels, --sampled, --prefs, --judgments, "
                                "--topics, --runs or --tables")  # fmt: skip
-    _write(exports_by_path, force=force)
+    _write_exports(exports_by_path, force=force)
 
 
-def _files(campaign: Campaign, options: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
+def _export_files(
+    campaign: Campaign, options: Mapping[str, Any]
+) -> dict[str, tuple[str, ExportFile]]:
     """Return the content of single files by path, each with its option."""
     from calipers.campaign import export, tidy_tables
     from calipers.campaign.topic_files import detect_format, format_topics
@@ -114,13 +116,13 @@ def _files(campaign: Campaign, options: Mapping[str, Any]) -> dict[str, tuple[st
         return export.ExportFile(content, tuple(notes))
 
     exporters: dict[str, Callable[[str], ExportFile]] = {
-        "qrels": lambda path: export.qrels(campaign, path, assessor=assessor, rule=rule),
-        "sampled": lambda path: export.format_sampled_judgments(
+        "qrels": lambda path: export.export_qrels(campaign, path, assessor=assessor, rule=rule),
+        "sampled": lambda path: export.export_sampled_judgments(
             campaign, path, assessor=assessor, rule=rule
         ),
-        "prefs": lambda path: export.prefs(campaign, path, assessor=assessor),
+        "prefs": lambda path: export.export_preferences(campaign, path, assessor=assessor),
         "judgments": lambda path: export.ExportFile(
-            tidy_tables.format_table(export.judgments(campaign, assessor), path)
+            tidy_tables.format_table(export.export_judgments(campaign, assessor), path)
         ),
         "topics": topics,
     }
@@ -131,21 +133,23 @@ def _files(campaign: Campaign, options: Mapping[str, Any]) -> dict[str, tuple[st
     }
 
 
-def _folders(campaign: Campaign, options: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
+def _export_folders(
+    campaign: Campaign, options: Mapping[str, Any]
+) -> dict[str, tuple[str, ExportFile]]:
     """Return the content of files in folders by path, each with its option."""
     from calipers.campaign import export
 
     exports_by_path = {}
     if (folder := options["runs"]) is not None:
-        for name, exported in export.runs(campaign).items():
+        for name, exported in export.export_runs(campaign).items():
             exports_by_path[str(Path(folder) / name)] = "--runs", exported
     if (folder := options["tables"]) is not None:
-        for name, exported in export.tables(campaign, options["tables_format"]).items():
+        for name, exported in export.export_tables(campaign, options["tables_format"]).items():
             exports_by_path[str(Path(folder) / name)] = "--tables", exported
     return exports_by_path
 
 
-def _write(exports_by_path: Mapping[str, tuple[str, ExportFile]], *, force: bool) -> None:
+def _write_exports(exports_by_path: Mapping[str, tuple[str, ExportFile]], *, force: bool) -> None:
     """Write all files, after checking that each of them may be written."""
     from calipers.report.output_files import atomic_writer
 

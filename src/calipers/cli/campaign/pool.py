@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, Depth, format_table, write_result, written_options
+from calipers.cli.campaign.shared import (
+    DATA_FORMATS,
+    Depth,
+    format_table,
+    result_options,
+    write_result,
+)
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import (
     choice_option,
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from calipers.report.blocks import Table
 
 #: Depths for which the size of the pool is reported.
-_STEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200)
+_DEPTHS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200)
 
 ORDERS = (
     *("fixed", "move-to-front", "max-mean", "max-mean-non-stationary", "thompson"),
@@ -77,7 +83,7 @@ ORDERS = (
     "--replace", "Delete the existing pools, which is possible as long as nothing is judged."
 )
 @flag_option("--dry-run", "Show the pool without recording it.")
-@written_options
+@result_options
 def command(file: str, **options: Any) -> None:
     """Pool the top documents of the runs, to be judged.
 
@@ -91,7 +97,7 @@ def command(file: str, **options: Any) -> None:
       calipers campaign pool digits.campaign --take 100 --by rbp
       calipers campaign pool digits.campaign --depth 50 --order max-mean --most 100
     """
-    kind, path = format_and_file(options, DATA, "the pool")
+    kind, path = format_and_file(options, DATA_FORMATS, "the pool")
     if options["take"] and options["depth"]:
         raise click.UsageError("--depth and --take exclude each other; give one")
     from calipers.campaign import operations, pooling
@@ -99,7 +105,7 @@ def command(file: str, **options: Any) -> None:
 
     is_dry_run, replace = options.pop("dry_run"), options.pop("replace")
     with Campaign.open(file, readonly=is_dry_run) as campaign:
-        settings = _settings(campaign, options)
+        settings = _pool_settings(campaign, options)
         rankings, _ = operations.read_rankings(campaign)
         if settings["method"] == "depth":
             pool = pooling.depth_pool(rankings, settings["depth"])
@@ -120,7 +126,7 @@ def command(file: str, **options: Any) -> None:
         )
 
 
-def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
+def _pool_settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the pool, as stored in the file."""
     from calipers.campaign.operations import default_depth
 
@@ -146,7 +152,7 @@ def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) 
         (len(documents) for entry in rankings.values() for documents in entry.values()), default=0
     )
     deepest = longest if settings.get("depth") == "all" else depth or 0
-    depths = sorted({d for d in (*_STEPS, deepest) if 0 < d <= longest})
+    depths = sorted({d for d in (*_DEPTHS, deepest) if 0 < d <= longest})
     pooled = {t: [entry.document for entry in campaign.pool(t)] for t in added.documents}
     return {
         "settings": settings,
@@ -156,7 +162,7 @@ def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) 
         ],
         "growth": [
             {"depth": step.depth, "documents": step.documents, "new": step.new}
-            for step in pooling.growth(rankings, depths)
+            for step in pooling.pool_growth(rankings, depths)
         ],
         "groups": [
             {"participant": entry.group, "runs": len(entry.runs), "documents": entry.documents,

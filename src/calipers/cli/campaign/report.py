@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from calipers.cli.campaign.shared import measure_option
-from calipers.cli.files import NO_PAGES, Command, InputFile, OutputFile
+from calipers.cli.files import NON_PAGE_SUFFIXES, Command, InputFile, OutputFile
 from calipers.cli.options import PROPORTION, flag_option, option_with_default
 from calipers.cli.output import Format, open_in_browser, write_document
 from calipers.cli.process import write_stderr
@@ -56,7 +56,7 @@ def command(
     """
     suffix = Path(page).suffix.lower()
     document_format = format_ or writers.format_for_suffix(suffix)
-    if document_format is None and page.lower().endswith(NO_PAGES):
+    if document_format is None and page.lower().endswith(NON_PAGE_SUFFIXES):
         raise click.UsageError(f"{page!r} is not the name of an HTML page or a document")
     kind = document_format or "html"
     if opens and kind != "html":

@@ -38,11 +38,11 @@ def command(file: str, runs: tuple[str, ...], participant: str, name: str | None
 
     with Campaign.open(file) as campaign:
         for summary in add_runs(campaign, runs, participant, name=name):
-            for line in _lines(file, summary):
+            for line in _format_summary(file, summary):
                 write_stderr(line)
 
 
-def _lines(file: str, added: Any) -> list[str]:
+def _format_summary(file: str, added: Any) -> list[str]:
     from calipers.data.errors import format_names
     from calipers.report.numbers import format_count
 

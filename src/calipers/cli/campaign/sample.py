@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, format_table, write_result, written_options
+from calipers.cli.campaign.shared import DATA_FORMATS, format_table, result_options, write_result
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import flag_option, option_with_default, repeatable_option
 from calipers.cli.output import format_and_file
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--replace", "Delete the existing pools, which is possible as long as nothing is judged."
 )
 @flag_option("--dry-run", "Show the numbers of documents without recording the sample.")
-@written_options
+@result_options
 def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     """Draw a stratified sample of documents to judge.
 
@@ -46,7 +46,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     Example:
       calipers campaign sample digits.campaign --stratum 10=all --stratum 50=0.3 --stratum 100=10
     """
-    kind, path = format_and_file(options, DATA, "the sample")
+    kind, path = format_and_file(options, DATA_FORMATS, "the sample")
     depths, sample_sizes = _parse_strata(strata)
     from calipers.campaign import operations, sampling
     from calipers.campaign.pooling import PoolEntry
@@ -56,7 +56,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
         rankings, _ = operations.read_rankings(campaign, depths[-1])
         strata_by_topic = sampling.strata_by_depth(rankings, depths)
         names = {name for item in strata_by_topic.values() for name in item}
-        sample = sampling.draw(
+        sample = sampling.draw_sample(
             strata_by_topic,
             {n: x for n, x in sample_sizes.items() if n in names},
             seed=options["seed"],

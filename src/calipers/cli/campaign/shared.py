@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calipers.report.blocks import Block, Table
 
 #: Data formats of results, in addition to documents.
-DATA = ("json",)
+DATA_FORMATS = ("json",)
 
 #: The names of ``campaign.adjudication.RULES``; the first is the default of all commands.
 RULES = ("majority", "lowest", "median", "highest", "first")
@@ -56,9 +56,9 @@ class Depth(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{error.message.rstrip('.')}; or all.", param, ctx)
 
 
-def written_options(command: Any) -> Any:
+def result_options(command: Any) -> Any:
     """Add the options of a result that is written as a document or as JSON."""
-    return format_options(command, DATA, report=False)
+    return format_options(command, DATA_FORMATS, report=False)
 
 
 def write_result(result: Any, lines: Sequence[str | Table], kind: str, path: str | None) -> None:
@@ -73,10 +73,10 @@ def write_result(result: Any, lines: Sequence[str | Table], kind: str, path: str
             "\n".join(line if isinstance(line, str) else render_table(line) for line in lines), path
         )
     else:
-        write_document(_blocks(lines), kind, path)
+        write_document(_to_blocks(lines), kind, path)
 
 
-def _blocks(lines: Sequence[str | Table]) -> Iterator[Block]:
+def _to_blocks(lines: Sequence[str | Table]) -> Iterator[Block]:
     from calipers.report.blocks import Heading, Lines, mark_literal
 
     for line in lines:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, format_table, write_result, written_options
+from calipers.cli.campaign.shared import DATA_FORMATS, format_table, result_options, write_result
 from calipers.cli.files import Command, InputFile
 from calipers.cli.output import format_and_file
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("status", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
-@written_options
+@result_options
 def command(file: str, **options: Any) -> None:
     """Report the contents and the progress of a campaign.
 
@@ -28,16 +28,16 @@ def command(file: str, **options: Any) -> None:
     Example:
       calipers campaign status digits.campaign
     """
-    kind, path = format_and_file(options, DATA, "the status")
+    kind, path = format_and_file(options, DATA_FORMATS, "the status")
     from calipers.campaign.status import campaign_status
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
         status = campaign_status(campaign)
-    write_result(status.to_dict(), list(_lines(status)), kind, path)
+    write_result(status.to_dict(), list(_format_status(status)), kind, path)
 
 
-def _lines(status: CampaignStatus) -> Iterator[str | Table]:
+def _format_status(status: CampaignStatus) -> Iterator[str | Table]:
     from calipers.report.numbers import format_count
     from calipers.report.safe_names import escape_unprintable
 

@@ -8,17 +8,17 @@ import click
 
 from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
-    fitted_options,
+    estimator_options,
+    output_options,
     parse_values,
     run_learning_command,
-    written_options,
 )
 from calipers.cli.options import combine_options, flag_option, number_option, text_option
 
 
 @click.command("bias-variance", cls=Command)
 @click.argument("table", type=InputFile())
-@fitted_options
+@estimator_options
 @combine_options(
     text_option("--param-name", "NAME", "Hyperparameter, such as max_depth."),
     text_option("--param-range", "V,…", "Values of the hyperparameter, the simplest model first."),
@@ -30,7 +30,7 @@ from calipers.cli.options import combine_options, flag_option, number_option, te
         "--noise", "S²", "Noise variance: that of the truth about its expected value, if known."
     ),
 )
-@written_options
+@output_options
 def command(table: str, param_range: str | None, **options: Any) -> None:
     """Decompose the expected error of a model into bias, variance and noise.
 

@@ -10,11 +10,11 @@ import click
 from calipers.cli.completion import measure_names
 from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
-    divided_options,
+    fold_options,
     parse_estimator,
     parse_threshold,
     select_features,
-    tuned_options,
+    threshold_options,
 )
 from calipers.cli.options import (
     PROPORTION,
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Options that name one column each.
-_COLUMNS = ("fold", "repetition", "split", "group", "time", "weight")
+_COLUMN_OPTIONS = ("fold", "repetition", "split", "group", "time", "weight")
 
-_fitted_options = combine_options(
+_estimator_options = combine_options(
     repeatable_option(
         "--estimator",
         "[NAME=]PATH",
@@ -52,7 +52,7 @@ _fitted_options = combine_options(
         "COL,…",
         "Columns of the features, which are numeric (default: all other columns).",
     ),
-    divided_options(10, 1),
+    fold_options(10, 1),
     argument_option(GROUP),
     argument_option(TIME),
     flag_option(
@@ -91,7 +91,7 @@ _prediction_options = combine_options(
 @click.command("cv", cls=Command)
 @click.argument("table", type=InputFile())
 @text_option("--truth", "COL", "Column of the target.", required=True)
-@_fitted_options
+@_estimator_options
 @_prediction_options
 @argument_option(WEIGHT)
 @click.option(
@@ -100,7 +100,7 @@ _prediction_options = combine_options(
     help="Task, if neither estimators nor columns determine it.",
 )
 @argument_option(POSITIVE)
-@tuned_options
+@threshold_options
 @repeatable_option(
     "-m --measure measures", "NAME", "Measure to report; repeatable.", shell_complete=measure_names
 )
@@ -138,7 +138,7 @@ def command(table: str, truth: str, **options: Any) -> None:
     specs_by_kind = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}
     options["threshold"] = parse_threshold(options["threshold"])
     with add_location(table), options_in_errors():
-        name_by_role = {name: options.pop(name) for name in _COLUMNS}
+        name_by_role = {name: options.pop(name) for name in _COLUMN_OPTIONS}
         columns = {
             name: column_name and column(rows, column_name, table)
             for name, column_name in name_by_role.items()

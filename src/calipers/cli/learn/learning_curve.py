@@ -8,20 +8,20 @@ import click
 
 from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
-    divided_options,
-    fitted_options,
+    column_options,
+    estimator_options,
+    fold_options,
+    output_options,
     parse_values,
     run_learning_command,
-    split_options,
-    tuned_options,
-    written_options,
+    threshold_options,
 )
 from calipers.cli.options import text_option
 
 
 @click.command("learning-curve", cls=Command)
 @click.argument("table", type=InputFile())
-@fitted_options
+@estimator_options
 @text_option(
     "--train-sizes",
     "N,…",
@@ -33,10 +33,10 @@ from calipers.cli.options import text_option
     "Size of the training set to extrapolate to, at most twice the largest.",
     type=int,
 )
-@divided_options(5, 5)
-@split_options
-@tuned_options
-@written_options
+@fold_options(5, 5)
+@column_options
+@threshold_options
+@output_options
 def command(table: str, train_sizes: str | None, **options: Any) -> None:
     """Compute a learning curve and extrapolate it to larger training sets.
 

@@ -9,20 +9,20 @@ import click
 
 from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
-    divided_options,
+    column_options,
     exit_if_interrupted,
-    numbers_options,
+    fit_options,
+    fold_options,
     parse_estimator,
     parse_threshold,
     select_features,
-    split_options,
 )
 from calipers.cli.options import combine_options, repeatable_option, text_option
-from calipers.cli.output import DATA, format_and_file, format_options, write_result
+from calipers.cli.output import DATA_FORMATS, format_and_file, format_options, write_result
 from calipers.cli.tables import label_columns, read_input_table
 from calipers.cli.wording import options_in_errors
 
-_COLUMNS = ("split", "group", "time", "weight")
+_COLUMN_OPTIONS = ("split", "group", "time", "weight")
 
 
 @click.command("select", cls=Command)
@@ -41,8 +41,8 @@ _COLUMNS = ("split", "group", "time", "weight")
     "COL,…",
     "Columns of the features, which are numeric (default: all other columns).",
 )
-@divided_options(10, 1)
-@split_options
+@fold_options(10, 1)
+@column_options
 @combine_options(
     text_option(
         "--threshold",
@@ -57,7 +57,7 @@ _COLUMNS = ("split", "group", "time", "weight")
         type=click.IntRange(2),
     ),
 )
-@numbers_options
+@fit_options
 @lambda command: format_options(command, report=False)
 def command(table: str, truth: str, **options: Any) -> None:
     """Select a model and estimate its performance by nested validation.
@@ -75,7 +75,7 @@ def command(table: str, truth: str, **options: Any) -> None:
         --estimator sklearn.linear_model.LinearRegression \\
         --estimator sklearn.tree.DecisionTreeRegressor
     """
-    kind, path = format_and_file(options, DATA, "this result")
+    kind, path = format_and_file(options, DATA_FORMATS, "this result")
     from calipers.data.tables import add_location, column
     from calipers.learning.selection import select_model
 
@@ -90,7 +90,7 @@ def command(table: str, truth: str, **options: Any) -> None:
     options["threshold"] = parse_threshold(options["threshold"])
     features = options.pop("features")
     with add_location(table), options_in_errors():
-        name_by_role = {name: options.pop(name) for name in _COLUMNS}
+        name_by_role = {name: options.pop(name) for name in _COLUMN_OPTIONS}
         used_columns = {truth, *filter(None, name_by_role.values())}
         with warnings.catch_warnings():
             # A note says so too.

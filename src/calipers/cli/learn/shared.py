@@ -22,7 +22,7 @@ from calipers.cli.options import (
     text_option,
 )
 from calipers.cli.output import (
-    DATA,
+    DATA_FORMATS,
     format_and_file,
     format_options,
     open_in_browser,
@@ -34,7 +34,7 @@ from calipers.cli.tables import label_columns, read_input_table
 from calipers.cli.wording import options_in_errors
 from calipers.learning.parameters import (
     GROUP,
-    INNER,
+    INNER_CV,
     POSITIVE,
     SPLIT_ROWS,
     THRESHOLD,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from calipers.results.learning import LearningResult
 
 #: Options of what is fitted.
-fitted_options = combine_options(
+estimator_options = combine_options(
     text_option("--truth", "COL", "Column of the target.", required=True),
     text_option(
         "--estimator",
@@ -66,7 +66,7 @@ fitted_options = combine_options(
 )
 
 
-def divided_options(folds: int, repeats: int) -> Option:
+def fold_options(folds: int, repeats: int) -> Option:
     """Return the options of splits, with the default numbers of folds and repetitions."""
     repeats_text = "once" if repeats == 1 else f"{repeats} times"
     return combine_options(
@@ -83,16 +83,16 @@ def divided_options(folds: int, repeats: int) -> Option:
     )
 
 
-tuned_options = combine_options(argument_option(THRESHOLD), argument_option(INNER))
+threshold_options = combine_options(argument_option(THRESHOLD), argument_option(INNER_CV))
 
 #: Options of columns and measures.
-split_options = combine_options(
+column_options = combine_options(
     *map(argument_option, (GROUP, TIME, WEIGHT, POSITIVE)),
     text_option("-m --measure", "NAME", "Measure (default: MSE or error rate).",
          shell_complete=measure_names),
 )  # fmt: skip
 
-numbers_options = combine_options(
+fit_options = combine_options(
     option_with_default("--level", 0.95, "Confidence level of the intervals.", type=PROPORTION),
     option_with_default(
         "--seed", 0, "Seed of the random number generator.", type=click.IntRange(0, 2**31 - 1)
@@ -102,8 +102,8 @@ numbers_options = combine_options(
     ),
 )
 
-written_options = combine_options(
-    numbers_options,
+output_options = combine_options(
+    fit_options,
     text_option(
         "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(page=True)
     ),
@@ -147,7 +147,7 @@ def run_learning_command(
     report, opens_report = options.pop("report"), options.pop("open_")
     if opens_report and report is None:
         raise click.UsageError("--open goes with --report FILE.html")
-    kind, path = format_and_file(options, DATA, "this result")
+    kind, path = format_and_file(options, DATA_FORMATS, "this result")
     from calipers.data.tables import add_location, column
 
     rows = read_input_table(table, categories=label_columns(options)).table
@@ -236,13 +236,13 @@ def parse_estimator(text: str) -> tuple[str, Any]:
         require_sklearn()
     try:
         estimator_class = getattr(import_module(module), class_name)
-        estimator = estimator_class(**_parameters(arguments.rstrip()[:-1], text))
+        estimator = estimator_class(**_parse_parameters(arguments.rstrip()[:-1], text))
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise click.UsageError(f"--estimator {text!r}: {error}") from None
     return (name if equals else class_name), estimator
 
 
-def _parameters(arguments: str, text: str) -> dict[str, Any]:
+def _parse_parameters(arguments: str, text: str) -> dict[str, Any]:
     """Parse ``alpha=0.5, solver=svd`` into a dict; values are JSON if possible, else text."""
     parameters: dict[str, Any] = {}
     for assignment in filter(None, map(str.strip, arguments.split(","))):

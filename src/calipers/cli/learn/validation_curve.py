@@ -8,31 +8,31 @@ import click
 
 from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
-    divided_options,
-    fitted_options,
+    column_options,
+    estimator_options,
+    fold_options,
+    output_options,
     parse_values,
     run_learning_command,
-    split_options,
-    tuned_options,
-    written_options,
+    threshold_options,
 )
 from calipers.cli.options import text_option
 
 #: More repetitions than in Python, because the command is run only for the result.
-REPEATS = 5
+DEFAULT_REPEATS = 5
 
 
 @click.command("validation-curve", cls=Command)
 @click.argument("table", type=InputFile())
-@fitted_options
+@estimator_options
 @text_option("--param-name", "NAME", "Hyperparameter, such as max_depth.", required=True)
 @text_option(
     "--param-range", "V,…", "Values of the hyperparameter, the simplest model first.", required=True
 )
-@divided_options(10, REPEATS)
-@split_options
-@tuned_options
-@written_options
+@fold_options(10, DEFAULT_REPEATS)
+@column_options
+@threshold_options
+@output_options
 def command(table: str, param_range: str, **options: Any) -> None:
     """Compute a validation curve: errors over a hyperparameter.
 
@@ -51,5 +51,5 @@ def command(table: str, param_range: str, **options: Any) -> None:
 
     options["param_range"] = parse_values(param_range)
     if options["n_repeats"] is options["split"] is options["time"] is None:
-        options["n_repeats"] = REPEATS
+        options["n_repeats"] = DEFAULT_REPEATS
     run_learning_command(validation_curve, table, options, ("split", "group", "time", "weight"))

@@ -17,7 +17,7 @@ from calipers.caching import cached_property
 from calipers.cli.trec_eval.c_parsing import ProgramExit, parse_float
 from calipers.cli.trec_eval.ideal_rankings import UnstableIdealRanking
 from calipers.cli.trec_eval.inputs import JudgedResults
-from calipers.cli.trec_eval.measure_table import TABLE, TrecMeasure
+from calipers.cli.trec_eval.measure_table import MEASURES, TrecMeasure
 from calipers.cli.trec_eval.options import Options
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
@@ -33,7 +33,7 @@ from calipers.statistics import (
 from calipers.statistics.rankings import segment_offsets, segment_sum
 
 #: 0/0 with the sign that it has in C on most machines, where it prints as -nan.
-NO_NUMBER = np.copysign(np.nan, -1.0)
+NEGATIVE_NAN = np.copysign(np.nan, -1.0)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) ->
     lines = [
         (name, printed, parameters)
         for name in options.chosen
-        for printed, parameters in TABLE[name].read(name, options.measures.get(name))
+        for printed, parameters in MEASURES[name].read(name, options.measures.get(name))
     ]
     evaluated, stop = _evaluated_topics(options, judged, lines)
     if stop is not None and not (evaluated and options.per_topic):
@@ -72,7 +72,7 @@ def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) ->
     view = RankingView.from_rankings(options, evaluated_rankings)
     output_lines = []
     for name, printed, parameters in lines:
-        line = OutputLine(printed, TABLE[name], view.values(name, parameters or {}))
+        line = OutputLine(printed, MEASURES[name], view.values(name, parameters or {}))
         if name == "relstring":
             # Only judgments in the format qrels come so far.
             assert isinstance(view.rankings, JudgedRankings)
@@ -92,8 +92,8 @@ def _evaluated_topics(
 ) -> tuple[list[int], ProgramExit | None]:
     """Return the indices of the topics that are evaluated, and the reason for an early end."""
     problem = _problem(options, lines)
-    needs_judgments = any(TABLE[name].judgments for name, _, _ in lines)
-    highest = _highest(judged.rankings)
+    needs_judgments = any(MEASURES[name].judgments for name, _, _ in lines)
+    highest = _highest_grades(judged.rankings)
     requested_topic = None if options.topic is None else os.fsencode(options.topic)
     retrieved_mask = (judged.rankings.retrieved > 0).tolist()
     evaluated: list[int] = []
@@ -127,14 +127,14 @@ def _problem(
         "prefs" if options.judgments_format == "qrels_prefs" else options.judgments_format
     )
     for name, printed, parameters in lines:
-        if TABLE[name].judgments not in ("", judgments_format):
+        if MEASURES[name].judgments not in ("", judgments_format):
             return f"{name} is not for judgments in the format {options.judgments_format}"
         if parameters is None:
             return f"{printed}: these parameters cannot be used"
     return None
 
 
-def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
+def _highest_grades(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
     """Return the highest grade of each topic."""
     if isinstance(rankings, GroupedRankings):
         return None
@@ -210,7 +210,7 @@ class RankingView:
 
     def values(self, name: str, parameters: Mapping[str, Any]) -> FloatArray:
         """Return the value of a measure for each topic."""
-        row = TABLE[name]
+        row = MEASURES[name]
         if not row.judgments or not row.measure:
             topics = len(self.rankings) if self.groups is None else len(self.groups) - 1
             return np.ones(topics)
@@ -238,12 +238,12 @@ class RankingView:
             return np.maximum(_or_zero(value), 0.0)
         if name == "G":
             # Where the ranking gains more than the ideal list there is no logarithm.
-            ideal_gain_mask = _or_zero(self._applied(TABLE["ideal_dcg"], parameters)) > 0
-            return np.where(np.isnan(value) & ideal_gain_mask, NO_NUMBER, _or_zero(value))
+            ideal_gain_mask = _or_zero(self._applied(MEASURES["ideal_dcg"], parameters)) > 0
+            return np.where(np.isnan(value) & ideal_gain_mask, NEGATIVE_NAN, _or_zero(value))
         if name in ("Rndcg", "yaap"):
             # Without a gain the original divides by no levels at all; with a level below 0 there
             # may be more relevant documents than R.
-            value = np.where(np.isnan(value), NO_NUMBER, value)
+            value = np.where(np.isnan(value), NEGATIVE_NAN, value)
             return np.where(self._relevant == 0, 0.0, value) if name == "Rndcg" else value
         return _or_zero(value)
 
@@ -308,20 +308,20 @@ class RankingView:
 
     def _interpolated(self, recall: float) -> FloatArray:
         value = _or_zero(
-            self._applied(TABLE["iprec_at_recall"], {"recall": min(max(recall, 0.0), 1.0)})
+            self._applied(MEASURES["iprec_at_recall"], {"recall": min(max(recall, 0.0), 1.0)})
         )
         n_required = self._n_required(recall)
         value = np.where(n_required > self._relevant, 0.0, value)
         # Where nothing was retrieved, the precision at recall 0 is 0/0.
-        empty = np.where(n_required <= 0, NO_NUMBER, 0.0)
+        empty = np.where(n_required <= 0, NEGATIVE_NAN, 0.0)
         return np.where(self.rankings.retrieved == 0, empty, value)
 
     def _f_measure(self, x: float) -> FloatArray:
         """Compute SetF in the order of operations of trec_eval, for equal rounding; x is β²."""
-        p, r = (_or_zero(self._applied(TABLE[name], {})) for name in ("set_P", "set_recall"))
+        p, r = (_or_zero(self._applied(MEASURES[name], {})) for name in ("set_P", "set_recall"))
         with np.errstate(divide="ignore", invalid="ignore"):
             value = (x + 1.0) * p * r / (x * p + r)
-        return np.where(p > 0, np.where(np.isnan(value), NO_NUMBER, value), 0.0)
+        return np.where(p > 0, np.where(np.isnan(value), NEGATIVE_NAN, value), 0.0)
 
     def _eleven_points(self, recalls: Sequence[float]) -> FloatArray:
         """Compute the mean of interpolated precisions as trec_eval does, if recalls ascend.
@@ -369,7 +369,7 @@ def _or_zero(values: FloatArray) -> FloatArray:
 
 
 #: In place of a value for which there is no mean.
-MISSING = -1000000.0
+NO_MEAN = -1000000.0
 
 
 class ZScores:
@@ -395,13 +395,13 @@ class ZScores:
         key = name.encode("utf-8", "surrogateescape")
         moments = np.array([self.moments.get((topic, key), (np.nan, 0.0)) for topic in topics])
         mean, deviation = moments.reshape(-1, 2).T
-        zero_deviation_scores = np.where(values == mean, 0.0, MISSING)
+        zero_deviation_scores = np.where(values == mean, 0.0, NO_MEAN)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(deviation == 0, zero_deviation_scores, (values - mean) / deviation)
 
 
 #: Stands for the topic in the lines of a topic: no argument can hold it.
-TOPIC = b"\0"
+TOPIC_PLACEHOLDER = b"\0"
 
 #: Measures whose topics are not printed.
 SUMMARY_ONLY = ("runid", "num_q", "gm_map", "gm_bpref")
@@ -413,17 +413,19 @@ def format_output(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
     if options.per_topic:
         lines = [line for line in outcome.lines if line.name not in SUMMARY_ONLY]
         if lines:
-            yield from _topics(lines, outcome.topics, standard=is_standardized)
+            yield from _format_topics(lines, outcome.topics, standard=is_standardized)
     if options.summary and outcome.stop is None:
         for line in outcome.lines:
             if isinstance(line.summary, bytes):
                 yield _pad_name(line.name) % () + b"\tall\t" + line.summary + b"\n"
             elif line.summary is not None:
                 template = _line_template(line, standard=is_standardized)
-                yield _fill_line(template, line.summary).replace(TOPIC, b"all")
+                yield _fill_line(template, line.summary).replace(TOPIC_PLACEHOLDER, b"all")
 
 
-def _topics(lines: list[OutputLine], topics: list[bytes], *, standard: bool) -> Iterator[bytes]:
+def _format_topics(
+    lines: list[OutputLine], topics: list[bytes], *, standard: bool
+) -> Iterator[bytes]:
     templates = [_line_template(line, standard=standard) for line in lines]
     template = b"".join(templates)
     columns = [line.values.tolist() if line.strings is None else line.strings for line in lines]
@@ -432,7 +434,7 @@ def _topics(lines: list[OutputLine], topics: list[bytes], *, standard: bool) -> 
             text = b"".join(map(_fill_line, templates, row))
         else:
             text = template % row
-        yield text.replace(TOPIC, topic)
+        yield text.replace(TOPIC_PLACEHOLDER, topic)
 
 
 def _line_template(line: OutputLine, *, standard: bool) -> bytes:

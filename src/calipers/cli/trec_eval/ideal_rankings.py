@@ -13,9 +13,9 @@ from calipers.statistics import FloatArray, JudgedRankings
 from calipers.statistics.rankings import IdealRankings, segment_offsets
 
 #: Highest grade up to which grades without documents are ordered, as more of them take too long.
-HIGHEST = 10_000
+MAX_GRADE = 10_000
 
-Levels = tuple[tuple[int, float], ...]
+GradeGains = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +28,12 @@ class UnstableIdealRanking(JudgedRankings):
     gain.
     """
 
-    assigned_gains: Levels = ()
+    assigned_gains: GradeGains = ()
 
     @classmethod
-    def with_gains(cls, rankings: JudgedRankings, assigned_gains: Levels) -> UnstableIdealRanking:
+    def with_gains(
+        cls, rankings: JudgedRankings, assigned_gains: GradeGains
+    ) -> UnstableIdealRanking:
         """Create it from rankings, with gains in the order in which they were given."""
         arrays: dict[str, Any] = {f.name: getattr(rankings, f.name) for f in fields(rankings)}
         return cls(**arrays, assigned_gains=assigned_gains)
@@ -42,7 +44,7 @@ class UnstableIdealRanking(JudgedRankings):
         for first, last in zip(self.judged_offsets, self.judged_offsets[1:], strict=False):
             grades = self.judged_grade[first:last].tolist()
             counts = dict(zip(grades, self.judged_count[first:last].tolist(), strict=True))
-            lists.append(_ideal(self.assigned_gains, counts))
+            lists.append(_ideal_gains(self.assigned_gains, counts))
         offsets = segment_offsets([len(gains) for gains in lists])
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
         return IdealRankings(
@@ -50,8 +52,8 @@ class UnstableIdealRanking(JudgedRankings):
         )
 
 
-def _ideal(assigned_gains: Levels, counts: dict[int, int]) -> list[float]:
-    levels = _sorted_levels(assigned_gains, min(max(counts, default=-1), HIGHEST))
+def _ideal_gains(assigned_gains: GradeGains, counts: dict[int, int]) -> list[float]:
+    levels = _sorted_gains(assigned_gains, min(max(counts, default=-1), MAX_GRADE))
     gains: list[float] = []
     for index, (grade, gain) in enumerate(reversed(levels)):
         count = counts.get(grade, 0)
@@ -62,7 +64,7 @@ def _ideal(assigned_gains: Levels, counts: dict[int, int]) -> list[float]:
 
 
 @cache
-def _sorted_levels(assigned_gains: Levels, max_grade: int) -> Levels:
+def _sorted_gains(assigned_gains: GradeGains, max_grade: int) -> GradeGains:
     assigned_grades = {grade for grade, _ in assigned_gains}
     others = tuple(
         (grade, float(grade)) for grade in range(max_grade + 1) if grade not in assigned_grades

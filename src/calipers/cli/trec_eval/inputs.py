@@ -10,13 +10,17 @@ from calipers.cli.trec_eval.c_parsing import ProgramExit
 from calipers.cli.trec_eval.options import Options
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
-from calipers.data.grouped_judgments import Lines, judge_groups, read_groups
+from calipers.data.grouped_judgments import LineKind, judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
 from calipers.statistics import GroupedRankings, JudgedRankings
 
 #: Formats of judgments with groups, and the columns of their lines.
-GROUPED: dict[str, Lines] = {"qrels_jg": "qrels", "prefs": "prefs", "qrels_prefs": "groups"}
-FORMATS = ("qrels", *GROUPED)
+LINES_BY_FORMAT: dict[str, LineKind] = {
+    "qrels_jg": "qrels",
+    "prefs": "prefs",
+    "qrels_prefs": "groups",
+}
+FORMATS = ("qrels", *LINES_BY_FORMAT)
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,9 @@ def read_inputs(options: Options) -> JudgedResults:
         if options.judgments_format == "qrels":
             judged = _read_qrels(judgments, run, run_options)
         else:
-            judged = _read_groups(judgments, run, run_options, GROUPED[options.judgments_format])
+            judged = _read_groups(
+                judgments, run, run_options, LINES_BY_FORMAT[options.judgments_format]
+            )
     except InputError as error:
         raise ProgramExit(2, str(error)) from None
     if run is _NO_RESULTS:
@@ -98,7 +104,7 @@ def _read_qrels(judgments: str, results: Any, run_options: Mapping[str, Any]) ->
 
 
 def _read_groups(
-    judgments: str, results: Any, run_options: Mapping[str, Any], lines: Lines
+    judgments: str, results: Any, run_options: Mapping[str, Any], lines: LineKind
 ) -> JudgedResults:
     groups = read_groups(judgments, lines=lines, lenient=True)
     if groups.topic_errors and lines == "qrels":

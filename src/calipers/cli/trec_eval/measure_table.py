@@ -30,7 +30,7 @@ def cutoff_reader(*defaults: int) -> Reader:
     """Return a reader of cutoffs, each of which is printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-        cutoffs = list(defaults) if text is None else _distinct(name, text, parse_int)
+        cutoffs = list(defaults) if text is None else _parse_distinct(name, text, parse_int)
         if cutoffs[0] <= 0:
             raise ProgramExit(2, f"{name}: cutoff {cutoffs[0]}, expected 1 or more")
         return [(f"{name}_{k}", {"cutoff": k}) for k in cutoffs]
@@ -42,7 +42,7 @@ def float_reader(parameter: str, *defaults: float) -> Reader:
     """Return a reader of real numbers, each of which is printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-        values = list(defaults) if text is None else _distinct(name, text, parse_float)
+        values = list(defaults) if text is None else _parse_distinct(name, text, parse_float)
         # The original has room for eight characters.
         return [(f"{name}_" + f"{x:3.2f}"[:8], {parameter: x}) for x in values]
 
@@ -107,7 +107,7 @@ def parse_gains(name: str, text: str | None) -> list[tuple[str, dict[str, Any] |
     ]
 
 
-def _distinct(name: str, text: str, parse: Callable[[str], Any]) -> list[Any]:
+def _parse_distinct(name: str, text: str, parse: Callable[[str], Any]) -> list[Any]:
     values = sorted(parse(item) for item in text.split(","))
     if len(set(values)) < len(values):
         raise ProgramExit(2, f"{name}: {text!r} has the same cutoff twice")
@@ -163,7 +163,7 @@ class TrecMeasure:
         return next(d for d in definitions(self.family) if d.name == self.measure)
 
 
-DEPTHS = cutoff_reader(5, 10, 15, 20, 30, 100, 200, 500, 1000)
+read_depths = cutoff_reader(5, 10, 15, 20, 30, 100, 200, 500, 1000)
 TENTHS = tuple(tenth / 10 for tenth in range(11))
 FIFTHS = tuple(fifth / 5 for fifth in range(1, 11))
 
@@ -188,7 +188,7 @@ def assessor_measure(
 
 
 #: In the order in which they are printed.
-TABLE: dict[str, TrecMeasure] = {
+MEASURES: dict[str, TrecMeasure] = {
     "runid": TrecMeasure(
         custom_description="The tag in the last line of the results.", judgments=""
     ),
@@ -202,14 +202,14 @@ TABLE: dict[str, TrecMeasure] = {
     "bpref": TrecMeasure("Bpref"),
     "recip_rank": ranking_measure("RR"),
     "iprec_at_recall": ranking_measure("IPrec", float_reader("recall", *TENTHS), "last"),
-    "P": ranking_measure("P", DEPTHS),
+    "P": ranking_measure("P", read_depths),
     "relstring": TrecMeasure(
         read=float_list_reader("10", _length),
         custom_description="The judgments of the first documents (10), a character each: 0 to 9, "
         "> for more,\n"
         "- for a document that is not judged, . for one that is pooled but not judged.",
     ),
-    "recall": ranking_measure("R", DEPTHS),
+    "recall": ranking_measure("R", read_depths),
     "infAP": TrecMeasure("infAP"),
     "gm_bpref": TrecMeasure("gm-Bpref"),
     "Rprec_mult": ranking_measure("Rprec", float_reader("multiple", *FIFTHS), "last"),
@@ -226,9 +226,9 @@ TABLE: dict[str, TrecMeasure] = {
     "ndcg": TrecMeasure("nDCG", parse_gains),
     "ndcg_rel": TrecMeasure("nDCG-rel", parse_gains),
     "Rndcg": TrecMeasure("RnDCG", parse_gains),
-    "ndcg_cut": TrecMeasure("nDCG", DEPTHS),
-    "map_cut": ranking_measure("AP", DEPTHS),
-    "relative_P": ranking_measure("RelP", DEPTHS),
+    "ndcg_cut": TrecMeasure("nDCG", read_depths),
+    "map_cut": ranking_measure("AP", read_depths),
+    "relative_P": ranking_measure("RelP", read_depths),
     "success": ranking_measure("Success", cutoff_reader(1, 5, 10)),
     "set_P": TrecMeasure("SetP"),
     "set_relative_P": TrecMeasure("SetRelP"),
@@ -251,7 +251,7 @@ TABLE: dict[str, TrecMeasure] = {
     "prefs_pair_imp": preference_measure("prefs-pair-imp"),
     "prefs_avgjg_imp": preference_measure("prefs-avgjg-imp"),
     "map_avgjg": assessor_measure("AP"),
-    "P_avgjg": assessor_measure("P", DEPTHS),
+    "P_avgjg": assessor_measure("P", read_depths),
     "Rprec_mult_avgjg": assessor_measure("Rprec", float_reader("multiple", *FIFTHS), "last"),
     "yaap": ranking_measure("YAAP"),
     "rbp": TrecMeasure("RBP", parse_gains, fixed={"p": 0.9, "gain": "topic-max"}, since=10),
@@ -261,22 +261,22 @@ TABLE: dict[str, TrecMeasure] = {
     "unj": TrecMeasure("Unjudged", cutoff_reader(5, 10, 20), since=10),
 }
 
-_COUNTED = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
+_COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
 _OFFICIAL = (
-    *_COUNTED,
+    *_COUNTS,
     *("map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
 )
 _SET = ("utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F")
 _ALL = tuple(
     name
-    for name, row in TABLE.items()
+    for name, row in MEASURES.items()
     if row.judgments in ("", "qrels") and name not in ("dcg", "ideal_dcg", "yaap")
 )
-_PREFERENCES = tuple(name for name in TABLE if name.startswith("prefs_"))
+_PREFERENCES = tuple(name for name in MEASURES if name.startswith("prefs_"))
 
 NICKNAMES = {
     "official": _OFFICIAL,
-    "set": (*_COUNTED, *_SET),
+    "set": (*_COUNTS, *_SET),
     "all_trec": _ALL,
     "all_prefs": ("runid", "num_q", *_PREFERENCES),
     "prefs": ("runid", "num_q", *_PREFERENCES[:6]),

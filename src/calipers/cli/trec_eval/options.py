@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from getopt import GetoptError, gnu_getopt
 
 from calipers.cli.trec_eval.c_parsing import MAX_INT, ProgramExit, parse_int
-from calipers.cli.trec_eval.measure_table import NICKNAMES, TABLE
+from calipers.cli.trec_eval.measure_table import MEASURES, NICKNAMES
 
-SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
-LONG = {
+SHORT_OPTIONS = "hvqm:cl:nD:JN:M:R:T:oZ:"
+LONG_OPTIONS = {
     "help": "-h",
     "version": "-v",
     "query_eval_wanted": "-q",
@@ -62,17 +62,19 @@ class Options:
             for name in NICKNAMES.get(name_or_nickname, (name_or_nickname,))
         }
         return [
-            name for name, row in TABLE.items() if name in names and row.since <= self.conventions
+            name
+            for name, row in MEASURES.items()
+            if name in names and row.since <= self.conventions
         ]
 
 
 def read_options(arguments: Sequence[str]) -> Options:
     """Parse the options; raise :class:`ProgramExit` for -v and for invalid options."""
     options = Options()
-    remaining, options.conventions = _without_conventions(list(arguments))
+    remaining, options.conventions = _pop_conventions(list(arguments))
     parsed, options.files, problem = _scan_arguments(remaining)
     for option, value in parsed:
-        _set(options, option, value)
+        _apply_option(options, option, value)
     if problem is not None:
         raise ProgramExit(1, f"{problem}\n{USAGE}")
     if not options.help and len(options.files) != 2:
@@ -80,7 +82,7 @@ def read_options(arguments: Sequence[str]) -> Options:
     return options
 
 
-def _without_conventions(arguments: list[str]) -> tuple[list[str], int]:
+def _pop_conventions(arguments: list[str]) -> tuple[list[str], int]:
     """Remove --conventions, which getopt would treat as an abbreviation.
 
     Returns the other arguments, and the conventions.
@@ -109,16 +111,16 @@ def _scan_arguments(
     problem = None
     for end in range(len(arguments), -1, -1):
         try:
-            parsed, files = gnu_getopt(list(arguments[:end]), SHORT, list(LONG))
+            parsed, files = gnu_getopt(list(arguments[:end]), SHORT_OPTIONS, list(LONG_OPTIONS))
         except GetoptError as error:
             problem = error.msg
             continue
-        short = {f"--{name.rstrip('=')}": option for name, option in LONG.items()}
+        short = {f"--{name.rstrip('=')}": option for name, option in LONG_OPTIONS.items()}
         return ((short.get(name, name), value) for name, value in parsed), tuple(files), problem
     raise AssertionError("no options at all are always right")
 
 
-def _set(options: Options, option: str, value: str) -> None:
+def _apply_option(options: Options, option: str, value: str) -> None:
     if option == "-v":
         from calipers import __version__
 
@@ -151,7 +153,9 @@ def _set(options: Options, option: str, value: str) -> None:
 
 def _add_measure(options: Options, value: str) -> None:
     name, dot, parameters = value.partition(".")
-    is_known = name in NICKNAMES or (name in TABLE and TABLE[name].since <= options.conventions)
+    is_known = name in NICKNAMES or (
+        name in MEASURES and MEASURES[name].since <= options.conventions
+    )
     if not is_known or (dot and not parameters):
         raise ProgramExit(
             1, f"no measure is called {value!r}; -h -m all_trec describes most of them"
@@ -167,7 +171,7 @@ Usage: trec_eval [options] judgments results
   -h                       print all options; with -m also what these measures are"""
 
 
-OPTIONS = """\
+OPTIONS_HELP = """\
 trec_eval [options] judgments results
 
 Prints how well a run (results) ranks the documents that the judgments name, in the format of
@@ -201,13 +205,13 @@ One that the original does not have:
                                     results passed over, no rbp, rbp_resid and unj
 """
 
-RESULTS = """\
+RESULTS_HELP = """\
 Results, format trec_results: lines of "topic Q0 document rank score tag". The rank is ignored:
 documents are put in order by descending score, those of equal score by descending id. Further
 fields, blank lines and lines that begin with # are ignored.
 """
 
-JUDGMENTS = {
+JUDGMENTS_HELP = {
     "qrels": """\
 Judgments, format qrels: lines of "topic iteration document judgment", a whole number. A negative
 one says that the document was pooled but not judged. Lines that begin with # are ignored.
@@ -230,15 +234,15 @@ where a group has one part. Documents of equal score are put in order by ascendi
 
 def help_text(options: Options) -> str:
     """Return the options, the formats that were chosen, and the requested measures."""
-    sections = [OPTIONS]
+    sections = [OPTIONS_HELP]
     sections.append(
         "Nicknames:\n"
         + "".join(f"  {name:<10} {' '.join(names)}\n" for name, names in NICKNAMES.items())
     )
     if options.results_format == "trec_results":
-        sections.append(RESULTS)
-    if options.judgments_format in JUDGMENTS:
-        sections.append(JUDGMENTS[options.judgments_format])
+        sections.append(RESULTS_HELP)
+    if options.judgments_format in JUDGMENTS_HELP:
+        sections.append(JUDGMENTS_HELP[options.judgments_format])
     if options.measures:
         sections.extend(f"{name}\n{_format_description(name)}" for name in options.chosen)
     else:
@@ -247,4 +251,4 @@ def help_text(options: Options) -> str:
 
 
 def _format_description(name: str) -> str:
-    return "".join(f"  {line}".rstrip() + "\n" for line in TABLE[name].description.splitlines())
+    return "".join(f"  {line}".rstrip() + "\n" for line in MEASURES[name].description.splitlines())

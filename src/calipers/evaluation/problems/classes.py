@@ -21,16 +21,16 @@ from calipers.data.class_probabilities import (
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.finding_inputs import from_multiclass
-from calipers.evaluation.per_class import MOST_CLASSES, LazyClassTables
+from calipers.evaluation.per_class import MAX_TABLE_CLASSES, LazyClassTables
 from calipers.evaluation.problems.classification import ClassificationProblem
-from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
+from calipers.evaluation.score_curves import label_points, stream_curves
 from calipers.evaluation.shared import (
     class_order_notes,
     column_name,
-    conventions_of_undefined,
     named_systems,
+    undefined_conventions,
 )
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ClassScoreRows, ConfusionMatrix
 from calipers.systems.multiclass import MulticlassOutput, MulticlassRows, absent_class_notes
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from calipers.results import Finding
     from calipers.statistics import FloatArray
 
-OF_COUNTS = ("accuracy", "balanced-accuracy", "macro-F1", "weighted-F1", "MCC", "kappa")
-OF_PROBABILITIES = ("log-loss", "Brier")
-OF_RANKS = ("top-5-accuracy",)
+COUNT_MEASURES = ("accuracy", "balanced-accuracy", "macro-F1", "weighted-F1", "MCC", "kappa")
+PROBABILITY_MEASURES = ("log-loss", "Brier")
+RANK_MEASURES = ("top-5-accuracy",)
 
 #: With more classes than this, top-5 measures are shown as well.
-MANY_CLASSES = 10
+MAX_CLASSES_WITHOUT_RANKS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class MulticlassProblem(ClassificationProblem):
         ordered: bool,
     ) -> MulticlassProblem:
         """Build the problem from the named classes, or from all classes that occur anywhere."""
-        predictions = coded_systems(predicted)
+        predictions = encode_predictions(predicted)
         for name, column in predictions.items():
             check_predicted(column, truth.names, column_name("predicted", name))
         if labels is not None:
@@ -90,7 +90,7 @@ class MulticlassProblem(ClassificationProblem):
         class_names = [
             name
             for kind, outputs in (("score", score), ("probability", probability))
-            for table in _tables(outputs, kind).values()
+            for table in _tables_by_system(outputs, kind).values()
             for name in probability_columns(table)
         ]
         predicted_labels = {
@@ -106,8 +106,8 @@ class MulticlassProblem(ClassificationProblem):
         classes, repeats = encode_classes(batch["truth"], self.names), batch.frequencies
         rows = replace(classes, codes=repeats(classes.codes))
         class_rows = MulticlassRows(rows, batch.weights, batch.clusters, settings)
-        outputs = coded_systems(batch["predicted"]), batch["score"], batch["probability"]
-        return _systems(class_rows, classes, *outputs, repeats)
+        outputs = encode_predictions(batch["predicted"]), batch["score"], batch["probability"]
+        return _make_systems(class_rows, classes, *outputs, repeats)
 
     def statistic(self, system: MulticlassOutput, kind: type) -> Any:
         """Return the confusion matrix of a system, if that is the requested statistic."""
@@ -116,11 +116,11 @@ class MulticlassProblem(ClassificationProblem):
 
     def default_measures(self, systems: Mapping[str, MulticlassOutput]) -> Sequence[str]:
         """Return the default measures that all systems serve."""
-        has_many_classes = len(self.names) > MANY_CLASSES
+        has_many_classes = len(self.names) > MAX_CLASSES_WITHOUT_RANKS
         defaults = (
-            ("labels", OF_COUNTS),
-            ("ranks", OF_RANKS if has_many_classes else ()),
-            ("probabilities", OF_PROBABILITIES),
+            ("labels", COUNT_MEASURES),
+            ("ranks", RANK_MEASURES if has_many_classes else ()),
+            ("probabilities", PROBABILITY_MEASURES),
         )
         return [
             name
@@ -136,7 +136,7 @@ class MulticlassProblem(ClassificationProblem):
         return {
             "classes": list(self.names),
             "several_highest": "the first class",
-            **conventions_of_undefined(self.undefined),
+            **undefined_conventions(self.undefined),
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
@@ -155,15 +155,17 @@ class MulticlassProblem(ClassificationProblem):
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return confusion matrices, tables of classes, and curves of scores."""
         sizes = partial(self._sizes, sample)
-        has_few_classes = len(self.names) <= MOST_CLASSES
+        has_few_classes = len(self.names) <= MAX_TABLE_CLASSES
         curves: Any = ()
         if options.curves and sample.in_memory_systems:
             curves = _curves(list(sample.in_memory_systems.values()))
         elif options.curves:
-            curves = curves_of_sums(sample, self.names, sizes() / sizes().sum())
+            curves = stream_curves(sample, self.names, sizes() / sizes().sum())
         return {
             "confusions": self.confusions(sample),
-            "label_tables": LazyClassTables(sample, self.names, sizes, partial(_counts, sample))
+            "label_tables": LazyClassTables(
+                sample, self.names, sizes, partial(_class_counts, sample)
+            )
             if has_few_classes
             else (),
             "curves": curves,
@@ -194,7 +196,7 @@ class MulticlassProblem(ClassificationProblem):
         }
         names = columns.output_columns.get("predicted", ())
         predicted = {name: encode_labels(list(self.names), "predicted") for name in names}
-        return _systems(
+        return _make_systems(
             class_rows,
             classes,
             predicted,
@@ -219,7 +221,7 @@ class MulticlassProblem(ClassificationProblem):
         }
 
 
-def coded_systems(predicted: Any) -> dict[str, EncodedLabels]:
+def encode_predictions(predicted: Any) -> dict[str, EncodedLabels]:
     """Return the predicted classes of systems by name, encoded."""
     columns = {} if predicted is None else named_systems(predicted, "predicted")
     return {
@@ -228,7 +230,7 @@ def coded_systems(predicted: Any) -> dict[str, EncodedLabels]:
     }
 
 
-def _counts(sample: Sample, name: str) -> FloatArray | None:
+def _class_counts(sample: Sample, name: str) -> FloatArray | None:
     """Return the 2 × 2 counts of each class against all others."""
     matrix: ConfusionMatrix | None = sample.statistic(name, ConfusionMatrix)
     return None if matrix is None else matrix.one_vs_rest().counts
@@ -245,7 +247,7 @@ def _curves(systems: Iterable[MulticlassOutput]) -> ScoreCurves:
         (system, problem.names) for system in system_outputs if system.score is None
     )
     return ScoreCurves(
-        partial(_score_data, system_outputs), points_of_labels(label_only_systems), proportions
+        partial(_score_data, system_outputs), label_points(label_only_systems), proportions
     )
 
 
@@ -264,7 +266,7 @@ def _score_data(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
     ]
 
 
-def _tables(outputs: Any, kind: str) -> dict[str, Any]:
+def _tables_by_system(outputs: Any, kind: str) -> dict[str, Any]:
     """Return systems by name, each with one column per class.
 
     A dict of plain columns is one system.
@@ -272,11 +274,11 @@ def _tables(outputs: Any, kind: str) -> dict[str, Any]:
     if outputs is None:
         return {}
     if has_class_columns(outputs, ("", "", "")):  # of three classes and more
-        return {UNNAMED: outputs}
+        return {DEFAULT_SYSTEM_NAME: outputs}
     return named_systems(outputs, kind)
 
 
-def _systems(
+def _make_systems(
     problem: MulticlassRows,
     classes: ClassLabels,
     predicted: Mapping[str, EncodedLabels],
@@ -289,7 +291,7 @@ def _systems(
         raise InputError("nothing to evaluate: give predicted=, probability= or score=")
     systems: dict[str, MulticlassOutput] = {}
     for kind, outputs in (("score", score), ("probability", probability)):
-        for name, table in _tables(outputs, kind).items():
+        for name, table in _tables_by_system(outputs, kind).items():
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
             display_name = column_name(kind, name)

@@ -17,24 +17,28 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.curves.lazy_curves import ClusterCurves
-from calipers.data.arrays import missing_mask, report_missing
+from calipers.data.arrays import missing_mask, missing_values_error
 from calipers.data.class_labels import EncodedLabels, encode_labels
 from calipers.data.errors import InputError
-from calipers.data.frequency_weights import NOTHING, RowRepeats
+from calipers.data.frequency_weights import NO_ROW_INFO, RowRepeats
 from calipers.engines.accumulators import RowTable
 from calipers.engines.base import Engine, Mergeable
 from calipers.evaluation.cluster_geometry import StreamedClusterGeometry
-from calipers.evaluation.cluster_tables import cluster_table, drop_noise, point_silhouettes
+from calipers.evaluation.cluster_tables import cluster_tables, point_silhouettes, treat_noise
 from calipers.evaluation.evaluator import (
     add_batch_costs,
     assign_measures,
-    check_costs,
+    check_rereadable_costs,
     evaluate_systems,
 )
 from calipers.evaluation.finding_inputs import from_clusterings
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, select_measures
-from calipers.evaluation.slice_definitions import MOST_SLICES, SliceDefinition, too_many
+from calipers.evaluation.slice_definitions import (
+    MAX_SLICES,
+    SliceDefinition,
+    too_many_slices_message,
+)
 from calipers.evaluation.stream_columns import (
     StreamColumns,
     file_origins,
@@ -42,8 +46,8 @@ from calipers.evaluation.stream_columns import (
     process_memory,
     systems_by_name,
 )
-from calipers.evaluation.stream_rows import ReadBatch
-from calipers.evaluation.stream_slices import StreamSliceDefinition, define_slices
+from calipers.evaluation.stream_rows import BatchReader
+from calipers.evaluation.stream_slices import StreamSliceDefinition, define_stream_slices
 from calipers.systems.clustering import Clustering
 
 if TYPE_CHECKING:
@@ -57,15 +61,15 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray
 
 #: The usual measures of points that can be added up.
-OF_POINTS = ("simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
+POINT_MEASURES = ("simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
 
 #: Maximum number of non-empty cells of a contingency table.
-MOST_CELLS = 2_000_000
+MAX_CELLS = 2_000_000
 
 #: What the number of points of a combination is called, which no column is.
-_N_POINTS = "\0held"
+_COUNT_COLUMN = "\0held"
 #: And what that of slices by one of the ways to cut.
-_SLICE = "\0slice {}"
+_SLICE_COLUMN = "\0slice {}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +102,7 @@ class ClusteringProblem(Problem):
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return tables of clusters, silhouettes of points, and curves."""
         systems, measures = sample.template_systems, dict.fromkeys(self.table_measures)
-        fields: dict[str, Any] = {"label_tables": cluster_table(systems.values(), measures)}
+        fields: dict[str, Any] = {"label_tables": cluster_tables(systems.values(), measures)}
         if self.engine is not None:
             return fields
         first = next(iter(measures), None)
@@ -112,7 +116,7 @@ class ClusteringProblem(Problem):
 # --- Batches --------------------------------------------------------------------------------------
 
 
-def evaluate_cells(
+def evaluate_cluster_stream(
     columns: StreamColumns,
     options: Options,
     check: Callable[..., None],
@@ -127,20 +131,27 @@ def evaluate_cells(
     their number. ``check`` is called with the measures and the names of the clusters.
     """
     engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
-    check_costs(columns)
+    check_rereadable_costs(columns)
     memory = process_memory(options.memory, engine)
     labels_by_name = systems_by_name(columns.output_columns["labels"])
-    labels = {name: one_column(name, clustering) for name, clustering in labels_by_name.items()}
-    truth_column = one_column("truth", columns.truth) if columns.truth else None
+    labels = {
+        name: check_single_column(name, clustering) for name, clustering in labels_by_name.items()
+    }
+    truth_column = check_single_column("truth", columns.truth) if columns.truth else None
     has_slices = bool(columns.slices)
-    default_names = (*(against_truth if truth_column else ()), *(OF_POINTS if features else ()))
+    default_names = (
+        *(against_truth if truth_column else ()),
+        *(POINT_MEASURES if features else ()),
+    )
     default_names = default_names if default_names and not has_slices else tuple(against_truth)
     measures = select_measures(options.measures, default_names, "clustering")
-    _check(measures, engine, metric, options.baseline)
-    definitions, slice_notes = define_slices(columns, memory)
-    read_batch = ReadBatch(columns, None) if columns.missing == "drop" else None
+    _check_stream(measures, engine, metric, options.baseline)
+    definitions, slice_notes = define_stream_slices(columns, memory)
+    read_batch = BatchReader(columns, None) if columns.missing == "drop" else None
     cells = _count_combinations(columns, labels, truth_column, definitions, memory, read_batch)
-    systems, repeats, notes = _systems(cells, labels, truth_column, noise, options.settings)
+    systems, repeats, notes = _make_clusterings(
+        cells, labels, truth_column, noise, options.settings
+    )
     check(
         measures,
         {name for clustering in systems.values() for name in clustering.names},
@@ -148,13 +159,13 @@ def evaluate_cells(
     )
     if features and any(m.definition.reads != "partitions" for m in measures):
         codes_by_system = {
-            name: _codes(cells.table, labels[name], clustering.names)
+            name: _label_codes(cells.table, labels[name], clustering.names)
             for name, clustering in systems.items()
         }
         classes = None
         if truth_column is not None:
             class_names = next(iter(systems.values())).classes
-            classes = truth_column, *_codes(cells.table, truth_column, class_names)
+            classes = truth_column, *_label_codes(cells.table, truth_column, class_names)
         count_columns = () if columns.count is None else (columns.count,)
         rows = engine, labels, tuple(features), codes_by_system
         systems = StreamedClusterGeometry(
@@ -170,10 +181,10 @@ def evaluate_cells(
         assign_measures(systems, measures),
         measures,
         replace(options, inputs=file_origins(engine)),
-        row_info=replace(NOTHING, ids=None),
+        row_info=replace(NO_ROW_INFO, ids=None),
         cut=(
             [
-                _slice_cells(clustering, np.asarray(repeats(cells.codes(k))))
+                _define_cell_slices(clustering, np.asarray(repeats(cells.codes(k))))
                 for k, clustering in enumerate(definitions)
             ],
             slice_notes,
@@ -191,18 +202,20 @@ def _omission_note(cells: _LabelCombinations) -> list[str]:
     return [f"{cells.n_dropped:,} of {n_total:,} rows are left out because values are missing."]
 
 
-def _slice_cells(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
+def _define_cell_slices(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
     """Return the slices of cells that contain points."""
     unique_codes, inverse = np.unique(codes, return_inverse=True)
-    if len(unique_codes) > MOST_SLICES:
-        raise InputError(too_many(slicing.name, len(unique_codes)))
+    if len(unique_codes) > MAX_SLICES:
+        raise InputError(too_many_slices_message(slicing.name, len(unique_codes)))
     names = slicing.names
     return SliceDefinition(
         slicing.name, tuple(names[k] for k in unique_codes), inverse.reshape(-1).astype(np.intp)
     )
 
 
-def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: Baseline) -> None:
+def _check_stream(
+    measures: Sequence[Measure], engine: Engine, metric: str, baseline: Baseline
+) -> None:
     """Check that measures can be accumulated, and that rows can be read as often as needed."""
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
@@ -220,7 +233,7 @@ def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: B
         if reads == "pairs" or needs_pairs or (reads == "distances" and measure.label is not None):
             raise InputError(
                 f"{measure} takes all points in memory, which engine={engine.kind!r} does not "
-                f"have; {', '.join(OF_POINTS)} take only centers"
+                f"have; {', '.join(POINT_MEASURES)} take only centers"
             )
         if reads != "partitions" and not engine.is_rereadable:
             raise InputError(
@@ -238,7 +251,7 @@ def _count_combinations(
     truth: str | None,
     slicing: Sequence[StreamSliceDefinition],
     memory: int,
-    read: ReadBatch | None,
+    read: BatchReader | None,
 ) -> _LabelCombinations:
     """Return each combination of class, clusters and slices with its number of points."""
     display_names = {column: column_name("labels", name) for name, column in labels.items()}
@@ -248,7 +261,7 @@ def _count_combinations(
         columns.required_columns if read is not None else [*filter(None, [columns.count])]
     )
     names = list(dict.fromkeys([*display_names, *columns.slice_columns, *other_columns]))
-    work, limit = _CountCombinations(display_names, tuple(slicing), read), _CombinationLimit(memory)
+    work, limit = _CombinationTask(display_names, tuple(slicing), read), _CombinationLimit(memory)
     cells: _LabelCombinations = columns.stream.reduce(work, names, limit, "finding clusters")
     if not cells.table.num_rows:
         raise InputError(f"{columns.stream.name}: no row is complete")
@@ -265,9 +278,11 @@ class _LabelCombinations(Mergeable):
     @classmethod
     def from_points(cls, table: Any, n_dropped: int = 0) -> _LabelCombinations:
         """Build the combinations from a table of points or of combinations."""
-        keys = [name for name in table.column_names if name != _N_POINTS]
-        grouped = table.group_by(keys, use_threads=False).aggregate([(_N_POINTS, "sum")])
-        columns = {name: grouped[name] for name in keys} | {_N_POINTS: grouped[f"{_N_POINTS}_sum"]}
+        keys = [name for name in table.column_names if name != _COUNT_COLUMN]
+        grouped = table.group_by(keys, use_threads=False).aggregate([(_COUNT_COLUMN, "sum")])
+        columns = {name: grouped[name] for name in keys} | {
+            _COUNT_COLUMN: grouped[f"{_COUNT_COLUMN}_sum"]
+        }
         return cls(RowTable.from_columns(columns), n_dropped)
 
     def __add__(self, other: _LabelCombinations) -> _LabelCombinations:
@@ -283,11 +298,11 @@ class _LabelCombinations(Mergeable):
     @property
     def point_counts(self) -> FloatArray:
         """Number of points of each combination."""
-        return np.asarray(self.table[_N_POINTS].to_numpy(), np.float64)
+        return np.asarray(self.table[_COUNT_COLUMN].to_numpy(), np.float64)
 
     def codes(self, way: int) -> IntArray:
         """Return the slice of each combination, by one of the slicing columns."""
-        return np.asarray(self.table[_SLICE.format(way)].to_numpy(), np.int64)
+        return np.asarray(self.table[_SLICE_COLUMN.format(way)].to_numpy(), np.int64)
 
 
 @dataclass(frozen=True)
@@ -297,9 +312,9 @@ class _CombinationLimit:
     memory: int
 
     def __call__(self, cells: _LabelCombinations) -> _LabelCombinations:
-        if cells.rows.table.num_rows > MOST_CELLS:
+        if cells.rows.table.num_rows > MAX_CELLS:
             raise InputError(
-                f"labels: the contingency table has more than {MOST_CELLS:,} non-empty cells; "
+                f"labels: the contingency table has more than {MAX_CELLS:,} non-empty cells; "
                 "expected fewer classes or clusters"
             )
         if cells.rows.buffer.nbytes > self.memory / 2:
@@ -310,7 +325,7 @@ class _CombinationLimit:
 
 
 @dataclass(frozen=True)
-class _CountCombinations:
+class _CombinationTask:
     """Task that counts the combinations of labels and slices of a batch.
 
     ``display_names`` maps columns to their names in messages.
@@ -319,7 +334,7 @@ class _CountCombinations:
     display_names: Mapping[str, str]
     slicing: tuple[StreamSliceDefinition, ...] = ()
     #: Reads the rows that are complete, where others are left out.
-    read: ReadBatch | None = None
+    read: BatchReader | None = None
 
     def __call__(self, batch: Batch) -> _LabelCombinations:
         """Return the combinations of a batch."""
@@ -331,12 +346,16 @@ class _CountCombinations:
             column = batch_columns[name]
             missing_indices = np.flatnonzero(missing_mask(column, display_name))
             if len(missing_indices):
-                raise batch.locate_error(report_missing(display_name, missing_indices, batch.rows))
+                raise batch.locate_error(
+                    missing_values_error(display_name, missing_indices, batch.rows)
+                )
             columns[name] = decode_dictionary(column)
         number = len(next(iter(columns.values())))
         for k, definition in enumerate(self.slicing):
-            columns[_SLICE.format(k)] = pa.array(definition.codes(batch_columns).astype(np.int64))
-        table = pa.table({**columns, _N_POINTS: np.ones(number)})
+            columns[_SLICE_COLUMN.format(k)] = pa.array(
+                definition.codes(batch_columns).astype(np.int64)
+            )
+        table = pa.table({**columns, _COUNT_COLUMN: np.ones(number)})
         return _LabelCombinations.from_points(table, batch.rows - number)
 
 
@@ -347,14 +366,14 @@ def decode_dictionary(column: Any) -> Any:
     return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
 
 
-def one_column(name: str, column: Any) -> str:
+def check_single_column(name: str, column: Any) -> str:
     """Return the column of a clustering; raise an error if it has several."""
     if not isinstance(column, str):
         raise InputError(f"{column_name('labels', name)}: has several columns, expected one")
     return column
 
 
-def _systems(
+def _make_clusterings(
     cells: _LabelCombinations,
     labels: Mapping[str, str],
     truth: str | None,
@@ -362,14 +381,14 @@ def _systems(
     settings: Settings,
 ) -> tuple[dict[str, Clustering], RowRepeats, list[str]]:
     """Return the clusterings of all combinations, the rows they use, and notes on noise."""
-    encoded_labels = {name: _encode(cells.table, column) for name, column in labels.items()}
+    encoded_labels = {name: _encode_column(cells.table, column) for name, column in labels.items()}
     point_counts = cells.point_counts
-    repeats, notes, clusters = drop_noise(
+    repeats, notes, clusters = treat_noise(
         encoded_labels, noise, RowRepeats(len(point_counts)), point_counts
     )
     shared: dict[str, Any] = {"point_counts": np.asarray(repeats(point_counts), np.float64)}
     if truth is not None:
-        classes = _encode(cells.table, truth)
+        classes = _encode_column(cells.table, truth)
         shared |= {
             "truth": np.asarray(repeats(classes.codes), np.int64),
             "classes": classes.names,
@@ -381,11 +400,11 @@ def _systems(
     return systems, repeats, notes
 
 
-def _encode(cells: Any, column: str) -> EncodedLabels:
+def _encode_column(cells: Any, column: str) -> EncodedLabels:
     return encode_labels(cells[column].combine_chunks(), column)
 
 
-def _codes(cells: Any, column: str, names: Sequence[str]) -> tuple[Any, IntArray]:
+def _label_codes(cells: Any, column: str, names: Sequence[str]) -> tuple[Any, IntArray]:
     """Return the distinct labels of a column, and the index of each in ``names``.
 
     The index of dropped noise is −1.

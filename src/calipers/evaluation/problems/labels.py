@@ -22,7 +22,7 @@ from calipers.data.multilabel import (
     check_forms,
     is_label_columns,
     label_names,
-    read_rows,
+    read_label_rows,
     to_indicators,
     to_scores,
 )
@@ -30,21 +30,21 @@ from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.finding_inputs import from_multilabel
 from calipers.evaluation.per_class import LazyClassTables
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
+from calipers.evaluation.score_curves import label_points, stream_curves
 from calipers.evaluation.shared import (
     check_undefined,
     column_name,
-    conventions_of_undefined,
     expand_defaults,
     named_systems,
+    undefined_conventions,
 )
-from calipers.evaluation.stream_labels import indicator_columns, labels_of_stream
-from calipers.evaluation.visible_rows import note_of_rows
+from calipers.evaluation.stream_labels import find_stream_labels, indicator_columns
+from calipers.evaluation.visible_rows import row_sample_notes
 from calipers.measures import Measure, parse
-from calipers.measures.averages import PAIRWISE
-from calipers.measures.multilabel import usual_set
+from calipers.measures.averages import PAIRWISE_AVERAGES
+from calipers.measures.multilabel import modal_set_accuracy
 from calipers.measures.name_parsing import deduplicate
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ClassRanks, ConfusionMatrix, LabelMatrices, LabelSets, Moments
 from calipers.systems.base import check_named_classes
 from calipers.systems.multilabel import MultilabelOutput
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from calipers.results import Finding
     from calipers.statistics import FloatArray
 
-OF_SETS = (
+SET_MEASURES = (
     "subset-accuracy",
     "Hamming-loss",
     "example-F1",
@@ -67,13 +67,13 @@ OF_SETS = (
     "micro-F1",
     "weighted-F1",
 )
-OF_SCORES = ("macro-AUC", "macro-AP", "LRAP", "coverage-error", "ranking-loss")
-OF_PROBABILITIES = ("macro-log-loss", "macro-Brier")
+SCORE_MEASURES = ("macro-AUC", "macro-AP", "LRAP", "coverage-error", "ranking-loss")
+PROBABILITY_MEASURES = ("macro-log-loss", "macro-Brier")
 
 FAMILIES = ("multilabel", "label-ranks", "counts", "scores", "probabilities", "calibration")
 
 #: Of more labels than these there are no curves.
-MOST_CURVES = 20
+MAX_CURVE_LABELS = 20
 
 #: A number, one for each label (by name or in their order), or either for each system.
 Threshold = float | Sequence[float] | Mapping[str, Any] | None
@@ -105,10 +105,10 @@ class MultilabelProblem(Problem):
         undefined: str,
     ) -> tuple[MultilabelProblem, dict[str, Any]]:
         """Build the problem from the named labels, or all that occur, and parse the columns."""
-        truth = read_rows(columns["truth"], "truth", separator)
+        truth = read_label_rows(columns["truth"], "truth", separator)
         kinds = ("predicted", "score", "probability")
-        read = partial(read_rows, separator=separator)
-        outputs = _outputs_by_kind(read, **{kind: columns[kind] for kind in kinds})
+        read = partial(read_label_rows, separator=separator)
+        outputs = _outputs_by_key(read, **{kind: columns[kind] for kind in kinds})
         check_forms({"truth": truth, **{column_name(*key): rows for key, rows in outputs.items()}})
         names = label_names([truth, *outputs.values()], labels)
         parsed: dict[str, Any] = {
@@ -136,8 +136,8 @@ class MultilabelProblem(Problem):
         pass over all rows.
         """
         if not any(columns.output_columns.values()):
-            raise InputError(_NOTHING)
-        label_rows = labels_of_stream(columns, separator, stated=labels is not None)
+            raise InputError(_NO_OUTPUTS_MESSAGE)
+        label_rows = find_stream_labels(columns, separator, stated=labels is not None)
         check_forms(label_rows)
         names = label_names(list(label_rows.values()), labels)
         return cls(names, separator, threshold, undefined, indicator_columns(label_rows))
@@ -146,7 +146,7 @@ class MultilabelProblem(Problem):
         """Return the systems on a batch of rows."""
         sets = to_indicators(self._rows(batch["truth"], "truth"), self.names, "truth")
         kinds = ("predicted", "score", "probability")
-        outputs = _outputs_by_kind(self._rows, **{kind: batch[kind] for kind in kinds})
+        outputs = _outputs_by_key(self._rows, **{kind: batch[kind] for kind in kinds})
         make_system = partial(
             MultilabelOutput,
             labels=self.names,
@@ -155,14 +155,14 @@ class MultilabelProblem(Problem):
             clusters=batch.clusters,
             settings=settings,
         )
-        return _systems(make_system, outputs, self.threshold, batch.frequencies)
+        return _make_systems(make_system, outputs, self.threshold, batch.frequencies)
 
     def _rows(self, values: Any, display_name: str) -> LabelRows:
         """Return the labels, scores or probabilities of each row, parsed once."""
         if isinstance(values, LabelRows):
             return values
         has_indicators = None if self.indicators is None else display_name in self.indicators
-        return read_rows(values, display_name, self.separator, has_indicators)
+        return read_label_rows(values, display_name, self.separator, has_indicators)
 
     def statistic(self, system: MultilabelOutput, kind: type) -> Any:
         """Return the 2 × 2 counts of each label, if that is the requested statistic."""
@@ -172,7 +172,11 @@ class MultilabelProblem(Problem):
 
     def default_measures(self, systems: Mapping[str, MultilabelOutput]) -> Sequence[str]:
         """Return the default measures that all systems serve."""
-        defaults = (("sets", OF_SETS), ("scores", OF_SCORES), ("probabilities", OF_PROBABILITIES))
+        defaults = (
+            ("sets", SET_MEASURES),
+            ("scores", SCORE_MEASURES),
+            ("probabilities", PROBABILITY_MEASURES),
+        )
         return [
             name
             for reads, names in defaults
@@ -209,12 +213,12 @@ class MultilabelProblem(Problem):
             "threshold": {n: s.thresholds for n, s in systems if s.thresholds is not None},
             "at_the_threshold": "has the label",
             "equal_scores": "the lowest rank",
-            **conventions_of_undefined(self.undefined),
+            **undefined_conventions(self.undefined),
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """Return a note on the number of rows that findings are based on."""
-        return note_of_rows(sample)
+        return row_sample_notes(sample)
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of multilabel classifiers."""
@@ -223,12 +227,12 @@ class MultilabelProblem(Problem):
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return tables of labels, and curves of scores."""
         curves: Any = ()
-        if options.curves and len(self.names) <= MOST_CURVES:
+        if options.curves and len(self.names) <= MAX_CURVE_LABELS:
             systems = (sample.in_memory_systems or {}).values()
             curves = (
-                _curves(systems) if sample.in_memory_systems else curves_of_sums(sample, self.names)
+                _curves(systems) if sample.in_memory_systems else stream_curves(sample, self.names)
             )
-        table_functions = partial(self._sizes, sample), partial(_counts, sample)
+        table_functions = partial(self._sizes, sample), partial(_label_counts, sample)
         return {
             "curves": curves,
             "label_tables": LazyClassTables(sample, self.names, *table_functions, kind="label"),
@@ -276,7 +280,7 @@ class MultilabelProblem(Problem):
             for kind, by_system in columns.output_columns.items()
             for name in by_system
         }
-        return _systems(make_system, outputs, self.threshold, RowRepeats(n_labels + 1))
+        return _make_systems(make_system, outputs, self.threshold, RowRepeats(n_labels + 1))
 
     @staticmethod
     def summary(systems: Mapping[str, MultilabelOutput]) -> LabelSets:
@@ -285,7 +289,7 @@ class MultilabelProblem(Problem):
         The weights of the sets of labels are included if a measure uses them.
         """
         system = next(iter(systems.values()))
-        needs_sets = any(m.definition.constant_value is usual_set for m in system.measures)
+        needs_sets = any(m.definition.constant_value is modal_set_accuracy for m in system.measures)
         return LabelSets.from_rows(system.truth, system.weight, counted=needs_sets)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
@@ -294,7 +298,7 @@ class MultilabelProblem(Problem):
         It depends on the frequencies of labels, or of sets of labels.
         """
         passes = sample.passes
-        if measure.definition.constant_value is usual_set:
+        if measure.definition.constant_value is modal_set_accuracy:
             return float(passes.first_result.auxiliary.max_proportion)
 
         def build_template() -> Mapping[str, Any]:
@@ -316,7 +320,7 @@ class MultilabelProblem(Problem):
         }
 
 
-def _counts(sample: Sample, name: str) -> FloatArray | None:
+def _label_counts(sample: Sample, name: str) -> FloatArray | None:
     """Return the 2 × 2 counts of each label."""
     matrices: LabelMatrices | None = sample.statistic(name, LabelMatrices)
     return None if matrices is None else matrices.counts
@@ -328,7 +332,7 @@ def _curves(systems: Iterable[MultilabelOutput]) -> ScoreCurves:
     label_only_systems = (
         (system, system.labels) for system in system_outputs if system.score is None
     )
-    return ScoreCurves(partial(_score_data, system_outputs), points_of_labels(label_only_systems))
+    return ScoreCurves(partial(_score_data, system_outputs), label_points(label_only_systems))
 
 
 def _score_data(systems: Sequence[MultilabelOutput]) -> list[ScoreData]:
@@ -340,15 +344,15 @@ def _score_data(systems: Sequence[MultilabelOutput]) -> list[ScoreData]:
     ]
 
 
-_NOTHING = "nothing to evaluate: give predicted=, score= or probability="
+_NO_OUTPUTS_MESSAGE = "nothing to evaluate: give predicted=, score= or probability="
 
 
-def _outputs_by_kind(
+def _outputs_by_key(
     read: Callable[[Any, str], LabelRows], **columns: Any
 ) -> dict[tuple[str, str], LabelRows]:
     """Return the predictions by kind and system."""
     if all(column is None for column in columns.values()):
-        raise InputError(_NOTHING)
+        raise InputError(_NO_OUTPUTS_MESSAGE)
     return {
         (kind, name): read(values, column_name(kind, name))
         for kind, column in columns.items()
@@ -360,10 +364,14 @@ def _systems_by_name(outputs: Any, kind: str) -> dict[str, Any]:
     """Return systems by name; a dict with a numeric column for each label is one system."""
     if outputs is None:
         return {}
-    return {UNNAMED: outputs} if is_label_columns(outputs) else named_systems(outputs, kind)
+    return (
+        {DEFAULT_SYSTEM_NAME: outputs}
+        if is_label_columns(outputs)
+        else named_systems(outputs, kind)
+    )
 
 
-def _systems(
+def _make_systems(
     make: Callable[[str], MultilabelOutput],
     outputs: Mapping[tuple[str, str], LabelRows],
     threshold: Threshold,
@@ -382,7 +390,7 @@ def _systems(
         score = repeats(score)
         default = 0.5 if kind == "probability" else None
         names = {system_name for output_kind, system_name in outputs if output_kind != "predicted"}
-        system_threshold = _threshold(threshold, name, names, system.labels, default)
+        system_threshold = _resolve_threshold(threshold, name, names, system.labels, default)
         systems[name] = replace(
             system,
             score=score,
@@ -408,7 +416,7 @@ def _systems(
     return systems
 
 
-def _threshold(
+def _resolve_threshold(
     threshold: Any, name: str, systems: set[str], labels: tuple[str, ...], default: float | None
 ) -> float | dict[str, float] | None:
     """Return the checked threshold of a system: one number, or one for each label."""
@@ -467,7 +475,7 @@ def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
         raise InputError(f"{measure} is about one label: ask for {label_measure}{alternative}")
     if not has_average:
         raise InputError(f"{measure}: {measure.plain} has no average; ask for {label_measure}")
-    if measure.average in PAIRWISE:
+    if measure.average in PAIRWISE_AVERAGES:
         raise InputError(
             f"{measure}: labels do not exclude each other, so there are no pairs to average"
         )

@@ -12,11 +12,11 @@ import numpy as np
 from calipers.caching import cached
 from calipers.curves.lazy_curves import ResidualCurves
 from calipers.data.arrays import to_quantities
-from calipers.evaluation.constants import Constant, constant_losses
+from calipers.evaluation.constants import ConstantPrediction, constant_losses
 from calipers.evaluation.finding_inputs import from_regression
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import read_system_columns
-from calipers.evaluation.visible_rows import keep_some, note_of_rows, visible_rows
+from calipers.evaluation.visible_rows import row_sample_notes, sample_batch_rows, visible_rows
 from calipers.measures.regression import squared_error, weighted_mean
 from calipers.statistics import LargestResiduals, Moments, NumericRows
 from calipers.systems.base import NAN
@@ -71,7 +71,7 @@ class RegressionProblem(Problem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """Return a note on the number of rows that findings and curves are based on."""
-        return note_of_rows(sample)
+        return row_sample_notes(sample)
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class RegressionProblem(Problem):
             LargestResiduals.from_rows(built.numbers, s.predicted - s.truth, s.weight)
             for s in systems
         ]
-        return keep_some(built, level, largest)
+        return sample_batch_rows(built, level, largest)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Moments:
@@ -106,14 +106,14 @@ class RegressionProblem(Problem):
             m for m in sample.measures if m.definition.constant_prediction is weighted_mean
         ]
         if measure not in mean_measures:
-            rows = _all_rows(sample)
+            rows = _truth_in_memory(sample)
             return NAN if rows is None else float(rows.constant_value(measure))
         if not sample.is_rereadable:
             return constant_squared_loss(sample.passes.first_result.auxiliary, measure)
 
         def compute() -> dict[Measure, float]:
             mean = sample.passes.first_result.auxiliary.mean
-            constants = [Constant(m, mean) for m in mean_measures]
+            constants = [ConstantPrediction(m, mean) for m in mean_measures]
             losses = constant_losses(sample, constants, partial(to_quantities, input_name="truth"))
             return {
                 m: float(m.apply(moments)) for m, moments in zip(mean_measures, losses, strict=True)
@@ -122,7 +122,7 @@ class RegressionProblem(Problem):
         return cached(sample.passes, ("constant", *mean_measures), compute)[measure]
 
 
-def _all_rows(sample: Any) -> RegressionOutput | None:
+def _truth_in_memory(sample: Any) -> RegressionOutput | None:
     """Return the truth of all rows in batches, if it is in memory."""
 
     def find_rows() -> RegressionOutput | None:

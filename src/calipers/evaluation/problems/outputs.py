@@ -14,16 +14,16 @@ from calipers.curves.lazy_curves import ResidualCurves
 from calipers.data.class_probabilities import is_table, probability_columns
 from calipers.data.errors import InputError
 from calipers.data.multioutput import output_names, to_outputs
-from calipers.evaluation.constants import Constant, constant_losses
+from calipers.evaluation.constants import ConstantPrediction, constant_losses
 from calipers.evaluation.finding_inputs import from_multioutput
 from calipers.evaluation.problems.numbers import constant_squared_loss
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, expand_defaults, named_systems
-from calipers.evaluation.visible_rows import note_of_rows, visible_rows
+from calipers.evaluation.visible_rows import row_sample_notes, visible_rows
 from calipers.measures import TASKS, Measure, parse
 from calipers.measures.averages import weighted_output_mean
 from calipers.measures.regression import weighted_mean
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import Moments, StatisticVector
 from calipers.systems.base import NAN, check_named_classes
 
@@ -41,8 +41,8 @@ DEFAULT_MEASURES = ("macro-R2", "R2", "RMSE", "MAE")
 
 #: Of more outputs there are no curves and findings of each, and only averages are shown where no
 #: measures are named.
-MOST_SHOWN = 10
-OF_MANY = ("macro-R2", "variance-weighted-R2")
+MAX_SHOWN_OUTPUTS = 10
+AVERAGE_MEASURES = ("macro-R2", "variance-weighted-R2")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class MultioutputProblem(Problem):
     @property
     def shown_outputs(self) -> tuple[str, ...]:
         """Outputs that are examined one by one."""
-        return () if len(self.names) > MOST_SHOWN else self.names
+        return () if len(self.names) > MAX_SHOWN_OUTPUTS else self.names
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MultioutputRegression]:
         """Return the systems on a batch of rows."""
@@ -71,7 +71,9 @@ class MultioutputProblem(Problem):
         target, repeats = to_outputs(batch["truth"], "truth", self.names), batch.frequencies
         predictions, rows = batch["predicted"], (batch.weights, settings, batch.clusters)
         predictions = (
-            {UNNAMED: predictions} if _is_one_system(predictions, self.names) else predictions
+            {DEFAULT_SYSTEM_NAME: predictions}
+            if _is_one_system(predictions, self.names)
+            else predictions
         )
         truth, systems = repeats(target), {}
         for name, table in named_systems(predictions, "predicted").items():
@@ -84,7 +86,9 @@ class MultioutputProblem(Problem):
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """Return the requested measures, of each output unless they name one."""
         return select_output_measures(
-            options.measures, self.names, DEFAULT_MEASURES if self.shown_outputs else OF_MANY
+            options.measures,
+            self.names,
+            DEFAULT_MEASURES if self.shown_outputs else AVERAGE_MEASURES,
         )
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
@@ -95,7 +99,7 @@ class MultioutputProblem(Problem):
         """Return notes on the units of averages and on the rows of findings and curves."""
         return (
             *_unit_notes(sample.measures),
-            *(note_of_rows(sample) if self.shown_outputs else ()),
+            *(row_sample_notes(sample) if self.shown_outputs else ()),
         )
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
@@ -149,7 +153,7 @@ class MultioutputProblem(Problem):
                     for m in mean_measures
                 }
             constants = [
-                Constant(m, mean, output_index)
+                ConstantPrediction(m, mean, output_index)
                 for m in mean_measures
                 for output_index, mean in enumerate(means)
             ]

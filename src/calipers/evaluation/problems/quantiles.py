@@ -16,8 +16,8 @@ from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.evaluation.visible_rows import visible_rows
 from calipers.measures import parse
-from calipers.results.estimate import UNNAMED
-from calipers.statistics.quantiles import interval_levels
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
+from calipers.statistics.quantiles import nominal_coverages
 from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class QuantileProblem(RegressionProblem):
         target, repeats = to_quantities(batch["truth"], "truth"), batch.frequencies
         outputs, row_fields = batch["quantiles"], (batch.weights, settings, batch.clusters)
         systems: dict[str, QuantileOutput] = {}
-        outputs = {UNNAMED: outputs} if is_one_system(outputs) else outputs
+        outputs = {DEFAULT_SYSTEM_NAME: outputs} if is_one_system(outputs) else outputs
         for name, columns in named_systems(outputs, "quantiles").items():
             levels, values = to_quantiles(columns, column_name("quantiles", name), len(target))
             systems[name] = QuantileOutput(
@@ -55,7 +55,7 @@ class QuantileProblem(RegressionProblem):
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         """Return the default measures; of prediction intervals those of the widest."""
         levels = next(iter(systems.values())).levels
-        widest = interval_levels(levels)[:1]
+        widest = nominal_coverages(levels)[:1]
         kinds = ("interval-score", "interval-coverage", "mean-width")
         interval_measures = [f"{kind}@{level:.10g}" for level in widest for kind in kinds]
         return [
@@ -68,7 +68,7 @@ class QuantileProblem(RegressionProblem):
         return [
             (name, parse(f"interval-coverage@{level:.10g}", "quantiles"))
             for name, system in systems.items()
-            for level in interval_levels(system.levels)
+            for level in nominal_coverages(system.levels)
         ]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:

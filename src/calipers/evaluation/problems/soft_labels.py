@@ -18,10 +18,10 @@ from calipers.data.class_probabilities import (
 )
 from calipers.data.errors import InputError
 from calipers.evaluation.batch import constant_batch
-from calipers.evaluation.constants import Constant, constant_losses
+from calipers.evaluation.constants import ConstantPrediction, constant_losses
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems, select_measures
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.systems.base import NAN
 from calipers.systems.soft_labels import SoftLabelOutput
 
@@ -110,7 +110,9 @@ class SoftLabelProblem(Problem):
         def compute() -> dict[Measure, float]:
             total, *by_class = sample.passes.first_result.auxiliary
             mean = np.array(by_class) / total
-            losses = constant_losses(sample, [Constant(m, mean) for m in applicable], self._truth)
+            losses = constant_losses(
+                sample, [ConstantPrediction(m, mean) for m in applicable], self._truth
+            )
             return {
                 m: float(m.apply(moments)) for m, moments in zip(applicable, losses, strict=True)
             }
@@ -118,7 +120,7 @@ class SoftLabelProblem(Problem):
         return cached(sample.passes, ("constant", *applicable), compute)[measure]
 
     def _truth(self, truth: Any) -> FloatArray:
-        return _table(truth, "truth", self.names, n_rows(truth))
+        return _to_distributions(truth, "truth", self.names, count_rows(truth))
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -134,7 +136,7 @@ def class_names(truth: Any, labels: Sequence[Any] | None = None) -> tuple[str, .
     return by_name or tuple(map(str, range(to_matrix(truth, "truth").shape[1])))
 
 
-def n_rows(truth: Any) -> int:
+def count_rows(truth: Any) -> int:
     """Return the number of rows of a distribution, whatever the names of its columns."""
     if not probability_columns(truth):
         return len(to_matrix(truth, "truth"))
@@ -147,16 +149,20 @@ def read_distributions(
     truth: Any, probability: Any, names: tuple[str, ...]
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return the true distributions, and those that each system predicts, checked."""
-    rows, is_single = n_rows(truth), has_class_columns(probability, names)
-    systems = named_systems({UNNAMED: probability} if is_single else probability, "probability")
+    rows, is_single = count_rows(truth), has_class_columns(probability, names)
+    systems = named_systems(
+        {DEFAULT_SYSTEM_NAME: probability} if is_single else probability, "probability"
+    )
     predictions = {
-        name: _table(table, column_name("probability", name), names, rows)
+        name: _to_distributions(table, column_name("probability", name), names, rows)
         for name, table in systems.items()
     }
-    return _table(truth, "truth", names, rows), predictions
+    return _to_distributions(truth, "truth", names, rows), predictions
 
 
-def _table(values: Any, display_name: str, names: tuple[str, ...], rows: int) -> FloatArray:
+def _to_distributions(
+    values: Any, display_name: str, names: tuple[str, ...], rows: int
+) -> FloatArray:
     """Return a table with one distribution per row, checked."""
     class_labels = ClassLabels(names, np.zeros(rows, np.intp))
     return np.asarray(probability_matrix(values, class_labels, display_name)[0], np.float64)

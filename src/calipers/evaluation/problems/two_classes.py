@@ -25,16 +25,16 @@ from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.finding_inputs import from_binary
 from calipers.evaluation.problems.classification import ClassificationProblem
-from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
+from calipers.evaluation.score_curves import label_points, stream_curves
 from calipers.evaluation.shared import (
     column_name,
-    conventions_of_undefined,
     has_defaults,
     named_systems,
     select_measures,
+    undefined_conventions,
 )
 from calipers.evaluation.slices import threshold_note
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.binary import BinaryOutput
 from calipers.systems.thresholds import NoThresholdError, ThresholdRule
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from calipers.results import Estimate, Finding
 
 
-OF_COUNTS = (
+COUNT_MEASURES = (
     "accuracy",
     "balanced-accuracy",
     "precision",
@@ -63,16 +63,16 @@ OF_COUNTS = (
     "F1",
     "MCC",
 )
-OF_SCORES = ("AUC", "PR-AUC", "AP")
-OF_PROBABILITIES = ("log-loss", "Brier")
-OF_CALIBRATION = ("calibration-slope", "calibration-intercept")
+SCORE_MEASURES = ("AUC", "PR-AUC", "AP")
+PROBABILITY_MEASURES = ("log-loss", "Brier")
+CALIBRATION_MEASURES = ("calibration-slope", "calibration-intercept")
 
 #: What each system that has such things is measured by.
-_DEFAULTS = (
-    ("scores", OF_SCORES),
-    ("probabilities", OF_PROBABILITIES),
-    ("probabilities", OF_CALIBRATION),
-    ("labels", OF_COUNTS),
+_DEFAULT_MEASURES = (
+    ("scores", SCORE_MEASURES),
+    ("probabilities", PROBABILITY_MEASURES),
+    ("probabilities", CALIBRATION_MEASURES),
+    ("labels", COUNT_MEASURES),
 )
 
 
@@ -81,14 +81,14 @@ def default_measures(systems: Mapping[str, BinaryOutput]) -> list[str]:
     has_certain = any(system.is_certain for system in systems.values())
     return [
         name
-        for reads, names in _DEFAULTS
+        for reads, names in _DEFAULT_MEASURES
         for name in names
         if all(system.supports(reads) for system in systems.values())
-        and not (names == OF_CALIBRATION and has_certain)
+        and not (names == CALIBRATION_MEASURES and has_certain)
     ]
 
 
-def omitted_reason(certain_names: Sequence[str]) -> tuple[str, ...]:
+def omission_notes(certain_names: Sequence[str]) -> tuple[str, ...]:
     """Return a note on why recalibration is not among the default measures, if it is not.
 
     ``certain_names`` are the names of the systems with probabilities of 0 or 1.
@@ -109,9 +109,9 @@ Threshold: TypeAlias = (
 )
 
 #: What has its best value at the threshold of the best accuracy.
-_OF_ACCURACY = ("accuracy", "error-rate")
+_ACCURACY_MEASURES = ("accuracy", "error-rate")
 
-ABOUT_TWO = (
+BINARY_ONLY_MESSAGE = (
     "positive= and threshold= apply to two classes: name a positive class and leave out labels= "
     "(or name two there), or leave out both"
 )
@@ -142,7 +142,7 @@ def make_binary_systems(
             continue
         per_class = kind == "probability" and has_class_columns(outputs, labels.classes)
         for name, values in (
-            {UNNAMED: outputs} if per_class else named_systems(outputs, kind)
+            {DEFAULT_SYSTEM_NAME: outputs} if per_class else named_systems(outputs, kind)
         ).items():
             display_name = column_name(kind, name)
             if kind == "probability":
@@ -153,7 +153,9 @@ def make_binary_systems(
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
             column = repeats(column)
-            system_threshold = _threshold(threshold, name, 0.5 if kind == "probability" else None)
+            system_threshold = _resolve_threshold(
+                threshold, name, 0.5 if kind == "probability" else None
+            )
             probability_column = column.astype(np.float64) if kind == "probability" else None
             update(name, score=column, probability=probability_column)
             if isinstance(system_threshold, ThresholdRule):
@@ -189,7 +191,9 @@ def select_unthresholded(
     Any other measure of counts raises an error, as it has no threshold of its own.
     """
     label_measures = [m for m in measures if m.definition.reads == "labels"]
-    accuracies = [m for m in label_measures if m.definition.name in _OF_ACCURACY and not m.has_view]
+    accuracies = [
+        m for m in label_measures if m.definition.name in _ACCURACY_MEASURES and not m.has_view
+    ]
     unthresholded = [s for s in systems.values() if s.predicted is None and s.score is not None]
     if not (accuracies and unthresholded):
         return [], []
@@ -222,7 +226,7 @@ def tune_for_accuracy(
     return {**systems, **tuned}, (note,)
 
 
-def _threshold(
+def _resolve_threshold(
     threshold: Threshold, name: str, default: float | None
 ) -> float | ThresholdRule | None:
     value: Any = threshold.get(name, default) if isinstance(threshold, Mapping) else threshold
@@ -349,11 +353,11 @@ class BinaryProblem(ClassificationProblem):
             return sample.measures, ()
         if sample.in_memory_systems is not None:
             systems = sample.in_memory_systems.items()
-            return sample.measures, omitted_reason([n for n, s in systems if s.is_certain])
+            return sample.measures, omission_notes([n for n, s in systems if s.is_certain])
         names = self.default_measures(sample.template_systems)
         remaining = select_measures(
             options.measures,
-            [name for name in names if name not in OF_CALIBRATION],
+            [name for name in names if name not in CALIBRATION_MEASURES],
             self.task,
             undefined=options.undefined,
             stated=self.is_stated,
@@ -366,7 +370,7 @@ class BinaryProblem(ClassificationProblem):
                 "certain_probability" in sample.point_estimate(name, m).undefined for m in omitted
             )
         ]
-        return (remaining, omitted_reason(certain)) if certain else (sample.measures, ())
+        return (remaining, omission_notes(certain)) if certain else (sample.measures, ())
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return the thresholds that a rule chose on the rows, as estimates."""
@@ -387,7 +391,7 @@ class BinaryProblem(ClassificationProblem):
             "negative": self.names[0],
             "threshold": {n: s.threshold for n, s in systems if s.threshold is not None},
             "at_the_threshold": "positive",
-            **conventions_of_undefined(self.undefined),
+            **undefined_conventions(self.undefined),
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
@@ -422,10 +426,10 @@ class BinaryProblem(ClassificationProblem):
 
     def _curves(self, sample: Sample) -> ScoreCurves | tuple[()]:
         if not sample.in_memory_systems:
-            return curves_of_sums(sample)
+            return stream_curves(sample)
         systems = tuple(sample.in_memory_systems.values())
         label_only_systems = [(s, (None,)) for s in systems if s.score is None]
-        return ScoreCurves(partial(_score_data, systems), points_of_labels(label_only_systems))
+        return ScoreCurves(partial(_score_data, systems), label_points(label_only_systems))
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -456,8 +460,10 @@ class BinaryProblem(ClassificationProblem):
             n: [negative, self.names[1]] for n in output_columns.get("predicted", ())
         } or None
         probability: Any = outputs["probability"]
-        if probability is not None and list(probability) == [UNNAMED]:
-            probability = probability[UNNAMED]  # of several classes, names would be theirs
+        if probability is not None and list(probability) == [DEFAULT_SYSTEM_NAME]:
+            probability = probability[
+                DEFAULT_SYSTEM_NAME
+            ]  # of several classes, names would be theirs
         return make_binary_systems(
             make_system,
             labels,

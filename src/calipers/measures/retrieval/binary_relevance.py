@@ -7,15 +7,15 @@ from math import inf
 from typing import Any
 
 from calipers.lazy_imports import numpy as np
-from calipers.measures.counts import precision_weight, weighted_term
-from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION
-from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
+from calipers.measures.counts import multiply_ignoring_zero, precision_weight
+from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION_TOO_SMALL
+from calipers.measures.retrieval.traits import NO_RELEVANT, ranking_measure, relevance_measure
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
-ELEVEN = tuple(tenth / 10 for tenth in range(11))
+ELEVEN_RECALLS = tuple(tenth / 10 for tenth in range(11))
 
 
-@ranking("P", aliases=("precision", "prec"), shared_names=("precision",), ties="linear")
+@ranking_measure("P", aliases=("precision", "prec"), shared_names=("precision",), ties="linear")
 def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Precision at k: the number of relevant documents among the first k, over k.
 
@@ -24,7 +24,9 @@ def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     return r.relevant_retrieved(rel, cutoff) / cutoff
 
 
-@ranking("R", aliases=("recall",), shared_names=("recall",), undefined=NO_RELEVANT, ties="linear")
+@ranking_measure(
+    "R", aliases=("recall",), shared_names=("recall",), undefined=NO_RELEVANT, ties="linear"
+)
 def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Recall at k: the number of relevant documents among the first k, over R.
 
@@ -33,7 +35,7 @@ def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     return r.relevant_retrieved(rel, cutoff) / r.relevant(rel)
 
 
-@of_relevant("RelP", aliases=("relative_P", "R_cap", "capped_recall"), ties="linear")
+@relevance_measure("RelP", aliases=("relative_P", "R_cap", "capped_recall"), ties="linear")
 def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Relative precision at k: the number of relevant documents among the first k, over min(k, R).
 
@@ -43,7 +45,7 @@ def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> Float
     return r.relevant_retrieved(rel, cutoff) / np.minimum(r.relevant(rel), cutoff)
 
 
-@ranking(
+@ranking_measure(
     "F",
     shared_names=("F",),
     suffix="beta",
@@ -62,7 +64,7 @@ def f_at(
     without relevant documents.
     """
     weight, n_hits = precision_weight(beta, alpha), r.relevant_retrieved(rel, cutoff)
-    return n_hits / (weighted_term(1 - weight, r.relevant(rel)) + weight * cutoff)
+    return n_hits / (multiply_ignoring_zero(1 - weight, r.relevant(rel)) + weight * cutoff)
 
 
 def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
@@ -82,7 +84,7 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     return out
 
 
-@ranking(
+@ranking_measure(
     "Success",
     aliases=("hit_rate", "HitRate", "hit", "HR", "accuracy"),
     shared_names=("accuracy", "hit_rate"),
@@ -114,16 +116,16 @@ def average_precision_over_ties(
     return r.sum(hit_mask * precision) / _denominator(r, cutoff, rel, denominator)
 
 
-def _unretrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+def _none_retrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where the denominator is 0 in spite of relevant documents."""
     none_mask = (r.relevant(p["rel"]) > 0) & (r.relevant_retrieved(p["rel"], p["cutoff"]) == 0)
     return none_mask & (p["denominator"] == "found")
 
 
-@of_relevant(
+@relevance_measure(
     "AP",
     aliases=("MAP", "map_cut", "average_precision", "mean_average_precision", "AveP"),
-    undefined={**NO_RELEVANT, "no_relevant_retrieved": _unretrieved_mask},
+    undefined={**NO_RELEVANT, "no_relevant_retrieved": _none_retrieved_mask},
     ties=average_precision_over_ties,
 )
 def average_precision(
@@ -141,7 +143,7 @@ def average_precision(
     return r.sum(precision) / _denominator(r, cutoff, rel, denominator)
 
 
-@of_relevant(
+@relevance_measure(
     "gm-AP",
     aliases=("gm_map", "gmap", "gm_ap"),
     summary="geometric",
@@ -182,7 +184,7 @@ def reciprocal_rank_over_ties(
     return out
 
 
-@ranking(
+@ranking_measure(
     "RR",
     aliases=("MRR", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
     ties=reciprocal_rank_over_ties,
@@ -196,7 +198,7 @@ def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) 
     return r.sum(np.where(first_hit_mask, 1 / r.rank, 0.0))
 
 
-@ranking(
+@ranking_measure(
     "Rprec",
     aliases=("R-precision", "r_precision", "Rprec_mult"),
     perfect=None,
@@ -211,11 +213,11 @@ def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> Float
     """
     cutoff = np.trunc(multiple * r.relevant(rel) + 0.9)
     max_rank = cutoff[r.topic]
-    n_hits = _relevant_within_depth(r, rel, max_rank)
+    n_hits = _n_relevant_to_rank(r, rel, max_rank)
     return np.where(cutoff > 0, n_hits / np.maximum(cutoff, 1), 0.0)
 
 
-@ranking(
+@ranking_measure(
     "break-even",
     aliases=("BEP", "break_even_point"),
     undefined={
@@ -241,7 +243,7 @@ def n_documents_at_recall(recall: float, relevant: FloatArray, rule: str) -> Flo
     ``relevant`` is the number of all relevant documents; if it is infinite, so is the result,
     unless the recall is 0.
     """
-    target = weighted_term(recall, relevant)
+    target = multiply_ignoring_zero(recall, relevant)
     if rule == "nearest":
         return np.floor(target + 0.5)
     if rule == "nine-tenths":
@@ -249,7 +251,7 @@ def n_documents_at_recall(recall: float, relevant: FloatArray, rule: str) -> Flo
     return np.ceil(target - 1e-9)  # a product such as 0.7 · 10 may come out just above 7
 
 
-@of_relevant("IPrec", aliases=("iprec_at_recall",), suffix_parameter="recall")
+@relevance_measure("IPrec", aliases=("iprec_at_recall",), suffix_parameter="recall")
 def interpolated_precision(
     r: JudgedRankings, recall: float, rel: int = 1, rule: str = "least"
 ) -> FloatArray:
@@ -268,11 +270,11 @@ def interpolated_precision(
     return r.max(np.where(reached_mask, so_far / r.rank, 0.0))
 
 
-@of_relevant("11pt-avg", aliases=("11pt_avg", "11pt"))
+@relevance_measure("11pt-avg", aliases=("11pt_avg", "11pt"))
 def eleven_point_mean(
     r: JudgedRankings,
     rel: int = 1,
-    recalls: tuple[float, ...] = ELEVEN,
+    recalls: tuple[float, ...] = ELEVEN_RECALLS,
     rule: str = "least",
 ) -> FloatArray:
     """Eleven-point mean: the mean of interpolated precision at recall 0, 0.1, …, 1.
@@ -289,7 +291,7 @@ def _required_count(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
     return np.maximum(n_documents_at_recall(recall, r.relevant(rel), "least"), np.sign(recall))
 
 
-@of_relevant(
+@relevance_measure(
     "P@recall",
     suffix_parameter="recall",
     undefined={
@@ -314,7 +316,7 @@ def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> Float
     return r.sum(np.where(reached_mask, r.hits_so_far(rel) / r.rank, 0.0))
 
 
-@of_relevant("system-efficiency", aliases=("efficiency",))
+@relevance_measure("system-efficiency", aliases=("efficiency",))
 def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """System efficiency: 1 − d/√2, where d is the distance of the ranking to the ideal (1, 1).
 
@@ -328,7 +330,7 @@ def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.max(np.where(r.hits(rel), 1 - distance / np.sqrt(2), 0.0))
 
 
-@of_relevant("rank-PR-AUC")
+@relevance_measure("rank-PR-AUC")
 def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Area under the raw precision-recall curve of the ranking, by the lower trapezoid.
 
@@ -350,10 +352,10 @@ def roc_area_over_ties(r: JudgedRankings, collection_size: int, rel: int = 1) ->
     return _roc_area(r, collection_size, rel, n_above + (tied + 1) / 2)
 
 
-@ranking(
+@ranking_measure(
     "rank-ROC-AUC",
     perfect=1.0,
-    undefined={**NO_RELEVANT, **ALL_RELEVANT, **COLLECTION},
+    undefined={**NO_RELEVANT, **ALL_RELEVANT, **COLLECTION_TOO_SMALL},
     ties=roc_area_over_ties,
 )
 def roc_area(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
@@ -378,7 +380,7 @@ def _roc_area(r: JudgedRankings, collection_size: int, rel: int, so_far: FloatAr
     )
 
 
-@ranking("YAAP", aliases=("yaap",), range=(-inf, inf), reference="Robertson 2012")
+@ranking_measure("YAAP", aliases=("yaap",), range=(-inf, inf), reference="Robertson 2012")
 def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Yet another average precision: ln((1 + S) / (1 + R − S)), an unbounded transformation of AP.
 
@@ -388,7 +390,7 @@ def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray
     return np.log((1 + total) / (1 + r.relevant(rel) - total))
 
 
-@of_relevant("binG")
+@relevance_measure("binG")
 def binary_g(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Binary G: Σ 1/log₂(2 + n) over the relevant documents retrieved, over R.
 
@@ -399,7 +401,7 @@ def binary_g(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum(r.hits(rel) / np.log2(2 + n_nonrelevant_above)) / r.relevant(rel)
 
 
-def _relevant_within_depth(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
+def _n_relevant_to_rank(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
     """Count the relevant documents down to a rank per topic."""
     if not r.averaged:
         return r.sum(r.hits(rel) & (r.rank <= deepest))

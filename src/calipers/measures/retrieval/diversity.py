@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CLARKE = "Clarke et al. 2008"
 Discount: TypeAlias = "Callable[[npt.NDArray[np.int64]], FloatArray]"
 
-diverse = partial(
+diversity_measure = partial(
     measure,
     family="diversity",
     statistic=GroupedRankings,
@@ -40,10 +40,10 @@ diverse = partial(
     undefined=NO_RELEVANT,
 )
 #: Measures against a greedy ideal list.
-against_ideal = partial(diverse, range=(0, 1 / (1 - math.exp(-1))))
+ideal_normalized_measure = partial(diversity_measure, range=(0, 1 / (1 - math.exp(-1))))
 
 
-@diverse("alpha-DCG", aliases=("alpha_DCG", "α_DCG", "α-DCG"), reference=CLARKE)
+@diversity_measure("alpha-DCG", aliases=("alpha_DCG", "α_DCG", "α-DCG"), reference=CLARKE)
 def alpha_dcg(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) -> FloatArray:
     """Novelty-biased discounted cumulative gain: Σ (1 − α)^j / log₂(rank + 1), normalized.
 
@@ -54,7 +54,9 @@ def alpha_dcg(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5)
     return _normalize_by_maximum(g, cutoff, rel, alpha, _log_discount)
 
 
-@against_ideal("alpha-nDCG", aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"), reference=CLARKE)
+@ideal_normalized_measure(
+    "alpha-nDCG", aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"), reference=CLARKE
+)
 def alpha_ndcg(
     g: GroupedRankings, cutoff: int | None = None, rel: int = 1, alpha: float = 0.5
 ) -> FloatArray:
@@ -65,7 +67,7 @@ def alpha_ndcg(
     return _normalize_by_ideal(g, cutoff, rel, alpha, _log_discount)
 
 
-@diverse("ERR-IA", aliases=("ERR_IA",), reference="Chapelle et al. 2009")
+@diversity_measure("ERR-IA", aliases=("ERR_IA",), reference="Chapelle et al. 2009")
 def err_ia(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) -> FloatArray:
     """Intent-aware expected reciprocal rank: Σ (1 − α)^j / rank, normalized.
 
@@ -77,7 +79,9 @@ def err_ia(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) ->
     return _normalize_by_maximum(g, cutoff, rel, alpha, _reciprocal_discount)
 
 
-@against_ideal("nERR-IA", aliases=("nERR_IA",), reference="ndeval, after Chapelle et al. 2009")
+@ideal_normalized_measure(
+    "nERR-IA", aliases=("nERR_IA",), reference="ndeval, after Chapelle et al. 2009"
+)
 def nerr_ia(
     g: GroupedRankings, cutoff: int | None = None, rel: int = 1, alpha: float = 0.5
 ) -> FloatArray:
@@ -88,7 +92,7 @@ def nerr_ia(
     return _normalize_by_ideal(g, cutoff, rel, alpha, _reciprocal_discount)
 
 
-@diverse("NRBP", reference="Clarke, Kolla and Vechtomova 2009")
+@diversity_measure("NRBP", reference="Clarke, Kolla and Vechtomova 2009")
 def nrbp(g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float = 0.5) -> FloatArray:
     """Novelty- and rank-biased precision: (1 − (1 − α)β)/S · Σ (1 − α)^j β^(rank − 1).
 
@@ -97,11 +101,11 @@ def nrbp(g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float =
     to 1.
     """
     subtopics = g.groups_with_relevant(rel)
-    total = _gain(g, None, rel, alpha, partial(_geometric_discount, patience))
+    total = _discounted_gain(g, None, rel, alpha, partial(_geometric_discount, patience))
     return (1 - (1 - alpha) * patience) * total / subtopics
 
 
-@against_ideal("nNRBP", reference="ndeval, after Clarke, Kolla and Vechtomova 2009")
+@ideal_normalized_measure("nNRBP", reference="ndeval, after Clarke, Kolla and Vechtomova 2009")
 def nnrbp(
     g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float = 0.5
 ) -> FloatArray:
@@ -112,7 +116,7 @@ def nnrbp(
     return _normalize_by_ideal(g, None, rel, alpha, partial(_geometric_discount, patience))
 
 
-@diverse("P-IA", aliases=("P_IA",), reference="Clarke, Craswell and Soboroff 2009")
+@diversity_measure("P-IA", aliases=("P_IA",), reference="Clarke, Craswell and Soboroff 2009")
 def precision_ia(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Intent-aware precision at k: the mean of P@k over the S subtopics.
 
@@ -122,7 +126,7 @@ def precision_ia(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     return retrieved.sum(np.ones(len(retrieved.rank))) / (cutoff * g.groups_with_relevant(rel))
 
 
-@diverse("AP-IA", aliases=("AP_IA", "MAP_IA", "MAP-IA"), reference="Agrawal et al. 2009")
+@diversity_measure("AP-IA", aliases=("AP_IA", "MAP_IA", "MAP-IA"), reference="Agrawal et al. 2009")
 def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
     """Intent-aware average precision: the mean of AP over the S subtopics (within the cutoff).
 
@@ -134,7 +138,7 @@ def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int
     return retrieved.sum(precision / relevant) / g.groups_with_relevant(rel)
 
 
-@diverse(
+@diversity_measure(
     "StRecall",
     aliases=("strec", "subtopic_recall", "S-recall"),
     perfect=1.0,
@@ -176,7 +180,7 @@ class _RetrievedJudgments:
         return self._rankings.sum_of_groups(group_sums)
 
 
-def _gain(
+def _discounted_gain(
     g: GroupedRankings, cutoff: int | None, rel: int, alpha: float, discount: Discount
 ) -> FloatArray:
     """Compute the discounted gain of the retrieved documents per topic."""
@@ -189,14 +193,16 @@ def _normalize_by_maximum(
 ) -> FloatArray:
     ranks = np.arange(1, cutoff + 1)
     max_gain = np.sum((1.0 - alpha) ** (ranks - 1) * discount(ranks))
-    return _gain(g, cutoff, rel, alpha, discount) / (g.groups_with_relevant(rel) * max_gain)
+    return _discounted_gain(g, cutoff, rel, alpha, discount) / (
+        g.groups_with_relevant(rel) * max_gain
+    )
 
 
 def _normalize_by_ideal(
     g: GroupedRankings, cutoff: int | None, rel: int, alpha: float, discount: Discount
 ) -> FloatArray:
     ideal_rankings = replace(g, rank=_greedy_ideal_ranks(g, cutoff, rel, alpha))
-    return _gain(g, cutoff, rel, alpha, discount) / _gain(
+    return _discounted_gain(g, cutoff, rel, alpha, discount) / _discounted_gain(
         ideal_rankings, cutoff, rel, alpha, discount
     )
 

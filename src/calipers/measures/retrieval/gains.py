@@ -15,34 +15,34 @@ from typing import Any
 from calipers.lazy_imports import numpy as np
 from calipers.measures.grade_gains import Gains, grade_gain
 from calipers.measures.retrieval.binary_relevance import cutoff_mask
-from calipers.measures.retrieval.traits import ranking, unbounded
+from calipers.measures.retrieval.traits import ranking_measure, unbounded_measure
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import segment_offsets, segment_sum
 
 JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
 
 
-def _no_gain(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+def _no_gain_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where no judged document has a positive gain."""
     gain = grade_gain(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
     return r.ideal(gain).length == 0
 
 
-NO_GAIN = {"no_gain": _no_gain}
+NO_GAIN = {"no_gain": _no_gain_mask}
 
 #: Measures against an ideal list.
-of_gain = partial(ranking, perfect=1.0, undefined=NO_GAIN)
+gain_measure = partial(ranking_measure, perfect=1.0, undefined=NO_GAIN)
 
 
-def _above_scale(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+def _above_scale_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where a grade exceeds the given scale, if the measure depends on it."""
     return (p.get("gain", "scale") == "scale") & (r.highest_grade > p["max_grade"])
 
 
-ABOVE_SCALE = {"grade_above_scale": _above_scale}
+ABOVE_SCALE = {"grade_above_scale": _above_scale_mask}
 
 
-@unbounded("CG", aliases=("cumulative_gain",), ties="linear", is_order_free=True)
+@unbounded_measure("CG", aliases=("cumulative_gain",), ties="linear", is_order_free=True)
 def cumulative_gain(
     r: JudgedRankings, cutoff: int | None = None, gains: Gains = None
 ) -> FloatArray:
@@ -54,7 +54,7 @@ def cumulative_gain(
     return r.sum(gain * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff)))
 
 
-@ranking("nCG", aliases=("normalised_cg",), ties="linear", undefined=ABOVE_SCALE)
+@ranking_measure("nCG", aliases=("normalised_cg",), ties="linear", undefined=ABOVE_SCALE)
 def normalized_cumulative_gain(r: JudgedRankings, cutoff: int, max_grade: int) -> FloatArray:
     """Cumulative gain over k times the highest grade of the scale; P@k when grades are 0 and 1.
 
@@ -63,13 +63,13 @@ def normalized_cumulative_gain(r: JudgedRankings, cutoff: int, max_grade: int) -
     return cumulative_gain(r, cutoff) / (cutoff * max_grade)
 
 
-@unbounded(
+@unbounded_measure(
     "DCG",
     aliases=("discounted_cumulative_gain", "dcg_score"),
     ties="linear",
     reference=JARVELIN,
 )
-def dcg(
+def discounted_cumulative_gain(
     r: JudgedRankings,
     cutoff: int | None = None,
     dcg: str = "log2",
@@ -88,7 +88,9 @@ def dcg(
     return r.sum(gain * r.map_ranks(lambda rank: rank_discount(rank, cutoff, dcg, base)))
 
 
-@unbounded("IDCG", aliases=("ideal_dcg",), higher_is_better=None, ties="none", reference=JARVELIN)
+@unbounded_measure(
+    "IDCG", aliases=("ideal_dcg",), higher_is_better=None, ties="none", reference=JARVELIN
+)
 def ideal_dcg(
     r: JudgedRankings,
     cutoff: int | None = None,
@@ -106,7 +108,7 @@ def ideal_dcg(
     return ideal.sum(ideal.gain * rank_discount(ideal.rank, cutoff, dcg, base))
 
 
-_dcg = dcg
+_dcg = discounted_cumulative_gain
 
 
 def _empty_ideal_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
@@ -114,10 +116,10 @@ def _empty_ideal_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     if p["ideal"] != "retrieved":
         return np.zeros(len(r), bool)
     full_rankings, gain = add_gains(r, p["gains"], p["dcg"], p["min_grade"])
-    return (full_rankings.sum(gain > 0) == 0) & ~_no_gain(r, p)
+    return (full_rankings.sum(gain > 0) == 0) & ~_no_gain_mask(r, p)
 
 
-@of_gain(
+@gain_measure(
     "nDCG",
     aliases=("ndcg_cut", "ndcg_score", "normalised_dcg", "normalized_dcg"),
     undefined={**NO_GAIN, "no_relevant_retrieved": _empty_ideal_mask},
@@ -153,7 +155,7 @@ def ndcg(
     return dcg_value / ideal_dcg(r, depth, dcg, gains, min_grade, base)
 
 
-@ranking(
+@ranking_measure(
     "SDCG",
     aliases=("scaled_dcg",),
     undefined=ABOVE_SCALE,
@@ -169,7 +171,7 @@ def scaled_dcg(r: JudgedRankings, cutoff: int, max_grade: int = 1) -> FloatArray
     return _dcg(r, cutoff) / (max_grade * np.sum(1 / np.log2(np.arange(cutoff) + 2)))
 
 
-@of_gain("nDCG-rel", aliases=("ndcg_rel",), monotone=False)
+@gain_measure("nDCG-rel", aliases=("ndcg_rel",), monotone=False)
 def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the documents with a gain: trec_eval's ``ndcg_rel``.
 
@@ -187,7 +189,7 @@ def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     return (r.sum(np.where(gain > 0, ndcg_at_rank, 0.0)) + n_missed * full_ndcg) / best.length
 
 
-@of_gain("RnDCG", aliases=("Rndcg",), monotone=False)
+@gain_measure("RnDCG", aliases=("Rndcg",), monotone=False)
 def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks where the gain of the ideal list falls: trec_eval's ``Rndcg``.
 
@@ -211,7 +213,7 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     return (total + at_end) / (n_levels + is_longer)
 
 
-@of_gain("G", aliases=("normalised_gain",), monotone=False)
+@gain_measure("G", aliases=("normalised_gain",), monotone=False)
 def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """Normalized gain: Σ gain / log₂(2 + C − S) over the sum of the gains of the ideal list.
 
@@ -229,7 +231,7 @@ def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     )
 
 
-@of_gain(
+@gain_measure(
     "Q",
     aliases=("Q-measure",),
     undefined={

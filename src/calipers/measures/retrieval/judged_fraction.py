@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.retrieval.sets import NOTHING_RETRIEVED
-from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
+from calipers.measures.retrieval.traits import NO_RELEVANT, ranking_measure, relevance_measure
 from calipers.measures.retrieval.user_models import persistence_weights
 from calipers.statistics import FloatArray, JudgedRankings
 
@@ -20,7 +20,7 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     to be ranked above a relevant document.
     """
     hit_mask = r.hits(rel)
-    relevant, min_n_r = _preferences(r, rel)
+    relevant, min_n_r = _bpref_counts(r, rel)
     n_nonrelevant_above, tied = r.count_ties((r.grade >= 0) & ~hit_mask)
     min_n_r, n_relevant = min_n_r[r.topic], relevant[r.topic]
     # Σ min(above + i, R) for i from 0 to n: an arithmetic series until R is reached.
@@ -35,7 +35,7 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum(np.where(hit_mask, 1 - penalty, 0.0)) / relevant
 
 
-@of_relevant("Bpref", ties=bpref_over_ties, reference=BPREF)
+@relevance_measure("Bpref", ties=bpref_over_ties, reference=BPREF)
 def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Binary preference: (1/R) Σ 1 − min(n, R)/min(N, R) over the relevant documents retrieved.
 
@@ -44,13 +44,13 @@ def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     without relevant documents.
     """
     hit_mask = r.hits(rel)
-    relevant, min_n_r = _preferences(r, rel)
+    relevant, min_n_r = _bpref_counts(r, rel)
     n_nonrelevant_above = np.minimum(r.so_far((r.grade >= 0) & ~hit_mask), relevant[r.topic])
     penalty = n_nonrelevant_above / np.maximum(min_n_r[r.topic], 1)
     return r.sum(np.where(hit_mask, 1 - penalty, 0.0)) / relevant
 
 
-@of_relevant("gm-Bpref", aliases=("gm_bpref",), summary="geometric", ties=bpref_over_ties)
+@relevance_measure("gm-Bpref", aliases=("gm_bpref",), summary="geometric", ties=bpref_over_ties)
 def geometric_bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Binary preference, summarized by its geometric mean over topics.
 
@@ -60,7 +60,7 @@ def geometric_bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return bpref(r, rel=rel)
 
 
-@ranking(
+@ranking_measure(
     "infAP",
     aliases=("inferred_AP",),
     undefined=NO_RELEVANT,
@@ -91,33 +91,33 @@ def inferred_average_precision(
     return r.sum(np.where(hit_mask, precision, 0.0)) / r.relevant(rel)
 
 
-@ranking(
+@ranking_measure(
     "Judged",
     higher_is_better=None,
     undefined=NOTHING_RETRIEVED,
     ties="linear",
     is_order_free=True,
 )
-def judged_at(r: JudgedRankings, cutoff: int | None = None) -> FloatArray:
+def judged_fraction(r: JudgedRankings, cutoff: int | None = None) -> FloatArray:
     """Judged fraction, the proportion of judged documents among the first k.
 
     If fewer documents were retrieved, it is the proportion among these. It ranges from 0 to 1 and
     is undefined if nothing was retrieved.
     """
     depth = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
-    return _judged_within(r, cutoff) / depth
+    return _n_judged_within(r, cutoff) / depth
 
 
-@ranking("Unjudged", aliases=("unj", "hole"), higher_is_better=None, ties="linear")
-def unjudged_at(r: JudgedRankings, cutoff: int) -> FloatArray:
+@ranking_measure("Unjudged", aliases=("unj", "hole"), higher_is_better=None, ties="linear")
+def unjudged_fraction(r: JudgedRankings, cutoff: int) -> FloatArray:
     """Unjudged documents among the first k, over k.
 
     If fewer documents were retrieved, the missing documents count as judged. It ranges from 0 to 1.
     """
-    return (np.minimum(r.retrieved, cutoff) - _judged_within(r, cutoff)) / cutoff
+    return (np.minimum(r.retrieved, cutoff) - _n_judged_within(r, cutoff)) / cutoff
 
 
-@ranking(
+@ranking_measure(
     "RBP-residual",
     aliases=("rbp_residual",),
     higher_is_better=None,
@@ -149,12 +149,12 @@ def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> Flo
     )
 
 
-def _judged_within(r: JudgedRankings, cutoff: int | None) -> FloatArray:
+def _n_judged_within(r: JudgedRankings, cutoff: int | None) -> FloatArray:
     max_rank = np.inf if cutoff is None else cutoff
     return r.sum((r.grade >= 0) * r.map_ranks(lambda rank: rank <= max_rank))
 
 
-def _preferences(r: JudgedRankings, rel: int) -> tuple[FloatArray, FloatArray]:
+def _bpref_counts(r: JudgedRankings, rel: int) -> tuple[FloatArray, FloatArray]:
     """Return R and min(N, R) per topic."""
     relevant = r.relevant(rel)
     return relevant, np.minimum(relevant, r.relevant(0) - relevant)

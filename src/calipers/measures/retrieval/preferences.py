@@ -30,43 +30,43 @@ BOTH_RETRIEVED, ANY_RETRIEVED, ALL_PAIRS = 1, 2, 3
 
 
 def _no_preference(g: GroupedRankings, _: object) -> npt.NDArray[np.bool_]:
-    return np.asarray(_total(g, g.preferences.possible, ALL_PAIRS) == 0)
+    return np.asarray(_sum_columns(g, g.preferences.possible, ALL_PAIRS) == 0)
 
 
-on_groups = partial(measure, family="preferences", statistic=GroupedRankings)
-proportion = partial(
-    on_groups,
+preference_measure = partial(measure, family="preferences", statistic=GroupedRankings)
+proportion_measure = partial(
+    preference_measure,
     higher_is_better=True,
     range=(0, 1),
     perfect=1.0,
     undefined={"no_preference": _no_preference},
 )
-number = partial(on_groups, higher_is_better=None, range=(0, inf), summary="sum")
+count_measure = partial(preference_measure, higher_is_better=None, range=(0, inf), summary="sum")
 
 
-@number("NumPrefsPoss", aliases=("prefs_num_prefs_poss",))
-def number_possible(g: GroupedRankings) -> FloatArray:
+@count_measure("NumPrefsPoss", aliases=("prefs_num_prefs_poss",))
+def n_preferences(g: GroupedRankings) -> FloatArray:
     """Total number of preferences, over all groups and topics."""
-    return _total(g, g.preferences.possible, ALL_PAIRS)
+    return _sum_columns(g, g.preferences.possible, ALL_PAIRS)
 
 
-@number("NumPrefsFul", aliases=("prefs_num_prefs_ful",), higher_is_better=True)
-def number_respected(g: GroupedRankings) -> FloatArray:
+@count_measure("NumPrefsFul", aliases=("prefs_num_prefs_ful",), higher_is_better=True)
+def n_respected(g: GroupedRankings) -> FloatArray:
     """Total number of preferences respected, over all groups and topics."""
-    return _total(g, g.preferences.respected, ALL_PAIRS)
+    return _sum_columns(g, g.preferences.respected, ALL_PAIRS)
 
 
-@number("NumPrefsFulRet", aliases=("prefs_num_prefs_ful_ret",), higher_is_better=True)
-def number_respected_retrieved(g: GroupedRankings) -> FloatArray:
+@count_measure("NumPrefsFulRet", aliases=("prefs_num_prefs_ful_ret",), higher_is_better=True)
+def n_respected_retrieved(g: GroupedRankings) -> FloatArray:
     """Total number of preferences between retrieved documents respected.
 
     It is summed over all groups and topics.
     """
-    return _total(g, g.preferences.respected, BOTH_RETRIEVED)
+    return _sum_columns(g, g.preferences.respected, BOTH_RETRIEVED)
 
 
-@proportion("prefs-simp", aliases=("prefs_simp",))
-def respected(g: GroupedRankings) -> FloatArray:
+@proportion_measure("prefs-simp", aliases=("prefs_simp",))
+def respected_proportion(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected: all groups of the topic pooled.
 
     It ranges from 0 to 1 and is undefined for topics without preferences.
@@ -74,7 +74,7 @@ def respected(g: GroupedRankings) -> FloatArray:
     return _pooled_ratio(g, ALL_PAIRS)
 
 
-@proportion("prefs-simp-ret", aliases=("prefs_simp_ret",))
+@proportion_measure("prefs-simp-ret", aliases=("prefs_simp_ret",))
 def respected_retrieved(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences between retrieved documents respected: all groups pooled.
 
@@ -83,7 +83,7 @@ def respected_retrieved(g: GroupedRankings) -> FloatArray:
     return _pooled_ratio(g, BOTH_RETRIEVED)
 
 
-@proportion("prefs-simp-imp", aliases=("prefs_simp_imp",))
+@proportion_measure("prefs-simp-imp", aliases=("prefs_simp_imp",))
 def respected_implied(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences with a retrieved document respected: all groups pooled.
 
@@ -92,7 +92,7 @@ def respected_implied(g: GroupedRankings) -> FloatArray:
     return _pooled_ratio(g, ANY_RETRIEVED)
 
 
-@proportion("prefs-pair", aliases=("prefs_pair",))
+@proportion_measure("prefs-pair", aliases=("prefs_pair",))
 def respected_by_pair(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected, averaged over pairs of documents.
 
@@ -102,7 +102,7 @@ def respected_by_pair(g: GroupedRankings) -> FloatArray:
     return _pair_ratio(g, ALL_PAIRS)
 
 
-@proportion("prefs-pair-ret", aliases=("prefs_pair_ret",))
+@proportion_measure("prefs-pair-ret", aliases=("prefs_pair_ret",))
 def respected_by_pair_retrieved(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected, averaged over pairs of retrieved documents.
 
@@ -111,7 +111,7 @@ def respected_by_pair_retrieved(g: GroupedRankings) -> FloatArray:
     return _pair_ratio(g, BOTH_RETRIEVED)
 
 
-@proportion("prefs-pair-imp", aliases=("prefs_pair_imp",))
+@proportion_measure("prefs-pair-imp", aliases=("prefs_pair_imp",))
 def respected_by_pair_implied(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected, averaged over pairs with a retrieved document.
 
@@ -120,7 +120,7 @@ def respected_by_pair_implied(g: GroupedRankings) -> FloatArray:
     return _pair_ratio(g, ANY_RETRIEVED)
 
 
-@proportion("prefs-avgjg", aliases=("prefs_avgjg",))
+@proportion_measure("prefs-avgjg", aliases=("prefs_avgjg",))
 def respected_by_group(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected, averaged over groups.
 
@@ -130,7 +130,7 @@ def respected_by_group(g: GroupedRankings) -> FloatArray:
     return _group_mean(g, ALL_PAIRS)
 
 
-@proportion("prefs-avgjg-ret", aliases=("prefs_avgjg_ret",))
+@proportion_measure("prefs-avgjg-ret", aliases=("prefs_avgjg_ret",))
 def respected_by_group_retrieved(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences between retrieved documents respected, averaged over groups.
 
@@ -140,7 +140,7 @@ def respected_by_group_retrieved(g: GroupedRankings) -> FloatArray:
     return _group_mean(g, BOTH_RETRIEVED)
 
 
-@proportion("prefs-avgjg-imp", aliases=("prefs_avgjg_imp",))
+@proportion_measure("prefs-avgjg-imp", aliases=("prefs_avgjg_imp",))
 def respected_by_group_implied(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences with a retrieved document respected, averaged over groups.
 
@@ -150,13 +150,13 @@ def respected_by_group_implied(g: GroupedRankings) -> FloatArray:
     return _group_mean(g, ANY_RETRIEVED)
 
 
-@proportion(
+@proportion_measure(
     "prefs-avgjg-Rnonrel",
     aliases=("prefs_avgjg_Rnonrel",),
     perfect=None,
-    undefined={"no_preference": lambda g, _: _total(g, g.preferences.equal[:, 1:], 1) == 0},
+    undefined={"no_preference": lambda g, _: _sum_columns(g, g.preferences.equal[:, 1:], 1) == 0},
 )
-def respected_of_equally_many(g: GroupedRankings) -> FloatArray:
+def respected_balanced(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected with as many irrelevant as relevant documents.
 
     It is averaged over groups. Let a group have R documents above level 0 and N at level 0. If N <
@@ -170,17 +170,17 @@ def respected_of_equally_many(g: GroupedRankings) -> FloatArray:
     return _balanced_group_mean(g, g.preferences.equal)
 
 
-@proportion(
+@proportion_measure(
     "prefs-avgjg-Rnonrel-ret",
     aliases=("prefs_avgjg_Rnonrel_ret",),
     perfect=None,
     undefined={
         "no_preference": lambda g, _: (
-            _total(g, (g.preferences.equal + g.preferences.equal_retrieved)[:, 1:], 1) == 0
+            _sum_columns(g, (g.preferences.equal + g.preferences.equal_retrieved)[:, 1:], 1) == 0
         )
     },
 )
-def respected_of_equally_many_retrieved(g: GroupedRankings) -> FloatArray:
+def respected_balanced_retrieved(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected with as many irrelevant as relevant documents retrieved.
 
     It counts preferences between retrieved documents and is averaged over groups. R and N count
@@ -192,7 +192,7 @@ def respected_of_equally_many_retrieved(g: GroupedRankings) -> FloatArray:
     return _balanced_group_mean(g, g.preferences.equal_retrieved)
 
 
-def _total(g: GroupedRankings, counts: IntArray, columns: int) -> FloatArray:
+def _sum_columns(g: GroupedRankings, counts: IntArray, columns: int) -> FloatArray:
     return g.sum_of_groups(counts[:, :columns].sum(axis=1))
 
 
@@ -202,7 +202,7 @@ def _ratio(numerator: npt.NDArray[Any], denominator: npt.NDArray[Any]) -> FloatA
 
 def _pooled_ratio(g: GroupedRankings, columns: int) -> FloatArray:
     c = g.preferences
-    return _ratio(_total(g, c.respected, columns), _total(g, c.possible, columns))
+    return _ratio(_sum_columns(g, c.respected, columns), _sum_columns(g, c.possible, columns))
 
 
 def _pair_ratio(g: GroupedRankings, columns: int) -> FloatArray:

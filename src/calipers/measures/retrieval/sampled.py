@@ -20,25 +20,27 @@ from calipers.statistics.rankings import running_sum, segment_offsets, segment_s
 XINFAP = "Yilmaz, Kanoulas and Aslam 2008"
 
 #: Where no relevant document was drawn, and where a part of the pool was not drawn from.
-NOTHING_KNOWN = {
+NOT_ESTIMABLE = {
     "no_relevant": lambda s, p: s.estimated_relevant(p.get("rel", 1)) == 0,
     "stratum_not_drawn": lambda s, _: s.undrawn_mask(),
 }
-OF_STRATA = {**NOTHING_KNOWN, "no_strata": lambda s, _: s.nonrandom_mask()}
+STRATUM_CONDITIONS = {**NOT_ESTIMABLE, "no_strata": lambda s, _: s.nonrandom_mask()}
 #: Of one document no pair can be drawn, of which there are some in its stratum.
-OF_PAIRS = {
-    **OF_STRATA,
+PAIR_CONDITIONS = {
+    **STRATUM_CONDITIONS,
     "one_drawn": lambda s, _: s.sum_of_groups((s.n_sampled == 1) & (s.stratum_sizes > 1)) > 0,
 }
 
-of_sample = partial(measure, family="sampled", statistic=SampledRankings, higher_is_better=True)
+sample_measure = partial(
+    measure, family="sampled", statistic=SampledRankings, higher_is_better=True
+)
 
 
-@of_sample(
+@sample_measure(
     "xinfAP",
     aliases=("extended_infAP", "extended_inferred_average_precision"),
     range=(0, 1),
-    undefined=OF_STRATA,
+    undefined=STRATUM_CONDITIONS,
     reference=XINFAP,
 )
 def extended_inferred_average_precision(
@@ -66,11 +68,11 @@ def extended_inferred_average_precision(
     return pool.sum(relevant * pool.stands_for * precision) / s.estimated_relevant(rel)
 
 
-@of_sample(
+@sample_measure(
     "statAP",
     aliases=("statistical_AP",),
     range=(0, inf),
-    undefined=NOTHING_KNOWN,
+    undefined=NOT_ESTIMABLE,
     reference="Aslam and Pavlu 2007",
 )
 def statistical_average_precision(s: SampledRankings, rel: int = 1) -> FloatArray:
@@ -87,11 +89,11 @@ def statistical_average_precision(s: SampledRankings, rel: int = 1) -> FloatArra
     return pool.sum(weight * (1 + pool.above(weight)) / pool.rank) / s.estimated_relevant(rel)
 
 
-@of_sample(
+@sample_measure(
     "HT-AP",
     aliases=("Horvitz_Thompson_AP",),
     range=(0, inf),
-    undefined=OF_PAIRS,
+    undefined=PAIR_CONDITIONS,
     reference="Horvitz and Thompson 1952",
 )
 def horvitz_thompson_average_precision(s: SampledRankings, rel: int = 1) -> FloatArray:
@@ -124,8 +126,12 @@ def horvitz_thompson_average_precision(s: SampledRankings, rel: int = 1) -> Floa
     return pool.sum(pair_weights / pool.rank) / s.estimated_relevant(rel)
 
 
-@of_sample(
-    "infNDCG", aliases=("inferred_nDCG",), range=(0, inf), undefined=OF_STRATA, reference=XINFAP
+@sample_measure(
+    "infNDCG",
+    aliases=("inferred_nDCG",),
+    range=(0, inf),
+    undefined=STRATUM_CONDITIONS,
+    reference=XINFAP,
 )
 def inferred_ndcg(s: SampledRankings, cutoff: int = 1000) -> FloatArray:
     """Inferred nDCG: nDCG with the grade as gain, estimated from judgments sampled by strata.

@@ -8,7 +8,13 @@ from typing import Any
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures import counts
-from calipers.measures.retrieval.traits import NO_RELEVANT, number, of_relevant, ranking, unbounded
+from calipers.measures.retrieval.traits import (
+    NO_RELEVANT,
+    count_measure,
+    ranking_measure,
+    relevance_measure,
+    unbounded_measure,
+)
 from calipers.statistics import ConfusionMatrix, FloatArray, JudgedRankings
 
 ALL_RELEVANT = {"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection_size"]}
@@ -16,40 +22,40 @@ NOTHING_RETRIEVED = {"nothing_retrieved": lambda r, _: r.retrieved == 0}
 NOTHING_RETRIEVED_OR_RELEVANT = {
     "nothing_retrieved_or_relevant": lambda r, p: r.retrieved + r.relevant(p["rel"]) == 0
 }
-COLLECTION = {
+COLLECTION_TOO_SMALL = {
     "collection_too_small": lambda r, p: (
         r.confusion(p["rel"], collection_size=p["collection_size"]).tn < 0
     )
 }
 EVERYTHING_RETRIEVED = {"everything_retrieved": lambda r, p: r.retrieved >= p["collection_size"]}
-OF_CORRELATION = {
+CORRELATION_CONDITIONS = {
     **NO_RELEVANT,
     **ALL_RELEVANT,
     **NOTHING_RETRIEVED,
     **EVERYTHING_RETRIEVED,
-    **COLLECTION,
+    **COLLECTION_TOO_SMALL,
 }
 
 
-@number("NumQ", aliases=("num_q",), interval="none")
-def number_of_topics(r: JudgedRankings) -> FloatArray:
+@count_measure("NumQ", aliases=("num_q",), interval="none")
+def n_topics(r: JudgedRankings) -> FloatArray:
     """Total number of topics."""
     return np.ones(len(r))
 
 
-@number("NumRet", aliases=("num_ret",))
-def number_retrieved(r: JudgedRankings) -> FloatArray:
+@count_measure("NumRet", aliases=("num_ret",))
+def n_retrieved(r: JudgedRankings) -> FloatArray:
     """Total number of documents retrieved, over all topics."""
     return r.retrieved.astype(np.float64)
 
 
-@number("NumRel", aliases=("num_rel",))
-def number_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
+@count_measure("NumRel", aliases=("num_rel",))
+def n_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Total number of relevant documents, over all topics."""
     return r.relevant(rel)
 
 
-@number(
+@count_measure(
     "NumRelRet",
     aliases=("num_rel_ret", "hits", "SetTP", "TP", "true_positives"),
     shared_names=("TP", "true_positives"),
@@ -57,14 +63,12 @@ def number_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
     ties="linear",
     is_order_free=True,
 )
-def number_relevant_retrieved(
-    r: JudgedRankings, rel: int = 1, cutoff: int | None = None
-) -> FloatArray:
+def n_relevant_retrieved(r: JudgedRankings, rel: int = 1, cutoff: int | None = None) -> FloatArray:
     """Total number of relevant documents retrieved (within the cutoff), over all topics."""
     return r.relevant_retrieved(rel, cutoff)
 
 
-@number(
+@count_measure(
     "SetFP",
     aliases=("FP", "false_positives"),
     shared_names=("FP", "false_positives"),
@@ -75,7 +79,7 @@ def set_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.confusion(rel).fp
 
 
-@number(
+@count_measure(
     "SetFN",
     aliases=("FN", "false_negatives"),
     shared_names=("FN", "false_negatives"),
@@ -86,12 +90,12 @@ def set_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.confusion(rel).fn
 
 
-@number(
+@count_measure(
     "SetTN",
     aliases=("TN", "true_negatives"),
     shared_names=("TN", "true_negatives"),
     higher_is_better=True,
-    undefined=COLLECTION,
+    undefined=COLLECTION_TOO_SMALL,
 )
 def set_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Total number of documents neither retrieved nor relevant, over all topics.
@@ -102,13 +106,13 @@ def set_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) ->
     return r.confusion(rel, collection_size=collection_size).tn
 
 
-@unbounded("mean-SetTP", aliases=("mean-TP", "mean_TP"), ties="none")
+@unbounded_measure("mean-SetTP", aliases=("mean-TP", "mean_TP"), ties="none")
 def mean_true_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Mean number of relevant documents retrieved per topic."""
     return r.confusion(rel).tp
 
 
-@unbounded(
+@unbounded_measure(
     "mean-SetFP", aliases=("mean-FP", "mean_FP"), higher_is_better=False, perfect=0.0, ties="none"
 )
 def mean_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
@@ -116,7 +120,7 @@ def mean_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.confusion(rel).fp
 
 
-@unbounded(
+@unbounded_measure(
     "mean-SetFN", aliases=("mean-FN", "mean_FN"), higher_is_better=False, perfect=0.0, ties="none"
 )
 def mean_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
@@ -124,7 +128,9 @@ def mean_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.confusion(rel).fn
 
 
-@unbounded("mean-SetTN", aliases=("mean-TN", "mean_TN"), undefined=COLLECTION, ties="none")
+@unbounded_measure(
+    "mean-SetTN", aliases=("mean-TN", "mean_TN"), undefined=COLLECTION_TOO_SMALL, ties="none"
+)
 def mean_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Mean number of documents neither retrieved nor relevant per topic.
 
@@ -134,12 +140,12 @@ def mean_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -
     return r.confusion(rel, collection_size=collection_size).tn
 
 
-@ranking(
+@ranking_measure(
     "SetGenerality",
     aliases=("generality",),
     shared_names=("generality",),
     higher_is_better=None,
-    undefined=COLLECTION,
+    undefined=COLLECTION_TOO_SMALL,
     ties="none",
 )
 def set_generality(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
@@ -152,13 +158,13 @@ def set_generality(r: JudgedRankings, collection_size: int, rel: int = 1) -> Flo
     return r.relevant(rel) / collection_size
 
 
-@number("NumNonrelJudgedRet", aliases=("num_nonrel_judged_ret",), higher_is_better=False)
-def number_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
+@count_measure("NumNonrelJudgedRet", aliases=("num_nonrel_judged_ret",), higher_is_better=False)
+def n_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Total number of documents retrieved that were judged non-relevant, over all topics."""
     return r.sum((r.grade >= 0) & ~r.hits(rel))
 
 
-@ranking(
+@ranking_measure(
     "SetP",
     aliases=("set_P", "precision"),
     shared_names=("precision",),
@@ -174,7 +180,7 @@ def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return counts.precision(r.confusion(rel))
 
 
-@of_relevant("SetR", aliases=("set_recall", "recall"), shared_names=("recall",), ties="none")
+@relevance_measure("SetR", aliases=("set_recall", "recall"), shared_names=("recall",), ties="none")
 def set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Recall of the retrieved set: the proportion of relevant documents that are retrieved.
 
@@ -183,7 +189,7 @@ def set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return counts.recall(r.confusion(rel))
 
 
-@of_relevant("SetRelP", aliases=("set_relative_P",), ties="none")
+@relevance_measure("SetRelP", aliases=("set_relative_P",), ties="none")
 def set_relative_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Relative precision of the retrieved set: relevant retrieved documents over min(retrieved, R).
 
@@ -194,7 +200,7 @@ def set_relative_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.relevant_retrieved(rel) / np.maximum(max_hits, 1)
 
 
-@of_relevant("SetAP", aliases=("set_map",), ties="none")
+@relevance_measure("SetAP", aliases=("set_map",), ties="none")
 def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Precision times recall of the retrieved set: (relevant retrieved)² / (retrieved · R).
 
@@ -205,7 +211,7 @@ def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return n_hits**2 / (np.maximum(r.retrieved, 1) * r.relevant(rel))
 
 
-@of_relevant(
+@relevance_measure(
     "SetF",
     aliases=("set_F", "F"),
     shared_names=("F",),
@@ -235,7 +241,7 @@ def set_f(
     return counts.f_measure(r.confusion(rel), beta, alpha)
 
 
-@ranking(
+@ranking_measure(
     "SetJaccard",
     aliases=("set_jaccard", "Jaccard", "JI"),
     shared_names=("Jaccard", "JI"),
@@ -251,13 +257,13 @@ def set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return counts.jaccard(r.confusion(rel))
 
 
-@ranking(
+@ranking_measure(
     "SetMCC",
     aliases=("MCC",),
     shared_names=("MCC",),
     range=(-1, 1),
     perfect=1.0,
-    undefined=OF_CORRELATION,
+    undefined=CORRELATION_CONDITIONS,
     reference="Matthews 1975",
     ties="none",
 )
@@ -277,7 +283,7 @@ def _correlation(c: ConfusionMatrix) -> FloatArray:
     return np.sign(informedness) * np.sqrt(np.maximum(informedness * markedness, 0))
 
 
-def _cells(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
+def _confusion_cells(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
     """Return TP, FP, FN and TN of each topic, shape (n_topics, 4).
 
     They are NaN if the collection is too small.
@@ -292,11 +298,11 @@ def _correlation_from_cells(cells: FloatArray) -> FloatArray:
     return _correlation(ConfusionMatrix.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
 
-@ranking(
+@ranking_measure(
     "SetAcc",
     aliases=("set_accuracy", "accuracy"),
     shared_names=("accuracy",),
-    undefined=COLLECTION,
+    undefined=COLLECTION_TOO_SMALL,
     ties="none",
 )
 def set_accuracy(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
@@ -308,12 +314,12 @@ def set_accuracy(r: JudgedRankings, collection_size: int, rel: int = 1) -> Float
     return counts.accuracy(r.confusion(rel, collection_size=collection_size))
 
 
-@ranking(
+@ranking_measure(
     "SetErrorRate",
     aliases=("set_error_rate", "error-rate"),
     shared_names=("error-rate",),
     higher_is_better=False,
-    undefined=COLLECTION,
+    undefined=COLLECTION_TOO_SMALL,
     ties="none",
 )
 def set_error_rate(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
@@ -326,11 +332,11 @@ def set_error_rate(r: JudgedRankings, collection_size: int, rel: int = 1) -> Flo
     return counts.error_rate(r.confusion(rel, collection_size=collection_size))
 
 
-@ranking(
+@ranking_measure(
     "SetSpecificity",
     aliases=("set_specificity", "specificity"),
     shared_names=("specificity",),
-    undefined=ALL_RELEVANT | COLLECTION,
+    undefined=ALL_RELEVANT | COLLECTION_TOO_SMALL,
     ties="none",
 )
 def set_specificity(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
@@ -343,11 +349,11 @@ def set_specificity(r: JudgedRankings, collection_size: int, rel: int = 1) -> Fl
     return counts.specificity(r.confusion(rel, collection_size=collection_size))
 
 
-@ranking(
+@ranking_measure(
     "SetNPV",
     aliases=("set_NPV", "NPV"),
     shared_names=("NPV",),
-    undefined=EVERYTHING_RETRIEVED | COLLECTION,
+    undefined=EVERYTHING_RETRIEVED | COLLECTION_TOO_SMALL,
     ties="none",
 )
 def set_negative_predictive_value(
@@ -361,12 +367,12 @@ def set_negative_predictive_value(
     return counts.negative_predictive_value(r.confusion(rel, collection_size=collection_size))
 
 
-@ranking(
+@ranking_measure(
     "fallout",
     aliases=("fall-out", "FPR"),
     shared_names=("fall-out", "FPR"),
     higher_is_better=False,
-    undefined=ALL_RELEVANT | COLLECTION,
+    undefined=ALL_RELEVANT | COLLECTION_TOO_SMALL,
     ties="linear",
     is_order_free=True,
 )
@@ -381,7 +387,7 @@ def fallout(
     return counts.false_positive_rate(r.confusion(rel, cutoff, collection_size))
 
 
-@ranking(
+@ranking_measure(
     "micro-SetP",
     aliases=("micro_set_P", "micro-precision"),
     summary="pooled",
@@ -398,7 +404,7 @@ def micro_set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return set_precision(r, rel=rel)
 
 
-@of_relevant(
+@relevance_measure(
     "micro-SetR",
     aliases=("micro_set_recall", "micro-recall"),
     summary="pooled",
@@ -414,18 +420,18 @@ def micro_set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return set_recall(r, rel=rel)
 
 
-def _weight_of_f(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
+def _f_denominator(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
     weight = counts.precision_weight(p["beta"], p["alpha"])
     return np.asarray(weight * r.retrieved + (1 - weight) * r.relevant(p["rel"]))
 
 
-@of_relevant(
+@relevance_measure(
     "micro-SetF",
     aliases=("micro_set_F", "micro-F"),
     summary="pooled",
     suffix="beta",
     hides_default=True,
-    weight=_weight_of_f,
+    weight=_f_denominator,
     ties="none",
 )
 def micro_set_f(
@@ -438,7 +444,7 @@ def micro_set_f(
     return set_f(r, rel, beta, alpha)
 
 
-@ranking(
+@ranking_measure(
     "micro-SetJaccard",
     aliases=("micro-Jaccard",),
     summary="pooled",
@@ -454,14 +460,14 @@ def micro_set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return set_jaccard(r, rel=rel)
 
 
-@ranking(
+@ranking_measure(
     "micro-SetMCC",
     aliases=("micro_set_MCC", "micro-MCC"),
     summary="pooled",
     range=(-1, 1),
     perfect=1.0,
-    undefined=OF_CORRELATION,
-    weight=_cells,
+    undefined=CORRELATION_CONDITIONS,
+    weight=_confusion_cells,
     pooled=_correlation_from_cells,
     ties="none",
 )
@@ -476,12 +482,12 @@ def micro_set_matthews_correlation(
     return set_matthews_correlation(r, collection_size, rel)
 
 
-@ranking(
+@ranking_measure(
     "micro-fallout",
     aliases=("micro-fall-out",),
     summary="pooled",
     higher_is_better=False,
-    undefined=ALL_RELEVANT | COLLECTION,
+    undefined=ALL_RELEVANT | COLLECTION_TOO_SMALL,
     weight=lambda r, p: p["collection_size"] - r.relevant(p["rel"]),
     ties="linear",
     is_order_free=True,
@@ -496,7 +502,7 @@ def micro_fallout(
     return fallout(r, collection_size, cutoff, rel)
 
 
-@ranking("utility", range=(-inf, inf), ties="none")
+@ranking_measure("utility", range=(-inf, inf), ties="none")
 def utility(
     r: JudgedRankings,
     rel: int = 1,

@@ -10,12 +10,14 @@ from calipers.statistics import JudgedRankings
 
 NO_RELEVANT = {"no_relevant": lambda r, p: r.relevant(p["rel"]) == 0}
 
-on_rankings = partial(measure, family="retrieval", statistic=JudgedRankings)
+retrieval_measure = partial(measure, family="retrieval", statistic=JudgedRankings)
 #: Measures of a ranking, from 0 to 1.
-ranking = partial(on_rankings, higher_is_better=True, range=(0, 1))
+ranking_measure = partial(retrieval_measure, higher_is_better=True, range=(0, 1))
 #: Those of relevant documents, which a topic has to have; 1 where all stand at the top.
-of_relevant = partial(ranking, perfect=1.0, undefined=NO_RELEVANT)
+relevance_measure = partial(ranking_measure, perfect=1.0, undefined=NO_RELEVANT)
 #: Measures of a ranking without an upper end.
-unbounded = partial(ranking, range=(0, inf))
+unbounded_measure = partial(ranking_measure, range=(0, inf))
 #: Counts of topics and documents, added up over topics.
-number = partial(on_rankings, higher_is_better=None, range=(0, inf), summary="sum", ties="none")
+count_measure = partial(
+    retrieval_measure, higher_is_better=None, range=(0, inf), summary="sum", ties="none"
+)

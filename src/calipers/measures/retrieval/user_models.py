@@ -9,7 +9,7 @@ from calipers.lazy_imports import numpy as np
 from calipers.measures.grade_gains import Gains, grade_gain
 from calipers.measures.retrieval.binary_relevance import cutoff_mask
 from calipers.measures.retrieval.gains import ABOVE_SCALE, NO_GAIN, add_gains
-from calipers.measures.retrieval.traits import ranking
+from calipers.measures.retrieval.traits import ranking_measure
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import IdealRankings, running_product
 
@@ -24,7 +24,7 @@ def persistence_weights(p: float, rank: IntArray) -> FloatArray:
     return np.asarray(np.cumprod(steps)[rank - 1])
 
 
-@ranking(
+@ranking_measure(
     "RBP",
     aliases=("rank_biased_precision",),
     ties="linear",
@@ -66,7 +66,7 @@ def rank_biased_precision(
     )
 
 
-@ranking(
+@ranking_measure(
     "compatibility",
     aliases=("compat",),
     perfect=1.0,
@@ -142,7 +142,7 @@ def expected_reciprocal_rank_over_ties(
     return out
 
 
-@ranking(
+@ranking_measure(
     "ERR",
     aliases=("expected_reciprocal_rank",),
     undefined=ABOVE_SCALE,
@@ -162,7 +162,7 @@ def expected_reciprocal_rank(
     return _expected_reciprocal_rank(r, grade_gain(r.grade), cutoff, max_grade)
 
 
-@ranking(
+@ranking_measure(
     "nERR",
     aliases=("normalised_err",),
     perfect=1.0,
@@ -182,7 +182,7 @@ def normalized_expected_reciprocal_rank(
     return expected_reciprocal_rank(r, cutoff, max_grade) / ideal_value
 
 
-@ranking("INST", undefined=ABOVE_SCALE, reference="Moffat, Bailey, Scholer and Thomas 2015")
+@ranking_measure("INST", undefined=ABOVE_SCALE, reference="Moffat, Bailey, Scholer and Thomas 2015")
 def inst(
     r: JudgedRankings,
     T: float = 1.0,  # noqa: N803 - its name in the literature
@@ -213,7 +213,7 @@ def inst(
     return _apply_dense(r, _scale_gains(r, rel, gain, max_grade), cutoff, value)
 
 
-@ranking(
+@ranking_measure(
     "BPM",
     aliases=("bejeweled",),
     undefined=ABOVE_SCALE,

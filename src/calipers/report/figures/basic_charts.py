@@ -10,7 +10,7 @@ from calipers.report.figures.vega import Spec, json_number
 from calipers.report.safe_names import unique_labels
 
 #: The largest number of integers that all have a tick.
-_MOST_TICKS = 15
+_MAX_TICKS = 15
 
 #: The rows of a line: its name, x and y.
 Points = Sequence[tuple[str, float, float]]
@@ -18,7 +18,7 @@ Points = Sequence[tuple[str, float, float]]
 
 def line_chart(points: Points, x: str, y: str, *, is_proportion: bool = False) -> Spec:
     """Return a chart with a line per name; ``is_proportion`` sets the range from 0 to 1."""
-    names = unique_labels(list(dict.fromkeys(name for name, _, _ in points)), vega.LABEL)
+    names = unique_labels(list(dict.fromkeys(name for name, _, _ in points)), vega.MAX_LABEL_LENGTH)
     rows = [
         {"name": names[name], "x": json_number(x_value), "y": json_number(value)}
         for name, x_value, value in points
@@ -50,14 +50,14 @@ def line_chart(points: Points, x: str, y: str, *, is_proportion: bool = False) -
 def _whole_ticks(points: Points) -> Spec:
     """Return ticks at integers, at all of them if they are few."""
     first, last = (f((x for _, x, _ in points), default=0) for f in (min, max))
-    if last - first > _MOST_TICKS:
+    if last - first > _MAX_TICKS:
         return {"tickMinStep": 1}
     return {"values": list(range(math.ceil(first), math.floor(last) + 1)), "format": "d"}
 
 
 def bar_chart(bars: Points, x: str) -> Spec:
     """Return a chart of two bars per name, to the first number and, darker, to the second."""
-    names = unique_labels([name for name, _, _ in bars], vega.LABEL)
+    names = unique_labels([name for name, _, _ in bars], vega.MAX_LABEL_LENGTH)
     rows = [
         {"name": names[name], "whole": json_number(total), "part": json_number(subtotal)}
         for name, total, subtotal in bars
@@ -78,7 +78,7 @@ def bar_chart(bars: Points, x: str) -> Spec:
 
 def range_chart(ranges: Sequence[tuple[str, float, float, float]], x: str) -> Spec:
     """Return a chart of the range for each name, with the mean."""
-    names = unique_labels([name for name, *_ in ranges], vega.LABEL)
+    names = unique_labels([name for name, *_ in ranges], vega.MAX_LABEL_LENGTH)
     rows = [
         {
             "name": names[name],

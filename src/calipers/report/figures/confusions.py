@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from calipers.report import numbers
-from calipers.report.class_tables import LABEL, common_order, format_cells, matrix_table, summary
+from calipers.report.class_tables import (
+    MAX_LABEL_LENGTH,
+    common_order,
+    format_cells,
+    matrix_summary,
+    matrix_table,
+)
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, selector_label
 from calipers.report.figures.registry import EvaluationChart, register_chart
@@ -17,16 +23,16 @@ from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.results import ORIENTATIONS, ConfusionBase, Evaluation
 
 #: The largest number of classes that are drawn: with more, cells would be smaller than a letter.
-MOST_DRAWN = 60
+MAX_CLASSES = 60
 #: The largest number of classes with counts in the cells.
-WRITTEN = 12
+MAX_CLASSES_WITH_COUNTS = 12
 
 
 def confusion_figures(
     evaluation: Evaluation, orientation: str = ORIENTATIONS[0]
 ) -> Iterator[Figure]:
     """Yield the matrix of each system, all in the same order of classes."""
-    confusions = [c for c in evaluation.confusions if len(c.labels) <= MOST_DRAWN]
+    confusions = [c for c in evaluation.confusions if len(c.labels) <= MAX_CLASSES]
     order = common_order(confusions)
     for confusion in confusions:
         ordered = confusion if order is None else confusion.reordered(order)
@@ -36,12 +42,12 @@ def confusion_figures(
         head, rows = matrix_table(ordered, orientation)
         yield Figure(
             title=title,
-            label=f"{title}. {summary(ordered)}",
+            label=f"{title}. {matrix_summary(ordered)}",
             caption=caption(ordered, confusion.labels, orientation),
             spec=heat_map(ordered, orientation),
             head=tuple(head),
             rows=tuple(map(tuple, rows)),
-            wide=len(confusion.labels) > WRITTEN,
+            wide=len(confusion.labels) > MAX_CLASSES_WITH_COUNTS,
             choice=selector_label(confusion.system, len(evaluation.confusions)),
             chosen_from=kind,
         )
@@ -52,7 +58,7 @@ def caption(
 ) -> str:
     """Return the caption of a heat map, with a note if its order is not the one ``before``."""
     side = "row" if orientation == ORIENTATIONS[0] else "column"
-    sentences = [summary(confusion), f"Color: proportion of the true class, by {side}."]
+    sentences = [matrix_summary(confusion), f"Color: proportion of the true class, by {side}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
         sentences.append(f"In the HTML report, hovering over a cell shows its {level} CI.")
@@ -66,17 +72,17 @@ def heat_map(confusion: ConfusionBase, orientation: str = ORIENTATIONS[0]) -> Sp
 
     The color is the proportion of the true class; tooltips have counts, proportions and intervals.
     """
-    names = list(unique_labels(confusion.labels, LABEL).values())
+    names = list(unique_labels(confusion.labels, MAX_LABEL_LENGTH).values())
     down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     tips = vega.tooltip(
         ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
         ("shares", "proportion of the true class"),
         ("ofPrediction", "proportion of the predicted class"),
     )  # fmt: skip
-    return shade_cells(_data(confusion, names), (down, names), (across, names), tips)
+    return cell_heat_map(_cell_data(confusion, names), (down, names), (across, names), tips)
 
 
-def shade_cells(
+def cell_heat_map(
     cells: Sequence[Spec],
     down: tuple[str, Sequence[str]],
     across: tuple[str, Sequence[str]],
@@ -104,7 +110,7 @@ def shade_cells(
             "rect", color=vega.quantity("share", title=None, scale=shades, legend=legend)
         )
     ]
-    if max_classes <= WRITTEN:
+    if max_classes <= MAX_CLASSES_WITH_COUNTS:
         on_dark = {"condition": {"test": "datum.share > 0.55", "value": "white"}}
         ink = {**on_dark, "value": "currentColor"}
         mark = {"type": "text", "fontSize": 12}
@@ -119,7 +125,7 @@ def shade_cells(
     )
 
 
-def _data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str, Any]]:
+def _cell_data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str, Any]]:
     proportions, predicted_proportions = (
         confusion.table(normalize=n) for n in ("truth", "prediction")
     )

@@ -17,7 +17,7 @@ from calipers.results import Curve, FloatArray
 _WIDTH, _HEIGHT = 400, 360
 
 #: Precision of rankings that stays below this is drawn larger.
-_LOW = 0.5
+_MAX_LOW_PRECISION = 0.5
 
 
 def curve_chart(
@@ -50,13 +50,13 @@ def curve_chart(
         Vega-Lite spec.
     """
     get_label, order = _legend_labels(curves, systems, by_measure=by_measure)
-    names = unique_labels(order, vega.LABEL)
+    names = unique_labels(order, vega.MAX_LABEL_LENGTH)
     labels = list(names.values())
     x, y = _axes(curves, by_measure=by_measure)
     legend: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300}
-    if sum(map(len, labels)) > vega.LEGEND_LINE:
-        legend["columns"] = 1 if max(map(len, labels)) > vega.LEGEND_LINE // 3 else 3
-    has_point_labels = plane.is_plane(curves) and len(curves) <= plane.MOST_NAMED
+    if sum(map(len, labels)) > vega.MAX_LEGEND_LINE_LENGTH:
+        legend["columns"] = 1 if max(map(len, labels)) > vega.MAX_LEGEND_LINE_LENGTH // 3 else 3
+    has_point_labels = plane.has_only_points(curves) and len(curves) <= plane.MAX_NAMED_POINTS
     shown_legend = None if has_point_labels else legend  # its labels are next to the curves
     hue = vega.category("system", scale=vega.scale(labels, vega.PALETTE), legend=shown_legend)
     dashes = [list(dash) for dash in vega.DASHES]
@@ -82,10 +82,10 @@ def curve_chart(
         thresholds = sorted(
             {c.threshold_in_use for c in curves if math.isfinite(c.threshold_in_use)}
         )
-        layers += [cut_layer(cut, x) for cut in thresholds]
+        layers += [threshold_layer(cut, x) for cut in thresholds]
     else:
         layers += _mark_layers(curves, {c: names[get_label(c)] for c in curves}, x, y, hue)
-    if plane.is_plane(curves):
+    if plane.has_only_points(curves):
         layers += plane.layers(curves, lambda c: names[get_label(c)], x, y, hue, (_WIDTH, _HEIGHT))
     tips = _tooltip(
         curves[0], by_measure=by_measure, x_is_threshold=x_is_threshold, series_name=series_name
@@ -100,12 +100,12 @@ def is_point(curve: Curve) -> bool:
 
 
 #: The largest number of chance lines: more could not be assigned to their curves.
-_MOST_CHANCE = 3
+_MAX_CHANCE_LINES = 3
 
 
 def has_chance(curves: Sequence[Curve]) -> bool:
     """Return whether the chart of some curves has a chance line."""
-    return 0 < len({c.chance for c in curves} - {None}) <= _MOST_CHANCE
+    return 0 < len({c.chance for c in curves} - {None}) <= _MAX_CHANCE_LINES
 
 
 #: The name of the data that the line and the pointer share.
@@ -149,16 +149,18 @@ def _drawing_points(curve: Curve) -> tuple[Iterable[float], Iterable[float]]:
     """Return the points in the units of the drawing; rates outside of the axes are NaN."""
     if curve.scale != "deviate":
         return curve.x.tolist(), curve.y.tolist()
-    return [deviate(x) for x in curve.x.tolist()], [deviate(y) for y in curve.y.tolist()]
+    return [to_normal_deviate(x) for x in curve.x.tolist()], [
+        to_normal_deviate(y) for y in curve.y.tolist()
+    ]
 
 
-def deviate(rate: float) -> float:
+def to_normal_deviate(rate: float) -> float:
     """Return the normal deviate of a rate, NaN if it is outside of the drawing."""
-    return NormalDist().inv_cdf(rate) if RAREST <= rate <= 1 - RAREST else float("nan")
+    return NormalDist().inv_cdf(rate) if MIN_RATE <= rate <= 1 - MIN_RATE else float("nan")
 
 
 #: Rates of a DET curve are drawn from here on.
-RAREST = 0.001
+MIN_RATE = 0.001
 _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
@@ -177,10 +179,13 @@ def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
     is_deviate = curve.scale == "deviate"
 
     def edge(y: float) -> float:
-        return deviate(_kept_rate(y)) if is_deviate else max(y, curve.bottom)
+        return to_normal_deviate(_clip_rate(y)) if is_deviate else max(y, curve.bottom)
 
     points = zip(*(column.tolist() for column in (curve.band_x, *limits)), strict=True)
-    rows = ((deviate(x) if is_deviate else x, edge(low), edge(high)) for x, low, high in points)
+    rows = (
+        (to_normal_deviate(x) if is_deviate else x, edge(low), edge(high))
+        for x, low, high in points
+    )
     return [
         {
             "x": json_number(x, 4),
@@ -193,9 +198,9 @@ def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
     ]
 
 
-def _kept_rate(rate: float) -> float:
+def _clip_rate(rate: float) -> float:
     """Return ``rate``, limited to the range of an axis in normal deviates."""
-    return min(max(rate, RAREST), 1 - RAREST)
+    return min(max(rate, MIN_RATE), 1 - MIN_RATE)
 
 
 def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
@@ -217,7 +222,11 @@ def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
     if bottoms:
         highest = max([*tops, *(point[1] for point in lines)])
         y["scale"] = {"domain": [json_number(min(bottoms)), json_number(highest)], "nice": False}
-    if first.parameter != "threshold" and not is_point(first) and max(tops, default=1.0) <= _LOW:
+    if (
+        first.parameter != "threshold"
+        and not is_point(first)
+        and max(tops, default=1.0) <= _MAX_LOW_PRECISION
+    ):
         y["scale"] = {"zero": True}
     # Asked for once a chart: every layer shares the axes.
     x["axis"] = y["axis"] = {"tickCount": 5}
@@ -237,8 +246,8 @@ def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
     for start, end in lines:
         if curves[0].scale == "deviate":
             # A straight line here too: the deviate of 1 − f is minus that of f.
-            rates = (map(_kept_rate, point) for point in (start, end))
-            (a, b), (c, d) = (map(deviate, point) for point in rates)
+            rates = (map(_clip_rate, point) for point in (start, end))
+            (a, b), (c, d) = (map(to_normal_deviate, point) for point in rates)
         else:
             (a, b), (c, d) = start, end
         data.append(
@@ -298,11 +307,11 @@ def keep_data_order(x: Spec) -> Spec:
 
 
 #: The largest number of points that are drawn as dots: more would hide the line.
-_MOST_DOTS = 25
+_MAX_DOTS = 25
 
 
 def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curves: Sequence[Curve]) -> Spec:
-    curve, has_few_points = curves[0], max(map(len, curves)) <= _MOST_DOTS
+    curve, has_few_points = curves[0], max(map(len, curves)) <= _MAX_DOTS
     encoding = {"x": keep_data_order(x), "y": y, "color": hue, "strokeDash": dash}
     mark: Spec = {"type": "line", "strokeWidth": 2, "strokeJoin": "round"}
     if curve.shape == "step":
@@ -325,7 +334,7 @@ def _mark_layers(
         if c.operating_point is None:
             continue
         point = (
-            [deviate(v) for v in c.operating_point]
+            [to_normal_deviate(v) for v in c.operating_point]
             if c.scale == "deviate"
             else list(c.operating_point)
         )
@@ -338,7 +347,7 @@ def _mark_layers(
     return [vega.layer(data, vega.dot(size=90), x=x, y=y, color=hue)]
 
 
-def cut_layer(cut: float, x: Spec) -> Spec:
+def threshold_layer(cut: float, x: Spec) -> Spec:
     """Return the layer of a vertical line at a threshold."""
     mark = vega.rule(strokeDash=[5, 3], opacity=0.8)
     return vega.layer([{"cut": json_number(cut)}], mark, x={**x, "field": "cut"})

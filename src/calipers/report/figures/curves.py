@@ -11,7 +11,7 @@ from typing import Any
 from calipers.report import numbers
 from calipers.report.figures import histograms, plane, vega
 from calipers.report.figures.curve_chart import curve_chart, has_chance, is_point, threshold_text
-from calipers.report.figures.figure import Figure, Numbers, selector_label
+from calipers.report.figures.figure import Figure, FigureTable, selector_label
 from calipers.report.figures.registry import CHARTS, ChartDefinition
 from calipers.report.figures.vega import Spec, sample_evenly
 from calipers.report.grouping import group_by
@@ -21,9 +21,9 @@ from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
 from calipers.results.name_lookup import match_case_insensitive
 
 #: The largest number of systems that are drawn: the best ones.
-MOST_CURVES = 12
+MAX_CURVES = 12
 #: Number of points of a curve in the table of its chart.
-_POINTS = 11
+_N_TABLE_POINTS = 11
 
 #: Title of the ROC chart if it has only points, which come after curves.
 _POINTS_ONLY = "Predicted labels in the ROC plane"
@@ -120,7 +120,7 @@ class CurveChart(ChartDefinition):
     variants: Callable[[Any], Sequence[Mapping[str, Any]]] = _single_facet
     plan: Callable[[Sequence[Any]], Iterable[Any]] | None = None
     draw: Callable[[Sequence[Curve], Sequence[str]], Spec] | None = None
-    table: Callable[[Sequence[Curve]], Numbers] | None = None
+    table: Callable[[Sequence[Curve]], FigureTable] | None = None
     notes: Callable[[Sequence[Curve]], Iterable[str]] | None = None
     by_class: bool = False
     by_measure: bool = False
@@ -256,7 +256,7 @@ class CurveChart(ChartDefinition):
             Vega-Lite spec.
         """
         if curves[0].shape == "bars" and self.draw is None:
-            names = unique_labels([c.series or c.system for c in curves], vega.LABEL)
+            names = unique_labels([c.series or c.system for c in curves], vega.MAX_LABEL_LENGTH)
             return vega.assemble_spec(**histograms.panel(curves, names, 260, legend=True))
         return curve_chart(
             curves,
@@ -295,7 +295,7 @@ class CurveChart(ChartDefinition):
                 "which is conservative."
             )
         sentences += _points_caption([c for c in curves if is_point(c)], len(curves), level)
-        sentences += plane.caption(curves) if plane.is_plane(curves) else []
+        sentences += plane.extra_sentences(curves) if plane.has_only_points(curves) else []
         if has_chance(curves):
             sentences.append("Dashed: chance.")
         if any(math.isfinite(c.threshold_in_use) for c in curves):
@@ -304,9 +304,9 @@ class CurveChart(ChartDefinition):
                 sentences.append(f"Vertical line: the threshold in use, {threshold}.")
             elif any(c.operating_point for c in curves):
                 sentences.append("Dot: the threshold in use.")
-        return " ".join([*sentences, *drawn_within(curves)])
+        return " ".join([*sentences, *tolerance_note(curves)])
 
-    def points(self, curves: Sequence[Curve]) -> Numbers:
+    def points(self, curves: Sequence[Curve]) -> FigureTable:
         """Return the heading and the rows of the table of curves: a few points of each.
 
         Parameters
@@ -327,9 +327,9 @@ class CurveChart(ChartDefinition):
         )
         if first.series:
             name_label = self.series_name
-        if plane.is_plane(curves):
+        if plane.has_only_points(curves):
             points = tuple(map(tuple, plane.rows(curves, lambda c: self._written(c, 0))))
-            return (name_label, first.x_label, value_label, plane.DISTANCE), points
+            return (name_label, first.x_label, value_label, plane.DISTANCE_HEADING), points
         x_is_parameter = first.parameter.lower() == first.x_label.lower() or self.x_is_threshold
         parameter = "" if x_is_parameter else first.parameter
         rows = [
@@ -343,7 +343,7 @@ class CurveChart(ChartDefinition):
                 ),
             )
             for c in curves
-            for i in sample_evenly(list(range(len(c.x))), _POINTS)
+            for i in sample_evenly(list(range(len(c.x))), _N_TABLE_POINTS)
         ]
         return (name_label, first.x_label, value_label, *filter(None, [parameter])), tuple(rows)
 
@@ -378,7 +378,7 @@ def get_chart(kind: str) -> CurveChart:
     return chart if chart.name == kind else replace(chart, name=kind)
 
 
-def drawn_within(curves: Sequence[Curve]) -> list[str]:
+def tolerance_note(curves: Sequence[Curve]) -> list[str]:
     """Return a sentence on the deviation of the drawn from the exact curve, if there is any."""
     tolerance = max(c.tolerance for c in curves)
     sentence = f"Plotted to within {tolerance:.2g} of the exact curve, as a fraction of the axes."
@@ -387,11 +387,11 @@ def drawn_within(curves: Sequence[Curve]) -> list[str]:
 
 def leading_curves(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[Curve], str]:
     """Return the curves of the best systems if one chart cannot show all, and a note."""
-    if len(curves) <= MOST_CURVES or not is_ranked(evaluation):
+    if len(curves) <= MAX_CURVES or not is_ranked(evaluation):
         return curves, ""
-    leading = order_systems(evaluation)[:MOST_CURVES]
+    leading = order_systems(evaluation)[:MAX_CURVES]
     primary = shorten_name(primary_measure(evaluation))
-    note = f"The best {MOST_CURVES} of {len(curves)} systems by {primary}. "
+    note = f"The best {MAX_CURVES} of {len(curves)} systems by {primary}. "
     return [c for c in curves if c.system in leading], note
 
 

@@ -20,9 +20,9 @@ from calipers.report.verdict import outcome
 from calipers.results import Comparison, Definition, Difference
 
 #: The largest number of rows in a chart; more are in a chart per measure, or in tables only.
-MOST_DIFFERENCES = 60
+MAX_CHART_ROWS = 60
 #: The largest number of differences in the charts of all measures.
-MOST_DRAWN = 100
+MAX_DRAWN_DIFFERENCES = 100
 
 _HEAD = ("measure", "systems", "difference", "interval", "p", "verdict")
 
@@ -40,7 +40,7 @@ def select_fitting(
     return [
         item
         for item, size in zip(differences_by_measure.items(), sizes, strict=True)
-        if size <= MOST_DRAWN
+        if size <= MAX_DRAWN_DIFFERENCES
     ]
 
 
@@ -53,12 +53,12 @@ def select_drawn(
     """
     differences_by_measure = group_by_measure(d for d in comparison if math.isfinite(d.value))
     plain = [d for group in differences_by_measure.values() for d in group if math.isnan(d.margin)]
-    combined = plain if len(plain) <= MOST_DIFFERENCES else []
+    combined = plain if len(plain) <= MAX_CHART_ROWS else []
     return combined, select_fitting(
         {
             m: group
             for m, group in differences_by_measure.items()
-            if len(group) <= MOST_DIFFERENCES and not (combined and math.isnan(group[0].margin))
+            if len(group) <= MAX_CHART_ROWS and not (combined and math.isnan(group[0].margin))
         }
     )
 
@@ -73,14 +73,14 @@ def difference_figures(
     combined, fitting = select_drawn(comparison)
     if combined:
         shared = replace(comparison, differences=tuple(combined))
-        yield _around_zero(shared, definitions, "Differences")
+        yield _zero_figure(shared, definitions, "Differences")
     for measure, group in fitting:
         subset = replace(comparison, differences=tuple(group))
         title = f"Differences: {shorten_name(measure)}"
         if math.isnan(group[0].margin):
-            figure = _around_zero(subset, definitions, title)
+            figure = _zero_figure(subset, definitions, title)
         else:
-            figure = _within_margins(subset, title)
+            figure = _margins_figure(subset, title)
         yield measure_figure(figure, measure, len(fitting), "Differences")
 
 
@@ -94,7 +94,7 @@ def _cells(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
 # --- Around zero ----------------------------------------------------------------------------------
 
 
-def _around_zero(
+def _zero_figure(
     comparison: Comparison, definitions: Sequence[Definition], title: str
 ) -> Figure:  # fmt: skip
     return Figure(
@@ -141,9 +141,9 @@ def _panels(
 
 
 def _row_labels(comparison: Comparison) -> dict[tuple[str, str, str], str]:
-    measures = unique_labels((d.measure for d in comparison), vega.LABEL)
+    measures = unique_labels((d.measure for d in comparison), vega.MAX_LABEL_LENGTH)
     systems = unique_labels(
-        (name for d in comparison for name in (d.system, d.baseline)), vega.LABEL // 2
+        (name for d in comparison for name in (d.system, d.baseline)), vega.MAX_LABEL_LENGTH // 2
     )
     keys = [(d.measure, d.system, d.baseline) for d in comparison]
     if len({key[1:] for key in keys}) == 1:
@@ -200,7 +200,7 @@ def _interval(value: float, low: float, high: float) -> Spec:
 # --- Against margins ------------------------------------------------------------------------------
 
 
-def _within_margins(comparison: Comparison, title: str) -> Figure:
+def _margins_figure(comparison: Comparison, title: str) -> Figure:
     """Return the figure of the differences of one measure against its margins."""
     first = comparison.differences[0]
     rows = difference_rows(comparison)
@@ -233,7 +233,7 @@ def margins_chart(differences: Mapping[str, Difference]) -> Spec:
 
     Filled dots have intervals within the margins.
     """
-    names = unique_labels(differences, vega.LABEL)
+    names = unique_labels(differences, vega.MAX_LABEL_LENGTH)
     first = next(iter(differences.values()))
     data = [
         {

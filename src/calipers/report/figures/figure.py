@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 #: The table of a chart: the heading and the rows.
-Numbers = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+FigureTable = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 #: The largest number of charts of the same kind (of systems or measures) that are all visible.
-SIDE_BY_SIDE = 2
+MAX_SIDE_BY_SIDE = 2
 #: The largest number of charts in a selector that all have an image and a table; of more, only the
 #: first few have them before they are selected: of 100 topics these would be half of the page.
-MOST_PICTURES, FIRST_PICTURES = 30, 3
+MAX_IMAGES, N_FIRST_IMAGES = 30, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ def lazy_figures(figures: Iterable[Figure]) -> Iterator[Figure]:
         if not choice:
             yield from group
             continue
-        yield from islice(group, FIRST_PICTURES)
-        remaining = list(islice(group, MOST_PICTURES - FIRST_PICTURES))
+        yield from islice(group, N_FIRST_IMAGES)
+        remaining = list(islice(group, MAX_IMAGES - N_FIRST_IMAGES))
         excess_figures = list(group)
         for figure in [*remaining, *excess_figures]:
             yield replace(figure, later=True, rows=()) if excess_figures else figure
@@ -153,7 +153,7 @@ def assign_ids(figures: Iterable[Figure]) -> list[Figure]:
 
 def selector_label(name: str, n_figures: int) -> str:
     """Return the label of a figure in a selector, empty if there are few figures."""
-    return shorten_name(name) if n_figures > SIDE_BY_SIDE else ""
+    return shorten_name(name) if n_figures > MAX_SIDE_BY_SIDE else ""
 
 
 def measure_figure(figure: Figure, measure: str, n_measures: int, kind: str) -> Figure:

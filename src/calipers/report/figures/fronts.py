@@ -15,9 +15,9 @@ from calipers.results import Evaluation, ParetoFront, ParetoRow
 
 KIND = "Pareto"
 #: Costs that span more decades than this are drawn on a logarithmic scale.
-DECADES = 2
+MAX_LINEAR_DECADES = 2
 #: The largest number of systems with names in the chart; more have tooltips and the table.
-MOST_NAMED = 25
+MAX_NAMED_SYSTEMS = 25
 _WIDTH, _HEIGHT = 400, 320
 
 
@@ -33,7 +33,7 @@ def _is_finite(row: ParetoRow) -> bool:
 
 
 def _figure(front: ParetoFront) -> Figure:
-    names = unique_labels((row.system for row in front), vega.LABEL)
+    names = unique_labels((row.system for row in front), vega.MAX_LABEL_LENGTH)
     cells = pareto_fronts.row_texts(front)
     missing = [] if all(map(_is_finite, front)) else ["Systems without a value are not plotted."]
     explanation = (
@@ -62,7 +62,7 @@ def _figure(front: ParetoFront) -> Figure:
 
 def front_chart(front: ParetoFront) -> Spec:
     """Return the chart of points, their intervals, and the front as a step line."""
-    names = unique_labels((row.system for row in front), vega.LABEL)
+    names = unique_labels((row.system for row in front), vega.MAX_LABEL_LENGTH)
     cells = dict(zip((row.system for row in front), pareto_fronts.row_texts(front), strict=True))
     finite_rows = [row for row in front if _is_finite(row)]
     log = _spans_decades(finite_rows)
@@ -89,7 +89,7 @@ def front_chart(front: ParetoFront) -> Spec:
     whisker: Spec = {"type": "rule", "strokeWidth": 1.5}
     shared = {"stroke": color, "opacity": pale, "tooltip": tips}
     layers = [
-        _line(rows, x, y),
+        _front_layer(rows, x, y),
         {
             "data": {"values": rows},
             "layer": [
@@ -102,14 +102,14 @@ def front_chart(front: ParetoFront) -> Spec:
             ],
         },
     ]  # fmt: skip
-    if len(rows) <= MOST_NAMED:
+    if len(rows) <= MAX_NAMED_SYSTEMS:
         layers += _name_labels(rows, x, y, x_scale, y_scale)
     return vega.assemble_spec(width=_WIDTH, height=_HEIGHT, layer=layers)
 
 
 def _spans_decades(rows: Sequence[ParetoRow]) -> bool:
     costs = [row.cost for row in rows]
-    return min(costs) > 0 and max(costs) / min(costs) > 10**DECADES
+    return min(costs) > 0 and max(costs) / min(costs) > 10**MAX_LINEAR_DECADES
 
 
 def _axis_values(rows: Sequence[ParetoRow], field: str) -> list[float]:
@@ -157,7 +157,7 @@ def _datum(row: ParetoRow, name: str, cell: Sequence[str], *, log: bool) -> Spec
     }
 
 
-def _line(rows: Sequence[Spec], x: Spec, y: Spec) -> Spec:
+def _front_layer(rows: Sequence[Spec], x: Spec, y: Spec) -> Spec:
     """Return the layer of the front: steps from each system to the next more expensive one."""
     front_rows = sorted((row for row in rows if row["front"]), key=lambda row: row["cost"])
     points = [{"cost": row["cost"], "quality": row["quality"]} for row in front_rows]

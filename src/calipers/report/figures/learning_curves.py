@@ -24,7 +24,7 @@ from calipers.results.learning import (
 _WIDTH, _HEIGHT = 460, 320
 #: Values that span more than this are drawn on a logarithmic scale, down to this proportion of the
 #: smallest one that has to be visible.
-_WIDE, _BELOW = 12.0, 100.0
+_MIN_LOG_RATIO, _FLOOR_RATIO = 12.0, 100.0
 _KINDS = {
     ValidationCurve: "validation curve",
     LearningCurve: "learning curve",
@@ -54,7 +54,7 @@ class _PlottedPoint:
 def figure(result: LearningResult) -> Figure:
     """Return the figure of a learning result."""
     points, y_title = _points(result)
-    head, rows = learning.grid(result)
+    head, rows = learning.learning_table(result)
     kind = _KINDS[type(result)]
     scale, floor = _scale(points, _main_line(result))
     return Figure(
@@ -112,8 +112,12 @@ def _scale(points: Sequence[_PlottedPoint], main_series: str) -> tuple[Spec, flo
     main_values = [
         p.triple[0] for p in points if p.series == main_series and math.isfinite(p.triple[0])
     ]
-    if main_values and min(main_values) > 0 and max(main_values) / min(main_values) > _WIDE:
-        floor = min(main_values) / _BELOW
+    if (
+        main_values
+        and min(main_values) > 0
+        and max(main_values) / min(main_values) > _MIN_LOG_RATIO
+    ):
+        floor = min(main_values) / _FLOOR_RATIO
         high = max(values) * 1.3
         return {
             "type": "log",
@@ -154,7 +158,7 @@ def _caption(
         regions = [r for r in (UNDERFITS, OVERFITS) if any(row.region == r for row in result)]
         if regions:
             yield f"Columns: where the model {' or '.join(regions)}."
-        yield f"Dashed: {_chosen_is(result)}."
+        yield f"Dashed: {_selection_text(result)}."
         if result.test is not None:
             yield "Bar at the dashed line: the same on the test rows."
     if isinstance(result, LearningCurve) and result.extrapolation.reason is None:
@@ -163,7 +167,7 @@ def _caption(
         yield f"Values below {floor:.2g} are plotted at the lower end."
 
 
-def _chosen_is(curve: ValidationCurve) -> str:
+def _selection_text(curve: ValidationCurve) -> str:
     if curve.one_se == curve.best:
         return "the best; no simpler model is within one standard error"
     return "the simplest within one standard error of the best"

@@ -15,10 +15,10 @@ from calipers.report.verdict import Outcome, outcome
 from calipers.results import Comparison, Definition, Difference
 
 #: The largest number of systems in a matrix; with more than a few it takes the whole width.
-MOST_SYSTEMS = 16
-_NARROW = 6
+MAX_SYSTEMS = 16
+_MAX_NARROW_SYSTEMS = 6
 #: The p-values from which colors are stronger.
-_STRONG = (0.001, 0.01)
+_STRONG_P_VALUES = (0.001, 0.01)
 
 
 def pair_figures(
@@ -29,7 +29,7 @@ def pair_figures(
     There have to be three systems or more, and two-sided tests.
     """
     systems = {name for d in comparison for name in (d.system, d.baseline)}
-    if comparison.baseline is not None or not 3 <= len(systems) <= MOST_SYSTEMS:
+    if comparison.baseline is not None or not 3 <= len(systems) <= MAX_SYSTEMS:
         return
     two_sided = {
         measure: group
@@ -51,7 +51,7 @@ def pair_figures(
             spec=pairs_chart(group),
             head=(),
             rows=(),
-            wide=len(systems) > _NARROW,
+            wide=len(systems) > _MAX_NARROW_SYSTEMS,
         )
         yield measure_figure(figure, measure, len(fitting), "Every pair")
 
@@ -63,9 +63,9 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     differences are colored, in stronger colors for p ≤ 0.01 and p ≤ 0.001.
     """
     order = list(dict.fromkeys([*(d.baseline for d in pairs), *(d.system for d in pairs)]))
-    names = unique_labels(order, vega.LABEL)
+    names = unique_labels(order, vega.MAX_LABEL_LENGTH)
     digits = numbers.rounding(((d.value, numbers.NAN, numbers.NAN) for d in pairs), keep_sign=True)
-    cells = [cell for d in pairs for cell in _both_ways(d, names, digits)]
+    cells = [cell for d in pairs for cell in _pair_cells(d, names, digits)]
     labels = list(names.values())
     side = {"sort": labels, "scale": {"domain": labels}}
     axis = {"grid": False, "labelLimit": 160}
@@ -102,11 +102,11 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     )
 
 
-def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding) -> list[Spec]:
+def _pair_cells(d: Difference, names: Mapping[str, str], digits: numbers.Rounding) -> list[Spec]:
     """Return the two cells of a pair."""
     difference_outcome, p_text = outcome(d), numbers.format_p_digits(d.p_adjusted)
     strength = (
-        0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG)
+        0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG_P_VALUES)
         if difference_outcome.is_significant
         else 0.06
     )

@@ -17,19 +17,19 @@ from calipers.report.verdict import group_by_pair
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 
 #: The largest number of bars in a chart; of more units some are drawn, evenly spaced.
-MOST_BARS = 400
+MAX_BARS = 400
 #: The largest number of bars in half the width of a page.
-FEW_BARS = 100
+MAX_NARROW_BARS = 100
 #: The largest number of pairs with a chart in the page of an evaluation.
-MOST_PAIRS = 3
+MAX_PAIRS = 3
 #: The largest numbers of bars and of charts in the page of a comparison.
-MOST_IN_ALL = 1800
-MOST_CHARTS = 18
+MAX_TOTAL_BARS = 1800
+MAX_CHARTS = 18
 #: The differences of more units than these are not drawn.
-MOST_UNITS = 50_000
+MAX_UNITS = 50_000
 #: Number of rows in the table of a chart, if it is the only one, and if it is one of many.
-MOST_ROWS = 60
-FEW_ROWS = 24
+MAX_ROWS = 60
+MAX_ROWS_OF_MANY = 24
 
 #: Unit, value of the system, value of the baseline.
 Row = tuple[str, float, float]
@@ -43,15 +43,15 @@ def unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
     per_unit, comparison = evaluation.per_unit, evaluation.comparison
     if per_unit is None or comparison is None:
         return
-    for pair, differences in list(group_by_pair(comparison).items())[:MOST_PAIRS]:
+    for pair, differences in list(group_by_pair(comparison).items())[:MAX_PAIRS]:
         compared = {d.measure for d in differences if _has_units(per_unit, d)}
         shared = (m for m in evaluation.measures if m in compared)
         measure = next((m for m in shared if unit_differences(per_unit, m, *pair)), None)
         if measure is not None:
-            yield _figure(per_unit, next(d for d in differences if d.measure == measure), MOST_ROWS)
+            yield _figure(per_unit, next(d for d in differences if d.measure == measure), MAX_ROWS)
 
 
-def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
+def all_unit_figures(comparison: Comparison) -> tuple[list[Figure], int]:
     """Return the figures of all pairs by all measures, and the number of omitted ones.
 
     A figure is omitted if a page has no room for it.
@@ -62,15 +62,15 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
     differences_by_measure = group_by_measure(d for d in comparison if _has_units(per_unit, d))
     n_requested = sum(map(len, differences_by_measure.values()))
     units = len(per_unit.ids)
-    if not n_requested or not units or units > MOST_UNITS:
+    if not n_requested or not units or units > MAX_UNITS:
         return [], n_requested
-    max_figures = max(1, min(MOST_CHARTS, MOST_IN_ALL // min(units, MOST_BARS)))
+    max_figures = max(1, min(MAX_CHARTS, MAX_TOTAL_BARS // min(units, MAX_BARS)))
     max_pairs = max(1, max_figures // len(differences_by_measure))
     figures: list[Figure] = []
     for differences in list(differences_by_measure.values())[:max_figures]:
         plotted = [d for d in differences[:max_pairs] if math.isfinite(d.value)]
         for d in plotted:
-            figure = _figure(per_unit, d, FEW_ROWS)
+            figure = _figure(per_unit, d, MAX_ROWS_OF_MANY)
             names = unique_labels((d.system, d.baseline))
             choice = f"{names[d.system]} - {names[d.baseline]}" if len(plotted) > 1 else ""
             figures.append(replace(figure, choice=choice, chosen_by="Pair"))
@@ -88,11 +88,11 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
     names = unique_labels(pair)
     system, baseline = names[d.system], names[d.baseline]
     units, name = shorten_name(per_unit.unit), shorten_name(d.measure)
-    sentence = _gains(
+    sentence = _gains_sentence(
         rows, numbers.format_count(len(rows), units), f"{name} of {system} minus {baseline}"
     )
     sampling_note = (
-        "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are plotted, evenly spaced."
+        "" if len(rows) <= MAX_BARS else f" {MAX_BARS} of them are plotted, evenly spaced."
     )
     digits = numbers.Rounding(numbers.MAX_DECIMALS)
     common_title = f"{name} by {units.removesuffix('s')}"
@@ -106,13 +106,13 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
         head=(units, "difference", system, baseline),
         rows=tuple(
             (escape_unprintable(unit)[:80], digits(a - b), digits(a), digits(b))
-            for unit, a, b in extremes(rows, max_rows)
+            for unit, a, b in select_extremes(rows, max_rows)
         ),
-        wide=len(rows) > FEW_BARS,
+        wide=len(rows) > MAX_NARROW_BARS,
     )
 
 
-def _gains(rows: Sequence[Row], units: str, subject: str) -> str:
+def _gains_sentence(rows: Sequence[Row], units: str, subject: str) -> str:
     n_higher = sum(a > b for _, a, b in rows)
     n_lower = sum(a < b for _, a, b in rows)
     n_equal = len(rows) - n_higher - n_lower
@@ -136,7 +136,7 @@ def unit_differences(per_unit: PerUnit, measure: str, system: str, baseline: str
     return sorted(rows, key=lambda row: (row[2] - row[1], row[0]))
 
 
-def extremes(rows: list[Row], max_rows: int) -> list[Row]:
+def select_extremes(rows: list[Row], max_rows: int) -> list[Row]:
     """Return at most ``max_rows`` rows, half of them from the start and half from the end."""
     return rows if len(rows) <= max_rows else rows[: max_rows // 2] + rows[-(max_rows // 2) :]
 
@@ -151,7 +151,7 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
         {"i": i, "unit": escape_unprintable(unit)[:80],
          "system": json_number(a, 4), "baseline": json_number(b, 4),
          "difference": json_number(a - b, 4), "sign": (a > b) - (a < b)}
-        for i, (unit, a, b) in vega.sample_evenly(list(enumerate(rows)), MOST_BARS)
+        for i, (unit, a, b) in vega.sample_evenly(list(enumerate(rows)), MAX_BARS)
     ]  # fmt: skip
     signs = {"domain": [1, 0, -1], "range": vega.sign_colors(higher_is_better)}
     y = vega.quantity("difference", title="difference", axis={"tickCount": 5})
@@ -171,7 +171,7 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
             vega.layer([{"overall": json_number(overall)}], mark, y=y_overall, tooltip=tip)
         )
     return vega.assemble_spec(
-        width=900 if len(data) > FEW_BARS else 410,
+        width=900 if len(data) > MAX_NARROW_BARS else 410,
         height=260,
         data={"values": data},
         layer=layers,

@@ -14,12 +14,12 @@ from calipers.report.safe_names import shorten_name
 from calipers.results import Curve
 
 #: The largest number of points with names; more would overlap.
-MOST_NAMED = 12
+MAX_NAMED_POINTS = 12
 #: Heading of the column of distances.
-DISTANCE = "distance to the diagonal"
+DISTANCE_HEADING = "distance to the diagonal"
 
 
-def is_plane(curves: Sequence[Curve]) -> bool:
+def has_only_points(curves: Sequence[Curve]) -> bool:
     """Return whether all curves are points in the ROC plane."""
     return all(c.shape == "point" for c in curves)
 
@@ -45,9 +45,9 @@ def opposite_name(name: str) -> str:
     return f"{name}′"
 
 
-def caption(curves: Sequence[Curve]) -> list[str]:
+def extra_sentences(curves: Sequence[Curve]) -> list[str]:
     """Return sentences on what is drawn in addition to the points."""
-    if len(curves) > MOST_NAMED:
+    if len(curves) > MAX_NAMED_POINTS:
         return []
     sentences = ["Dotted: the distance to the diagonal, (TPR − FPR)/√2."]
     below = [shorten_name(c.series or c.system) for c in curves if is_below_diagonal(c)]
@@ -83,7 +83,7 @@ def layers(
     finite_curves = [
         c for c in curves if len(c) and math.isfinite(c.x[0]) and math.isfinite(c.y[0])
     ]
-    if not finite_curves or len(finite_curves) > MOST_NAMED:
+    if not finite_curves or len(finite_curves) > MAX_NAMED_POINTS:
         return []
     points: list[Spec] = [
         {"x": float(c.x[0]), "y": float(c.y[0]), "system": name_of(c), "name": name_of(c)}

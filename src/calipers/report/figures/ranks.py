@@ -16,28 +16,28 @@ from calipers.report.figures.figure import Figure, measure_figure
 from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec, json_number
 from calipers.report.safe_names import shorten_name, unique_labels
-from calipers.report.verdict import homogeneous_groups_text, overall_sentence, significance_level
+from calipers.report.verdict import homogeneous_groups_text, omnibus_sentence, significance_level
 from calipers.results import Comparison, Definition, OmnibusTest
 
 #: The largest number of measures with a diagram, of systems in all diagrams, and in one.
-MOST_MEASURES = 12
-MOST_IN_ALL = 120
-MOST_RANKED = 40
+MAX_MEASURES = 12
+MAX_TOTAL_SYSTEMS = 120
+MAX_SYSTEMS = 40
 
 
 def rank_figures(
     comparison: Comparison, definitions: Sequence[Definition] = ()
 ) -> Iterator[Figure]:
     """Yield the critical-difference diagrams."""
-    fitting = [o for o in comparison.omnibus if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
+    fitting = [o for o in comparison.omnibus if 3 <= len(o.systems) <= MAX_SYSTEMS][:MAX_MEASURES]
     sizes = accumulate(len(o.systems) for o in fitting)
-    tests = [o for o, size in zip(fitting, sizes, strict=True) if size <= MOST_IN_ALL]
+    tests = [o for o, size in zip(fitting, sizes, strict=True) if size <= MAX_TOTAL_SYSTEMS]
     for test in tests:
         yield measure_figure(_figure(test), test.measure, len(tests), "Mean ranks")
 
 
 def _figure(o: OmnibusTest) -> Figure:
-    groups_text, sentence = homogeneous_groups_text(o), overall_sentence(o)
+    groups_text, sentence = homogeneous_groups_text(o), omnibus_sentence(o)
     groups_note = (
         "" if not groups_text else f" No significant difference by Nemenyi's test: {groups_text}."
     )
@@ -93,7 +93,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
     is drawn below; if it is infinite or undefined no systems are joined.
     """
     order = sorted(ranks, key=lambda name: (ranks[name], name))
-    names = unique_labels(order, vega.LABEL)
+    names = unique_labels(order, vega.MAX_LABEL_LENGTH)
     is_finite = math.isfinite(critical)
     bars = homogeneous_runs(ranks, critical) if is_finite else []
     half = (len(order) + 1) // 2

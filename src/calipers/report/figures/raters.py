@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.figures import vega
-from calipers.report.figures.confusions import shade_cells
+from calipers.report.figures.confusions import cell_heat_map
 from calipers.report.figures.figure import Figure, selector_label
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec
@@ -18,33 +18,33 @@ from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.results import Evaluation, LabelTable
 
 #: The largest number of raters in a matrix.
-MOST_DRAWN = 16
+MAX_RATERS = 16
 
 
-def _sets(evaluation: Evaluation) -> list[LabelTable]:
+def _rater_tables(evaluation: Evaluation) -> list[LabelTable]:
     """Return the tables of the sets of raters that are drawn; those that are too large are omitted.
 
     Sets of two raters have no such table, since that of pairs has everything.
     """
     return [
-        t for t in evaluation.label_tables if t.row_kind == "rater" and len(t.labels) <= MOST_DRAWN
+        t for t in evaluation.label_tables if t.row_kind == "rater" and len(t.labels) <= MAX_RATERS
     ]
 
 
 def pair_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield the matrix of pairs of raters of each set."""
     tables = {t.system: t for t in evaluation.label_tables if t.row_kind == "pair"}
-    for each in _sets(evaluation):
+    for each in _rater_tables(evaluation):
         pairs = tables.get(each.system)
         if pairs is not None and pairs.values:
-            yield _add_selector(_pairs(each, pairs), each.system, len(evaluation.systems))
+            yield _add_selector(_pairs_figure(each, pairs), each.system, len(evaluation.systems))
 
 
 def category_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield the counts of categories by rater of each set."""
-    for each in _sets(evaluation):
+    for each in _rater_tables(evaluation):
         if len(each.counts) > 1:
-            yield _add_selector(_categories(each), each.system, len(evaluation.systems))
+            yield _add_selector(_categories_figure(each), each.system, len(evaluation.systems))
 
 
 def _add_selector(figure: Figure, system: str, number: int) -> Figure:
@@ -54,10 +54,10 @@ def _add_selector(figure: Figure, system: str, number: int) -> Figure:
     return replace(figure, title=title, choice=choice, chosen_from=figure.title)
 
 
-def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
+def _pairs_figure(each: LabelTable, pairs: LabelTable) -> Figure:
     """Return the figure of pairs of raters by the first measure."""
     measure, digits = next(iter(pairs.values)), numbers.Rounding(2)
-    names = list(unique_labels(each.labels, vega.LABEL).values())
+    names = list(unique_labels(each.labels, vega.MAX_LABEL_LENGTH).values())
     value, low, high = (column[measure] for column in (pairs.values, pairs.low, pairs.high))
     columns = (column.tolist() for column in (value, low, high))
     value_texts = [digits.triple(*extremes_text) for extremes_text in zip(*columns, strict=True)]
@@ -84,10 +84,14 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
         caption=f"{shorten_name(measure)} of every pair of raters; values of 0 or below have the "
         f"lightest color. {extremes_text} In the HTML report, hovering over a cell shows its "
         f"{numbers.format_percent(pairs.level)} CI.",
-        spec=shade_cells(cells, ("rater", names), ("other", names), tips, ".1f"),
+        spec=cell_heat_map(cells, ("rater", names), ("other", names), tips, ".1f"),
         head=("pair", shorten_name(measure)),
         rows=tuple(
-            zip(unique_labels(pairs.labels, 2 * vega.LABEL).values(), value_texts, strict=True)
+            zip(
+                unique_labels(pairs.labels, 2 * vega.MAX_LABEL_LENGTH).values(),
+                value_texts,
+                strict=True,
+            )
         ),
     )
 
@@ -105,10 +109,10 @@ def _cell(
     }
 
 
-def _categories(each: LabelTable) -> Figure:
+def _categories_figure(each: LabelTable) -> Figure:
     """Return the figure of ratings of each rater by category."""
-    names = list(unique_labels(each.labels, vega.LABEL).values())
-    kinds = list(unique_labels(list(each.counts), vega.LABEL).values())
+    names = list(unique_labels(each.labels, vega.MAX_LABEL_LENGTH).values())
+    kinds = list(unique_labels(list(each.counts), vega.MAX_LABEL_LENGTH).values())
     counts = np.column_stack(list(each.counts.values()))
     proportions = counts / np.maximum(counts.sum(axis=1), 1)[:, None]
     cells: list[Mapping[str, object]] = [
@@ -130,7 +134,7 @@ def _categories(each: LabelTable) -> Figure:
         "categories.",
         caption="Number of ratings of each rater by category. Color: proportion of the ratings "
         "of the rater. Raters who agree have similar rows.",
-        spec=shade_cells(
+        spec=cell_heat_map(
             [dict(cell) for cell in cells], ("rater", names), ("category", kinds), tips
         ),
         head=("rater", *kinds),

@@ -30,7 +30,7 @@ Spec = dict[str, Any]
 Function = Literal["vegalite_to_svg", "vegalite_to_png", "vegalite_to_pdf", "javascript_bundle"]
 
 #: Program of the new process: it reads a call per line, and writes a line with the result.
-_SERVE = """
+_SERVER_PROGRAM = """
 import base64, json, sys, vl_convert
 for line in sys.stdin:
     function, argument, options = json.loads(line)
@@ -76,7 +76,7 @@ class _Converter:
         if self.server is None:
             pipe = subprocess.PIPE
             self.server = subprocess.Popen(
-                [sys.executable, "-c", _SERVE], stdin=pipe, stdout=pipe, encoding="ascii"
+                [sys.executable, "-c", _SERVER_PROGRAM], stdin=pipe, stdout=pipe, encoding="ascii"
             )
         requests, answers = self.server.stdin, self.server.stdout
         assert requests is not None
@@ -141,13 +141,22 @@ _TAG = re.compile(r"<[a-zA-Z][^<>]*>")
 _ATTRIBUTE = re.compile(r' ([a-zA-Z:-]+)="([^"]*)"')
 #: Coordinates, not text.
 _COORDINATES = frozenset({"d", "transform", "x", "y", "x1", "x2", "y1", "y2"})
-_LONG = re.compile(r"(\d\.\d)\d+(?!\d*e)")
+_EXCESS_DIGITS = re.compile(r"(\d\.\d)\d+(?!\d*e)")
 _ZERO = re.compile(r"(?<=\d)\.0(?!\d)")
 _COLOR = re.compile(r"(0\.\d{3})\d+")
 #: What the figure around the picture says, or what the page's style sets.
-_SAID_ELSEWHERE = frozenset({"role", "aria-roledescription", "aria-hidden", "class", "xmlns:xlink",
-                             "font-family", "pointer-events"})  # fmt: skip
-_DEFAULT = frozenset({("opacity", "1"), ("stroke-opacity", "1"), ("fill-opacity", "1"),
+_REDUNDANT_ATTRIBUTES = frozenset(
+    {
+        "role",
+        "aria-roledescription",
+        "aria-hidden",
+        "class",
+        "xmlns:xlink",
+        "font-family",
+        "pointer-events",
+    }
+)
+_DEFAULT_ATTRIBUTES = frozenset({("opacity", "1"), ("stroke-opacity", "1"), ("fill-opacity", "1"),
                       ("font-weight", "normal"), ("text-anchor", "start")})  # fmt: skip
 #: The invisible frames of groups.
 _FRAME = re.compile(r'<path class="(?:background|foreground)"(?![^<>]*(?:fill|stroke)=)[^<>]*/>')
@@ -168,19 +177,19 @@ def clean_svg(picture: str, name: str) -> str:
     ids = {old_id: f"{name}-{index}" for index, old_id in enumerate(old_ids)}
 
     def attribute(match: re.Match[str]) -> str:
-        return _attribute(match[1], match[2], ids)
+        return _clean_attribute(match[1], match[2], ids)
 
     return _TAG.sub(lambda tag: _ATTRIBUTE.sub(attribute, tag[0]), picture)
 
 
-def _attribute(name: str, value: str, ids: Mapping[str, str]) -> str:
+def _clean_attribute(name: str, value: str, ids: Mapping[str, str]) -> str:
     """Return an attribute, or nothing if it has no effect."""
-    if name in _SAID_ELSEWHERE and (name, value) != ("class", "marks"):
+    if name in _REDUNDANT_ATTRIBUTES and (name, value) != ("class", "marks"):
         return ""
-    if (name, value) in _DEFAULT:
+    if (name, value) in _DEFAULT_ATTRIBUTES:
         return ""
     if name in _COORDINATES:
-        value = _ZERO.sub("", _LONG.sub(r"\1", value))
+        value = _ZERO.sub("", _EXCESS_DIGITS.sub(r"\1", value))
         if name == "d" and _PATH.fullmatch(value):
             value = _relative_path(value)
     elif name == "id":
@@ -267,7 +276,7 @@ _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 @cache
-def javascript() -> str:
+def vega_script() -> str:
     """Return Vega-Embed with its dependencies as one script that makes no request.
 
     vl-convert takes a second or two to bundle it, so it is cached in the user's cache folder; if
@@ -278,7 +287,7 @@ def javascript() -> str:
     try:
         path = cache_folder() / f"vega-{_digest(cache_key)[:16]}.js"
     except RuntimeError:  # there is no home folder
-        return _make()
+        return _make_script()
     try:
         cached = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -286,7 +295,7 @@ def javascript() -> str:
     script, _, digest = cached.rpartition(_DIGEST)
     if script and digest == _digest(script):
         return script
-    script = _make()
+    script = _make_script()
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, f"{script}{_DIGEST}{_digest(script)}")
@@ -315,7 +324,7 @@ def _notices() -> str:
     return notices.read_text(encoding="utf-8")
 
 
-def _make() -> str:
+def _make_script() -> str:
     script = f"/*\n{_notices()}*/\n{bundle_javascript(_SNIPPET)}"
     # Inside a page, these would end or upset the script; in a string the backslash changes nothing.
     return (

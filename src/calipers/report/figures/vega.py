@@ -21,8 +21,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 #: One more than there are colors, so that a repeated color has another pattern.
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 4), (10, 2, 2, 2, 2, 2), (1, 3))
 #: The largest length of a name in a chart, and of all names in one line of its legend.
-LABEL = 32
-LEGEND_LINE = 36
+MAX_LABEL_LENGTH = 32
+MAX_LEGEND_LINE_LENGTH = 36
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _CONFIG: Spec = {
@@ -49,13 +49,13 @@ def assemble_spec(**properties: Any) -> Spec:
     """Return a chart with these properties."""
     # Labels are as wide as the reader's font makes them: leave them room.
     padding = {"left": 16, "top": 5, "right": 10, "bottom": 5}
-    safe_properties = {key: _no_property(value) for key, value in properties.items()}
+    safe_properties = {key: _escape_property_names(value) for key, value in properties.items()}
     return {"$schema": _SCHEMA, "config": _CONFIG, "padding": padding, **safe_properties}
 
 
 #: What every object of JavaScript has. Vega groups rows by their names in plain objects, in which
 #: these are something else already: it fails, and so does every chart that is drawn after it.
-PROPERTIES = frozenset(
+JAVASCRIPT_PROPERTIES = frozenset(
     (
         *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "valueOf"),
         *("toLocaleString", "toString", "__defineGetter__", "__defineSetter__", "__lookupGetter__"),
@@ -64,16 +64,21 @@ PROPERTIES = frozenset(
 )
 #: Makes another name of one, and is not seen: the zero-width non-joiner. The page's script takes it
 #: off again where data are saved.
-UNSEEN = "\u200c"
+INVISIBLE_SUFFIX = "\u200c"
 
 
-def _no_property(node: Any) -> Any:
+def _escape_property_names(node: Any) -> Any:
     """Return a node of a spec in which no name is that of a property of all JavaScript objects."""
     if isinstance(node, str):
-        return f"{node}{UNSEEN}" if node in PROPERTIES else node
+        return f"{node}{INVISIBLE_SUFFIX}" if node in JAVASCRIPT_PROPERTIES else node
     if isinstance(node, Mapping):
-        return {_no_property(key): _no_property(value) for key, value in node.items()}
-    return [_no_property(item) for item in node] if isinstance(node, list | tuple) else node
+        return {
+            _escape_property_names(key): _escape_property_names(value)
+            for key, value in node.items()
+        }
+    return (
+        [_escape_property_names(item) for item in node] if isinstance(node, list | tuple) else node
+    )
 
 
 def layer(rows: Sequence[Spec], mark: str | Spec, **encoding: Any) -> Spec:

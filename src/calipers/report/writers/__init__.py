@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calipers.report.writers.base import Writer
 
 #: The entry points of other packages.
-GROUP = "calipers.writers"
+ENTRY_POINT_GROUP = "calipers.writers"
 
 #: The package's own: where each is, and by which suffixes of files it is meant.
 _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -52,14 +52,14 @@ def register(writer: Writer) -> None:
     REGISTRY[writer.name] = writer
 
 
-def own_formats() -> tuple[str, ...]:
+def known_formats() -> tuple[str, ...]:
     """Return the names of the formats that are known without looking for other packages."""
     return (*_BUILT_IN, *(name for name in REGISTRY if name not in _BUILT_IN))
 
 
 def list_formats() -> tuple[str, ...]:
     """Return the names of all formats, without loading those of other packages."""
-    return tuple(dict.fromkeys((*own_formats(), *_plugin_formats())))
+    return tuple(dict.fromkeys((*known_formats(), *_plugin_formats())))
 
 
 def get_writer(name: str) -> Writer:
@@ -85,7 +85,7 @@ def format_for_suffix(suffix: str) -> str | None:
 
 
 def _plugin_formats() -> dict[str, EntryPoint]:
-    points = plugins.entry_points(GROUP)
+    points = plugins.entry_points(ENTRY_POINT_GROUP)
     return {point.name: point for point in points if point.name not in _BUILT_IN}
 
 
@@ -93,7 +93,7 @@ def _load(name: str, point: EntryPoint) -> None:
     from calipers.report.writers.base import Writer
 
     loaded: Any = plugins.load_object(point)
-    with plugins.plugin_errors(f"the format {name!r} ({GROUP})"):
+    with plugins.plugin_errors(f"the format {name!r} ({ENTRY_POINT_GROUP})"):
         writer = loaded() if isinstance(loaded, type) else loaded
         if not isinstance(writer, Writer) or writer.name != name:
             raise TypeError(f"{point.value} is not a Writer of that name")

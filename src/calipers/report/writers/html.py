@@ -54,7 +54,7 @@ from calipers.report.tables import (
     Column,
     P,
 )
-from calipers.report.wide import CONSTANT
+from calipers.report.wide import NO_SKILL_LABEL
 from calipers.report.writers.base import Writer
 
 if TYPE_CHECKING:
@@ -66,20 +66,20 @@ if TYPE_CHECKING:
 
 #: Isolates a right-to-left name in a sentence, so that it does not reorder numbers next to it.
 _ISOLATE = "\u2068\u2069"
-_NONE = "'none'"
+_NO_SOURCE = "'none'"
 #: The largest number of headlines that are not folded.
-MOST_HEADLINES = 6
+MAX_HEADLINES = 6
 #: The largest number of rows of a table that is not folded.
-MOST_ROWS = 60
+MAX_UNFOLDED_ROWS = 60
 #: The largest size in characters of a compressed result that is included in its page.
-MOST_PACKED = 1_000_000
+MAX_PACKED_CHARACTERS = 1_000_000
 #: The smallest number of sections with a table of contents.
-FEW_SECTIONS = 3
-_LONGEST = 60
+MIN_SECTIONS_WITH_CONTENTS = 3
+_MAX_ANCHOR_LENGTH = 60
 _ARROW = re.compile(r"^(.*) ([↑↓])$", re.DOTALL)
 _DIRECTIONS = {"↑": "higher is better", "↓": "lower is better"}
 #: CSS classes of significant verdicts.
-_SIDES = {"better": "up", "higher": "up", "worse": "down", "lower": "down"}
+_SIDE_BY_VERDICT = {"better": "up", "higher": "up", "worse": "down", "lower": "down"}
 
 
 class HTML(Writer):
@@ -100,9 +100,9 @@ class HTML(Writer):
             title=title or "Calipers",
             header=header,
             sections=others,
-            contents=others if len(others) >= FEW_SECTIONS else (),
+            contents=others if len(others) >= MIN_SECTIONS_WITH_CONTENTS else (),
             scripts=scripts,
-            policy=_policy(scripts),
+            policy=_security_policy(scripts),
             css=markup(resource("table.css") + resource("page.css")),
         )
 
@@ -136,7 +136,7 @@ class HTML(Writer):
         return (_Page().render(block),)
 
 
-class Cell(HTML):
+class NotebookHTML(HTML):
     """HTML fragment for the output of a notebook cell, without scripts, headings or ids.
 
     It has the colors of the notebook.
@@ -155,7 +155,7 @@ class Cell(HTML):
 
 
 @dataclass
-class _Cell:
+class _TableCell:
     """Cell of a table: its text, style, and role in its row."""
 
     text: str
@@ -220,7 +220,7 @@ class _Page:
 
     def anchor(self, name: str, kind: str = "") -> str:
         """Return a unique id, which is the same for the same sequence of names."""
-        word = re.sub(r"[^\w.]+", "-", name.lower()).strip("-")[:_LONGEST] or "unnamed"
+        word = re.sub(r"[^\w.]+", "-", name.lower()).strip("-")[:_MAX_ANCHOR_LENGTH] or "unnamed"
         word = f"{kind}-{word}" if kind else word
         self.ids[word] = n_uses = self.ids.get(word, 0) + 1
         return f"{word}-{n_uses}" if n_uses > 1 else word
@@ -242,7 +242,7 @@ class _Page:
                     list(map(_sentence, block.others)),
                 )
                 markup = macros.verdict(
-                    sentences[:MOST_HEADLINES], sentences[MOST_HEADLINES:], others
+                    sentences[:MAX_HEADLINES], sentences[MAX_HEADLINES:], others
                 )
             case Findings():
                 sentences = [_sentence(item.sentence) for item in block.items]
@@ -268,10 +268,10 @@ class _Page:
                 markup = self._figures(block)
             case Pairs():
                 self.needs.add("pairs.js")
-                markup = macros.pairs(block, _data(block.data))
+                markup = macros.pairs(block, _script_json(block.data))
             case Explorer():
                 self.needs.add("threshold.js")
-                markup = macros.explorer(block, _data(block.data))
+                markup = macros.explorer(block, _script_json(block.data))
             case Downloads():
                 markup = macros.downloads(list(_pack_files(block.files)))
         return markup
@@ -293,7 +293,7 @@ class _Page:
         rows = list(zip(*(self._cells(columns, i) for i in range(len(columns))), strict=True))
         verdicts = [c.cells for c in columns if c.role is VERDICT]
         states = (
-            ["told" if text in _SIDES else "untold" for text in verdicts[0]]
+            ["told" if text in _SIDE_BY_VERDICT else "untold" for text in verdicts[0]]
             if verdicts
             else [""] * len(rows)
         )
@@ -305,14 +305,14 @@ class _Page:
             ]
         classes = ["estimates" if block.grouped else "differences"]
         classes += ["beside"] if any(c.role is INTERVAL for c in columns) else []
-        is_folded = bool(block.rows_are) and len(rows) > MOST_ROWS
+        is_folded = bool(block.rows_are) and len(rows) > MAX_UNFOLDED_ROWS
         return {
             "title": _sentence(block.title),
             "classes": " ".join(classes),
             "head": [
                 (
                     _capitalize_heading(c),
-                    _class(c).replace(" value", ""),
+                    _css_classes(c).replace(" value", ""),
                     c.explanation,
                     c.kind is DRAWING,
                 )
@@ -327,20 +327,20 @@ class _Page:
         """Yield groups of rows with the same first cell, which spans all rows of its group."""
         for _, group_rows in groupby(rows, lambda row: row[1][0].text):
             group = list(group_rows)
-            first: _Cell = group[0][1][0]
+            first: _TableCell = group[0][1][0]
             first.scope, first.rows = "rowgroup", len(group)
             if self.anchored:
                 first.anchor = self.anchor(first.text, "measure")
             yield group
 
-    def _cells(self, columns: Sequence[Column], index: int) -> list[_Cell]:
+    def _cells(self, columns: Sequence[Column], index: int) -> list[_TableCell]:
         """Return the cells of a column."""
         column = columns[index]
         next_column = columns[index + 1] if index + 1 < len(columns) else None
         narrow = (
             next_column.cells if next_column is not None and next_column.role is INTERVAL else ()
         )
-        whiskers, style = column.whiskers or [None] * len(column.cells), _class(column)
+        whiskers, style = column.whiskers or [None] * len(column.cells), _css_classes(column)
         out = []
         for i, (text, whisker) in enumerate(zip(column.cells, whiskers, strict=True)):
             # (The numbers of a chart have names among them: there the text itself says what it is.)
@@ -349,7 +349,7 @@ class _Page:
             )
             cell_text, arrow = _split_arrow(text) if column.kind is KEY else (text, None)
             out.append(
-                _Cell(
+                _TableCell(
                     cell_text,
                     style,
                     scope="" if index else "row",
@@ -359,7 +359,7 @@ class _Page:
                     unit=column.units[i] if column.units else "",
                     title=column.titles[i] if column.titles else "",
                     whisker=whisker,
-                    side=_SIDES.get(text, "") if column.role is VERDICT else "",
+                    side=_SIDE_BY_VERDICT.get(text, "") if column.role is VERDICT else "",
                 )
             )
         return out
@@ -371,7 +371,10 @@ class _Page:
         out: Markup = _macros().wide(
             layout,
             list(zip(ids, layout.names, layout.cells, whiskers, strict=True)),
-            [(name.replace(CONSTANT, CONSTANT.capitalize()), row) for name, row in layout.below],
+            [
+                (name.replace(NO_SKILL_LABEL, NO_SKILL_LABEL.capitalize()), row)
+                for name, row in layout.below
+            ],
             shorten_name(block.measure) if any(whiskers) else "",
             " ".join(layout.caption("The best values are bold.", tests=block.tests)),
         )
@@ -423,7 +426,7 @@ def _order_columns(columns: Sequence[Column]) -> list[Column]:
     return ordered
 
 
-def _class(column: Column) -> str:
+def _css_classes(column: Column) -> str:
     """Return the CSS classes of a column."""
     words = ["number"] if column.kind in (NUMBER, NUMBERS) else []
     if column.kind is DRAWING:
@@ -468,27 +471,27 @@ def _pack_files(files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         # Half a character, which a name may hold, is spelled out.
         data = gzip.compress(text.encode("utf-8", "backslashreplace"), mtime=0)
         packed = base64.b64encode(data).decode()
-        if len(packed) <= MOST_PACKED:
+        if len(packed) <= MAX_PACKED_CHARACTERS:
             yield name, packed
 
 
 # --- Rendering ------------------------------------------------------------------------------------
 
 
-def _policy(scripts: Iterable[str]) -> str:
+def _security_policy(scripts: Iterable[str]) -> str:
     """Return a policy that forbids all requests, and all scripts except these."""
     digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
     hashes = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
     return (
-        f"default-src 'none'; script-src {' '.join(hashes or [_NONE])}; "
-        f"style-src 'unsafe-inline'; img-src data:; base-uri {_NONE}; form-action {_NONE}"
+        f"default-src 'none'; script-src {' '.join(hashes or [_NO_SOURCE])}; "
+        f"style-src 'unsafe-inline'; img-src data:; base-uri {_NO_SOURCE}; form-action {_NO_SOURCE}"
     )
 
 
 def _bundle() -> str:
-    from calipers.report.figures.rendering import javascript
+    from calipers.report.figures.rendering import vega_script
 
-    return javascript()
+    return vega_script()
 
 
 def resource(name: str) -> str:
@@ -505,7 +508,7 @@ def markup(text: str) -> Markup:
     return Markup(text)
 
 
-def _data(text: str) -> Markup:
+def _script_json(text: str) -> Markup:
     """Return JSON for a data ``script`` element, which no ``<`` can end."""
     return markup(text.replace("<", "\\u003c"))
 

@@ -12,7 +12,7 @@ from calipers.report.wide import BETTER, WORSE, WideCell
 from calipers.report.writers.base import Writer
 
 #: Characters that LaTeX interprets, or that its default fonts lack.
-_AS = {
+_REPLACEMENTS = {
     **{c: f"\\{c}" for c in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
@@ -35,7 +35,9 @@ class LaTeX(Writer):
     name, suffixes, medium = "latex", (".tex",), Medium.PAPER
 
     def escape(self, text: str) -> str:
-        escaped = "".join(_AS.get(character, character) for character in escape_unprintable(text))
+        escaped = "".join(
+            _REPLACEMENTS.get(character, character) for character in escape_unprintable(text)
+        )
         return escaped.replace("--", "-{}-") if "--" in text else escaped
 
     def write(self, blocks: Iterable[Block]) -> str:

@@ -12,7 +12,7 @@ _ZERO_WIDTH_SPACE = "\N{ZERO WIDTH SPACE}"
 _SPECIAL = re.compile(r"[\[<{@^]|[_:](?=\S)|-(?=-)|\.(?=\.)|(?<![^\s(\-–'\"])[*/=~+](?=\S)")
 _START = re.compile(r"^(?=[*#|:+\-!/^_$=]|\d+[.)]|[A-Za-z][.)]\s)")
 # There is no entity of a backslash.
-_AS = {"|": r"\vert{}", "$": r"\dollar{}", "\\": r"=\="}
+_REPLACEMENTS = {"|": r"\vert{}", "$": r"\dollar{}", "\\": r"=\="}
 
 
 class Org(Writer):
@@ -25,11 +25,13 @@ class Org(Writer):
             _ZERO_WIDTH_SPACE, _SPECIAL.sub(lambda match: match[0] + _ZERO_WIDTH_SPACE, text)
         )
         return re.sub(
-            r"[|$\\]", lambda match: f"{_ZERO_WIDTH_SPACE}{_AS[match[0]]}{_ZERO_WIDTH_SPACE}", text
+            r"[|$\\]",
+            lambda match: f"{_ZERO_WIDTH_SPACE}{_REPLACEMENTS[match[0]]}{_ZERO_WIDTH_SPACE}",
+            text,
         )
 
     def cell(self, text: str, *, number: bool) -> str:
-        return text.replace("|", _AS["|"]) if number else self.escape(text)
+        return text.replace("|", _REPLACEMENTS["|"]) if number else self.escape(text)
 
     def heading(self, text: str, level: int) -> Iterator[str]:
         yield f"{'*' * level} {text}"

@@ -24,8 +24,8 @@ from calipers.report.blocks import (
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
-from calipers.report.text_columns import align_table, record_blocks, split_columns
-from calipers.report.wide import BEST, has_signs, signs_key, text_tables
+from calipers.report.text_columns import align_table, record_lines, split_columns
+from calipers.report.wide import BEST_MARK, has_signs, signs_key, text_tables
 from calipers.report.writers.base import Writer
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 # Off a terminal nothing is folded: a table is as wide as its longest row.
-_WIDE = 10_000
+_UNLIMITED_WIDTH = 10_000
 
 
 class Text(Writer):
@@ -105,7 +105,9 @@ def make_console(file: TextIO) -> Console:
     options: dict[str, Any] = {"markup": False, "highlight": False, "emoji": False}
     options["force_jupyter"] = False
     if not file.isatty():
-        options.update(width=_WIDE, no_color=True, color_system=None, force_terminal=False)
+        options.update(
+            width=_UNLIMITED_WIDTH, no_color=True, color_system=None, force_terminal=False
+        )
     else:
         options["no_color"] = bool(os.environ.get("NO_COLOR"))
     return Console(file=file, **options)
@@ -121,7 +123,7 @@ def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> Non
 
 def _print_wide_table(block: WideTable, console: Console, *, first: bool) -> None:
     """Print a wide table, and explanations of its numbers and marks."""
-    sentences = block.layout.caption(f"{BEST} the best.", tests=block.tests)
+    sentences = block.layout.caption(f"{BEST_MARK} the best.", tests=block.tests)
     tables = text_tables(block.layout, console.width if console.is_terminal else None)
     for index, columns in enumerate(tables):
         _print_columns(columns, console, first=first and not index)
@@ -137,9 +139,9 @@ def _print_table(block: Table, console: Console, *, first: bool) -> None:
     elif block.wrapped:
         keys = [column for column in columns if column.kind is KEY]
         other_columns = columns[len(keys) :]
-        keys_width = sum(map(_width, keys)) + _COLUMN_SPACING * (len(keys) - 1)
+        keys_width = sum(map(_width, keys)) + _RICH_COLUMN_SPACING * (len(keys) - 1)
         widths = [keys_width, *map(_width, other_columns)]
-        for column_indices in split_columns(widths, console.width, _COLUMN_SPACING):
+        for column_indices in split_columns(widths, console.width, _RICH_COLUMN_SPACING):
             _print_columns(
                 [*keys, *(other_columns[index - 1] for index in column_indices)],
                 console,
@@ -180,7 +182,7 @@ def _print_columns(columns: Sequence[Column], console: Console, *, first: bool =
     widths = _widths(columns, console.width) if console.is_terminal else {}
     if widths is None:
         keys = [c.name for c in columns if c.kind is KEY] or [columns[0].name]
-        lines = list(record_blocks({c.name: c.cells for c in columns}, keys, console.width))
+        lines = list(record_lines({c.name: c.cells for c in columns}, keys, console.width))
     else:
         with console.capture() as capture:
             console.print(_to_rich(columns, widths))
@@ -191,10 +193,10 @@ def _print_columns(columns: Sequence[Column], console: Console, *, first: bool =
 
 
 #: Between two columns of a table; and how narrow names and remarks may be folded.
-_COLUMN_SPACING = 3
-_NARROW = 12
-_RIGHT = (NUMBER, NUMBERS)
-_NO_WRAP_KINDS = (*_RIGHT, LINED)
+_RICH_COLUMN_SPACING = 3
+_MIN_FOLDED_WIDTH = 12
+_RIGHT_ALIGNED_KINDS = (NUMBER, NUMBERS)
+_NO_WRAP_KINDS = (*_RIGHT_ALIGNED_KINDS, LINED)
 
 
 def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
@@ -204,9 +206,9 @@ def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
     """
     widths = {c.name: _width(c) for c in columns}
     foldable = [c.name for c in columns if c.kind not in _NO_WRAP_KINDS]
-    available_width = width - _COLUMN_SPACING * (len(widths) - 1)
+    available_width = width - _RICH_COLUMN_SPACING * (len(widths) - 1)
     while sum(widths.values()) > available_width:
-        folds = [name for name in foldable if widths[name] > max(_NARROW, len(name))]
+        folds = [name for name in foldable if widths[name] > max(_MIN_FOLDED_WIDTH, len(name))]
         if not folds:
             return None
         widths[max(folds, key=lambda name: widths[name])] -= 1
@@ -220,7 +222,7 @@ def _to_rich(columns: Sequence[Column], widths: Mapping[str, int]) -> RichTable:
 
     out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
-        right = column.kind in _RIGHT
+        right = column.kind in _RIGHT_ALIGNED_KINDS
         out.add_column(
             RichText(column.name),
             justify="right" if right else "left",
