@@ -243,11 +243,11 @@ class ProbableRows:
         """Return the influence values of a recalibration coefficient, or of a skill score.
 
         ``total`` is the table of all rows, or the sums of their logits, if these are a batch of
-        them. A skill score has influence values only for such a batch, as rows in memory are
-        resampled.
+        them.
         """
-        if measure.definition.skill_of is not None and isinstance(total, ScoreTable):
-            return _skill_influence(self.rows, measure, total)
+        if measure.definition.skill_of is not None:
+            table = total if isinstance(total, ScoreTable) else self.rows.table
+            return _skill_influence(self.rows, measure, table)
         if measure.definition.coefficient is None:
             return None
         return influence_of_line(self.rows, measure, total)
@@ -270,11 +270,11 @@ class ProbableRows:
         if rows.clusters is not None and measure.definition.binned is not None:
             methods["of bins"] = partial(_cluster_bins_interval, rows, measure)
         estimate = replace(estimate, methods=methods)
-        return (
-            estimate
-            if measure.definition.coefficient is None
-            else _estimate_coefficient(rows, measure, estimate)
-        )
+        if measure.definition.coefficient is not None:
+            return _estimate_coefficient(rows, measure, estimate)
+        if measure.definition.skill_of is not None:
+            return replace(estimate, influence=lambda: self.influence(measure))
+        return estimate
 
 
 # --- Errors of bins -------------------------------------------------------------------------------

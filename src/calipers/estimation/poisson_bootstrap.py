@@ -48,7 +48,7 @@ def add_replicates(
     if needs_no_replicates or estimate.kind not in RESAMPLED_KINDS:
         return estimate
     definition = measure.definition
-    tolerates_compression = definition.is_at_corner or definition.reads == "probabilities"
+    tolerates_compression = definition.maximum_of is not None or definition.reads == "probabilities"
     if len(table.scores) > MOST_CELLS and not tolerates_compression:
         return estimate  # a point of a curve is one of few where scores are put together
 
@@ -58,7 +58,7 @@ def add_replicates(
         )
 
     estimate = replace(estimate, standalone_replicates=replicates, resampling_name=NAME)
-    if definition.is_at_corner:
+    if definition.maximum_of is not None:
         size = min(intervals.class_sizes(table))
         methods = {"basic bootstrap on logits": partial(_logit_interval, estimate, size)}
         return replace(estimate, methods={**estimate.methods, **methods})

@@ -184,7 +184,7 @@ def estimate_from_table(
     else:
         value = float(measure.apply(table))
     kind = _KINDS.get(definition.interval, "measure of scores")
-    if definition.is_at_corner:
+    if definition.maximum_of is not None:
         kind = "maximum over thresholds"
     elif definition.area is not None and definition.area.name in _INTERPOLATED:
         kind = _INTERPOLATED[definition.area.name]
@@ -205,7 +205,7 @@ def estimate_from_table(
         transform="logit" if definition.range == (0, 1) else None,
         caution=_few_beyond(measure, table),
         error=error_of,
-        methods=_area_intervals(measure, value, table),
+        methods=_table_intervals(measure, value, table),
     )
 
 
@@ -277,10 +277,10 @@ class _ScoreEstimate:
         """Return the interval methods specific to areas and to maxima over thresholds."""
         clusters, area = self.rows.clusters, self.measure.definition.area
         methods: dict[str, Limits] = {}
-        if self.measure.definition.is_at_corner:
+        if self.measure.definition.maximum_of is not None:
             methods["basic bootstrap on logits"] = self._basic_interval
-        if area is not None and clusters is None:
-            return methods | _area_intervals(self.measure, self.value, self._table)
+        if clusters is None:
+            return methods | _table_intervals(self.measure, self.value, self._table)
         if area is not None and area.name == "AUC":
             methods["delong"] = self._obuchowski
         columns = self._table, clusters, self.rows.positive
@@ -354,12 +354,13 @@ def separated_intervals(
     measure: MeasureLike,
     value: float,
     table: ScoreTable,
-    clusters: ClusterIndex | None,
-    positive: npt.NDArray[np.bool_],
+    clusters: ClusterIndex | None = None,
+    positive: npt.NDArray[np.bool_] | None = None,
 ) -> dict[str, Limits]:
     """Return the intervals for scores that separate the classes, by numbers of rows or clusters.
 
-    ``clusters`` and ``positive`` are those of the rows, or of the parts of clusters of each class.
+    ``clusters`` and ``positive`` are those of the rows, or of the parts of clusters of each class;
+    without them rows are independent.
     """
 
     def sizes() -> tuple[float, float]:
@@ -367,7 +368,7 @@ def separated_intervals(
 
         They are 0 for a single cluster.
         """
-        if clusters is None:
+        if clusters is None or positive is None:
             return intervals.class_sizes(table)
         return clusters.numbers_by_class(positive) if clusters.n_clusters > 1 else (0, 0)
 
@@ -389,6 +390,7 @@ def separated_intervals(
 
     def separated_interval(level: float) -> Interval:
         assert clusters is not None
+        assert positive is not None
         auc = (value - area.shift) / area.scale
         if auc not in (0.0, 1.0):
             return intervals.no_interval("none", "too_few_clusters")
@@ -401,7 +403,7 @@ def separated_intervals(
     if area is not None:
         return {"of positives": partial(_positives_interval, value, sizes()[0])}
     is_proportion = definition.range == (0, 1) or definition.area_fraction is not None
-    has_interval = is_proportion or definition.is_at_corner
+    has_interval = is_proportion or definition.maximum_of is not None
     return {"of the smaller class": minority_interval} if has_interval else {}
 
 
@@ -440,14 +442,14 @@ def _transform_interval(area: Any, interval: Interval) -> Interval:
     return replace(interval, low=low, high=high, se=area.scale * interval.se)
 
 
-def _area_intervals(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
-    """Return the intervals of an area of independent rows, from the table alone.
+def _table_intervals(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
+    """Return the intervals of a measure of independent rows, from the table alone.
 
     Those of a linear function of an AUC, A = (value − shift)/scale, are transformed back.
     """
     area = measure.definition.area
     if area is None:
-        return {}
+        return separated_intervals(measure, value, table)
     if area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
         methods: dict[str, Limits] = {

@@ -22,13 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from calipers.inference.intervals import bootstrap_bias_correction
-from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
+from calipers.statistics import ConfusionMatrix, FloatArray, ScoreOrder, ScoreTable
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike
@@ -87,9 +88,10 @@ def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
     """Return the influence of rows on a measure of scores, or None if it is not known.
 
     It is known for measures based on an area (AUC, AP, PR-AUC, AP-DG), in O(D) for D distinct
-    scores and along any leading axes of the table; for other smooth measures with a single table of
-    at most :data:`MOST_BLOCKS` distinct scores, in O(D²). Where a score has no row of a class, the
-    value of that class is meaningless.
+    scores and along any leading axes of the table; for the maximum of a measure of counts over all
+    thresholds of a single table, in O(D), as the influence on the measure at the best threshold;
+    for other smooth measures with a single table of at most :data:`MOST_BLOCKS` distinct scores, in
+    O(D²). Where a score has no row of a class, the value of that class is meaningless.
 
     Examples
     --------
@@ -107,6 +109,8 @@ def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
         return ScoreInfluence(
             area.scale * area_influence.positive, area.scale * area_influence.negative
         )
+    if measure.definition.maximum_of is not None and single:
+        return _maximum_influence(measure, table)
     if measure.definition.is_smooth and single and len(table.scores) <= MOST_BLOCKS:
         return score_derivatives(measure, table)
     return None
@@ -202,6 +206,29 @@ def score_derivatives(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence
         _AT_ONCE,
     )
     return ScoreInfluence(out[:n_scores], out[n_scores:])
+
+
+def _maximum_influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence:
+    """Return the derivative of a measure of counts at its best threshold by the weight at a score.
+
+    The first order effect of a change of that threshold is 0. Where several thresholds attain the
+    maximum, it has no derivative, and the highest threshold, which is reported, is used.
+    """
+    definition, parameters = measure.definition, measure.parameters
+    assert definition.maximum_of is not None
+    assert definition.threshold_index is not None
+    formula = partial(definition.maximum_of, **parameters)
+    index = int(definition.threshold_index(table, **parameters))
+    counts = table.confusion().counts[index]
+
+    def value(cells: FloatArray) -> FloatArray:
+        matrices = cells.reshape(-1, 2, 2)
+        return np.asarray(formula(ConfusionMatrix(matrices, matrices)))
+
+    derivatives = numerical_derivatives(value, counts.ravel(), _AT_ONCE)
+    negative, positive = derivatives.reshape(2, 2)
+    is_predicted = (np.arange(len(table.scores)) < index).astype(np.intp)
+    return ScoreInfluence(positive[is_predicted], negative[is_predicted])
 
 
 def numerical_derivatives(

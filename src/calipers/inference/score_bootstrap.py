@@ -138,7 +138,7 @@ class ScoreReplicates:
             batches = self.refine(
                 partial(definition.needs_refinement, **measure.parameters),
                 lambda curves: measure.apply(curves.table),
-                at_corner=definition.is_at_corner,
+                at_corner=definition.maximum_of is not None,
             )
             return np.concatenate(list(batches))
         runs = self._runs(measure)

@@ -142,9 +142,10 @@ class Definition:
     needs_refinement : callable, optional
         Blocks of a compressed score table, in which neighboring scores are merged, that have to be
         split again for an exact value; no other part of the table is needed.
-    is_at_corner : bool, default=False
-        Whether the corners of the convex hull of these blocks suffice, as they do if the level
-        lines of the value are straight in TP and FP.
+    maximum_of : callable, optional
+        Measure of counts of which a measure of scores is the maximum over all thresholds. The level
+        lines of its value have to be straight in TP and FP, so that the corners of the convex hull
+        of a block suffice.
     joint_positions : callable, optional
         Labels of the scores of a table: neighbors with equal labels can be merged, with their mean
         as the score, without a change of the value. None if there are no such labels.
@@ -219,7 +220,7 @@ class Definition:
     is_smooth: bool = False
     threshold_index: Callable[..., npt.NDArray[np.intp]] | None = None
     needs_refinement: Callable[..., npt.NDArray[np.bool_]] | None = None
-    is_at_corner: bool = False
+    maximum_of: Callable[..., FloatArray] | None = None
     joint_positions: Callable[..., npt.NDArray[np.integer[Any]] | None] | None = None
     binned: Callable[..., npt.NDArray[np.int64]] | None = None
     suffix_parameter: str = "cutoff"

@@ -321,9 +321,7 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
         "needs_refinement": lambda s, **parameters: candidate_blocks(
             formula(s.confusion(), **parameters), formula(s.corners(), **parameters)
         ),
-        "is_at_corner": True,
-        # The derivative is that at the best threshold.
-        "is_smooth": True,
+        "maximum_of": formula,
     }
 
 
