@@ -213,6 +213,10 @@ def _maximum_influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluenc
 
     The first order effect of a change of that threshold is 0. Where several thresholds attain the
     maximum, it has no derivative, and the highest threshold, which is reported, is used.
+
+    KS, max-F1 and max-accuracy of 300 rows in 30 clusters and 3,000 in 200 held the truth 90 to 96
+    times of 100 by it, their differences 96 to 100 times (±1.5; the bootstrap of clusters 90 to 96
+    and 96 to 100 times).
     """
     definition, parameters = measure.definition, measure.parameters
     assert definition.maximum_of is not None
