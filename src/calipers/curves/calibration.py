@@ -220,7 +220,7 @@ def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spe
     line_layer["mark"].pop("point", None)  # dots are bins
     line = line_layer["encoding"]
     if BINS in curves:
-        # Under what the pointer finds.
+        # Below the layer that reacts to the pointer.
         curve_spec["layer"][-1:-1] = _bins(curves[BINS], names, line)
     panels = []
     if SPREAD in curves:

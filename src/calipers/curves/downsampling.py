@@ -124,7 +124,7 @@ def _deviates(rates: FloatArray) -> FloatArray:
 
 
 def _axes(curve: Curve) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the start and the range of each axis."""
+    """Return the start and the length of each axis."""
     return _axis(curve.x, np.nan), _axis(curve.y, curve.bottom)
 
 

@@ -43,7 +43,7 @@ _RATES = np.concatenate(
     [_tail_rates := np.geomspace(1e-7, 0.05, 76), np.linspace(0, 1, _SPREAD // 2), 1 - _tail_rates]
 )
 
-#: With more rows blocks are resampled, otherwise single rows.
+#: Maximum number of rows that are resampled one by one; with more, blocks of rows are.
 _MAX_RESAMPLED_ROWS = 5_000
 
 

@@ -95,7 +95,7 @@ MOST_CELLS = 1 << 20
 
 
 def _one_pass_interval() -> Interval:
-    """Return the absent interval of a value that needs a second pass which is impossible."""
+    """Return the missing interval of a value whose second pass is impossible."""
     return intervals.no_interval("none", "one_pass")
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
 
 
-#: Σwg² below this many of its units by chance goes by the noncentral χ² itself, above by a normal.
+#: Largest statistic for which the noncentral χ² is used; above it a normal approximates it.
 _MAX_CHI2 = 1e4
 
 #: The mean absolute deviation is at most the root mean square of deviations, and close to it if
@@ -142,7 +142,7 @@ def _chi2_median(degrees: float) -> float:
 
 
 def _noncentrality(statistic: float, degrees: float, probability: float) -> float:
-    """Return the noncentrality λ at which P(χ² ≤ found) equals this probability, at least 0."""
+    """Return the noncentrality λ at which P(χ² ≤ ``statistic``) is this probability, at least 0."""
     from scipy.special import chdtr, chndtr, ndtri
 
     if chdtr(degrees, statistic) <= probability:
@@ -358,7 +358,7 @@ def basic_bootstrap(
         interval.reason is None and estimate.is_biased and measure.definition.perfect == 0
     )
     if is_calibration_error and table is not None and _is_calibration_plausible(table, level):
-        # Of what is calibrated even turned replicates are above 0 six times of ten.
+        # For calibrated probabilities even reflected replicates exclude 0 in 6 of 10 cases.
         return replace(interval, low=0.0, method=f"{name}, and 0 by Spiegelhalter's test")
     return interval
 
@@ -523,7 +523,7 @@ class Recalibration(NamedTuple):
         )
 
     def error(self, table: ScoreTable) -> float:
-        """Return the standard error of the coefficient from the residuals: √Σ(w·residual·to)²."""
+        """Return the standard error of the coefficient: √Σ(w·residual·influence)²."""
         squares = [column[::-1] for column in (table.positive_squares, table.negative_squares)]
         if len(self.logit) < len(squares[0]):  # levels without weight are left out
             occupied_mask = (table.positive + table.negative)[::-1] > 0

@@ -39,7 +39,7 @@ _ALL, _CELLS_PER_TURN, _TURNS = 125, 25, 40
 #: What the prior adds in all.
 _PRIOR = 1.0
 
-#: Of no more cells than these, empty ones included, tables are drawn from a smooth one.
+#: Maximum number of cells of a table, empty ones included, for which the bias is simulated.
 MOST_SMOOTH = 10_000
 
 #: Standard deviations of their difference by which a class is surely larger than another.
@@ -134,6 +134,7 @@ class OccupiedCells:
         ]
 
 
+#: Factor of estimated biases, which may be underestimated by a half.
 TOO_LITTLE = 1.5
 
 METHOD = "Dirichlet posterior"
@@ -193,7 +194,7 @@ class PartitionRows:
     settings: Settings
     joint_measures: tuple[Any, ...] = ()
     point_counts: FloatArray | None = None
-    #: How much points move a measure, where something else knows.
+    #: Function that returns known influence values of a measure, or None.
     moves: Callable[[Any], Influence | None] | None = None
     _posterior_cache: dict[Any, PosteriorDraws] = field(default_factory=dict, repr=False)
     _paired_draws: dict[Any, FloatArray] = field(default_factory=dict, repr=False)

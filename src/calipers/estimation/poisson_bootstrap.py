@@ -33,7 +33,7 @@ MOST_CELLS, AT_A_TIME = 4096, 250_000
 #: (93) and ECE 91 (90; ±1.7); of 5,000 rows 90 to 95 (88 to 95; ±2.7); with weights 1 to 3 KS 89
 #: (92), max-F1 94 (94) and ECE 89 (89; ±2.8).
 RESAMPLED_KINDS = ("maximum over thresholds", "measure of scores", "calibration")
-#: What it is called.
+#: Name of the resampling.
 NAME = "Poisson bootstrap [B]"
 
 
@@ -50,7 +50,7 @@ def add_replicates(
     definition = measure.definition
     tolerates_compression = definition.maximum_of is not None or definition.reads == "probabilities"
     if len(table.scores) > MOST_CELLS and not tolerates_compression:
-        return estimate  # a point of a curve is one of few where scores are put together
+        return estimate  # compression leaves too few points of the curve
 
     def replicates() -> FloatArray:
         return estimate.value + replicate_deviations(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
-#: The rows of the policy for areas that have a law of their own.
+#: Kinds of areas, by ``definition.interval``.
 _KINDS = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision area"}
 
 #: Rates at a rate of the other class: its parameter, and the place of that class.

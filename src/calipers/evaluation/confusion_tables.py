@@ -26,7 +26,7 @@ from calipers.results import (
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
-#: What the table of classes holds of each.
+#: Measures of each class in the table of classes.
 OF_CLASS = ("precision", "recall", "F1")
 
 

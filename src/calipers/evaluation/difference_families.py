@@ -43,7 +43,7 @@ MAX_T, TUKEY = "max-t", "tukey"
 #: Maximum level of a test.
 _CERTAIN = 1 - 1e-9
 
-#: What intervals that hold together are called, by what makes them.
+#: Names of simultaneous intervals, by their method.
 BY_DEALS = "simultaneous, max-t by permutation"
 BY_INFLUENCE = "simultaneous, max-t"
 BY_RANGE = "simultaneous, randomized Tukey HSD"
@@ -154,7 +154,7 @@ class TestFamily:
             for measure, measure_statistics in self.statistics_by_measure.items()
         }
 
-    # --- What chance makes of the largest ---------------------------------------------------------
+    # --- Max-t adjustment -------------------------------------------------------------------------
 
     def _jointly(self) -> list[Difference]:
         """Return differences with p-values and intervals from the distribution of the maximum."""
@@ -546,7 +546,7 @@ def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float])
         t = width / error.se if has_error else math.nan
         level = float(1 - 2 * max_statistic.upper_tail(t, error.degrees))
         levels.append(level if level > 0 else 1 - 2 * tail)
-    # A pair with a very small difference is limited by the others, which are all that counts.
+    # Levels are capped: where one is 1, the half-width itself is the minimum detectable difference.
     capped_levels = [min(level, _CERTAIN) for level in levels]
     sizes = hypotheses.minimum_detectable(errors, capped_levels).tolist()
     return [

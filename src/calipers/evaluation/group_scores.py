@@ -354,7 +354,7 @@ def rank_distributed(
     measures: list[Measure],
     conventions: Mapping[str, Any],
 ) -> Evaluation:
-    """Evaluate how systems order the rows of each group, for distributed rows."""
+    """Evaluate how systems order the rows of each group, for rows in batches."""
     baseline, settings, zero = options.baseline, options.settings, options.undefined == "zero"
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(

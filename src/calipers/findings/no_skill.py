@@ -127,7 +127,7 @@ def compare_with_constant(
     )
 
 
-#: The correction of the interval for the choice of the constant.
+#: Clause of criteria: the interval is corrected for the choice of the constant.
 CHOSEN = " and corrected for the choice of the {} among {}, lies below"
 
 

@@ -174,7 +174,7 @@ def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArra
         out = np.bincount(cell_index, weight[rows], (end - begin) * 2 * n_scores).reshape(
             -1, 2 * n_scores
         )
-        # Of weights, rounding may leave a hair where no row is left.
+        # With weights, rounding may leave a small positive weight where no row remains.
         remaining = np.where(out >= total * (1 - 1e-12), 0.0, total - out)
         values.append(
             measure.apply(_replace_weights(table, remaining[:, :n_scores], remaining[:, n_scores:]))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: The largest number of classes with a table.
 MOST_CLASSES = 20
-#: With more classes than this, non-empty cells are listed.
+#: Largest number of classes with a matrix; with more, non-empty cells are listed.
 MOST_IN_GRID = 100
 #: The largest length of a name.
 LABEL = 24

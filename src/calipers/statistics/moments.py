@@ -140,7 +140,7 @@ class Moments(Statistic):
 class SkewMoments(Moments):
     """Moments with the third ones, for the skewness of a weighted mean.
 
-    The sum with moments that lack the third ones has none either.
+    The sum of these and plain :class:`Moments` is plain :class:`Moments`.
 
     Parameters
     ----------

@@ -62,9 +62,9 @@ OF_POINTS = ("simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WC
 #: Maximum number of non-empty cells of a contingency table.
 MOST_CELLS = 2_000_000
 
-#: What the number of points of a combination is called, which no column is.
+#: Name of the number of points of a combination, which no column of a table has.
 _N_POINTS = "\0held"
-#: And what that of slices by one of the ways to cut.
+#: Name of the column of slices by one definition.
 _SLICE = "\0slice {}"
 
 
@@ -229,7 +229,7 @@ def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: B
             )
 
 
-# --- How clusters meet ----------------------------------------------------------------------------
+# --- Contingency tables ---------------------------------------------------------------------------
 
 
 def _count_combinations(

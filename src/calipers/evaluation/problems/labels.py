@@ -72,7 +72,7 @@ OF_PROBABILITIES = ("macro-log-loss", "macro-Brier")
 
 FAMILIES = ("multilabel", "label-ranks", "counts", "scores", "probabilities", "calibration")
 
-#: Of more labels than these there are no curves.
+#: Maximum number of labels with curves.
 MOST_CURVES = 20
 
 #: A number, one for each label (by name or in their order), or either for each system.

@@ -67,7 +67,7 @@ OF_SCORES = ("AUC", "PR-AUC", "AP")
 OF_PROBABILITIES = ("log-loss", "Brier")
 OF_CALIBRATION = ("calibration-slope", "calibration-intercept")
 
-#: What each system that has such things is measured by.
+#: Default measures, by the input that they read.
 _DEFAULTS = (
     ("scores", OF_SCORES),
     ("probabilities", OF_PROBABILITIES),

@@ -19,9 +19,11 @@ from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.verdict import homogeneous_groups_text, overall_sentence, significance_level
 from calipers.results import Comparison, Definition, OmnibusTest
 
-#: The largest number of measures with a diagram, of systems in all diagrams, and in one.
+#: The largest number of measures with a diagram.
 MOST_MEASURES = 12
+#: The largest number of systems in all diagrams.
 MOST_IN_ALL = 120
+#: The largest number of systems in a diagram.
 MOST_RANKED = 40
 
 
