@@ -160,7 +160,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
     def _iter_calc(self, run: Any) -> Iterator[irm.Metric]:
         rows = _to_reader_input(run, ("query_id", "doc_id", "score"))
         if len(rows) == 0 or (isinstance(rows, Mapping) and not any(rows.values())):
-            rows = {"": {"": 0.0}}  # a run has to hold something
+            rows = {"": {"": 0.0}}  # a run has at least one document
         statistics: dict[type, Any] = {}
         if self.qrels is not None:
             arrays = read_run("run", rows, self.qrels).arrays
@@ -180,11 +180,11 @@ def _to_calipers(measure: irm.Measure) -> Measure | None:
         return measure.calipers
     registered = irm.measures.registry.get(measure.NAME)
     if registered is None or type(measure) is not type(registered):
-        return None  # somebody's own, of whatever name
+        return None  # a user-defined measure
     if measure.NAME in ("Accuracy", "Compat"):
-        return None  # of pairs of documents; and to a depth that is not said
+        return None  # Accuracy is over pairs of documents; the depth of Compat is unknown
     if measure.NAME == "RBP" and "rel" not in measure.params:
-        return None  # of grades, on a scale that is not said
+        return None  # graded RBP, on an unknown scale
     try:
         equivalent = parse(repr(measure), TASKS["retrieval"])
     except UnknownMeasureError:

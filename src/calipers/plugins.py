@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from types import FrameType
 
-#: The groups of entry points that are asked for, and what is in them.
+#: Groups of entry points that Calipers loads, and their contents.
 ENTRY_POINT_GROUPS: Mapping[str, str] = {
     "calipers.measures": "measures",
     "calipers.charts": "charts",
@@ -40,10 +40,10 @@ ENTRY_POINT_GROUPS: Mapping[str, str] = {
 
 T = TypeVar("T")
 
-#: Called before a plug-in is imported, as by the command, which forbids pandas until then.
+#: Functions called before a plug-in is imported; the command uses one to allow pandas.
 IMPORT_HOOKS: list[Callable[[], None]] = []
 
-#: What has been loaded: the group, the name and the package of each entry point.
+#: Loaded entry points, as (group, name, package).
 LOADED_ENTRY_POINTS: set[tuple[str, str, str]] = set()
 
 #: The plug-in that is being loaded, which registers things.
@@ -258,7 +258,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __init__(self, kind: str, group: str, modules: Sequence[str] = ()) -> None:
         self.kind, self.group, self._modules = kind, group, tuple(modules)
-        #: By name: who has registered it, which of the modules if it was one, and the thing.
+        #: Entries by name: (registrant, index of its module, object).
         self.entries: dict[str, tuple[str, int, T]] = {}
         self._has_own = not modules
 
@@ -338,7 +338,7 @@ class Registry(Mapping[str, T], Generic[T]):
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             name = frame.f_globals.get("__name__", "")
-            # What runs in a copy of its names, as an example in a docstring, is not the module.
+            # Code run in a copy of the namespace, such as a doctest, is not the module itself.
             is_module = frame.f_globals is getattr(sys.modules.get(name), "__dict__", None)
             if is_module and frame.f_code.co_name == "<module>":
                 if name in self._modules:
@@ -349,5 +349,5 @@ class Registry(Mapping[str, T], Generic[T]):
         return len(self._modules)
 
 
-#: Who registers what Calipers has itself.
+#: Registrant of the built-in objects.
 _BUILT_IN = "Calipers"

@@ -23,7 +23,7 @@ class Stage:
     total: int
     begun: float
     done: int = 0
-    #: What is counted; "" of steps.
+    #: Unit of the count; empty for steps.
     unit: str = ""
 
     @property
@@ -41,7 +41,7 @@ class Stage:
         return f"{self.label}: {self.done:,}{total_text} rows{rate}"
 
 
-#: What is at work, each stage in a step of the one before.
+#: Active stages, each nested in a step of the previous one.
 _stages: list[Stage] = []
 
 
@@ -134,7 +134,7 @@ def _iterate_stage(items: Iterable[T], stage: Stage, size: Callable[[T], int]) -
 def progress_text() -> str | None:
     """Return the progress of the computation and its remaining time, or None if it is unknown."""
     stages = list(_stages)
-    # Loops over single batches come and go.
+    # If rows are counted, ignore the loops of the compiled core, which cover single batches.
     done, total = (0, 0) if any(stage.unit for stage in stages) else _core_progress()
     if not stages and not total:
         return None

@@ -582,3 +582,74 @@ def test_tables_of_classes_with_equal_weights_are_of_rows(weight: float) -> None
         assert table.truth.tolist() == [8, 12, 0]
         table = cal.multilabel("t", "q", separator="|", measures=["F1[x]"], **given).label_tables[0]
         assert table.truth.tolist() == pytest.approx([12, 8])
+
+
+@pytest.mark.parametrize("last", [0.5, 0.6])
+def test_states_of_clusters_with_few_scores_merge(last: float, tmp_path: Path) -> None:
+    """The scores of merged rows need not be those of the rows that a system is made of."""
+    data = {"y": [0, 1] * 50, "p": [0.5] * 99 + [last], "c": [row // 5 for row in range(100)]}
+    measures = ["KS", "max-F1", "max-accuracy", "AUC"]
+    options: Any = {"probability": "p", "labels": [0, 1], "cluster": "c", "measures": measures}
+    paths = [str(tmp_path / name) for name in ("1.state", "2.state")]
+    for path in paths:
+        cal.save_state(cal.classification("y", data=data, engine="stream", **options), path)
+    merged = cal.merge_states(paths)
+    whole = cal.classification("y", data=data, **options)
+    assert [e.value for e in merged.estimates] == [e.value for e in whole.estimates]
+    assert {e.interval_reason for e in merged.estimates} == {"one_pass"}
+
+
+@pytest.mark.parametrize("measure", ["macro-AUC", "macro-AP"])
+def test_an_average_of_one_label_is_compared_as_that_label(measure: str) -> None:
+    truth = np.arange(20) % 3 % 2
+    scores = truth * 0.5 + 0.01 * np.arange(20)
+    scores[1] = 0.15
+    data = {"y_c": truth, "A_c": truth * 0.5, "B_c": scores, "y_d": 0 * truth}
+    data |= {"A_d": scores, "B_d": scores}
+    assert_same(
+        *(
+            cal.multilabel(
+                "y_*", probability=["A_*", "B_*"], data=data, measures=[measure], engine=engine
+            )
+            for engine in ("memory", "stream")
+        )
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e-155, 1e-300])
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_numbers_whose_powers_are_no_numbers(scale: float, engine: str) -> None:
+    data = {"y": np.array([1, 2, 3]) * scale, "p": np.array([2, 5, 2]) * scale}
+    evaluation = cal.regression("y", "p", data=data, engine=engine)
+    assert evaluation["MAE"].value == pytest.approx(5 / 3 * scale, rel=1e-12, abs=0)
+
+
+SEPARATED = ["KS", "max-F1", "EER", "recall@FPR=0.1", "FPR@recall=0.9"]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_separated_scores_of_independent_rows_have_the_limits_of_counts(sign: int) -> None:
+    truth = np.arange(40) % 2
+    scores = 0.5 + sign * (0.2 * truth + 0.001 * np.arange(40) - 0.1)
+    memory, stream = (
+        cal.classification(
+            "y", score="s", data={"y": truth, "s": scores}, measures=SEPARATED, engine=engine
+        )
+        for engine in ("memory", "stream")
+    )
+    named = {e.measure: e for e in stream.estimates}
+    for estimate in memory.estimates:
+        if "of the smaller class" in estimate.method:
+            same = named[estimate.measure]
+            assert (same.low, same.high) == pytest.approx((estimate.low, estimate.high), rel=1e-9)
+            assert same.method == estimate.method
+    assert sum("of the smaller class" in e.method for e in memory.estimates) >= 4
+
+
+def test_the_error_of_a_maximum_that_several_thresholds_attain() -> None:
+    """It is that of the proportion at the threshold which is reported, not that of a kink."""
+    data = {"y": [0, 1] * 50, "p": [0.5] * 100}
+    estimate = cal.classification(
+        "y", probability="p", data=data, measures=["max-accuracy"], interval="analytic"
+    ).estimates[0]
+    assert estimate.standard_error == pytest.approx(0.05, rel=0.02)

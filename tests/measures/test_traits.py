@@ -31,7 +31,7 @@ def test_an_area_of_the_core_is_that_of_the_formula(one: Definition) -> None:
 
 def test_smooth_measures_have_a_derivative() -> None:
     """Half the step moves a value half as far."""
-    smooth = [d.example() for d in definitions("scores") if d.is_smooth]
+    smooth = [d.example() for d in definitions("scores") if d.is_smooth or d.maximum_of]
     assert [m.definition.name for m in smooth] == ["PRG-AUC", "pAUC", "KS", "max-F", "max-accuracy"]
     positive, score = RANDOM.random(60) < 0.5, RANDOM.random(60)
 

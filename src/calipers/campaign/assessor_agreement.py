@@ -101,7 +101,7 @@ def agreement(grades: Grades, **options: Any) -> Evaluation:
     ----------
     grades : mapping
         Grades as ``{assessor: {topic: {document: grade}}}``.
-    **how
+    **options
         Options of :func:`calipers.agreement`.
 
     Returns

@@ -24,7 +24,7 @@ from calipers.campaign.runs import check_min_int
 from calipers.data.errors import InputError, format_first_names
 from calipers.statistics import FloatArray
 
-#: Weight, in documents, of the judgment of a topic by its author.
+#: Reduction of the objective, in documents, for each topic judged by its author.
 AUTHOR_WEIGHT = 5.0
 
 #: Judges do not judge a topic if their own systems alone found at least this proportion of its

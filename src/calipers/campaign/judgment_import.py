@@ -35,7 +35,8 @@ class ImportSummary:
 
     The counts are those of judgments that are new, that replaced others, that existed already with
     the same grade, of documents marked as not judged (a negative grade), of topics that the
-    campaign does not have, and that were not requested. ``assessors`` are the new assessors.
+    campaign does not have, and those that ``missing`` excluded. ``assessors`` are the new
+    assessors.
     """
 
     new: int = 0

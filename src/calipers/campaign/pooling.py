@@ -66,7 +66,7 @@ def rank_biased_weight(rank: int, p: float) -> float:
     return (1 - p) * p ** (rank - 1)
 
 
-#: Weights of documents: the function of a rank, and the default value of its parameter.
+#: Weight functions of ranks, each with the default of its parameter.
 WEIGHTS: dict[str, tuple[Callable[[int, float], float], float]] = {
     "rrf": (reciprocal_rank_weight, 60.0),
     "rbp": (rank_biased_weight, 0.8),

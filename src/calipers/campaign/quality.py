@@ -144,7 +144,7 @@ def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
     return messages
 
 
-#: Largest difference between values that count as equal.
+#: Values that differ by at most this count as equal.
 TOLERANCE = 1e-9
 
 
@@ -429,7 +429,8 @@ class Separation:
     by_topics: tuple[tuple[int, float, float], ...]
 
 
-#: Standard deviation that is possible for the values of every measure.
+#: Standard deviation that is possible for every measure, at which the detectable difference is
+#: computed.
 _REFERENCE_SD = 0.1
 
 #: Minimum number of topics for paired t-tests.

@@ -166,7 +166,7 @@ class CampaignFile:
             )
         with _translate_errors(str(file_path)):
             if readonly and file_path.with_name(f"{file_path.name}-journal").exists():
-                # What a process that was killed began is taken back first, which is writing.
+                # Roll back the transaction of a killed process first, which needs write access.
                 with suppress(sqlite3.OperationalError), closing(_connect(file_path)) as connection:
                     connection.execute("SELECT count(*) FROM sqlite_master")
             connection = _connect(file_path, readonly=readonly)

@@ -21,7 +21,7 @@ from calipers.statistics import FloatArray
 #: Default measures of comparisons of systems.
 MEASURES = ("AP", "nDCG@10", "P@10", "RR")
 
-#: Number of permutations of the randomized Tukey HSD; its reciprocal bounds p-values from below.
+#: Number of permutations B of the randomized Tukey HSD; p-values are at least 1/(B + 1).
 N_PERMUTATIONS = 2000
 
 
@@ -38,7 +38,7 @@ class SystemTopicScores:
 
     @cached_property
     def means(self) -> FloatArray:
-        """Compute the mean of each system over the topics on which it has a value."""
+        """Mean of each system over the topics on which it has a value."""
         defined = ~np.isnan(self.values)
         with np.errstate(invalid="ignore"):
             sums = np.where(defined, self.values, 0.0).sum(axis=0)
@@ -46,19 +46,19 @@ class SystemTopicScores:
 
     @cached_property
     def merit(self) -> FloatArray:
-        """Compute the means, negated if lower is better, and rounded so that ties are equal."""
+        """Means, negated if lower is better, and rounded so that ties are equal."""
         return np.round(self.means if self.higher_is_better else -self.means, 12)
 
     @cached_property
     def ranks(self) -> FloatArray:
-        """Compute the rank of each system, 1 for the best; tied systems have their mean rank."""
+        """Rank of each system, 1 for the best; tied systems have their mean rank."""
         if np.isnan(self.merit).any():
             return np.full(len(self.systems), np.nan)
         return np.asarray(omnibus.ranks(self.merit[None, :])[0])
 
     @cached_property
     def p(self) -> FloatArray:
-        """Compute the p-value of each pair, adjusted for their number: randomized Tukey HSD."""
+        """P-value of each pair, adjusted for their number: randomized Tukey HSD."""
         if len(self.systems) < 2 or not (~np.isnan(self.values)).all(axis=1).any():
             return np.ones((len(self.systems), len(self.systems)))
         [test] = omnibus.randomized_tukey(self.values, N_PERMUTATIONS, 0, self.level)
@@ -66,7 +66,7 @@ class SystemTopicScores:
 
     @cached_property
     def better(self) -> set[tuple[str, str]]:
-        """Find the pairs that differ significantly at the level, the better system first."""
+        """Pairs that differ significantly at the level, the better system first."""
         pairs = set[tuple[str, str]]()
         for i, j in combinations(range(len(self.systems)), 2):
             if self.p[i, j] <= 1 - self.level + 1e-12 and self.merit[i] != self.merit[j]:

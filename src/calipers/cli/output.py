@@ -112,7 +112,7 @@ def format_options(
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """Options of charts: the file of an HTML report, whether to open it, and a folder of charts."""
+    """Options of the report: its file, whether to open it, and the options of charts."""
 
     path: str | None
     opens_report: bool

@@ -230,7 +230,7 @@ def _calibration_spec(curves: Mapping[str, Sequence[Curve]], systems: Sequence[s
     line_layer["mark"].pop("point", None)  # dots are bins
     line = line_layer["encoding"]
     if BINNED_CALIBRATION in curves:
-        # Under what the pointer finds.
+        # Below the layer that reacts to the pointer.
         curve_spec["layer"][-1:-1] = _bin_layers(curves[BINNED_CALIBRATION], names, line)
     panels = []
     if PROBABILITY_HISTOGRAM in curves:

@@ -61,8 +61,9 @@ def cost_curve(scored: ScoreData) -> Curve:
     The probability cost p combines costs and prevalence: it is the proportion of the total cost
     that positives would cause if all rows were misclassified. The normalized expected cost of a
     threshold is FNR · p + FPR · (1 − p), a straight line. The curve is the lower envelope of these
-    lines. At its vertices the optimal threshold changes; ``threshold`` is the one from there on.
-    The band is that of the cost of the threshold that is optimal on these rows.
+    lines. At its vertices the optimal threshold changes; ``threshold`` is the optimal threshold to
+    the right of the vertex. The band is that of the cost of the threshold that is optimal on these
+    rows.
 
     References
     ----------

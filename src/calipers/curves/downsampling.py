@@ -124,7 +124,7 @@ def _to_deviate_axis(rates: FloatArray) -> FloatArray:
 
 
 def _axis_ranges(curve: Curve) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the start and the range of each axis."""
+    """Return the start and the length of each axis."""
     return _axis_range(curve.x, np.nan), _axis_range(curve.y, curve.bottom)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: The default positions of curves; ranks end with the longest run.
 DEFAULT_RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
-#: A measure with a cutoff is shown at all ranks down to its cutoff, or to this one.
+#: A measure with a cutoff is drawn at ranks 1 to the cutoff, or to this rank if that is larger.
 MIN_CURVE_DEPTH = 10
 DEFAULT_RECALLS = tuple(tenth / 10 for tenth in range(11))
 
@@ -369,7 +369,7 @@ def topic_curve(
         )
     else:
         x, first_index = np.unique(recall, return_index=True)
-        # Down to a recall of 0 the precision holds that is the highest of all.
+        # At recall 0 the interpolated precision is the highest precision of all.
         x, thresholds = np.append(0.0, x[x > 0]), np.append(0.0, ranks[first_index][x > 0])
         y = np.array([_precision_at_recall(topic_ranking, r, rel) for r in x])
     return Curve(

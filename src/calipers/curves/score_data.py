@@ -47,7 +47,7 @@ _BLOCK_END_RATES = np.concatenate(
     ]
 )
 
-#: With more rows blocks are resampled, otherwise single rows.
+#: Maximum number of rows that are resampled one by one; with more, blocks of rows are.
 _MAX_RESAMPLED_ROWS = 5_000
 
 

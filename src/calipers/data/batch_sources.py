@@ -342,13 +342,13 @@ class PartitionedSource(BatchSource):
 #: Number of bytes of text from which the types of the columns are inferred.
 HEAD_BYTES = 1 << 22
 
-#: Arrow reads some thirty blocks ahead.
+#: Number of bytes of a block of text; Arrow reads about thirty blocks ahead.
 BLOCK_BYTES = 1 << 20
 
 #: Seconds to wait until a thread of Arrow has released what it reads.
 _MAX_WAIT_SECONDS = 1.0
 
-#: Numbers as text hardly take less than a quarter when they are compressed.
+#: Assumed compression ratio of text, an upper bound for numbers.
 _COMPRESSION_RATIO = 4
 
 #: How an Arrow IPC stream begins.
@@ -371,7 +371,7 @@ _CATEGORY_ADVICE = (
     "its types, or use engine='memory'"
 )
 
-#: Function that makes a file of Arrow.
+#: Function that returns a new ``pyarrow.PythonFile`` of a lent stream.
 _FileFactory: TypeAlias = "Callable[[], Any]"
 
 

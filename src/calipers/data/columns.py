@@ -37,7 +37,7 @@ OPTIONAL_ARGUMENTS = ("slices",)
 
 Mask = npt.NDArray[np.bool_]
 
-#: Ids of rows, as a table has them or as texts.
+#: Ids of rows: an Arrow array, or a sequence of str.
 Ids: TypeAlias = "pa.Array | Sequence[str]"
 
 
@@ -122,8 +122,8 @@ def collect_columns(
     wide : collection of str, default=("probability",)
         Arguments that may have several columns in a table of their own.
     cost : object, optional
-        Costs of the systems, as accepted by :meth:`Costs.of`. Its columns are looked up, joined
-        and filtered as the others are.
+        Costs of the systems, as accepted by :meth:`Costs.from_argument`. Its columns are looked up,
+        joined and filtered as the others are.
     categories : collection of str, default=()
         Arguments that are categories in this task, in addition to those that are in any task. In
         CSV they are numbers only if no text is lost.

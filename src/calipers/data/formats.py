@@ -21,7 +21,7 @@ from calipers.data.trec_tables import EXTRA_COLUMNS, GRADE, SCORE, VALUE_COLUMNS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What the second field of TREC text is where nothing else is said.
+#: Default of the second field of TREC text.
 ITERATION = {"qrels": b"0", "run": b"Q0"}
 
 #: The columns in the order of TREC text.

@@ -34,7 +34,7 @@ class RowInfo:
     costs: Costs = NO_COSTS
 
 
-#: Where nothing is known.
+#: No ids and no costs.
 NO_ROW_INFO = RowInfo()
 
 
@@ -102,13 +102,13 @@ class RowRepeats:
         }
 
     def weights(self, values: Any) -> npt.NDArray[np.float64] | None:
-        """Check a column of weights, and repeat its rows; None if all are one."""
+        """Check a column of weights, and repeat its rows; None if all are equal."""
         return self.repeat_weights(to_weights(values, self.rows))
 
     def repeat_weights(
         self, weights: npt.NDArray[np.float64] | None
     ) -> npt.NDArray[np.float64] | None:
-        """Repeat checked weights for the rows that count; None if all are one."""
+        """Repeat checked weights for the rows that count; None if all are equal."""
         return weights if self.row_indices is None else to_weights(self(weights), self.number)
 
     @property

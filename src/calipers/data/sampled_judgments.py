@@ -25,8 +25,8 @@ from calipers.data.trec import add_origin, open_source, update_origin
 STRATUM = ("stratum", "strata", "stratum_id")
 PROBABILITY = ("probability", "inclusion_probability", "inclusion", "prob", "pi")
 
-#: Methods of the Million Query track by which a document was judged in any case: only so, or also
-#: as part of the sample.
+#: Codes of the sampling method in the Million Query track: chosen deterministically, and both
+#: chosen and sampled.
 _METHOD_CHOSEN, _METHOD_BOTH = 0, 2
 #: Grade of a document that was not sampled.
 _NOT_SAMPLED = -999

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def common_schema(sources: Sequence[BatchSource]) -> pa.Schema:
-    """Return all columns in order of first occurrence, with types that fit the values of all parts.
+    """Return all columns by first occurrence, with types that fit the values of all sources.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _order_keys(keys: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]
     return {name: keys[name] for name in names if name in keys}
 
 
-#: Memory that is assumed to be available if it is unknown.
+#: Available memory in bytes, if it is unknown.
 _DEFAULT_MEMORY = 4 << 30
 
 #: Files with the limit of a container and its usage, and the entry of the memory that can be

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import csv
 
-#: Extensions and what they hold.
+#: Extensions of tables, as text for messages.
 FORMATS_TEXT = (
     ".csv, .tsv, .parquet, .feather, .arrow, .jsonl or .ndjson "
     "(.csv and .jsonl also as .gz or .zst)"

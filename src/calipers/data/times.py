@@ -63,7 +63,7 @@ def _to_sortable(column: npt.NDArray[Any], input_name: str) -> npt.NDArray[Any]:
     stripped = [text.strip() for text in strings]
     if any(_ZONE.search(text) for text in stripped):
         return _to_ranks([_to_sort_key(text, row, input_name) for row, text in enumerate(stripped)])
-    # Without zones, texts of one form are in the order of time as they are.
+    # Without zones, the order of texts in the same format is that of time.
     normalized = [text.replace(" ", "T") for text in stripped]
     if len({("-" in text[:8], len(text.partition("T")[0])) for text in normalized}) > 1:
         raise InputError(

@@ -78,7 +78,7 @@ class UnitColumns:
         )
 
 
-#: Row in a message about a column, and the number of further rows.
+#: Row in a message about a column.
 _ROW = re.compile(r"\bin row (\d+)")
 
 
@@ -113,7 +113,7 @@ def unit_counts(
 def _to_float_or_none(value: Any) -> float | None:
     """Convert a value to a number, also if it is text; None if it is not a number.
 
-    A single word in a column makes all numbers in it text.
+    A column with one word in it is read as text, so numbers may be text.
     """
     if isinstance(value, str):
         return float(value) if _is_numeric(value) else None
@@ -155,7 +155,7 @@ def unit_weights(
     weight = np.array([np.nan if (x := to_number(value)) is None else x for value in cells])
     number = "expected a finite number, 0 or more"
     checks = [
-        # A single word in a column makes all numbers in it text.
+        # A column with one word in it is read as text, so numbers may be text.
         (np.array([isinstance(x, str) and not _is_numeric(x) for x in cells]), number),
         (~np.isfinite(weight), number),
         *invalid_weight_masks(np.where(np.isfinite(weight), weight, 0.0)),
@@ -401,7 +401,7 @@ def _unit_costs(
 def _to_float(value: Any) -> float:
     """Convert a value to a number, also if it is text; NaN if it is not a number.
 
-    A single word in a column makes all numbers in it text.
+    A column with one word in it is read as text, so numbers may be text.
     """
     try:
         number = float(value) if isinstance(value, str) else to_number(value)

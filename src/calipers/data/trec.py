@@ -163,7 +163,7 @@ def read_runs(
     cores = os.cpu_count() or 1
     n_parallel = max(1, min(len(sources), cores))
     stop = _core.Stop()
-    # Here, where Ctrl-C is understood, and not where other threads would wait for a writer.
+    # Pipes are opened in this thread, which handles Ctrl-C while it waits for a writer.
     sources = {
         n: peek(source) if isinstance(source, str) else source for n, source in sources.items()
     }
@@ -470,7 +470,7 @@ def run_name(source: str | os.PathLike[str]) -> str:
     return os.path.splitext(stem)[0] if suffix in COMPRESSION_BY_EXTENSION else stem
 
 
-#: Maximum number of bytes to examine.
+#: Maximum number of bytes of a pipe that are read to detect its format.
 _MAX_HEAD_BYTES = 1 << 16
 
 

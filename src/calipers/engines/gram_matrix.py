@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Requested value: the name of a system, and a measure.
 Request: TypeAlias = "tuple[str, Measure]"
 
-#: A variance is recomputed in another pass below this proportion of the terms of its sum.
+#: A variance below this proportion of the sum of absolute terms is recomputed in another pass.
 CANCELLATION_RATIO = 1e-10
 
 

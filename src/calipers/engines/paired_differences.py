@@ -160,8 +160,9 @@ class PairDifferences(Mergeable):
                         if row_values is not None
                     )
             if pair.is_row_based and first_influence is not None and second_influence is not None:
-                # With averages, rows have no class, even if all rows of a batch are of one class.
-                is_average = isinstance(statistics[pair.requests[0]], ClassTables | StatisticVector)
+                # With averages over classes, rows have no class, even if all rows of a batch are of
+                # one class.
+                is_average = isinstance(statistics[pair.requests[0]], ClassTables)
                 item_masks = [
                     _counted_item_mask(systems[name], pair.measure) for name in pair.systems
                 ]

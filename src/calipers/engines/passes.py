@@ -95,7 +95,7 @@ MAX_TABLE_CELLS = 1 << 20
 
 
 def _one_pass_interval() -> Interval:
-    """Return the absent interval of a value that needs a second pass which is impossible."""
+    """Return the missing interval of a value whose second pass is impossible."""
     return intervals.no_interval("none", "one_pass")
 
 
@@ -208,26 +208,19 @@ class TwoPassEvaluation:
         PointEstimate or None
             Value with its sampling distribution; None if it cannot be computed from statistics.
         """
-        request, first_pass_result = (system, measure), self.first_result
+        request, first_result = (system, measure), self.first_result
         if request not in self.statistics:
             return None
         template, statistic = self.like[system], self.statistics[request]
-        (delegate, applied_measure), settings = (
-            template.delegate(measure),
-            settings or template.settings,
-        )
-        value, terms = (
-            None,
-            delegate.terms(applied_measure) if isinstance(statistic, StatisticVector) else None,
-        )
+        delegate, applied_measure = template.delegate(measure)
+        value, terms = None, None
+        if isinstance(statistic, StatisticVector):
+            terms = delegate.terms(applied_measure)
         if isinstance(terms, StreamedOutputLosses):
             assert isinstance(statistic, StatisticVector)
-            second_statistic, unit = self._second(request), self.unit
-            second_statistic = (
-                second_statistic
-                if second_statistic is None or unit == 1
-                else second_statistic.with_unit_weights(unit)
-            )
+            second_statistic = self._second(request)
+            if second_statistic is not None and self.unit != 1:
+                second_statistic = second_statistic.with_unit_weights(self.unit)
             value, statistic = terms.combined_moments(applied_measure, statistic, second_statistic)
             applied_measure = applied_measure.plain
 
@@ -235,114 +228,137 @@ class TwoPassEvaluation:
             influence = self.influences.get(request)
             return influence if influence is None or scale == 1 else scale * influence
 
-        size = effective_size(first_pass_result.weight.total, first_pass_result.weight.squares)
-        second_pass_functions = get_influence, partial(self._second, request)
+        size = effective_size(first_result.weight.total, first_result.weight.squares)
         summary = RowSummary(
-            first_pass_result.rows,
+            first_result.rows,
             size,
-            first_pass_result.clustered,
-            settings,
-            *second_pass_functions,
+            first_result.clustered,
+            settings or template.settings,
+            get_influence,
+            partial(self._second, request),
         )
         estimate = self._statistic_estimate(delegate, applied_measure, statistic, summary)
         if estimate is None:
             return None
-        if isinstance(statistic, ConfusionMatrix):  # of rows with different weights
-            has_replicates = bool(estimate.resampling_name) and not first_pass_result.clustered
-            standalone_replicates, resampling_name = (
-                (estimate.replicates, estimate.resampling_name) if has_replicates else (None, "")
-            )
-            estimate = replace(
-                estimate,
-                standalone_replicates=standalone_replicates,
-                resampling_name=resampling_name,
-            )
         sizes = estimate.sizes() or (size,)
         scale = self._scale(request, applied_measure, estimate.value)
-        clustered_influence = get_influence() if first_pass_result.clustered else None
-        has_row_values = isinstance(delegate.sample_for(applied_measure), RowValues)
-        joint_distribution = None
-        clustered_influence = (
-            reweight_clusters(clustered_influence)
-            if has_row_values and clustered_influence is not None
-            else clustered_influence
-        )
+        # What two estimates share is known of their rows, which are gone, or of their differences.
+        estimate = replace(estimate, joint_distribution=None)
+        sample, by_cluster = delegate.sample_for(applied_measure), None
+        if first_result.clustered:
+            by_cluster = get_influence()
+            if by_cluster is not None and isinstance(sample, RowValues):
+                by_cluster = reweight_clusters(by_cluster)
         if isinstance(statistic, Moments):
-            formula, value_range = (
-                applicable_measure(applied_measure, statistic),
-                getattr(delegate.sample_for(applied_measure), "value_range", None),
+            estimate = self._moments_estimate(
+                applied_measure, statistic, sample, summary, by_cluster
             )
-            estimate = estimate_from_moments(
-                formula,
-                statistic,
-                settings,
-                first_pass_result.rows,
-                value_range,
-                clustered_influence,
+        if first_result.clustered:
+            estimate = self._clustered_estimate(
+                request, applied_measure, statistic, estimate, by_cluster
             )
-            if has_row_values:
-                estimate = complete_streamed_estimate(
-                    applied_measure, estimate, statistic, first_pass_result.rows
-                )
-                joint_distribution = estimate.joint_distribution
-            if self.engine.is_rereadable:
-                rate = loss_derivative(formula, estimate.value, statistic)
-                units = UnitSummary(
-                    statistic.mean,
-                    statistic.effective_size,
-                    lambda: (
-                        None if (influence := get_influence()) is None else (1 / rate) * influence
-                    ),
-                    has_weights=first_pass_result.weight.has_unequal_weights,
-                )
-                estimate = replace(estimate, units=units, value_is_unit_mean=is_mean(formula))
-        elif isinstance(statistic, ClassTables) and not first_pass_result.clustered:
-            estimate = replace(estimate, skewness_size=lambda: self._skewness(request))
-        elif (
-            isinstance(statistic, NumericMoments | NumericRows) and not first_pass_result.clustered
-        ):
-            if estimate.kind == "quantile" and isinstance(statistic, NumericRows):
-                estimate = costs.add_quantile_limits(applied_measure, estimate, statistic)
-            else:
-                estimate = add_streamed_intervals(estimate, statistic)
-        error, methods, clusters = estimate.error, estimate.methods, None
-        replicates = None
-        if first_pass_result.clustered:
-            error = None if clustered_influence is None else lambda: clustered_influence.error
-            clusters = None if clustered_influence is None else clustered_influence.space.clusters
-            counts = None if clusters is None else self._clustered_counts(request, settings)
-            if counts is not None:
-                by_cluster = counts.point_estimate(applied_measure)
-                methods, replicates = by_cluster.methods, by_cluster.replicates
-            elif isinstance(statistic, ScoreTable) and clustered_influence is not None:
-                methods = _separated_intervals(
-                    applied_measure, estimate, statistic, clustered_influence
-                )
-            elif clusters is None or not isinstance(statistic, Moments):
-                methods = {}
+        else:
+            estimate = self._independent_estimate(request, applied_measure, statistic, estimate)
         is_pairwise = estimate.kind in ("correlation", "proportion of pairs")
         if is_pairwise and 1 - abs(estimate.value) <= estimate.tolerance:
+            clusters = estimate.clusters
             n_trials = size if clusters is None else float(clusters.n_clusters)
             limits = partial(pairwise_interval, estimate, n_trials, clusters)
-            methods = {**methods, "of rows": limits}
-        if (error is None or value is not None) and not self.engine.is_rereadable:
+            estimate = replace(estimate, methods={**estimate.methods, "of rows": limits})
+        if (estimate.error is None or value is not None) and not self.engine.is_rereadable:
             error = _one_pass_interval if self._has_influence(request) else None
+            estimate = replace(estimate, error=error)
         return replace(
             estimate,
             value=estimate.value if value is None else value,
             influence=get_influence,
-            error=error,
-            has_unequal_weights=first_pass_result.weight.has_unequal_weights,
-            clusters=clusters,
+            has_unequal_weights=first_result.weight.has_unequal_weights,
             sizes=lambda: sizes,
-            methods=methods,
             is_reduced=True,
-            joint_distribution=joint_distribution,
-            replicates=replicates,
-            posterior_draws=None if first_pass_result.clustered else estimate.posterior_draws,
             stratified_replicates=None,
             studentized_replicates=None,
             jackknife=None,
+        )
+
+    def _moments_estimate(
+        self,
+        measure: Measure,
+        moments: Moments,
+        sample: Any,
+        summary: RowSummary,
+        by_cluster: Influence | None,
+    ) -> PointEstimate:
+        """Return the point estimate of a function of a mean, with what is known of the units."""
+        formula, value_range = (
+            applicable_measure(measure, moments),
+            getattr(sample, "value_range", None),
+        )
+        rows = summary.settings, summary.rows
+        estimate = estimate_from_moments(formula, moments, *rows, value_range, by_cluster)
+        if isinstance(sample, RowValues):
+            estimate = complete_streamed_estimate(measure, estimate, moments, summary.rows)
+        if not self.engine.is_rereadable:
+            return estimate
+        rate = loss_derivative(formula, estimate.value, moments)
+
+        def unit_influence() -> Influence | None:
+            influence = summary.influence()
+            return None if influence is None else (1 / rate) * influence
+
+        units = UnitSummary(
+            moments.mean,
+            moments.effective_size,
+            unit_influence,
+            has_weights=self.first_result.weight.has_unequal_weights,
+        )
+        return replace(estimate, units=units, value_is_unit_mean=is_mean(formula))
+
+    def _independent_estimate(
+        self, request: Request, measure: Measure, statistic: Any, estimate: PointEstimate
+    ) -> PointEstimate:
+        """Complete the point estimate of independent rows."""
+        # Of counts, the replicates of this estimate are not those of another one's rows.
+        replicates = estimate.standalone_replicates
+        if isinstance(statistic, ConfusionMatrix):
+            replicates = estimate.replicates if estimate.resampling_name else None
+        estimate = replace(estimate, replicates=None, standalone_replicates=replicates)
+        if isinstance(statistic, ClassTables):
+            return replace(estimate, skewness_size=lambda: self._skewness(request))
+        if isinstance(statistic, NumericRows) and estimate.kind == "quantile":
+            return costs.add_quantile_limits(measure, estimate, statistic)
+        if isinstance(statistic, NumericMoments | NumericRows):
+            return add_streamed_intervals(estimate, statistic)
+        return estimate
+
+    def _clustered_estimate(
+        self,
+        request: Request,
+        measure: Measure,
+        statistic: Any,
+        estimate: PointEstimate,
+        influence: Influence | None,
+    ) -> PointEstimate:
+        """Replace what holds for independent rows by what the clusters of the rows show."""
+        clusters = None if influence is None else influence.space.clusters
+        counts = None if clusters is None else self._clustered_counts(request, estimate.settings)
+        methods: Mapping[str, IntervalFunction] = {}
+        replicates = None
+        if counts is not None:
+            by_cluster = counts.point_estimate(measure)
+            methods, replicates = by_cluster.methods, by_cluster.replicates
+        elif isinstance(statistic, ScoreTable) and influence is not None:
+            methods = _separated_intervals(measure, estimate, statistic, influence)
+        elif isinstance(statistic, Moments) and clusters is not None:
+            methods = estimate.methods
+        return replace(
+            estimate,
+            error=None if influence is None else lambda: influence.error,
+            clusters=clusters,
+            methods=methods,
+            replicates=replicates,
+            standalone_replicates=None,
+            resampling_name="",
+            posterior_draws=None,
         )
 
     def _clustered_counts(self, request: Request, settings: Settings) -> ClassCounts | None:
@@ -528,11 +544,15 @@ class TwoPassEvaluation:
         """Return whether the influence function of a value is known."""
         system, measure = request
         statistic = self.moving.statistics[request]
+        # Tables need not have the scores of the rows of these systems.
         if isinstance(statistic, StatisticVector) and isinstance(
             statistic.components[0], ScoreTable
         ):
-            return True  # which would not have the rows of this system
-        if isinstance(statistic, ClassTables):  # nor would these
+            return True
+        if isinstance(statistic, ScoreTable):
+            applied_measure = self.like[system].delegate(measure)[1]
+            return score_influence(applied_measure, statistic) is not None
+        if isinstance(statistic, ClassTables):
             return score_influence(measure.plain, statistic.tables[0]) is not None
         return self.like[system].influence(measure, statistic) is not None
 

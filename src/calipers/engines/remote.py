@@ -162,7 +162,7 @@ class PartitionTask:
     def _end(
         self, pending: Sequence[pa.RecordBatch], count: int, batch: pa.RecordBatch, end: int
     ) -> int:
-        """Return how many of the rows are of complete values of ``group_column``.
+        """Return the number of leading rows whose groups (by ``group_column``) are complete.
 
         The rows are those held and those of one more batch.
         """

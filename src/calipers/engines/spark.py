@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
-#: Maximum number of tasks that check workers, the seconds that each takes so that no process runs
-#: the task of another one, and the number of tasks if the number of workers is unknown.
+#: Maximum number of tasks that check workers, the seconds that each sleeps, so that every worker
+#: process gets one, and the number of tasks if the number of workers is unknown.
 _MAX_SLOTS, _QUERY_SECONDS, _DEFAULT_SLOTS = 512, 0.3, 32
 #: Sessions whose workers have been checked, by the ids of their applications.
 _CHECKED_APPLICATIONS: set[str] = set()

@@ -276,7 +276,7 @@ class _PairedClusterings(JointDistribution):
     cluster: IntArray
     #: How many points each of these stands for.
     point_counts: FloatArray | None = None
-    #: Points that are gone, of which it is known how differences are spread.
+    #: Accumulated distribution of the differences, if the points are no longer available.
     streamed: Any = None
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:

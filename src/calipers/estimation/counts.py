@@ -106,8 +106,8 @@ class ClassCounts:
     ) -> ClassCounts:
         """Create the counts of independent rows from their confusion matrix alone.
 
-        ``cells.by_row`` must be false for them. The rows have weight 1 each, unless the sums of
-        their squared weights say otherwise.
+        ``cells.needs_row_draws`` must be false for them. The rows have weight 1 each, unless the
+        sums of their squared weights differ from their sums.
         """
         truth, predicted, counts = matrix.occupied_cells()
         cell_index, no_rows = truth * matrix.classes + predicted, np.zeros(0, np.int64)

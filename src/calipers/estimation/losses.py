@@ -195,7 +195,7 @@ def excess_kurtosis_z(squares: Moments) -> float:
     mean = squares.mean
     if not (mean > 0 and np.isfinite(squares.m2)):
         return 0.0
-    excess = 1 + squares.m2 / squares.weight / mean**2 - 3
+    excess = 1 + squares.m2 / squares.weight / mean / mean - 3
     return float(excess / np.sqrt(24 / squares.effective_size))
 
 

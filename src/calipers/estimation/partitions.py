@@ -39,7 +39,7 @@ _MAX_PRIOR_CELLS, _N_SUBSET_CELLS, _N_PRIOR_SUBSETS = 125, 25, 40
 #: What the prior adds in all.
 _PRIOR_COUNT = 1.0
 
-#: Of no more cells than these, empty ones included, tables are drawn from a smooth one.
+#: Maximum number of cells of a table, empty ones included, for which the bias is simulated.
 MAX_SMOOTHED_CELLS = 10_000
 
 #: Standard deviations of their difference by which a class is surely larger than another.
@@ -140,6 +140,7 @@ class OccupiedCells:
         ]
 
 
+#: Factor of estimated biases, which may be underestimated by a half.
 BIAS_INFLATION = 1.5
 
 METHOD = "Dirichlet posterior"
@@ -199,7 +200,7 @@ class PartitionRows:
     settings: Settings
     joint_measures: tuple[Any, ...] = ()
     point_counts: FloatArray | None = None
-    #: How much points move a measure, where something else knows.
+    #: Function that returns known influence values of a measure, or None.
     moves: Callable[[Any], Influence | None] | None = None
     _posterior_cache: dict[Any, PosteriorDraws] = field(default_factory=dict, repr=False)
     _paired_draws: dict[Any, FloatArray] = field(default_factory=dict, repr=False)

@@ -216,7 +216,7 @@ def _count_subsets(sample: ClassCounts, subsets: RowSubsets) -> Iterator[Any]:
 def _subset_tables(sample: ScoredRows, subsets: RowSubsets) -> Iterator[ScoreTable]:
     scores, size = sample.table.scores, subsets.shape[1]
     for chunk in _chunks(subsets, 4 * size):
-        # Scores of a row of weight 0 are in no table.
+        # A row of weight 0 has a level of its own, without weight.
         sorted_index = np.sort(sample.order.score_index[chunk].astype(np.intp), axis=1)
         order = np.argsort(sample.order.score_index[chunk], axis=1, kind="stable")
         rows = np.take_along_axis(chunk, order, axis=1)

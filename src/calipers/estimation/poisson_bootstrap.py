@@ -33,7 +33,7 @@ MAX_TABLE_CELLS, MAX_BATCH_ELEMENTS = 4096, 250_000
 #: (93) and ECE 91 (90; ±1.7); of 5,000 rows 90 to 95 (88 to 95; ±2.7); with weights 1 to 3 KS 89
 #: (92), max-F1 94 (94) and ECE 89 (89; ±2.8).
 RESAMPLED_KINDS = ("maximum over thresholds", "measure of scores", "calibration")
-#: What it is called.
+#: Name of the resampling.
 BOOTSTRAP_NAME = "Poisson bootstrap [B]"
 
 
@@ -48,9 +48,9 @@ def add_replicates(
     if needs_no_replicates or estimate.kind not in RESAMPLED_KINDS:
         return estimate
     definition = measure.definition
-    tolerates_compression = definition.is_at_corner or definition.reads == "probabilities"
+    tolerates_compression = definition.maximum_of is not None or definition.reads == "probabilities"
     if len(table.scores) > MAX_TABLE_CELLS and not tolerates_compression:
-        return estimate  # a point of a curve is one of few where scores are put together
+        return estimate  # compression leaves too few points of the curve
 
     def replicates() -> FloatArray:
         return estimate.value + replicate_deviations(
@@ -58,7 +58,7 @@ def add_replicates(
         )
 
     estimate = replace(estimate, standalone_replicates=replicates, resampling_name=BOOTSTRAP_NAME)
-    if definition.is_at_corner:
+    if definition.maximum_of is not None:
         size = min(intervals.class_sizes(table))
         methods = {"basic bootstrap on logits": partial(_logit_interval, estimate, size)}
         return replace(estimate, methods={**estimate.methods, **methods})

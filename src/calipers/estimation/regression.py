@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: Number of rows per block of the jackknife, so that intermediate results stay in the processor's
 #: cache.
 _BLOCK_ROWS = 1 << 13
-#: The rows of the policy, and the scales on which they are more nearly normal.
+#: Kind and transformation of a point estimate, by ``definition.interval``.
 _KIND_BY_INTERVAL = {
     "fit": "proportion of variance",
     "correlation": "correlation",

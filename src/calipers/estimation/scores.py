@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
-#: The rows of the policy for areas that have a law of their own.
+#: Kinds of areas, by ``definition.interval``.
 _KIND_BY_INTERVAL = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision area"}
 
 #: Rates at a rate of the other class: its parameter, and the place of that class.
@@ -189,7 +189,7 @@ def estimate_from_table(
     else:
         value = float(measure.apply(table))
     kind = _KIND_BY_INTERVAL.get(definition.interval, "measure of scores")
-    if definition.is_at_corner:
+    if definition.maximum_of is not None:
         kind = "maximum over thresholds"
     elif definition.area is not None and definition.area.name in _INTERPOLATED_KINDS:
         kind = _INTERPOLATED_KINDS[definition.area.name]
@@ -210,7 +210,7 @@ def estimate_from_table(
         transform="logit" if definition.range == (0, 1) else None,
         caution=_rare_rate_caution(measure, table),
         error=error_of,
-        methods=_area_intervals(measure, value, table),
+        methods=_table_intervals(measure, value, table),
     )
 
 
@@ -282,10 +282,10 @@ class _ScoreEstimate:
         """Return the interval methods specific to areas and to maxima over thresholds."""
         clusters, area = self.rows.clusters, self.measure.definition.area
         methods: dict[str, IntervalFunction] = {}
-        if self.measure.definition.is_at_corner:
+        if self.measure.definition.maximum_of is not None:
             methods["basic bootstrap on logits"] = self._basic_interval
-        if area is not None and clusters is None:
-            return methods | _area_intervals(self.measure, self.value, self._table)
+        if clusters is None:
+            return methods | _table_intervals(self.measure, self.value, self._table)
         if area is not None and area.name == "AUC":
             methods["delong"] = self._obuchowski
         columns = self._table, clusters, self.rows.positive
@@ -361,12 +361,13 @@ def separated_intervals(
     measure: MeasureLike,
     value: float,
     table: ScoreTable,
-    clusters: ClusterIndex | None,
-    positive: npt.NDArray[np.bool_],
+    clusters: ClusterIndex | None = None,
+    positive: npt.NDArray[np.bool_] | None = None,
 ) -> dict[str, IntervalFunction]:
     """Return the intervals for scores that separate the classes, by numbers of rows or clusters.
 
-    ``clusters`` and ``positive`` are those of the rows, or of the parts of clusters of each class.
+    ``clusters`` and ``positive`` are those of the rows, or of the parts of clusters of each class;
+    without them rows are independent.
     """
 
     def sizes() -> tuple[float, float]:
@@ -374,7 +375,7 @@ def separated_intervals(
 
         They are 0 for a single cluster.
         """
-        if clusters is None:
+        if clusters is None or positive is None:
             return intervals.class_sizes(table)
         return clusters.numbers_by_class(positive) if clusters.n_clusters > 1 else (0, 0)
 
@@ -396,6 +397,7 @@ def separated_intervals(
 
     def separated_interval(level: float) -> Interval:
         assert clusters is not None
+        assert positive is not None
         auc = (value - area.shift) / area.scale
         if auc not in (0.0, 1.0):
             return intervals.no_interval("none", "too_few_clusters")
@@ -408,7 +410,7 @@ def separated_intervals(
     if area is not None:
         return {"of positives": partial(_positives_interval, value, sizes()[0])}
     is_proportion = definition.range == (0, 1) or definition.area_fraction is not None
-    has_interval = is_proportion or definition.is_at_corner
+    has_interval = is_proportion or definition.maximum_of is not None
     return {"of the smaller class": minority_interval} if has_interval else {}
 
 
@@ -447,16 +449,16 @@ def _transform_interval(area: Any, interval: Interval) -> Interval:
     return replace(interval, low=low, high=high, se=area.scale * interval.se)
 
 
-def _area_intervals(
+def _table_intervals(
     measure: MeasureLike, value: float, table: ScoreTable
 ) -> dict[str, IntervalFunction]:
-    """Return the intervals of an area of independent rows, from the table alone.
+    """Return the intervals of a measure of independent rows, from the table alone.
 
     Those of a linear function of an AUC, A = (value − shift)/scale, are transformed back.
     """
     area = measure.definition.area
     if area is None:
-        return {}
+        return separated_intervals(measure, value, table)
     if area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
         methods: dict[str, IntervalFunction] = {

@@ -441,7 +441,8 @@ class TopicRows(TopicSummary, JointDistribution):
         value = self.summary.value(self.values, self.weight, self.importance)
         topic_intervals = TopicIntervals(self, value, lambda: draws.get(index))
         is_empty = kind == "topics pooled" and n > 0 and np.isnan(value)
-        is_empty = is_empty and self.summary.formula is None  # else reasons of topics tell
+        # With a formula the reasons of the topics apply.
+        is_empty = is_empty and self.summary.formula is None
         return PointEstimate(
             value=value,
             kind=kind,

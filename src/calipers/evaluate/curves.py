@@ -308,7 +308,7 @@ def topic_curves(
     Raises
     ------
     InputError
-        If the topic is unknown or has no relevant documents, ``collection`` is missing or too
+        If the topic is unknown or has no relevant documents, ``collection_size`` is missing or too
         small, or the evaluation is not of retrieval.
 
     Examples

@@ -629,7 +629,7 @@ def plan(
         Intraclass correlation within clusters, for the design effect.
     assurance : float, default=0.8
         With ``half_width``: the probability that the interval of a sample is at most this long.
-        ``n`` units have the half-width on average, ``assured`` units with this probability.
+        ``n`` units have the half-width on average, ``n_assured`` units with this probability.
     n_resamples : int, default=2000
         Number of samples drawn from the pilot.
     seed : int, default=0

@@ -609,8 +609,8 @@ def retrieval(
     -----
     Documents are ordered by descending score, tied documents by descending id (bytewise). For
     measures of documents that are judged in groups (by subtopic, by assessor, or as preferences),
-    every judgment has a group: the second column of a TREC file. ``rel``, ``collection``, ``ties``
-    and ``judged_only`` apply to the measures that do not set these parameters themselves.
+    every judgment has a group: the second column of a TREC file. ``rel``, ``collection_size``,
+    ``ties`` and ``judged_only`` apply to the measures that do not set these parameters themselves.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from calipers.results import Evaluation
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: What arguments are called elsewhere, by what they are called here.
+#: Names of an argument in other libraries and in earlier versions, by its name here.
 FOREIGN_NAMES: Mapping[str, str] = {
     "truth": "y_true y target targets actual gold ground_truth labels_true label",
     "predicted": "y_pred y_hat pred preds prediction predictions labels_pred",
@@ -70,7 +70,7 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "training_sets": "num_rounds n_rounds rounds",
 }
 
-#: What to write instead, where another name alone does not say it.
+#: What to write instead, where a new name alone is not enough.
 _REPLACEMENTS: Mapping[str, str] = {
     "alpha": "level=1 - alpha",
     "average": "measures=['macro-F1']",
@@ -261,7 +261,7 @@ def check_finite(value: Any, name: str, expected: str) -> float:
     return number
 
 
-#: What every task on rows may take, and its annotation.
+#: Annotations of the arguments that all tasks on rows share.
 SHARED_ANNOTATIONS: Mapping[str, str] = {
     **dict.fromkeys(("data", "weight", "count", "cluster", "time", "slices"), "Any"),
     **{field.name: str(field.type) for field in dataclasses.fields(Options)},

@@ -57,7 +57,7 @@ ENGINE_REASONS: Mapping[tuple[str, str], str] = {
     ("retrieval", "stream"): _TOPIC_REASON,
 }
 
-#: Why an option takes all rows in memory.
+#: Reason why an option requires all rows in memory, by option.
 ROW_REASONS: Mapping[str, str] = {
     "id": "another table is put in the order of the rows by its ids, all of which that takes",
     "time": "dependence in time is seen in the order of all rows",
@@ -71,12 +71,11 @@ ROW_REASONS: Mapping[str, str] = {
     "confusion": "a confusion matrix is small, and no table of rows",
 }
 
-#: The same of an option that other tasks take of rows in batches.
+#: The same by task and option, for options that other tasks support in batches.
 TASK_ROW_REASONS: Mapping[tuple[str, str], str] = {
     ("clustering", "curves"): "silhouettes and points are drawn one by one",
 }
-#: What takes no row in memory after all, as what is known of each group comes back from where its
-#: rows are.
+#: Options that work in batches after all, by task, because the values of each group are returned.
 GROUP_OPTIONS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 
 

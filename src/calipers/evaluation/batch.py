@@ -59,7 +59,7 @@ class Batch:
     numbers: Callable[[], IntArray] | None = None
 
     def shared_columns(self, settings: Settings) -> dict[str, Any]:
-        """Return the settings, weights and clusters, which all systems on these rows share.
+        """Return keyword arguments that all systems share: settings, weights and clusters.
 
         Parameters
         ----------

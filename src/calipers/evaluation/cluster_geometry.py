@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 class CenteredMoments(Mergeable):
     """Cluster moments, directions from the centers, and silhouettes of each clustering.
 
-    ``leans`` are the sums by cluster of unit vectors from its centre to its points. ``pulls`` are
-    the derivatives of the sum of silhouettes by the positions of the centers.
+    ``leans`` are the sums, by cluster, of the unit vectors from the center to the points; ``pulls``
+    are the derivatives of the sum of silhouettes by the positions of the centers.
     """
 
     moments: Mapping[str, ClusterMoments]

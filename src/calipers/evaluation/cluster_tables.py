@@ -31,7 +31,7 @@ MAX_BISECTED_POINTS = 1_000
 MAX_INTERVAL_VALUES = 20_000_000
 
 
-#: What algorithms call points that are in no cluster, and what may become of these.
+#: Label of noise points, and their possible treatments.
 NOISE_LABEL, NOISE_TREATMENTS = "-1", ("cluster", "drop")
 
 
@@ -41,7 +41,7 @@ def treat_noise(
     repeats: RowRepeats,
     point_counts: FloatArray | None = None,
 ) -> tuple[RowRepeats, list[str], dict[str, tuple[IntArray, tuple[str, ...]]]]:
-    """Handle points labelled −1 as a cluster or drop them.
+    """Treat points labeled −1 as a cluster, or drop them.
 
     Parameters
     ----------

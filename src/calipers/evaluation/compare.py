@@ -36,7 +36,7 @@ from calipers.measures.precision_recall import TASK
 from calipers.progress import track
 from calipers.results import Comparison, Difference, Evaluation, OmnibusTest
 
-#: What accounts for the number of differences; the first two are a test and an adjustment in one.
+#: Adjustments for multiplicity by option: name and error rate. The first two are also tests.
 ADJUSTMENT_METHODS: Mapping[str, tuple[str, str]] = {
     MAX_T: ("max-t", FAMILY_WISE),
     TUKEY: ("randomized Tukey HSD", FAMILY_WISE),
@@ -231,7 +231,7 @@ def paired_comparison(
     The families are the differences of the primary measure and those of all other measures.
     """
     pairs = system_pairs(source.systems, baseline)
-    # A named test is not the one whose maximum is known.
+    # The distribution of the maximum is known only for the default test.
     method = adjust if adjust != MAX_T or question.test == "auto" else "holm"
     options = ComparisonOptions(source, settings, question, margin)
     statistics_by_measure = options.statistics_by_measure(
@@ -330,7 +330,7 @@ class ComparisonOptions:
         """Compute the statistics of each difference, by measure."""
         by_measure: dict[Measure, list[DifferenceStatistics]] = {}
         is_applicable, has_weights, has_separate_samples, is_reduced = False, False, False, False
-        # One after another: what a difference has drawn goes with it.
+        # One at a time, so that the replicates of each difference are released.
         total = len(pairs) * len(self.source.measures)
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, estimate in track(differences, "comparing", total):

@@ -26,7 +26,7 @@ from calipers.results import (
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
-#: What the table of classes holds of each.
+#: Measures of each class in the table of classes.
 CLASS_MEASURES = ("precision", "recall", "F1")
 
 

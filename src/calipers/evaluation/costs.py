@@ -89,8 +89,8 @@ class CostProblem(Problem):
 
 TASK = "costs"
 
-#: What is told of a cost that each row has, and of one that is a number of the system. The first
-#: is set against quality.
+#: Measures of a cost per row, and of a cost that is one number per system. The first measure is
+#: compared with quality.
 ROW_COST_MEASURES = ("mean-cost", "median-cost", "p95-cost")
 SYSTEM_COST_MEASURES = ("total-cost",)
 

@@ -43,7 +43,7 @@ MAX_T, TUKEY = "max-t", "tukey"
 #: Maximum level of a test.
 _MAX_TEST_LEVEL = 1 - 1e-9
 
-#: What intervals that hold together are called, by what makes them.
+#: Names of simultaneous intervals, by their method.
 PERMUTATION_METHOD = "simultaneous, max-t by permutation"
 GAUSSIAN_METHOD = "simultaneous, max-t"
 TUKEY_METHOD = "simultaneous, randomized Tukey HSD"
@@ -154,7 +154,7 @@ class DifferenceFamily:
             for measure, measure_statistics in self.statistics_by_measure.items()
         }
 
-    # --- What chance makes of the largest ---------------------------------------------------------
+    # --- Max-t adjustment -------------------------------------------------------------------------
 
     def _jointly(self) -> list[Difference]:
         """Return differences with p-values and intervals from the distribution of the maximum."""
@@ -554,7 +554,7 @@ def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float])
         t = width / error.se if has_error else math.nan
         level = float(1 - 2 * max_statistic.t_upper_tail(t, error.degrees))
         levels.append(level if level > 0 else 1 - 2 * tail)
-    # A pair with a very small difference is limited by the others, which are all that counts.
+    # Levels are capped: where one is 1, the half-width itself is the minimum detectable difference.
     capped_levels = [min(level, _MAX_TEST_LEVEL) for level in levels]
     sizes = hypotheses.minimum_detectable_differences(errors, capped_levels).tolist()
     return [

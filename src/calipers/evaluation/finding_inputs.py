@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from calipers.results import Estimate, Finding
 
 
-#: Of more rows, the first are looked at for what neighbours have in common.
+#: Maximum number of rows for findings on serial dependence; the first are used.
 MAX_NEIGHBOR_ROWS = 20_000
 
 #: Sums by cluster and cell are stored up to this number per row.
@@ -601,7 +601,7 @@ def _topic_findings(
     leading_measure = _leading_measure(scores)
     if leading_measure is not None:
         values = dict(zip(scores.systems, scores.value_table(leading_measure).T, strict=True))
-        # A topic decides by Student's t of independent ones.
+        # The influence of a topic on the decision assumes independent topics.
         independent_comparison = comparison if scores.clusters is None else None
         data.append(
             TopicValues(

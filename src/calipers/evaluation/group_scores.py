@@ -358,7 +358,7 @@ def evaluate_group_batches(
     measures: list[Measure],
     conventions: Mapping[str, Any],
 ) -> Evaluation:
-    """Evaluate how systems order the rows of each group, for distributed rows."""
+    """Evaluate how systems order the rows of each group, for rows in batches."""
     baseline, settings, zero = options.baseline, options.settings, options.undefined == "zero"
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(

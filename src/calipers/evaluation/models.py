@@ -148,7 +148,7 @@ def predict_classes(
         labels = None if has_threshold else _predict(model, features)
         table = _class_outputs(model, "predict_proba", features)
         if table is not None:
-            # Of several classes by name: a dict of plain columns would be one of classes.
+            # With several classes all columns are needed, by the names of the classes.
             table_positive = None if len(names) > 2 and _is_multiclass(target) else positive
             outputs["probability"][name] = positive_column(table, names, table_positive)
             if labels is not None and not _is_argmax(table, model, labels):

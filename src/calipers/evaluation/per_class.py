@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from calipers.evaluation.sample import Sample
     from calipers.measures import Measure
 
-#: What is shown of each: family, what it reads, names.
+#: Measures of the table: family, the input that it reads, and names.
 TABLE_MEASURES = (
     ("counts", "labels", ("accuracy", "precision", "NPV", "recall", "specificity", "F1")),
     ("scores", "scores", ("AUC", "AP")),
 )
-#: Of more rows, times classes, there is no bootstrap.
+#: Maximum number of rows times classes for bootstrap intervals.
 MAX_RESAMPLED_VALUES = 500_000
-#: Of more classes than these there is no table.
+#: Maximum number of classes of a table.
 MAX_TABLE_CLASSES = 100
-#: Of clustered rows in batches there are no limits where they take more sums by cluster than these.
+#: Maximum number of sums by cluster for the intervals of clustered rows in batches.
 MAX_CLUSTER_SUMS = 20_000_000
 
 
@@ -128,7 +128,7 @@ def table_measures(sample: Sample, name: str, labels: Sequence[str]) -> list[Mea
 
 
 def with_class_measures(sample: Sample, name: str, labels: Sequence[str]) -> Sample:
-    """Evaluate the measures of the table of a system for each class.
+    """Return a sample with the measures of the table of a system for each class.
 
     Systems that serve the same measures are evaluated with it, in the same passes.
     """

@@ -34,8 +34,8 @@ class InMemorySample(Sample):
     measures: Sequence[Measure]
     settings: Settings
     problem: Problem = field(default_factory=Problem)
-    #: The ids of the rows; () if they are identified by their indices, None if only counts are
-    #: known.
+    #: Ids of the rows; () if rows are identified by their indices, None if they are not identified
+    #: because only counts are known.
     ids: Ids | None = ()
     slice_definitions: Sequence[SliceDefinition] = ()
     #: Notes on the definition of the slices.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Estimate, Finding, Slices, StoredPredictions
     from calipers.statistics import FloatArray
 
-#: What was computed: estimates, the comparison, the slices.
+#: Estimates, comparison and slices of an evaluation; the latter two may be None.
 EvaluationResults: TypeAlias = "tuple[Sequence[Estimate], Comparison | None, Slices | None]"
 
 
@@ -49,9 +49,9 @@ class Problem:
     such a problem is sent to the processes that read the rows.
     """
 
-    #: The task that it is of.
+    #: Name of the task.
     task: str = ""
-    #: What files of sums call it; nothing where rows do not come in batches.
+    #: Name of the problem in state files; empty if it cannot be evaluated in batches.
     kind: ClassVar[str] = ""
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Problem:
 
     # --- Measures --------------------------------------------------------------------------------
 
-    #: Whether somebody named the classes, so that one without rows is one of them.
+    #: Whether the user named the classes; classes without rows are then evaluated too.
     is_stated: bool = False
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
@@ -269,7 +269,8 @@ class Problem:
         Returns
         -------
         tuple of Finding or None
-            The findings. None stands for those of systems of which only the estimates are known.
+            The findings; None if only those apply that need no more than the estimates of each
+            system.
         """
         return None
 
@@ -343,7 +344,7 @@ class Problem:
         for system in systems.values():
             system.check(measures)
 
-    #: Whether some rows are looked at, of which :meth:`look` keeps what is needed.
+    #: Whether the first pass samples rows, by :meth:`look`.
     looks_at_rows: ClassVar[bool] = False
 
     def look(self, built: Any, level: int = 0) -> Any:

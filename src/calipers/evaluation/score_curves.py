@@ -34,7 +34,7 @@ MAX_CURVE_SCORES = 50_000
 def stream_curves(
     sample: Any, labels: Sequence[str | None] = (None,), proportions: Sequence[float] | None = None
 ) -> ScoreCurves | tuple[()]:
-    """Return the curves of rows in batches, of each of the ``labels`` if given.
+    """Return the score curves of a stream, for each of the ``labels`` if given.
 
     Tables of scores that no measure has needed are accumulated in a pass of their own when a curve
     is first accessed. If rows cannot be read again, there are curves only of tables that exist.
@@ -134,7 +134,7 @@ def _score_data(
             read,
             settings,
             threshold=template.threshold,
-            # Of scores taken together nobody knows which probability a row has.
+            # The probabilities of merged scores are unknown.
             probabilities=is_short and template.probability is not None,
             names=template.labels.names,
             series=series_name(label),

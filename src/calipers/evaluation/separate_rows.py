@@ -40,7 +40,7 @@ INDEPENDENT_NOTE = (
     "compare=False (--no-compare) leaves the comparison out."
 )
 
-#: Between the seeds of systems, whose draws have nothing to do with each other.
+#: Step between the seeds of systems, which are resampled independently.
 _SEED_STEP = 0x9E3779B97F4A7C15
 
 
@@ -103,7 +103,7 @@ def split_by_matrix(
 
 
 def _class_names_entry(like: Any) -> dict[str, Any]:
-    """Return the names of the classes."""
+    """Return the names of the classes, as a common property of stored predictions."""
     names = like.labels.names if hasattr(like, "labels") else like.problem.names
     return {"classes": list(names)}
 

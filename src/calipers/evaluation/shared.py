@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, Statistic
 
-#: Of a run, the statistic of each kind that the measures read.
+#: Statistics of a run, by type.
 StatisticsByType: TypeAlias = "Mapping[type[Statistic], Any]"
 
 
@@ -128,7 +128,7 @@ def expand_defaults(requested: MeasureNames | None, default: Sequence[str]) -> l
     return [measure for name in names for measure in (default if name == DEFAULT else (name,))]
 
 
-#: Those that depend on how frequent positives are.
+#: Measures that depend on the prevalence.
 _PREVALENCE_MEASURES = ("precision", "NPV")
 
 

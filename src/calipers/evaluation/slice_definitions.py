@@ -15,11 +15,11 @@ from calipers.data.arrays import check_length, missing_mask, take_rows, to_numbe
 from calipers.data.class_labels import EncodedLabels, encode_labels
 from calipers.data.errors import InputError, did_you_mean, format_value
 
-#: A column may have this many slices; more can be neither read nor corrected for.
+#: Maximum number of slices of a column; more can be neither read nor corrected for.
 MAX_SLICES = 50
-#: A column of numbers with more distinct values than these is cut.
+#: Maximum number of distinct values of a numeric column that is not binned.
 MAX_UNBINNED_VALUES = 10
-#: How the slice of the rows without a value is called.
+#: Name of the slice of the rows without a value.
 MISSING_SLICE = "missing"
 
 Bins = Mapping[str, Sequence[float]]
@@ -69,8 +69,8 @@ def define_slices(
     """Return the slices that :func:`parse_slice_columns` describes, and notes on them.
 
     A column with more than ten distinct numbers is binned at its ``bins``, by default at its
-    quartiles; a number in more than half of the rows is then a slice of its own. Rows with a
-    missing value are a slice.
+    quartiles; a number that more than half of the rows with a value have is then a slice of its
+    own. Rows with a missing value are a slice.
     """
     slices, bins, definitions, notes = slices or {}, bins_by_factor(slices, bins), [], []
     for name, columns in slices.items():

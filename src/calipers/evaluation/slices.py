@@ -244,7 +244,7 @@ class Subsets:
         have weight 1.
         """
         if self.system.weight is not None or self.system.clusters is not None:
-            return True  # so it is wherever such rows are drawn
+            return True  # weighted or clustered rows are always resampled jointly
         single_value, doubled_value = (
             float(measure.apply(counts)) for counts in (matrix, matrix + matrix)
         )
@@ -546,7 +546,8 @@ class SliceComplement(Protocol):
     ) -> two_samples.PermutedDifference | None:
         """Return the permutation distribution of the subset minus the complement.
 
-        The result is None if both have more units than ``max_size``.
+        The result is None if the smaller of the two has more units than ``max_size``, and if units
+        come in clusters.
         """
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from calipers.evaluation.sample import Problem
     from calipers.results import Evaluation
 
-#: Roles of columns other than the truth and the predictions.
+#: Roles of the columns of rows that are neither truth nor predictions.
 ROW_ROLES = ("weight", "count", "cluster", "time", "slices")
 
 

@@ -22,7 +22,7 @@ from calipers.statistics import serialization
 #: Kind and version of the files, and versions that are read (1 has no third moments).
 STATE_KIND, VERSION, READABLE_VERSIONS = "a state of an evaluation", 2, (1, 2)
 
-#: What has to be the same where states are added up, and what messages call it.
+#: Parameters that must be equal to merge states, with their names in messages.
 _COMMON_PARAMETERS = {
     "task": "the task",
     "truth": "the column of the truth",
@@ -52,7 +52,7 @@ class EvaluationState:
     origins: Sequence[InputOrigin] = ()
     batch_names: tuple[str, ...] = field(default_factory=lambda: (uuid4().hex,))
     location: str = "the evaluation"
-    #: Whether it is of more than one file, or evaluation.
+    #: Whether several states were merged.
     is_multiple: bool = False
     auxiliary_numbers: Mapping[tuple[str, str], int] = field(default_factory=dict)
 

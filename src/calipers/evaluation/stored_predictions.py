@@ -43,7 +43,7 @@ CommonProperties: TypeAlias = Callable[[], Mapping[str, "str | None"]]
 #: Unit of stored confusion matrices, which have no rows.
 MATRICES = "matrices"
 
-#: Of what there are digests, where there are; measures against a truth need no points.
+#: Common properties that are compared by digest, if both evaluations have one.
 DIGEST_NAMES = ("points", "judgments")
 
 

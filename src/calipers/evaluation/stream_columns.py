@@ -84,7 +84,7 @@ class MemoryLimit:
 
 #: Maximum number of rows that are expanded from their counts at a time.
 MAX_EXPANDED_ROWS = 1 << 19
-#: A row counts no more often: each of them takes its time.
+#: Maximum count of a row, because repeated rows are evaluated one by one.
 MAX_COUNT = 10**9
 
 
@@ -352,12 +352,12 @@ class StreamColumns:
     stream: Engine
     #: One column, or one for each class, label or output; none where nothing is known to be true.
     truth: str | Mapping[str, str]
-    #: Of each kind the column of each system, or a column for each class.
+    #: Predictions by role and system: a column, or a column for each class.
     output_columns: Mapping[str, Mapping[str, str | Mapping[str, str]]]
     weight: str | None
     cluster: str | None
     missing: str = "error"
-    #: The columns of each way to cut the rows, and where those of numbers are cut.
+    #: Columns of each slice definition by factor, and the bin edges by factor.
     slices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     bins: Mapping[str, Any] | None = None
     #: How many rows each stands for.

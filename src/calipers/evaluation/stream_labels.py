@@ -32,7 +32,7 @@ from calipers.evaluation.stream_rows import BatchReader
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
 
-#: How the names of types of numbers begin.
+#: Prefixes of the names of numeric Arrow types.
 _NUMERIC_TYPE_PREFIXES = ("int", "uint", "float", "double", "half", "bool", "decimal")
 
 
@@ -92,7 +92,7 @@ def _list_columns(columns: StreamColumns) -> dict[str, str]:
 def find_stream_labels(
     columns: StreamColumns, separator: str | None, *, stated: bool
 ) -> dict[str, LabelRows]:
-    """Return what is known of the labels without reading rows, by the names of columns in messages.
+    """Return the known labels of each column, by the name of the column in messages.
 
     Labels in the cells of a column are found in a pass over all rows, unless they are ``stated``;
     that pass is also made if a column may hold a 0 or 1 for each label.

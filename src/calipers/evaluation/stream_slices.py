@@ -79,7 +79,7 @@ class CategoricalSlices:
 class BinnedSlices:
     """Slices by bins of a numeric column.
 
-    A ``common_value`` number is a slice of its own, the first; rows without a number come last.
+    ``common_value`` is a slice of its own, the first; rows without a number are the last slice.
     """
 
     names: tuple[str, ...]
@@ -382,7 +382,7 @@ def _weighted_quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> l
     return list(dict.fromkeys(float(f"{x:.6g}") for x in quartiles))
 
 
-# --- Several pieces of a batch at once -----------------------------------------------------------
+# --- Tasks on all subsets of a batch -------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

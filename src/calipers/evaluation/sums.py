@@ -72,7 +72,7 @@ class StreamedSample(Sample):
     memory: int
     #: The pairs of systems that are compared, the first less the second.
     compared_pairs: Sequence[tuple[str, str]] = ()
-    #: The passes, where they are known: those over a slice.
+    #: Passes that have been made already, as for the rows of a slice; None to make them.
     first_passes: TwoPassEvaluation | None = None
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
 
@@ -272,7 +272,7 @@ class StreamedSample(Sample):
                 **passes,
             )
 
-        # Of clusters a number that follows from others has no error.
+        # With clusters, a value that is derived from another statistic has no standard error.
         if self.columns.cluster is None or not self.is_rereadable:
             if all(self.is_available(name, measure) for name in systems for measure in measures):
                 return make_sample(first_passes=self.passes)
@@ -562,7 +562,7 @@ class _SubsetSystem:
 
 @dataclass(frozen=True, eq=False)
 class _StreamSubsets:
-    """Slices of the rows of one system by one column, with their complements."""
+    """Subsets of the rows of one system by one column, with their complements."""
 
     sample: StreamedSample
     system: str

@@ -164,7 +164,7 @@ class Task:
     verb : str
         Function of the task, as ``"module:name"``.
     unit : str
-        What the units are, over which values are averaged.
+        Name of the units over which values are averaged, in the plural.
     summary : str
         Line in the list of commands.
     columns : tuple of Column
@@ -266,7 +266,7 @@ class Task:
 class Function:
     """Public function other than a task, declared by its parameters in order."""
 
-    #: Where it is: module and name.
+    #: Path of the function, as ``"module:name"``.
     verb: str
     arguments: tuple[Argument, ...]
     #: As of a task.

@@ -214,7 +214,7 @@ OPTIONS: Mapping[str, Argument] = {
             type="int or str",
             annotation="int | str | None",
         ),
-        # What commands set themselves.
+        # Arguments that commands set and users do not.
         Argument(
             "curves",
             default=True,
@@ -241,8 +241,8 @@ DATA = Argument(
     annotation="Any",
 )
 
-#: How an engine is chosen: of rows in any batches, of groups, which batches take one after the
-#: other, and of topics, which they would cut through.
+#: The argument ``engine``: for rows in any batches; for groups, which must not be split between
+#: batches; and for topics.
 ENGINE = Argument(
     "engine",
     "Where to evaluate: in memory; as a stream of batches of TABLE (a file of any size, a "
@@ -283,7 +283,7 @@ def engine_argument(task: Task) -> Argument | None:
     return ENGINE if "memory" in task.options else GROUP_ENGINE
 
 
-#: What is asked of the numbers, in the order of the help.
+#: Options of inference, in the order of the help.
 INFERENCE = (
     *("measures", "baseline", "compare", "primary", "level", "interval", "n_resamples", "seed"),
 )

@@ -69,13 +69,13 @@ class TopicScores:
     weights: dict[str, dict[int, FloatArray]]
     settings: Settings
     unit: str = "topics"
-    #: What each topic counts for in means; None where all count once.
+    #: Weight of each topic in means; None if all weights are equal.
     importance: FloatArray | None = None
     #: Clusters of the topics, such as users, and the order in time.
     clusters: ClusterIndex | None = None
     order: TimeOrder | None = None
-    #: What a system gets on each topic by which every order is equally likely, a column a measure,
-    #: where that is known.
+    #: No-skill values: the expected value of each measure on each topic under random order, of
+    #: shape (topics, measures); None if it is unknown.
     constant: FloatArray | None = None
     #: With weights or counts: all given topics, once each, the indices of these topics among them,
     #: and the number of topics that are left out because their weight is 0.

@@ -23,15 +23,15 @@ class VisibleRows:
     """Systems on rows that are in memory."""
 
     systems: Mapping[str, Any]
-    #: What a row is called; None where these are some of many rows.
+    #: Function from the index of a row to its name; None if these rows are a sample.
     row_name: Callable[[int], str] | None
     #: Whether these are all rows.
     is_complete: bool = True
-    #: Where they are not, the largest residuals of all rows by system, if there are such.
+    #: Largest residuals of all rows by system, if these rows are a sample.
     largest: Mapping[str, LargestResiduals] = field(default_factory=dict)
-    #: How many they are, where these are some.
+    #: Phrase that states the size of the sample; empty if these are all rows.
     sample_note: str = ""
-    #: Whether a row may stand for several, so that it is meant to be there again.
+    #: Whether rows have frequency weights, so that duplicates are expected.
     has_counts: bool = False
 
 

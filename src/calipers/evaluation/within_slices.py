@@ -36,7 +36,7 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
         return ()
     statistics_by_measure: dict[Measure, list[DifferenceStatistics]] = {}
     for definition, name, slice_sample in sample.iterate_slices():
-        # None leads: on several slices no difference is a family by itself.
+        # No measure is primary: with several slices no difference is a family by itself.
         options = ComparisonOptions(slice_sample, sample.settings, DEFAULT_HYPOTHESIS, None)
         for measure, slice_statistics in options.statistics_by_measure(
             pairs, "", with_vectors=True

@@ -90,7 +90,8 @@ class Stability:
     """Stability of clusters under bootstrap resampling.
 
     ``jaccard`` are the mean Jaccard indices of each cluster and the most similar cluster of each
-    bootstrap clustering, and ``rand`` is the mean ARI of these clusterings with the clustering.
+    bootstrap clustering, and ``rand`` is the mean adjusted Rand index of these clusterings and the
+    clustering.
     """
 
     names: tuple[str, ...]

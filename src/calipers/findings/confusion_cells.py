@@ -35,12 +35,12 @@ NumberAtLevel = Callable[[float], IntervalNumber]
 
 
 def above_check(estimate: NumberAtLevel, limit: float) -> Callable[[float], bool]:
-    """Return a function of whether the interval of a level lies above a number."""
+    """Return a function that tells whether the interval at a level lies above ``limit``."""
     return lambda level: estimate(level).low > limit
 
 
 def below_check(estimate: NumberAtLevel, limit: float) -> Callable[[float], bool]:
-    """Return a function of whether the interval of a level lies below a number."""
+    """Return a function that tells whether the interval at a level lies below ``limit``."""
     return lambda level: estimate(level).high < limit
 
 
@@ -120,7 +120,7 @@ class ConfusionCells:
         if not self.clusters:
             return lambda level: IntervalNumber.within(proportion, method(proportion, size, level))
         if not 0 < proportion < 1:
-            # Clusters without any variation count as one row each.
+            # Without variation between clusters, each cluster counts as one row.
             effective_n = min(size, self.clusters)
             return lambda level: IntervalNumber.within(
                 proportion, method(proportion, effective_n, level)
@@ -220,7 +220,7 @@ class ConfusionCells:
         return interval_at
 
     def _inside(self, cells: CellSelection) -> FloatArray:
-        """Return 1 for each cell that is in a part, and 0 for others, shape (K, K)."""
+        """Return the mask of the selected cells, shape (K, K)."""
         return cells.mask(self.matrix.classes)
 
 

@@ -20,7 +20,8 @@ from calipers.statistics import IntArray, ScoreTable, effective_size, effective_
 
 Column = npt.NDArray[Any]
 
-#: This number of distinct scores, errors or judged documents is not identical by chance.
+#: Minimum number of distinct scores, errors or judged documents for identical outputs to be
+#: reported.
 MIN_DISTINCT_VALUES = 20
 #: Number of leading rows to compare before comparing whole columns.
 _N_LEADING_ROWS = 100

@@ -87,7 +87,7 @@ def fit_line(
         """Compute the influence of rows on the slope, times their weight."""
         leverage = weighted_x[rows] * x[rows] / squares
         leverage += (1.0 if weight is None else weight[rows]) / total
-        with np.errstate(divide="ignore", invalid="ignore"):  # a row alone at its end: leverage 1
+        with np.errstate(divide="ignore", invalid="ignore"):  # leverage 1: the only row at its x
             slope_influence = weighted_x[rows] * residuals[rows] / ((1 - leverage) * squares)
         slope_influence[weighted_x[rows] == 0] = 0.0
         return np.asarray(slope_influence)

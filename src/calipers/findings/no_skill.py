@@ -138,7 +138,7 @@ def compare_with_constant(
     )
 
 
-#: The correction of the interval for the choice of the constant.
+#: Clause of criteria: the interval is corrected for the choice of the constant.
 SELECTION_CLAUSE = " and corrected for the choice of the {} among {}, lies below"
 
 

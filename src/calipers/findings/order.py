@@ -15,7 +15,10 @@ MIN_ROWS, MIN_AUTOCORRELATION = 50, 0.2
 
 @dataclass(frozen=True, eq=False)
 class RowOrderInfluence:
-    """Influence of each row on a measure, in the order of the rows, and the number of all rows."""
+    """Influence on a measure of each row, in order, of rows without times and clusters.
+
+    ``rows`` is the number of all rows.
+    """
 
     measure: str
     influence: Callable[[], FloatArray | None]

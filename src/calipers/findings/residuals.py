@@ -301,8 +301,8 @@ class _InfluentialRows(NamedTuple):
 def _largest_rows(residuals: Residuals, row_name: Callable[[int], str]) -> _InfluentialRows | None:
     """Return the rows that account for half of the squared error, the largest first.
 
-    Equal ones are in order. None if these are many with different names. Only the largest are
-    sorted.
+    Ties keep the order of rows. The result is None if these are more than
+    ``MAX_INFLUENTIAL_PROPORTION`` of the rows and differ in name. Only the largest are sorted.
     """
     squares, n_sorted = np.square(residuals.values), 0
     w = np.ones(len(squares)) if residuals.weight is None else residuals.weight

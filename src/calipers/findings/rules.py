@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 E = TypeVar("E")
 F = TypeVar("F", bound=Callable[..., "Iterator[FindingDraft | Claim]"])
 
-#: The name of the p-value of a finding, adjusted for all tests of its rule (Holm) and for the rules
-#: that made any (Bonferroni).
+#: The name of the p-value of a finding, adjusted for all tests of its rule (Holm) and for the
+#: number of rules with tests (Bonferroni).
 ADJUSTED_P = "adjusted p"
 #: The smallest p-value.
 _MIN_P = 1e-12
 
 
 #: The data that a rule uses, and its complexity in the numbers of rows (topics, items, points), n,
-#: and of distinct scores, d. Counts of clustered rows are summed once for all rules.
+#: and of distinct scores, d. Sums over clusters are computed once and shared by the rules.
 COSTS: Mapping[str, str] = {
     "results": "O(1)",  # estimates, comparisons and slices that have been computed
     "sums": "O(1)",  # sums over rows, such as the cells of a matrix
@@ -192,7 +192,7 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """System at the start of a sentence."""
+        """Name of the system as the subject of a sentence."""
         return system_subject(self.name or "") + (
             f" on {quote(self.output)}" if self.output else ""
         )

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from calipers.inference.paired_tests import TestResult
     from calipers.statistics import FloatArray
 
-#: What differences of units go by, as an interval and as a test.
+#: Names of the default interval and test of a difference between units.
 UNIT_METHOD, UNIT_TEST = "t or Bayesian bootstrap, paired", "paired t or Bayesian bootstrap"
 
 #: Names of the tests by the proportion of replicates, for rows and for clusters.
@@ -131,7 +131,7 @@ def _transformed_interval(reading: PointEstimate, error: StandardError, level: f
 
 # --- Rows in clusters ----------------------------------------------------------------------------
 
-#: Kinds of readings that are proportions of rows, areas with two bounds, and means.
+#: Kinds of point estimates: proportions of rows, areas with two bounds, and means.
 _PROPORTION_KINDS = ("proportion of rows", "top-k proportion", "proportion of topics")
 _AREA_KINDS = (
     "AUC",
@@ -292,7 +292,7 @@ def _stratified_percentile(reading: PointEstimate, level: float) -> Interval | N
 
 # --- Differences ----------------------------------------------------------------------------------
 
-#: What a test that is asked for by name goes by.
+#: Method of each test that can be requested by name.
 METHOD_BY_TEST: Mapping[str, str] = {
     "t": "t",
     "wilcoxon": "wilcoxon",
@@ -540,7 +540,8 @@ def t_error(reading: PointEstimate) -> StandardError | Interval | None:
 def _t_procedure(reading: PointEstimate) -> Procedure | None:
     """Return the procedure by the standard error and Student's t.
 
-    If no independent unit or cluster differs, it is the Bayesian bootstrap of this number of zeros.
+    If the standard error is 0 because nothing differs, it is the Bayesian bootstrap of as many
+    zeros as there are units or clusters.
     """
     return _wald_procedure(reading, t_error(reading))
 
@@ -759,7 +760,7 @@ def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
     if reading.posterior_draws is None or "Jeffreys, Dirichlet posterior" not in reading.methods:
         return None
     draws = reading.posterior_draws()
-    if has_no_differences(reading):  # what they may differ by is as likely either way
+    if has_no_differences(reading):  # a difference is equally likely in either direction
         draws = np.concatenate([draws, -draws])
     interval = reading.methods["Jeffreys, Dirichlet posterior"](0.95)
     method = interval.method if interval is not None else "Jeffreys, Dirichlet posterior"

@@ -279,8 +279,8 @@ def precision_limits(
 def _local_range(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float) -> BandLimits:
     """Return the range of ``y`` of an ascending curve near each grid point.
 
-    It includes the points within a ``distance`` of the grid point in ``x``. If there are none, it
-    is that of the points on both sides.
+    It reaches from the last point before x − ``distance`` to the first point after x +
+    ``distance``.
     """
     before = np.searchsorted(x, grid - distance, side="left") - 1
     after = np.searchsorted(x, grid + distance, side="right")

@@ -124,7 +124,8 @@ class _DirichletMean:
         total, heavy = float(self.mass.sum()), float((self.mass * self.weight).sum())
         self.mean = float((self.mass * self.weight * self.x).sum()) / heavy
         sum_of_squares = float((self.mass * np.square(self.weight * (self.x - self.mean))).sum())
-        #: The standard deviation within; of unequal weights by the linear part.
+        #: Standard deviation of the mean on the scale [0, 1]; for unequal weights that of the
+        #: linear part.
         self.within = math.sqrt(sum_of_squares * total / (total + 1)) / heavy
         self.spread = self.within * self.length
 
@@ -206,8 +207,7 @@ class _AugmentedValues:
 
 # --- About the mean -------------------------------------------------------------------------------
 
-#: Nodes of the integral of :meth:`AugmentedMean.tails`: their distance, and how many there are at
-#: most.
+#: Nodes of the integral of :meth:`AugmentedMean.tails`: their spacing and maximum number.
 _NODE_SPACING, _MAX_NODES = 1 / 8, 360
 
 
@@ -359,7 +359,7 @@ def _saddlepoint(deviations: FloatArray, mass: FloatArray) -> tuple[float, float
         has_converged, saddlepoint = abs(new - saddlepoint) <= 1e-3 / math.sqrt(curvature), new
         if has_converged:
             break
-    # Where it is all but 0, 1/s would be too steep along the line through it.
+    # Near 0 the factor 1/s of the integrand is too steep, so the saddlepoint is moved away from 0.
     if abs(saddlepoint) < abs(min_saddlepoint):
         saddlepoint = min_saddlepoint
     tilted = deviations / (1 - saddlepoint * deviations)

@@ -26,8 +26,7 @@ from calipers.statistics.base import dot
 if TYPE_CHECKING:
     from calipers.statistics import ConfusionMatrix, FloatArray
 
-#: If one cluster has all but this proportion of the data that a number is estimated from, its error
-#: cannot be estimated.
+#: Minimum proportion of the data outside the largest cluster for a standard error.
 _MIN_OTHER_PROPORTION = 1e-12
 
 
@@ -120,7 +119,7 @@ def subset_difference_error(
 
 
 class BootstrapSettings(Protocol):
-    """Settings that the cluster bootstrap needs."""
+    """Seed and number of replicates of the cluster bootstrap."""
 
     @property
     def seed(self) -> int:
@@ -156,7 +155,7 @@ class ClusterIndex:
         """Create the index from the name of each row's cluster."""
         if names.dtype.kind in "iu" and len(names):
             low, high = int(names.min()), int(names.max())
-            if high - low <= 4 * len(names):  # nothing need be sorted
+            if high - low <= 4 * len(names):  # codes follow without sorting
                 # Of int8 the range would overflow.
                 wide = names.astype(np.int64) if names.dtype.kind == "i" else names
                 name_index = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)

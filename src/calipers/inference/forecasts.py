@@ -18,7 +18,7 @@ from calipers.inference.variance_estimators import NAN, StandardError
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
-#: What the test is called where it is asked for.
+#: Name by which the Diebold-Mariano test is requested.
 DIEBOLD_MARIANO = "diebold-mariano"
 
 

@@ -21,7 +21,7 @@ from calipers.inference.procedures import Procedure, WaldProcedure, no_procedure
 from calipers.inference.variance_estimators import NAN, StandardError
 from calipers.statistics import FloatArray, count_signs
 
-#: The test of a difference against a value, for an alternative.
+#: Function from a null value and an alternative to the test result.
 DifferenceTest = Callable[[float, str], TestResult]
 
 

@@ -522,7 +522,7 @@ def bca(
     usable = usable_replicates(replicates, method)
     if isinstance(usable, Interval):
         return usable
-    # A replicate that only rounding holds apart from the value is equal to it.
+    # Replicates within rounding error of the value count as equal to it.
     deviations = usable - value
     deviations[np.abs(deviations) <= ROUNDING_TOLERANCE * max(1.0, abs(value))] = 0.0
     below = (np.mean(deviations < 0) + np.mean(deviations <= 0)) / 2

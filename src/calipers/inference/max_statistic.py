@@ -304,7 +304,7 @@ def influence_vector(influence: Influence, tests: int = 1) -> FloatArray | None:
 
 
 def sketch_vector(column: FloatArray, tests: int = 1) -> FloatArray:
-    """Return what is stored of an influence vector until those of all tests are known.
+    """Return the compressed influence vector of a test, to be stored until all are known.
 
     It is the vector itself, up to a factor; in single precision if all tests have more than
     :data:`MAX_DOUBLE_VALUES` values, with errors that average out over the units. Above
@@ -352,7 +352,7 @@ def gaussian_maxima(
         indices_by_subset.setdefault(subset, []).append(index)
     maxima = np.full((3, N_DRAWN_MAXIMA), -np.inf)
     for j, indices in enumerate(indices_by_subset.values()):
-        begin = np.random.SeedSequence(seed, spawn_key=(j,) * (j > 0))  # the first is the seed's
+        begin = np.random.SeedSequence(seed, spawn_key=(j,) * (j > 0))  # the first: seed itself
         subset_signs = np.array(
             [signs[index] for index in indices] if len(signs) else np.ones(len(indices))
         )

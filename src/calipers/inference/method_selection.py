@@ -179,16 +179,16 @@ def _is_not_maximum(reading: PointEstimate) -> bool:
     return reading.kind != "maximum over thresholds"
 
 
-#: What is tried first where rows come in clusters: of numbers, and of differences. Of one cluster
-#: of 200 rows and 24 of 8 (intracluster correlation ½) limits by C/(C − 1) and C − 1 degrees of
-#: freedom held the truth of a mean 71 times of 100, those by CR2 96 times (±0.5), of one of 60 rows
-#: and 100 of one 83 and 95, of 8 to 60 clusters of lognormal size 86 to 94 and 94 to 95; the
-#: bootstrap of clusters did no better than the former. Hall's correction reads sizes as skewness:
-#: of a mean of absolute errors it was 38 to 53 times, CR2 on the log scale 93 to 96. So for
-#: differences: where there are none, tests of accuracy, MAE and AUC erred 25 to 31 times of 100,
-#: and now 4 to 6. Means over topics of nDCG, RR and near-perfect values, of 8, 20 and 50 users with
-#: 5 queries each or lognormal numbers of them (intracluster correlation 0.4), were held 92 to 97
-#: times of 100 (±1), those of independent topics 66 to 96, and differences 94 to 97.
+#: Rules tried first for clustered rows: for estimates, and for differences. Of one cluster of 200
+#: rows and 24 of 8 (intracluster correlation ½) limits by C/(C − 1) and C − 1 degrees of freedom
+#: held the truth of a mean 71 times of 100, those by CR2 96 times (±0.5), of one of 60 rows and 100
+#: of one 83 and 95, of 8 to 60 clusters of lognormal size 86 to 94 and 94 to 95; the bootstrap of
+#: clusters did no better than the former. Hall's correction reads sizes as skewness: of a mean of
+#: absolute errors it was 38 to 53 times, CR2 on the log scale 93 to 96. So for differences: where
+#: there are none, tests of accuracy, MAE and AUC erred 25 to 31 times of 100, and now 4 to 6. Means
+#: over topics of nDCG, RR and near-perfect values, of 8, 20 and 50 users with 5 queries each or
+#: lognormal numbers of them (intracluster correlation 0.4), were held 92 to 97 times of 100 (±1),
+#: those of independent topics 66 to 96, and differences 94 to 97.
 CLUSTER_RULES = (
     (
         MethodRule("effective rows", tries=True),
@@ -204,7 +204,7 @@ _PRECISION_RULES = (
     MethodRule("area", _has_weighted_positives, tries=True),
     MethodRule("of positives"),
 )
-# Where scores separate the classes, or nearly so, every replicate has one value, or has none.
+# If scores separate the classes, or nearly so, all replicates are equal or undefined.
 _SCORE_RULES = (
     MethodRule("percentile", caution=_caution_boundary, tries=True),
     MethodRule("of the smaller class"),
@@ -471,7 +471,7 @@ DIFFERENCE_RULES: Mapping[str, tuple[MethodRule, ...]] = {
 }
 UNIT_RULES = _BY_UNITS
 
-#: What is tried of each kind of reading: of numbers, and of differences.
+#: Rules by kind: for estimates, and for differences.
 RULE_TABLES: tuple[dict[str, tuple[MethodRule, ...]], dict[str, tuple[MethodRule, ...]]] = ({}, {})
 
 
@@ -521,7 +521,7 @@ for _kind, _rows in DIFFERENCE_RULES.items():
     RULE_TABLES[True].setdefault(_kind, ())
     register_policy(_kind, *_rows, differences=True)
 
-#: What is tried where no bootstrap is wanted: of numbers, and of differences.
+#: Methods tried for ``interval="analytic"``: for estimates, and for differences.
 ANALYTIC_METHODS = (
     (
         "wilson",
@@ -539,7 +539,8 @@ ANALYTIC_METHODS = (
     ("paired proportions", "by error"),
 )
 
-#: What is tried where one is; means of units have an error for each replicate at no cost.
+#: Methods tried for ``interval="bootstrap"``; the second tuple is for differences and means of
+#: units, whose standard error in each replicate takes no further computation.
 BOOTSTRAP_METHODS = (
     ("basic bootstrap", "percentile", "Dirichlet posterior", "Student t", "bayesian-bootstrap"),
     ("studentized", "percentile", "units"),
@@ -680,7 +681,7 @@ def _caution_few_clusters(reading: PointEstimate, method: str, interval: Interva
     return interval.add_caution("few clusters") if has_few_clusters else interval
 
 
-#: Where nothing applies.
+#: Rule and interval if no method applies.
 _NO_METHOD = MethodRule(""), intervals.no_interval("none", "no_analytic_interval")
 
 
@@ -749,7 +750,7 @@ def _select_procedure(reading: PointEstimate, test: str) -> tuple[MethodRule, Pr
             return MethodRule(name), procedure
     last = None
     for row in method_rules(reading):
-        # Replicates of what differs nowhere differ nowhere.
+        # If no unit differs, no replicate does, so resampling is skipped.
         if (
             last is not None
             and last.reason == "nothing_differs"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: Maximum number of elements that are drawn at a time.
 _MAX_DRAWN_ELEMENTS = 4_000_000
 
-#: The same limit for many classes, so that the draws stay in the cache of the processor.
+#: Maximum number of elements per batch of sparse cells, to fit the processor cache.
 MAX_CACHED_ELEMENTS = 500_000
 
 #: The prior of likely contents goes to all cells if there are at most this many; otherwise to a
@@ -387,7 +387,7 @@ class MultinomialCells:
         class_codes = np.unique(np.concatenate(coordinates)) if k > 2 else np.arange(k)
         class_codes = class_codes if len(class_codes) > 1 else np.arange(k)
         n_classes = len(class_codes)
-        # Of each class the one that is right, and those that are wrong.
+        # Offsets of the predicted class: 0 is correct, the others are wrong.
         shift = np.array([0, generator.integers(1, n_classes)])
         if self._has_full_prior:
             shift = np.arange(n_classes)
@@ -429,7 +429,7 @@ class MultinomialCells:
         cell_index = group * len(self.cell_index) + self.row()
         size = (int(group.max()) + 1) * len(self.cell_index)
         out = _sums(cell_index, self.weight, size).reshape(-1, len(self.cell_index))
-        # Of weights, rounding may leave a hair where no row is left.
+        # With weights, rounding may leave a small positive weight where no row remains.
         return np.where(out >= self.counts * (1 - 1e-12), 0.0, self.counts - out)
 
     def error(self, influence: FloatArray, size: float = 0.0) -> float:

@@ -132,7 +132,7 @@ def _adjust_sorted(p: FloatArray, adjust: Callable[[FloatArray], FloatArray]) ->
 
 FAMILY_WISE = "family-wise error rate"
 
-#: The ways to adjust, by the names they are asked for.
+#: Methods of adjustment, by the name of the option.
 ADJUSTMENTS: Mapping[str, Adjustment] = {
     "holm": Adjustment("Holm", FAMILY_WISE, holm),
     "bonferroni": Adjustment("Bonferroni", FAMILY_WISE, bonferroni),

@@ -177,7 +177,7 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     if spread == 0:
         return FriedmanTest(means, NAN, NAN, NAN, NAN)
     chi_square = n**2 * (k - 1) * float(np.square(means - middle).sum()) / spread
-    # Rounding alone must not leave a hair of what units disagree about.
+    # A residual within rounding error is 0.
     residual = n * (k - 1) - chi_square
     residual = residual if residual > ROUNDING_TOLERANCE * chi_square else 0.0
     f = (n - 1) * chi_square / residual if residual > 0 else math.inf
@@ -397,7 +397,7 @@ def randomized_tukey(
     units, k, m = cube.shape
     complete_mask = np.asarray(~np.isnan(cube).any(axis=1))
     infinite_mask = np.asarray(np.isinf(cube).any(axis=(0, 1)))
-    # Less the mean of the unit, which no deal changes; a unit left out adds nothing.
+    # Center each unit, since permutation does not change its mean; incomplete units contribute 0.
     with np.errstate(invalid="ignore"):
         centered = np.where(complete_mask[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
     n_permutations, exact = max_statistic.permutation_count(units, k, n_resamples)

@@ -22,7 +22,7 @@ Scores = npt.NDArray[np.floating[Any]]
 
 NAN = float("nan")
 
-#: What may be true if there is not no difference.
+#: Alternatives to no difference.
 ALTERNATIVES = ("two-sided", "greater", "less")
 
 #: Up to this many units the distribution of signed ranks is exact, beyond it is normal.
@@ -408,7 +408,7 @@ def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> TestRes
 
 
 def _signed_rank_tail(ranks: FloatArray, statistic: float) -> float:
-    """Return P(W⁺ ≥ least) if each rank is included with probability ½."""
+    """Return P(W⁺ ≥ ``statistic``) if each rank is included with probability ½."""
     return float(signed_rank_tails(ranks)[round(2 * statistic)])
 
 
@@ -549,9 +549,7 @@ def bootstrap_test(differences: FloatArray, alternative: str = "two-sided") -> T
         return TestResult(NAN, name, alternative)
     if isinstance(intervals.usable_replicates(differences, name), Interval):
         return TestResult(NAN if defined.any() else 1.0, name, alternative)
-    tolerance = (
-        ROUNDING_TOLERANCE * np.abs(defined).max()
-    )  # what only rounding holds apart from 0 is on it
+    tolerance = ROUNDING_TOLERANCE * np.abs(defined).max()  # values within it count as 0
     below = (np.count_nonzero(defined <= tolerance) + 1) / (len(defined) + 1)
     above = (np.count_nonzero(defined >= -tolerance) + 1) / (len(defined) + 1)
     p = {0: min(1.0, 2 * min(below, above)), 1: below, -1: above}[side]

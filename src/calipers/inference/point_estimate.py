@@ -2,11 +2,13 @@
 
 A point estimate has those of the following components that exist for it:
 
-    influence    influence of every unit on the value; its norm is the standard error
-    units        a value for each unit, of whose mean the value is a multiple (topics, losses)
-    replicates   the value in each bootstrap replicate; common to estimates on the same units
-    law          an exact joint distribution: binomial proportions, cells of a table, topics
-    methods      intervals from this joint distribution, by the names used in the policy
+    influence           influence of every unit on the value; its norm is the standard error
+    units               a value for each unit, of whose mean the value is a multiple (topics,
+                        losses)
+    replicates          the value in each bootstrap replicate; common to estimates on the same units
+    joint_distribution  an exact one with other estimates: binomial proportions, cells of a table,
+                        topics
+    methods             intervals from this joint distribution, by the names used in the policy
 
 Point estimates on the same rows can be subtracted (``a - b``), added (:func:`weighted_sum`) and
 transformed by functions (:func:`apply_function`); their uncertainty is propagated. The choice of
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, Signs, UnitDifferences
 
-#: An interval at a level; None where the method does not apply after all.
+#: Function of the confidence level that returns the interval, or None if the method does not apply.
 IntervalFunction = Callable[[float], "Interval | None"]
 
 
@@ -221,19 +223,21 @@ class PointEstimate:
     unit: str = "rows"
     bounds: tuple[float, float] = (-math.inf, math.inf)
     higher_is_better: bool | None = None
-    #: Why units, and how many of them, have no value; of how many in all, if not of ``n``.
+    #: Numbers of undefined units by reason; ``n_total`` is the number of all units if it is not
+    #: ``n``.
     undefined: Mapping[str, int] = field(default_factory=dict)
     n_total: int | None = None
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
-    #: What stands for its rows, where an evaluation has several sets of them (:meth:`with_rows`).
+    #: Object that identifies its rows, if an evaluation has several sets of rows
+    #: (:meth:`with_rows`).
     rows: object = None
     #: The order of its rows in time, where that is known.
     order: TimeOrder | None = None
     #: Whether weights were unequal, if rows and weights were not kept; and whether they were not.
     has_unequal_weights: bool = False
     is_reduced: bool = False
-    #: Effective numbers of units, by class where there are classes.
+    #: Effective number of units; (negatives, positives) if there are two classes.
     sizes: Callable[[], tuple[float, ...]] = lambda: ()
     #: Whether the measure is undefined and its value was set by the option ``undefined``.
     is_conventional: bool = False
@@ -241,8 +245,8 @@ class PointEstimate:
     has_few_units: Callable[[], bool] = lambda: False
     #: The size of the skewness over √n of the values that it is a mean of.
     skewness_size: Callable[[], float] = lambda: 0.0
-    #: For a mean of squares, the excess kurtosis of the values that are squared, in standard errors
-    #: √(24/n).
+    #: For a mean of squares, the excess kurtosis of the values that are squared, divided by its
+    #: standard error √(24/n).
     kurtosis: Callable[[], float] | None = None
     #: Whether one end of the range is farther than any row is expected to be.
     has_far_bound: bool = False
@@ -250,7 +254,7 @@ class PointEstimate:
     is_biased: bool = False
     #: Caution that applies to any interval of it.
     caution: str = ""
-    #: The scale on which it is more nearly normal, one of ``transformations.TRANSFORMATIONS``.
+    #: The scale on which it is more nearly normal, a key of ``transformations.TRANSFORMATIONS``.
     transform: str | None = None
     methods: Mapping[str, IntervalFunction] = field(default_factory=dict)
     joint_distribution: JointDistribution | None = None
@@ -264,7 +268,7 @@ class PointEstimate:
     value_is_unit_mean: bool = True
     factor: float = 1.0
     signs: Callable[[], Signs | None] | None = None
-    #: The value in each draw; readings of the same units are drawn together.
+    #: The value in each replicate; estimates on the same units share the resamples.
     replicates: Callable[[], FloatArray] | None = None
     #: Replicates for its own interval, if they are drawn in another way: scores are drawn by their
     #: index in the table, as drawing a million rows one by one takes 1.4 to 1.5 times as long.

@@ -19,10 +19,11 @@ from calipers.statistics import FloatArray
 
 NAN = float("nan")
 
-#: Two numbers are the same when they differ by no more of them.
+#: Relative difference at which the search stops.
 _RELATIVE_TOLERANCE = 4e-16
 
-#: With more degrees of freedom Student's t is the normal to six digits, and its density loses more.
+#: With more degrees of freedom Student's t is the normal distribution to six digits, and the
+#: computation of its density loses more digits than the approximation.
 MAX_DF_FOR_T = 10**6
 
 
@@ -77,7 +78,7 @@ def _upper_tail(critical: Any, shift: Any, degrees: Any) -> Any:
     from scipy.special import nctdtr, ndtr
 
     cdf = nctdtr(degrees, shift, critical)
-    # SciPy gives up where what is left is 0 or 1 to all digits, as it is by the normal.
+    # SciPy returns NaN where the probability is 0 or 1 to all digits; the normal gives it there.
     return np.where(np.isnan(cdf), ndtr(shift - critical), 1 - cdf)
 
 

@@ -27,7 +27,7 @@ from calipers.inference.paired_tests import TestResult
 from calipers.inference.variance_estimators import NAN, StandardError
 from calipers.statistics import FloatArray
 
-#: The largest tail that limits are asked for.
+#: Largest tail probability for which limits are computed.
 _MAX_TAIL = 0.5 - 1e-9
 
 #: How near to a value at which a p-value jumps the limits of rank tests come, of their size.
@@ -502,7 +502,7 @@ class SignProcedure(Procedure):
         from scipy.special import bdtrc
 
         n, ascending = len(self._ascending), self._ascending
-        # The fewest above a value that speak against it.
+        # Smallest number of units above a value with a p-value of at most the tail.
         above = next((k for k in range(n // 2, n + 1) if bdtrc(k - 1, n, 0.5) <= tail), None)
         if above is None:
             return -side * math.inf
@@ -553,7 +553,7 @@ class SignedRankProcedure(Procedure):
 
     def _beyond(self, null_value: float, side: int) -> float:
         reached = self._above(null_value, side)
-        if null_value == 0:  # those that are 0 are those above −2 hairs that are not above 0
+        if null_value == 0:  # averages within rounding error of 0 count half
             reached = (reached + self._above(-2 * side * self._hair, side)) / 2
         return self._tail(reached)
 
@@ -642,7 +642,7 @@ class McNemarProcedure(Procedure):
 
     def _one_sided(self, null_value: float, side: int) -> float:
         p = super()._one_sided(null_value, side)
-        # That of mid-p is its own below one half.
+        # The mid-p value is not raised to one half beyond the center.
         return (
             self._beyond(null_value, side)
             if self.is_mid_p and abs(null_value) <= self.bounds[1]

@@ -45,7 +45,7 @@ def mean_assurance(sd: float, n: float, width: float, level: float, degrees: flo
 
 
 def sd_assurance(sd: float, max_sd: float, degrees: float) -> float:
-    """Return P(s ≤ most)."""
+    """Return P(s ≤ ``max_sd``)."""
     from scipy.special import chdtr
 
     return float(chdtr(degrees, degrees * (max_sd / sd) ** 2))
@@ -69,7 +69,7 @@ def proportion_assurance(proportion: float, n: float, width: float, level: float
 
 
 def _tail_probability(proportion: float, n: int, max_variance: float) -> float:
-    """Return P(p(1 − p) ≤ most) of an observed proportion p of ``n``."""
+    """Return P(p(1 − p) ≤ ``max_variance``) of an observed proportion p of ``n``."""
     from scipy.special import bdtr, bdtrc
 
     if max_variance < 0:
@@ -156,8 +156,8 @@ WILCOXON_SIZE_RATIO = math.pi / 3
 class VarianceModel(ABC):
     """Variance of a measure as a function of the number ``n`` of independent units.
 
-    The measure is that of one system, or the difference of a difference. Intervals and tests
-    are normal or Student's t unless a subclass overrides them.
+    The measure is that of one system, or a difference between two. Intervals and tests are normal
+    or Student's t unless a subclass overrides them.
     """
 
     is_difference: bool
@@ -256,7 +256,7 @@ class MeanVarianceModel(VarianceModel):
 
 @dataclass(frozen=True)
 class ProportionVarianceModel(VarianceModel):
-    """Variance model of a proportion of rows, or of the difference of a difference.
+    """Variance model of a proportion of rows, or of a difference between two.
 
     Of a pair, exactly one system is correct on a proportion ``discordant`` of the rows; if it is
     known, ``value`` may be NaN.
@@ -341,7 +341,8 @@ class AreaVarianceModel(VarianceModel):
     is_difference: bool = False
     correlation: float = 0.0
     is_scaled: bool = False
-    #: The error of scores that are normal in both classes, where the other is one of two.
+    #: Standard error for binormal scores, to compare with Hanley and McNeil's; None for other
+    #: formulas.
     normal_at: Callable[[float, float], float] | None = None
 
     def method(self, question: str) -> str:

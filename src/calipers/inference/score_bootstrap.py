@@ -47,7 +47,7 @@ MAX_THREADS = 8
 
 T = TypeVar("T")
 
-#: Which blocks of tables have to be taken apart.
+#: Function that returns a mask of the blocks that must be refined.
 BlockSelector = Callable[[ScoreTable], npt.NDArray[np.bool_]]
 
 
@@ -138,7 +138,7 @@ class ScoreReplicates:
             batches = self.refine(
                 partial(definition.needs_refinement, **measure.parameters),
                 lambda curves: measure.apply(curves.table),
-                at_corner=definition.is_at_corner,
+                at_corner=definition.maximum_of is not None,
             )
             return np.concatenate(list(batches))
         runs = self._runs(measure)
@@ -159,7 +159,8 @@ class ScoreReplicates:
         from calipers import _core
 
         settings, rows = self.settings, len(self.ranked_rows.last_mask)
-        # So a curve has about as many points as a part of it that is taken apart has rows.
+        # With this step the number of points is of the order of the number of rows per refined
+        # block.
         step = max(MIN_ROWS_PER_POINT, 2 ** int(np.log2(max(rows, 1)) / 2 - 1))
         areas, curve = _core.bootstrap_coarse(
             *self.ranked_rows, settings.seed, settings.n_resamples, step

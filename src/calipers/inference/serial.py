@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
     from calipers.statistics import FloatArray
 
-#: What intervals and tests are called that allow for serial dependence.
+#: Name of intervals and tests with a HAC standard error.
 HAC_NAME = "HAC, serially dependent"
 
 #: Upper 5% and 2.5% points of the normal distribution, for one lag and for the sum of several.
@@ -45,7 +45,7 @@ _MAX_LOG_RATIO = 50.0
 _PROPORTION_KINDS = ("proportion of rows", "top-k proportion", "proportion of topics")
 _MEAN_KINDS = ("mean of a value per row", "mean over topics")
 
-#: The autoregressive coefficient that is taken out before the spectrum is estimated lies between.
+#: Range of the autoregressive coefficient by which values are prewhitened.
 _RHO_RANGE = (-0.5, 0.95)
 
 

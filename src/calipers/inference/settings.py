@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, Statistic
 
-#: What can be asked for in general.
+#: Values of the option ``interval`` other than names of methods.
 INTERVAL_CHOICES = ("auto", "bootstrap", "analytic", "none")
 
 #: The methods that can be requested by name, with descriptions.

@@ -170,7 +170,7 @@ def inversion_test(
     from scipy.optimize import brentq
 
     def distance(log_alpha: float) -> float:
-        """Return the distance of ``at`` outside the interval; negative inside or without one."""
+        """Return how far the null value is outside the interval; negative inside or without it."""
         result = interval(1 - math.exp(log_alpha))
         outside = max(result.low - null_value, null_value - result.high)
         return outside if outside == outside else -1.0
@@ -185,7 +185,7 @@ def inversion_test(
     return TestResult(math.exp(brentq(distance, log_low, log_high, xtol=1e-13)), name)
 
 
-#: Of which what chance makes of a small part is all that is asked.
+#: Kinds for which the permutation result of a small subset is used unchanged.
 _MEAN_KINDS = ("mean of a value per row", "mean over topics", "topics pooled")
 
 _NO_TEST = TestResult(float("nan"), "none")
@@ -545,7 +545,7 @@ def _combine_intervals(
 
 # --- Systems that were measured on other units ----------------------------------------------------
 
-#: What the procedures of such differences are called by.
+#: Kind and name suffix of differences between independent samples.
 INDEPENDENT_SAMPLES = "independent samples"
 
 

@@ -1,4 +1,4 @@
-"""Logging of evaluations to MLflow: values with limits as metrics, page and JSON as artefacts."""
+"""Logging of evaluations to MLflow: values with limits as metrics, page and JSON as artifacts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def log_evaluation(
     Every defined value is a metric, such as ``AUC``, with the limits of its interval as
     ``AUC.low`` and ``AUC.high``; with several systems its name is ``forest/AUC``. Characters that
     MLflow does not allow in names are replaced by ``_``: ``nDCG@10`` becomes ``nDCG_10``. The page
-    and the JSON of the evaluation are artefacts in ``folder``.
+    and the JSON of the evaluation are artifacts in ``folder``.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def log_evaluation(
     run_id : str, optional
         Run of MLflow. By default the active run, or a new one.
     folder : str, default='calipers'
-        Folder of the artefacts.
+        Folder of the artifacts.
 
     Returns
     -------

@@ -50,7 +50,7 @@ ERROR, BIAS, BIAS_AND_NOISE, VARIANCE, NOISE = (
     "variance",
     "noise",
 )
-#: Of 0–1 loss. The biased variance is what the error is less for it.
+#: Components of 0–1 loss; the biased variance is subtracted from the error.
 MAIN_BIAS, UNBIASED_VARIANCE, BIASED_VARIANCE = "bias", "unbiased variance", "biased variance"
 _JACKKNIFE_METHOD = "jackknife over training sets"
 _BOOTSTRAP_METHOD = "bootstrap over training sets"
@@ -78,9 +78,10 @@ def decompose_squared_error(
 ) -> dict[str, ErrorComponent]:
     """Decompose the mean squared error: error = noise + bias² + variance.
 
-    With B training sets and the mean prediction m of a row, variance = mean Σ(said − m)²/(B − 1)
-    and bias² = mean (m − truth)² − variance/B, since m is a mean of only B predictions. Both
-    estimates are unbiased, so that bias² may be below 0 if it is close to 0.
+    With B training sets, whose predictions ŷ of a row have the mean m,
+    variance = mean Σ(ŷ − m)²/(B − 1) and bias² = mean (m − truth)² − variance/B, since m is a mean
+    of only B predictions. Both estimates are unbiased, so that bias² may be below 0 if it is close
+    to 0.
 
     Parameters
     ----------
@@ -117,8 +118,8 @@ def decompose_squared_error(
 
     Examples
     --------
-    >>> said = np.array([[1.0, 2.0], [3.0, 2.0], [2.0, 5.0]])  # means 2, 3; variances 1, 3
-    >>> components = decompose_squared_error(said, np.array([2.0, 2.0]))
+    >>> predictions = np.array([[1.0, 2.0], [3.0, 2.0], [2.0, 5.0]])  # means 2, 3; variances 1, 3
+    >>> components = decompose_squared_error(predictions, np.array([2.0, 2.0]))
     >>> {name: round(component.value, 4) for name, component in components.items()}
     {'error': 1.8333, 'bias² + noise': -0.1667, 'variance': 2.0}
 
@@ -280,8 +281,8 @@ def decompose_zero_one_loss(
 
     Examples
     --------
-    >>> said = np.array([[0, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 2], [0, 1, 2]])
-    >>> components = decompose_zero_one_loss(said, np.array([0, 0, 1]), 3)
+    >>> predictions = np.array([[0, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 2], [0, 1, 2]])
+    >>> components = decompose_zero_one_loss(predictions, np.array([0, 0, 1]), 3)
     >>> [round(components[name].value, 4) for name in ("error", "bias", "variance")]
     [0.5333, 0.3333, 0.2]
     >>> [round(components[f"{name} variance"].value, 4) for name in ("unbiased", "biased")]
@@ -307,7 +308,7 @@ def decompose_zero_one_loss(
     name = _BOOTSTRAP_METHOD + _AND_ROWS * sampled
     components = {}
     for component, value in values.items():
-        # As of a sample: n draws of n spread √((n − 1)/n) as much as it does.
+        # The bootstrap standard deviation of a mean of n is √((n − 1)/n) times that of a sample.
         se = intervals.standard_deviation(replicates[component]) * math.sqrt(n_sets / (n_sets - 1))
         interval = no_interval(name, "no_spread")
         if se > 0:
@@ -368,9 +369,9 @@ def _replicate_components(
     return {name: np.concatenate(values) for name, values in replicates_by_name.items()}
 
 
-#: How many training sets there are where that is not said.
+#: Default number of training sets, by their source.
 DEFAULT_TRAINING_SETS = {GENERATED: 200, DISJOINT: 10, BOOTSTRAP: 200}
-#: Of a pool of rows every third is tested on.
+#: Default proportion of the rows that are test rows, drawn at random.
 TEST_PROPORTION = 1 / 3
 
 

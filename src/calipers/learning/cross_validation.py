@@ -69,7 +69,7 @@ from calipers.results import SEVERITIES, Comparison, Estimate, Evaluation, Findi
 from calipers.statistics import FloatArray
 from calipers.systems.thresholds import ThresholdRule
 
-#: What may be asked for as interval.
+#: Interval methods, with their descriptions.
 INTERVALS: Mapping[str, str] = {
     "corrected": "the corrected resampled t over folds",
     "nested": "nested cross-validation, of means of losses",
@@ -261,8 +261,8 @@ def cross_validate(
     --------
     >>> import calipers as cal
     >>> truth = [0, 1, 1, 0, 1, 0, 0, 1]
-    >>> said, fold = [0.1, 0.9, 0.4, 0.3, 0.8, 0.2, 0.6, 0.7], [1, 1, 1, 1, 2, 2, 2, 2]
-    >>> ev = cal.cross_validate(truth=truth, probability=said, fold=fold, measures=["Brier"])
+    >>> predicted, fold = [0.1, 0.9, 0.4, 0.3, 0.8, 0.2, 0.6, 0.7], [1, 1, 1, 1, 2, 2, 2, 2]
+    >>> ev = cal.cross_validate(truth=truth, probability=predicted, fold=fold, measures=["Brier"])
     >>> round(ev["Brier"].value, 3), ev["Brier"].n, ev["Brier"].method
     (0.125, 2, 'corrected resampled t')
     """
@@ -830,7 +830,7 @@ def _take_rows(values: Any, indices: Indices, label: str) -> Any:
 #: By system and measure.
 FoldValuesBySystem = Mapping[str, Mapping[str, FloatArray]]
 FoldsByReason = Mapping[str, Mapping[str, Mapping[str, list[int]]]]
-#: The interval of a measure of a system, where it is not the corrected t of the folds.
+#: Function that returns the interval of a measure of a system, in place of the corrected t.
 IntervalFunction = Callable[[str, str], Interval]
 
 CORRECTED_T = "corrected resampled t"
@@ -851,8 +851,8 @@ def widened_level(level: float, design: SplitDesign) -> float:
 class FoldAverages:
     """Values of each measure of each system on each fold, and their averages.
 
-    They are computed from the evaluation ``pooled`` of all rows together; ``where`` are the row
-    indices of each fold.
+    ``pooled`` is the evaluation of all rows together; ``values`` are the values by system, measure
+    and fold; ``reasons`` are the folds without a value, by system, measure and reason.
     """
 
     pooled: Evaluation
@@ -915,7 +915,7 @@ class FoldAverages:
         needs_intervals: bool,
     ) -> Estimate:
         column = self.values[pooled.system][pooled.measure]
-        # (A mean of the others would leave out the very folds where a model fails.)
+        # (A mean of the defined values would omit the folds in which a model fails.)
         value = float(column.mean())
         if not needs_intervals:
             interval = intervals.no_interval("none", "not_requested")
@@ -1050,7 +1050,7 @@ def fit_folds(
         for job in jobs
     ]
     pair_jobs = nested_cv.make_pair_jobs(pairs, models)
-    # What chooses a threshold comes before the fit that it is for: of those finished all is there.
+    # The inner fits of a job precede it, so that a finished job has all its inner fits.
     ordered_jobs = [
         fit_job
         for job, members in zip(jobs, inner_jobs, strict=True)

@@ -19,7 +19,7 @@ from calipers.statistics import FloatArray
 _MAX_CLASSES = 20
 #: Values with a smaller expected count than this are merged when proportions are compared.
 _MIN_EXPECTED_COUNT = 5.0
-#: Fewer rows than this are numbered by chance.
+#: Minimum number of rows; with fewer, a feature may number them by chance.
 _MIN_ROWS = 20
 
 

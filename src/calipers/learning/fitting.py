@@ -38,9 +38,9 @@ class TrainingData:
 class FitJob:
     """One fit: a clone of ``estimator`` with ``parameters``, fitted on the rows ``train``.
 
-    Predictions are then requested for each of the subsets ``eval_parts``. ``key`` are integers that
-    identify the fit (its repetition and fold, for example): jobs with the same key have the same
-    random numbers. ``name`` is the name of the job in messages.
+    The model then predicts the rows of each of the subsets ``eval_parts``. ``key`` are integers
+    that identify the fit (its repetition and fold, for example): jobs with the same key have the
+    same random numbers. ``name`` is the name of the job in messages.
     """
 
     estimator: Any
@@ -256,7 +256,7 @@ def weight_parameter(estimator: Any) -> str | None:
         return inner and f"{name}__{inner}"
     if has_fit_parameter(estimator, "sample_weight"):
         return "sample_weight"
-    # A search hands what it gets to what it searches among.
+    # A search passes its fit parameters to the estimator that it searches over.
     inner = getattr(estimator, "estimator", None)
     is_search = inner is not None and hasattr(estimator, "cv")
     return weight_parameter(inner) if is_search else None

@@ -48,7 +48,7 @@ def one_standard_error(errors: FloatArray, standard_errors: FloatArray) -> int:
     return int(np.flatnonzero(errors <= errors[best] + allowed)[0])
 
 
-#: Fewer sizes, or fewer splits of each, do not show a form.
+#: Minimum numbers of sizes and of splits for an extrapolation.
 MIN_SIZES, MIN_SPLITS = 5, 5
 #: Limit of the extrapolation, as a multiple of the largest training set.
 MAX_SIZE_RATIO = 2.0
@@ -577,7 +577,8 @@ def learning_curve(
         Target of each row: a class or a number.
     train_sizes : list of int or float, optional
         Numbers of rows, or proportions of the training set, ascending. By default there are six
-        sizes in geometric progression, from an eighth on.
+        sizes in geometric progression, from an eighth on. Subsets have about the class proportions
+        of the training set; forward in time they are its latest rows.
     extrapolate_to : int, optional
         Training size to extrapolate to, at most twice the largest of the sizes, which is the
         default.
@@ -586,9 +587,7 @@ def learning_curve(
         of index arrays of the rows to train and to test on. A single split is allowed, such as a
         PredefinedSplit of one fold: its intervals are over the rows tested. The default is 5.
     n_repeats : int, optional
-        Number of times that the rows are re-split, if ``cv`` is a number. The default is 5. Every
-        subset has about the class proportions of the training set; forward in time it consists of
-        the latest rows.
+        Number of times that the rows are re-split, if ``cv`` is a number. The default is 5.
     split : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds, a single split into training, validation and test rows: the result of
         :func:`calipers.split`; a column with "train", "validation" or "test" for each row; or the

@@ -220,7 +220,8 @@ class NestedIntervals:
         within: dict[tuple[int, int], list[FloatArray]] = {}
         offset = 0
         for pair in self.pairs:
-            # A fold that the model was asked about counts for the other one, held out with it.
+            # The losses on one fold of a pair belong to the inner cross-validation of the other
+            # fold.
             for held_out, eval_indices in zip(
                 (pair.second, pair.first), pair.eval_parts, strict=True
             ):

@@ -299,8 +299,9 @@ LEARNING_CURVE = Function(
     required=("estimator", "X", "y"),
     extra_help={
         "cv": "The default is 5.",
-        "n_repeats": "The default is 5. Every subset has about the class proportions of the "
-        "training set; forward in time it consists of the latest rows.",
+        "train_sizes": "Subsets have about the class proportions of the training set; forward in "
+        "time they are its latest rows.",
+        "n_repeats": "The default is 5.",
         "split": "Subsets are of the training rows; errors are measured on the validation rows, or "
         "if there are none on the test rows, with intervals over these. The extrapolation needs "
         "several splits.",

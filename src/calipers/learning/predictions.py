@@ -169,8 +169,7 @@ def index_tested_rows(test_indices: Sequence[tuple[int, Indices]]) -> tuple[Indi
     """Return the indices of the tested rows, and the positions of each fold among them.
 
     Rows are ordered repetition by repetition, and by index within each. ``test_indices`` are
-    pairs of a
-    repetition and the rows tested in it.
+    pairs of a repetition and the rows tested in it.
     """
     rows: list[Indices] = []
     fold_indices: list[Indices] = []

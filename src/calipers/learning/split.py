@@ -19,7 +19,7 @@ from calipers.learning.splitters import assign_groups, class_counts, strata
 
 #: The subsets, in the order in which they are used.
 SUBSETS = ("train", "validation", "test")
-#: A target of numbers with more distinct values than this is spread by its quantiles.
+#: Floating-point targets with more distinct values than this are stratified by deciles.
 _MAX_CLASSES = 20
 
 

@@ -103,7 +103,7 @@ class SplitDesign:
 
     @property
     def first(self) -> tuple[TrainTestIndices, ...]:
-        """Parts of the first repetition."""
+        """Folds of the first repetition."""
         return tuple(fold for fold in self.folds if fold.repetition == 0)
 
     @classmethod
@@ -211,7 +211,7 @@ def _make_design(
     return SplitDesign.from_pairs(checked_pairs, "given splits")
 
 
-#: What the subsets are for.
+#: Purpose of each subset, for messages.
 _SUBSET_PURPOSES = {
     "validation": "on which models are compared; the test rows are used once, at the end "
     "(split(..., validation=0.2) sets some of the training rows aside)",

@@ -295,7 +295,7 @@ def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any)
     Returns
     -------
     array of int, shape (n_groups,)
-        Part of each group.
+        Subset of each group, as an index into ``proportions``.
 
     Raises
     ------
@@ -331,7 +331,7 @@ def _assign_in_order(
         np.ones(len(target_proportions), np.bool_),
     )
     for n_remaining, group in zip(range(len(order), 0, -1), order, strict=True):
-        # What the sum of squares grows by, where this subset takes the group.
+        # Increase of the sum of squares if the group is assigned to each subset.
         growth = ((deficits - class_proportions[group]) ** 2 - deficits**2).sum(axis=1)
         if empty_mask.sum() == n_remaining:
             growth[~empty_mask] = math.inf

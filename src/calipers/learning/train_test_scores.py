@@ -60,7 +60,7 @@ from calipers.results import Difference, Estimate, Evaluation
 from calipers.results.learning import TunedThreshold
 from calipers.statistics import FloatArray
 
-#: What is measured where nothing is named.
+#: Default measures, by whether the estimator is a classifier.
 DEFAULT_MEASURES = {True: "error-rate", False: "MSE"}
 
 
@@ -486,9 +486,9 @@ def check_parameter(estimator: Any, parameter: str) -> None:
         )
 
 
-#: Of the columns of an evaluation, which one a measure reads.
+#: Argument of the evaluation, by what a measure reads; otherwise ``predicted``.
 _COLUMN_BY_READS = {"scores": "score", "ranks": "score", "probabilities": "probability"}
-#: Replicates of intervals that take some.
+#: Number of bootstrap replicates of intervals over rows.
 N_RESAMPLES = 2000
 
 

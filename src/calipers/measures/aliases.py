@@ -21,7 +21,7 @@ from typing import Any
 
 ParameterValues = dict[str, Any]
 
-#: A name, the text after its ``@``, and its parameters.
+#: Name of a measure, its ``@`` suffix, and its parameter values.
 ParsedName = tuple[str, "str | None", ParameterValues]
 
 
@@ -59,9 +59,9 @@ ALTERNATIVE_HINTS: Mapping[str, str] = {
 }
 
 
-#: Names with another meaning in other tools: by family and measure, how each is written (exactly if
-#: it has capitals; with any text after it if it ends in ``_``), and what it means there.
-#: The text is a note where the name was used, and part of the description of the measure.
+#: Notes on names with another meaning in other tools, by (family, measure) and spelling. A spelling
+#: with capitals is case-sensitive; one that ends in ``_`` is a prefix. The note is shown where the
+#: name was used, and is part of the description of the measure.
 OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("counts", "J"): {
         "J": "J is Youden's index, recall + specificity − 1; in pycm it is the Jaccard index, "

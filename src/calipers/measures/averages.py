@@ -68,8 +68,8 @@ def conventional_value(definition: Any, undefined: str) -> float | None:
     return value if is_applicable or definition.task == "retrieval" else None
 
 
-#: ``labels`` or ``without``, and the classes that an average is of, or is not; or ``weights``, and
-#: what each output counts for.
+#: ``("labels", classes)`` (an average over these), ``("without", classes)`` (over all others), or
+#: ``("weights", weights)`` of the outputs.
 AverageScope: TypeAlias = "tuple[str, tuple[str, ...]] | tuple[str, tuple[float, ...]] | None"
 WEIGHTS = "weights"
 

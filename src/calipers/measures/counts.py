@@ -49,7 +49,7 @@ EMPTY_CLASS = {
     "no_rows": lambda c, _: c.total == 0,
 }
 
-#: Matrices with one class, on which no system can make an error.
+#: Matrices of a single class, for which no error is possible.
 NO_OTHER_CLASS = {"one_class": lambda c, _: np.full(c.total.shape, c.classes < 2)}
 SINGLE_CLASS = {"one_class": lambda c, _: _present_mask(c).sum(axis=-1) < 2}
 

@@ -142,9 +142,10 @@ class Definition:
     needs_refinement : callable, optional
         Blocks of a compressed score table, in which neighboring scores are merged, that have to be
         split again for an exact value; no other part of the table is needed.
-    is_at_corner : bool, default=False
-        Whether the corners of the convex hull of these blocks suffice, as they do if the level
-        lines of the value are straight in TP and FP.
+    maximum_of : callable, optional
+        Measure of counts of which a measure of scores is the maximum over all thresholds. The level
+        lines of its value have to be straight in TP and FP, so that the corners of the convex hull
+        of a block suffice.
     joint_positions : callable, optional
         Labels of the scores of a table: neighbors with equal labels can be merged, with their mean
         as the score, without a change of the value. None if there are no such labels.
@@ -202,8 +203,8 @@ class Definition:
     interval: str | None = None
     summary: str = "mean"
     weight: UndefinedCondition | None = None
-    #: Of what is pooled over topics and no ratio of two sums: its formula of the sums of columns,
-    #: which ``weight`` gives.
+    #: For a pooled measure that is not a ratio of two sums: formula over the sums of the columns of
+    #: ``weight``.
     pooled: Callable[[FloatArray], FloatArray] | None = None
     ties: str | Formula | None = None
     monotone: bool = True
@@ -219,16 +220,16 @@ class Definition:
     is_smooth: bool = False
     threshold_index: Callable[..., npt.NDArray[np.intp]] | None = None
     needs_refinement: Callable[..., npt.NDArray[np.bool_]] | None = None
-    is_at_corner: bool = False
+    maximum_of: Callable[..., FloatArray] | None = None
     joint_positions: Callable[..., npt.NDArray[np.integer[Any]] | None] | None = None
     binned: Callable[..., npt.NDArray[np.int64]] | None = None
     suffix_parameter: str = "cutoff"
     suffix: str | None = None
     suffix_after: str = ""
-    #: Whether the name goes without the suffix where that is the default.
+    #: Whether the name omits the default suffix.
     hides_default: bool = False
     infix: str | None = None
-    #: Whether it can be asked of more than two classes without naming one or an average.
+    #: Whether it can be requested of more than two classes without naming one or an average.
     is_multiclass: bool = False
     macro_of: str | None = None
     chance_adjusted: Callable[[FloatArray, ConfusionMatrix], FloatArray] | None = None
@@ -403,9 +404,9 @@ class Measure:
     #: Name of the convention, and whether classes without rows were requested, which then count.
     convention: str = field(default="nan", compare=False)
     stated: bool = field(default=False, compare=False)
-    #: What the name that it was asked for by means elsewhere, where that is another number.
+    #: Note on what the requested name means elsewhere, if that is another quantity.
     note: str = field(default="", compare=False)
-    #: The alias that it was asked for by, where people may want to see that.
+    #: Requested alias, if it is to be displayed.
     alias: str | None = field(default=None, compare=False)
 
     @property
@@ -779,7 +780,7 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
     )
 
 
-#: Between the names of a measure that was asked for by several.
+#: Separator of the aliases under which one measure was requested.
 ALIAS_SEPARATOR = "/"
 
 

@@ -79,7 +79,7 @@ def _make_family(name: str, reads: str, home: str, **traits: Any) -> Family:
 
 #: Every family by its name, in the order of the catalogue. Retrieval has several modules: each
 #: imports the one before it (sets, binary_relevance, gains, user_models, judged_fraction), so that
-#: whichever is asked for, names are entered in one order.
+#: names are registered in the same order whichever module is imported first.
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
@@ -110,7 +110,7 @@ FAMILIES: dict[str, Family] = {
     )
 }
 
-#: Which families each task's systems are measured by, in the order names are looked up.
+#: Families of measures by task, in the order in which names are looked up.
 TASKS: dict[str, tuple[str, ...]] = {
     "retrieval": ("retrieval", "groups", "diversity", "preferences", "sampled"),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),

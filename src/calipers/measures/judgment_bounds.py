@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-#: Cells of topics times ranks that are looked at together: a few megabytes an array.
+#: Maximum number of cells (topics times ranks) of a block: a few megabytes an array.
 MAX_CELLS = 1 << 18
 
 
@@ -207,7 +207,7 @@ def _iter_topic_blocks(retrieved: IntArray) -> Iterator[IntArray]:
     order = np.argsort(retrieved, kind="stable")
     start = 0
     while start < len(order):
-        # The last topic of a piece is its widest.
+        # Topics are sorted, so the last topic of a block has the most documents.
         widest = np.maximum(retrieved[order[start : start + MAX_CELLS]], 1)
         cells = np.arange(1, len(widest) + 1) * widest
         end = start + max(1, int(np.searchsorted(cells, MAX_CELLS, side="right")))
@@ -224,7 +224,7 @@ def _widen_to_value(block: TopicBlock, measure: Measure, rule: BoundRule) -> Bou
 
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
-#: A larger bound on the unfound documents counts as none.
+#: A larger bound on the number of unretrieved documents is taken as no bound.
 MAX_UNRETRIEVED = 1_000_000
 
 #: Codes of documents without a grade.
@@ -717,7 +717,7 @@ def _discounts(measure: Measure, ranks: IntArray) -> FloatArray:
 def _gain_steps(measure: Measure, grades: IntArray) -> tuple[IntArray, FloatArray]:
     """Return the positive grades, ascending, and the increase of the gain at each.
 
-    No unknown document needs a grade in between: n is the same there, so the same x is best.
+    Grades that do not occur can be skipped: n is the same there, so the same x is optimal.
     """
     levels = np.unique(grades[grades > 0])
     return levels, np.diff(_grade_gains(measure, levels), prepend=0.0)

@@ -52,12 +52,12 @@ _AVERAGE = re.compile(rf"{_AVERAGE_GROUP}[-_](?P<name>.+)$", re.IGNORECASE)
 _AVERAGE_SUFFIX = re.compile(
     rf"(?P<name>.+?)_{_AVERAGE_GROUP}(?P<rest>(?:\(.*\))?)$", re.IGNORECASE
 )
-#: How scikit-learn calls averages.
+#: Names of averages in scikit-learn, and ours.
 _AVERAGE_ALIASES = {"ovr": "macro", "weighted-ovr": "weighted", "ovr-weighted": "weighted"} | {
     "ovo-weighted": "weighted-ovo",
     "uniform-average": "macro",
 }
-#: What an average is of: of some classes or outputs, or of outputs that count for as much as this.
+#: Options of an average: a subset of classes or outputs, or weights of outputs.
 _SUBSET_OPTIONS, _WEIGHT_OPTIONS = ("labels", "without"), (WEIGHTS, "multioutput")
 _INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
 _NUMBER_INSIDE = re.compile(r"(?P<beginning>[A-Za-z]+)(?P<number>\d+(?:\.\d+)?)(?P<rest>[-_].+)$")
@@ -133,7 +133,7 @@ def _parse_phrase(
     UnknownMeasureError
         If it has several meanings, or lacks a parameter. The message says how to request each.
     """
-    from calipers.measures import phrases  # of use to few, and its index takes its time
+    from calipers.measures import phrases  # imported lazily: rarely needed, slow to index
 
     pair = phrases.split_aliases(text)
     if pair:
@@ -581,8 +581,8 @@ def _split_view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]
     if not view_families:
         return None
     name, among = _pop_class_set(text, match["name"] + match.groupdict().get("rest", ""))
-    # Some have such a word in an alias, as the micro averages over topics; which gives way to an
-    # average over classes, as the plain name does.
+    # Some aliases contain such a word (micro averages over topics). An average over classes takes
+    # precedence over such an alias, as over the plain name.
     if not _is_complete_name(name, view_families) and (exact or _is_complete_name(text, families)):
         return None
     return name, {**view, **among}

@@ -10,7 +10,7 @@ from typing import Any
 from calipers.lazy_imports import numpy as np
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
 
-#: No measure has a longer name, whatever its parameters.
+#: Maximum length of the name of a measure, with its parameters.
 MAX_NAME_LENGTH = 1000
 
 
@@ -100,7 +100,7 @@ def _is_gains(value: Any) -> bool:
     )
 
 
-#: What each parameter is, under the name that it has in every measure.
+#: Domain of each parameter; a name has the same domain in every measure.
 PARAMETERS: dict[str, ParameterDomain] = {
     "alpha": ParameterDomain(low=0, high=1),
     "base": ParameterDomain(low=1, open=True),

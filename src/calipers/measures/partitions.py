@@ -36,7 +36,7 @@ _NO_PAIR_IN_EITHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) | (t.pa
 #: Tolerance for rounding of a proportion.
 _TOLERANCE = 1e-12
 
-#: How the entropies of both partitions become one.
+#: Means of the entropies of both partitions, by name.
 MEANS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "arithmetic": lambda a, b: (a + b) / 2,
     "geometric": lambda a, b: np.sqrt(a * b),
@@ -134,7 +134,7 @@ def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
     reference="Shannon (1948)",
 )
 def mutual_information(t: ContingencyTable) -> FloatArray:
-    """Mutual information: I = Σ p log(p/(p·p)) in nats.
+    """Mutual information: I = Σ p(c, k) log(p(c, k)/(p(c)·p(k))) in nats.
 
     It increases with the number of clusters, also by chance. It is 0 or more and undefined without
     points.

@@ -25,7 +25,7 @@ from calipers.measures.definition import Definition
 from calipers.measures.families import FAMILIES, TASKS, get_task
 from calipers.measures.registry import definitions, find_candidates, load_families, registry_state
 
-#: What F is called, of sets and of classes.
+#: Phrases for F, shared by retrieval and classification.
 _F_MEASURES = {
     "balanced F measure": "F1",
     "balanced F score": "F1",

@@ -23,7 +23,7 @@ loss_measure = partial(
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 ZERO_PROBABILITY = {"zero_probability": lambda m, _: ~np.isfinite(m.mean)}
 
-#: e to a power above this one is more than a double holds.
+#: Largest exponent x for which exp(x) is finite.
 _MAX_EXPONENT = math.log(sys.float_info.max)
 
 
@@ -32,7 +32,7 @@ def base_rate(truth: FloatArray, weight: FloatArray | None, **_: Any) -> float:
     return float(np.average(truth, weights=weight))
 
 
-#: Of the positive class; or of every class, and what is known of each row.
+#: Probabilities of the positive class, or of all classes with precomputed columns.
 Probability: TypeAlias = "FloatArray | ClassScoreRows"
 
 
@@ -86,7 +86,7 @@ def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
     The arguments are arrays ``(..., K)`` of the true distribution p and of the model's q. An event
     of true probability 0 adds nothing, whatever its predicted probability. An event that is
     possible but has a predicted probability of 0 makes it infinite. ``cross_entropy(p, p)`` is the
-    entropy of p. (003, §1.7)
+    entropy of p.
 
     >>> float(cross_entropy(np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.5, 0.25])).round(6))
     1.039721

@@ -1,4 +1,4 @@
-"""Measures of regression that need sorted rows, or the loss of the best constant prediction."""
+"""Rank-based measures of regression, the largest error, and skill scores."""
 
 from __future__ import annotations
 

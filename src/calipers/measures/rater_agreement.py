@@ -117,7 +117,7 @@ def _krippendorff_derivatives(r: Ratings, all_ratings: Ratings, scale: str) -> F
             observed_slopes + shifted(slope),
             expected_slopes + shifted(4 * n * all_items.category_weights * x),
         )
-    # One more item like this one is one more that ratings are not compared with themselves.
+    # An additional item also changes the weight of pairs of a rating with itself.
     other_weight_slopes = m * (1 + (all_items.total_squares / n - items.unit) / n)
     other_weight = _other_ratings_weight(all_items)
     return np.asarray(

@@ -129,7 +129,7 @@ def _register(definition: Definition, shared_names: Sequence[str], *, replacing:
                 name in shared_names and _is_distinguishable(definition, existing)
             ):
                 raise NameTakenError(_name_taken_message(name, existing, definition))
-    if is_built_in(definition):  # a test checks these in other respects
+    if is_built_in(definition):  # other checks are made by tests
         register(definition, replaced)
     else:
         unshared_names = [name for name in definition.spellings if name not in shared_names]
@@ -248,7 +248,7 @@ def _register_checked(
         name: list(DEFINITIONS_BY_NAME[name]) for name in names if name in DEFINITIONS_BY_NAME
     }
     register(definition, old)
-    # Numbers behind _ and . are how other tools write, who may mean something else by them.
+    # Spellings with _7 and .7 are those of other tools and may mean something else.
     own_texts = (text for text in own_spellings if not text.endswith(("_7", ".7")))
     lost_spellings = [
         text for text in own_texts if first_definition(text, families) is not definition

@@ -223,7 +223,7 @@ def partial_auc(s: ScoreTable, max_fpr: float, min_fpr: float = 0.0) -> FloatArr
     negatives = s.total_negative[..., None]
     clipped_fp = np.clip(fp, min_fpr * negatives, max_fpr * negatives)
     slope = np.divide(s.positive, s.negative, out=np.zeros_like(s.positive), where=s.negative > 0)
-    # The curve halfway between the ends of what of each step lies within.
+    # Height of the curve at the midpoint of the clipped part of each step.
     middle = (clipped_fp[..., 1:] + clipped_fp[..., :-1]) / 2
     height = tp[..., :-1] + (middle - fp[..., :-1]) * slope
     partial_area = _dot(clipped_fp[..., 1:] - clipped_fp[..., :-1], height) / (
@@ -324,9 +324,7 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
         "needs_refinement": lambda s, **parameters: candidate_block_mask(
             formula(s.confusion(), **parameters), formula(s.corners(), **parameters)
         ),
-        "is_at_corner": True,
-        # The derivative is that at the best threshold.
-        "is_smooth": True,
+        "maximum_of": formula,
     }
 
 

@@ -148,7 +148,7 @@ class Chart:
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:12]
 
 
-# --- Which there are ------------------------------------------------------------------------------
+# --- Names of charts ------------------------------------------------------------------------------
 
 
 def evaluation_chart(evaluation: Evaluation, name: str, subject: str | None) -> Chart:
@@ -306,7 +306,7 @@ def _file_name(name: str, used_names: set[str]) -> str:
     return stem
 
 
-# --- Which figures a page has ---------------------------------------------------------------------
+# --- Figures of a page ----------------------------------------------------------------------------
 
 
 def figures(

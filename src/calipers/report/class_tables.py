@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: The largest number of classes with a table.
 MAX_TABLE_CLASSES = 20
-#: With more classes than this, non-empty cells are listed.
+#: Largest number of classes with a matrix; with more, non-empty cells are listed.
 MAX_MATRIX_CLASSES = 100
 #: The largest length of a name.
 MAX_LABEL_LENGTH = 24

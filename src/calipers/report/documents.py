@@ -100,7 +100,7 @@ MAX_UNFOLDED_DIFFERENCES = 12
 MAX_SENTENCES = 60
 #: The largest number of sentences that are unfolded in a browser.
 MAX_UNFOLDED_SENTENCES = 8
-# Pages have one more blank line where differences are folded.
+# Additional blank line after folded differences.
 _BLANK = Lines([""])
 
 
@@ -144,7 +144,7 @@ class DisplayOptions:
 
 def render(result: Any, format: str, **look: Any) -> str:  # noqa: A002
     """Return a result in a format."""
-    # Only where it is none of ours are those of other packages looked up.
+    # Formats of other packages are looked up only if it is not a built-in one.
     writer = get_writer(
         match_name(
             "format", format, known_formats() if format in known_formats() else list_formats()

@@ -24,7 +24,7 @@ def _parse_entries(text: str) -> dict[str, tuple[str, str]]:
     return entry_by_name
 
 
-#: By a word of their names, from the special to the general.
+#: Tests by a word of their name, the most specific first.
 TESTS = _parse_entries("""
 corrected resampled t: Nadeau and Bengio 2003; Bouckaert and Frank 2004
     Student's t of the differences by split, its variance enlarged because models trained on
@@ -157,7 +157,7 @@ Benjamini-Hochberg: Benjamini and Hochberg 1995
     that are independent or positively dependent; it does not control the familywise error rate.
 """)
 
-#: Of columns of the tables.
+#: Columns of the tables.
 TABLE_COLUMNS = _parse_entries("""
 non-inferiority, equivalence: Schuirmann 1987
     Non-inferiority: one one-sided test against the margin. Equivalence: two one-sided tests, of
@@ -170,7 +170,7 @@ effect: Hedges 1981
     small samples.
 """)
 
-#: Of tests of all systems together.
+#: Omnibus tests, of all systems together.
 OMNIBUS_TESTS = _parse_entries("""
 Friedman F: Friedman 1937; Iman and Davenport 1980
     Tests whether the mean ranks of the systems differ, by Iman and Davenport's F.

@@ -23,7 +23,8 @@ from calipers.report.verdict import (
 if TYPE_CHECKING:
     from calipers.results import Comparison, Curve, Difference, Estimate, Evaluation
 
-#: With more pairs than these, those without a significant difference are in one sentence.
+#: Largest number of pairs with a sentence each; beyond it, pairs without a significant difference
+#: share one sentence.
 MAX_LISTED_PAIRS = 6
 
 #: More systems than these are ranked, and their pairs are listed on request.
@@ -285,7 +286,7 @@ def secondary_headline(evaluation: Evaluation, show: NameFormatter = shorten_nam
     return "" if comparison is None else other_measures_sentence(comparison, show)
 
 
-#: More pairs than those of :data:`MAX_UNRANKED_SYSTEMS` are listed on request only.
+#: Largest number of pairs that are listed by default: those of :data:`MAX_UNRANKED_SYSTEMS`.
 MAX_SHOWN_PAIRS = MAX_UNRANKED_SYSTEMS * (MAX_UNRANKED_SYSTEMS - 1) // 2
 
 

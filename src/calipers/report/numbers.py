@@ -13,10 +13,12 @@ from typing import Any
 UNDEFINED = "undefined"
 NAN = float("nan")
 
-#: The most decimals for values of ordinary size, unless an interval is so narrow that they hide it.
+#: Largest number of decimals for values of ordinary size, unless the two limits of an interval need
+#: more to differ.
 MAX_DECIMALS = 4
 
-#: Where two digits of a value would take more decimals, small numbers are written as powers of ten.
+#: Largest number of decimals that two digits of a value may take; smaller numbers are written as
+#: powers of ten.
 MAX_VALUE_DECIMALS = 6
 
 Triple = tuple[float, float, float]
@@ -61,7 +63,8 @@ def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
     """Return the common rounding of a group of ``(value, low, high)``.
 
     It has two digits of the smallest half-width and, if the interval does not contain zero, of each
-    value. With ``keep_sign``, for differences, a limit close to zero is not rounded to zero.
+    value. With ``keep_sign``, for differences, a limit close to zero is not rounded to zero (up to
+    ``MAX_DECIMALS`` decimals).
     """
     rows = list(triples)
     numbers = [x for row in rows for x in row if math.isfinite(x)]

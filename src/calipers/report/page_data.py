@@ -62,7 +62,7 @@ def explorer_block(evaluation: Evaluation) -> Explorer | Lines | None:
         "classes": [
             shorten_name(str(conventions.get(entry, entry))) for entry in ("positive", "negative")
         ],
-        # Wilson's intervals are of rows that are independent and weigh alike.
+        # Wilson intervals require independent rows of equal weight.
         "z": round(NormalDist().inv_cdf((1 + evaluation.level) / 2), 6)
         if has_independent_rows
         else None,
@@ -87,7 +87,7 @@ def _system_data(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
     if totals is None or not min(totals) > 0:
         return None  # of one class alone no threshold says anything
     positive, negative = totals
-    # Of the points that are drawn: between two of them the curve is as good as straight.
+    # Of the points that are drawn: between two of them the curve is linear within the tolerance.
     finite = [i for i, t in enumerate(roc.threshold.tolist()) if math.isfinite(t)]
     indices = _sample_thresholds(finite, roc)
     threshold_in_use = (

@@ -15,7 +15,7 @@ from calipers.report.table_rows import report_heading
 from calipers.report.tables import KEY, NUMBER, Column, drop_empty_columns
 from calipers.results import NAN, Evaluation, PerUnit
 
-#: The id of all topics together, as in trec_eval.
+#: Id of the summary line over all topics, as in trec_eval.
 ALL_TOPICS_ID = "all"
 
 

@@ -196,7 +196,7 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
         test="" if d.test == "none" else shorten_name(d.test),
         effect="" if math.isnan(d.effect_size) else f"{d.effect_size:.2f}",
         counts=_counts_text(d),
-        # Which difference could have been found, where none was.
+        # The minimum detectable difference, if the difference is not significant.
         detectable=format_detectable(d.min_detectable)
         if difference_outcome is Outcome.NOT_TOLD_APART and has_detectable
         else "",

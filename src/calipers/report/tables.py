@@ -292,7 +292,7 @@ def slice_columns(
         ("difference", NUMBER, "difference_cells.value", VALUE),
         (f"{level} CI of the difference", NUMBER, "difference_cells.interval", INTERVAL),
         (slices_p_heading(slices), NUMBER, "difference_cells.p", P),
-        # Where there is room for words, every row has its own.
+        # Tables with drawings show the verdict in every row.
         (
             "verdict",
             WORDS,

@@ -290,7 +290,7 @@ def _sign_texts(comparison: Comparison | None, order: Sequence[str]) -> list[str
     return sign_rows(differences, order) if two_sided else []
 
 
-# ---------------------------------------------------------------------------------- what is said
+# --- Captions -------------------------------------------------------------------------------------
 
 
 def _value_notes(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
@@ -691,7 +691,7 @@ def _width(
 def _align_cells(cells: Sequence[WideCell | None]) -> list[str]:
     """Return cells with values, marks of the best, intervals and letters aligned."""
     filled_cells = [cell or WideCell("") for cell in cells]
-    # What is undefined has no interval, and may reach over to where that would be.
+    # An undefined value has no interval and may extend into its column.
     value = max((len(c.value) for c in filled_cells if c.interval), default=0)
     value = value or max(len(c.value) for c in filled_cells)
     interval = max(len(c.interval) for c in filled_cells)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from calipers.report.charts import Chart
 
 
-#: Ways to normalise a confusion matrix, and the total by which cells are divided.
+#: Ways to normalize a confusion matrix, and the total by which cells are divided.
 NORMALIZATIONS = {"truth": "the true class", "prediction": "the predicted class", "all": "all rows"}
 
 
@@ -127,8 +127,8 @@ class ConfusionBase(JsonSerializable):
         -------
         list of dict
             Columns of a row: ``system``, ``truth`` and ``predicted`` (names of classes), ``count``,
-            its proportion of the true class, and the limits ``low`` and ``high`` of this
-            proportion.
+            ``share`` (its proportion of the true class), and the limits ``low`` and ``high`` of
+            this proportion.
         """
 
     def _checked(self, order: Sequence[int] | None) -> list[int]:
@@ -680,5 +680,5 @@ class ConfusionCodec(Codec):
         }
 
 
-#: A confusion matrix, as results hold it.
+#: Type of a confusion matrix field, dense or sparse, with its codec.
 SerializableConfusion = Annotated[ConfusionBase, ConfusionCodec]

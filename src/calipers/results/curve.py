@@ -58,7 +58,7 @@ class Curve(JsonSerializable):
         Maximum distance between the downsampled and the exact curve, as a proportion of the ranges
         of the axes.
     chance : pair of points or None
-        Line of a no-skill system.
+        Two points of the chance line, that of a system without skill.
     parameter : str, default="threshold"
         What ``threshold`` holds, for example a rank; empty if only ``x`` distinguishes the points.
     series : str

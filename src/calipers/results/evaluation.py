@@ -660,7 +660,8 @@ class StoredPredictions:
     truth : object
         True value of each unit.
     common : mapping
-        What else has to be the same in a later evaluation, such as the names of the classes.
+        Further inputs that a later evaluation must have in common, such as the names of the
+        classes.
     """
 
     unit: str

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-#: Headings of the sizes of lines, by what the lines are.
+#: Headings of the sizes of table rows, by row kind.
 SIZE_HEADINGS = {
     "label": "rows",
     "class": "rows",
@@ -32,7 +32,7 @@ SIZE_HEADINGS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelTable(JsonSerializable):
-    """Table of one system: a line for each label, class, cluster, rater or pair of raters.
+    """Table of one system: a row for each label, class, cluster, rater or pair of raters.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ def match_name(kind: str, name: str, candidates: Iterable[str]) -> str:
     raise InputError(f"no {kind} {name!r}; {hint}{listing}")
 
 
-#: Message if there are no charts.
+#: Message if there are no names to match, as of charts.
 NO_CHARTS_MESSAGE = "there is nothing to draw"
 
 

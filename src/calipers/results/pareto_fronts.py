@@ -86,9 +86,9 @@ class ParetoFront(JsonSerializable, TidyResult):
     Examples
     --------
     >>> import calipers as cal
-    >>> said = {"old": [0, 1, 0, 0], "new": [0, 1, 1, 0], "slow": [0, 1, 1, 0]}
+    >>> predicted = {"old": [0, 1, 0, 0], "new": [0, 1, 1, 0], "slow": [0, 1, 1, 0]}
     >>> price = {"price": {"old": 1.0, "new": 2.0, "slow": 5.0}}
-    >>> ev = cal.classification([0, 1, 1, 0], said, measures=["accuracy"], cost=price)
+    >>> ev = cal.classification([0, 1, 1, 0], predicted, measures=["accuracy"], cost=price)
     >>> front = ev.pareto_fronts[0]
     >>> front.systems, front["slow"].dominated_by
     (('old', 'new'), ('new',))

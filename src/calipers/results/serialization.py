@@ -318,7 +318,7 @@ def dump_json(data: Any) -> str:
     return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
 
-#: The end of a text that is cut inside a word or a number.
+#: End of a JSON text that was truncated inside a literal or a number.
 _INCOMPLETE_TOKEN = re.compile(r"t(ru?)?|f(a(ls?)?)?|n(ul?)?|[-.]|\.?[eE][-+]?")
 
 
@@ -378,7 +378,7 @@ def _object_from_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-# --- Forms ---------------------------------------------------------------------------------------
+# --- Codecs ---------------------------------------------------------------------------------------
 
 Json = Any
 Schema = dict[str, Any]
@@ -465,7 +465,7 @@ class _Bounded(Codec):
                 else f"≥ {bounds.low:g}"
             )
             raise unexpected_value_error(path, f"{kind} {span}", data)
-        if self.is_integer and abs(data) >= 2**63:  # no column of a table holds it
+        if self.is_integer and abs(data) >= 2**63:  # does not fit into 64 bits
             raise unexpected_value_error(path, "a whole number of less than 19 digits", data)
         return int(data) if self.is_integer else float(data)
 

@@ -97,8 +97,8 @@ class ThresholdTables(JsonSerializable, TidyResult):
     --------
     >>> import calipers as cal
     >>> truth, score = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
-    >>> made = cal.threshold_table(truth, score, thresholds=[0.35], measures=["sensitivity"])
-    >>> made.rows()[0]["sensitivity"], made.rows()[0]["above"]
+    >>> tables = cal.threshold_table(truth, score, thresholds=[0.35], measures=["sensitivity"])
+    >>> tables.rows()[0]["sensitivity"], tables.rows()[0]["above"]
     (1.0, 3.0)
     """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TEXT, NUMBER, COUNT, COUNT_OR_NONE = "text", "number", "count", "count or none"
 
 
-#: The columns of other types than numbers.
+#: Names of the columns that are not of type NUMBER, by type.
 _COLUMNS_BY_TYPE = {
     TEXT: "system baseline measure column slice unit method difference_method test alternative "
     "adjustment margin_test undefined bounds_kind requested_name "

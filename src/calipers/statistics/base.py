@@ -136,7 +136,7 @@ class Statistic:
         return self
 
     def with_unit_weights(self, weight: float) -> Statistic:
-        """Return the statistic with a common weight of the rows changed to 1.
+        """Return the statistic of rows of weight 1, where every row has this weight.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ def leave_one_out_sums(statistics: Sequence[S]) -> list[S]:
     Returns
     -------
     list
-        For each part, the sum of all others.
+        For each statistic, the sum of all others.
 
     Examples
     --------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MAX_NEWTON_STEPS = 200
 #: Number of levels above which the fit of a line starts from that of groups, and their number.
 _MAX_DIRECT_LEVELS, _N_GROUPS = 1 << 16, 1 << 12
-#: Bounds of bins that rows reach exactly must not depend on rounding.
+#: Tolerance for rounding, as of probabilities that equal the edge of a bin.
 _TOLERANCE = 1e-9
 
 
@@ -74,7 +74,7 @@ class ProbabilityLevels:
 
     @classmethod
     def _from_table(cls, table: ScoreTable, index: tuple[int, ...]) -> Self:
-        # The scores of tables that were put together are the means of each.
+        # Tables with merged scores have one score column per replicate, the mean scores.
         scores = table.scores if table.scores.ndim == 1 else table.scores[index]
         positive = table.positive[index][::-1]
         total = positive + table.negative[index][::-1]

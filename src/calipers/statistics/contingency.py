@@ -232,8 +232,8 @@ class ContingencyTable(Statistic):
         Yields
         ------
         table : ContingencyTable
-            Batch of b tables, (b, C). Cells whose loss changes all measures alike are represented
-            by one.
+            Batch of b tables, (b, C). Cells from which removing a point has the same effect on all
+            measures are represented by one table.
         points : ndarray of shape (b,)
             Number of points that each table stands for.
         """

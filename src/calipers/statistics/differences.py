@@ -150,9 +150,8 @@ class UnitDifferences(Statistic):
     """Distribution of the differences of two systems per unit, and the number of units that differ.
 
     The difference of the systems is the mean of the values, up to a constant that all have in
-    common. They are either differences of values of units, of which those that are not 0 differ, or
-    influence values of rows, of which those differ that are not equal to the majority value of
-    their class.
+    common. They are either differences of unit values (a unit differs if its value is not 0) or
+    influence values of rows (a row differs if its value is not the majority value of its class).
 
     Parameters
     ----------

@@ -35,8 +35,8 @@ LevelsByDocument = Mapping[str, float]
 class GroupedRankings(Statistic):
     """Retrieved documents of each topic, with the judgments of each group.
 
-    Groups are subtopics, assessors, or sets of preferences. All but ``retrieved``, ``rank`` and the
-    ties is the same for every run.
+    Groups are subtopics, assessors, or sets of preferences. All fields but ``retrieved``, ``rank``,
+    ``tied_from`` and ``tied_to`` are the same for every run.
 
     Parameters
     ----------
@@ -534,7 +534,8 @@ def _balanced_preferences(
     """Count respected and possible preferences with as many irrelevant documents as relevant ones.
 
     Missing irrelevant documents are taken as ranked below every relevant document that was
-    retrieved; if there are too many, the first are kept.
+    retrieved; if there are more irrelevant documents than relevant ones, only the first of them are
+    counted.
     """
     relevant_mask, irrelevant_mask = _relevance(group)
     retrieved_mask = group.position < retrieved

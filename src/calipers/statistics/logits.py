@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 #: Largest and smallest width of a bin of logits.
 MAX_BIN_WIDTH = 0.125
 MIN_BIN_WIDTH = 2.0**-40
-#: Maximum number of bins for rows in batches, as narrow as this allows, which a steep line needs.
+#: Maximum number of bins for rows in batches. Bins are as narrow as this allows, since a steep line
+#: needs narrow ones.
 MAX_BATCH_BINS = 2_048
 #: Number of terms of the Taylor series about the middle of each bin. The remainder of a fitted
 #: probability is below 7·(b·width/6)¹¹ (Cauchy's bound in a circle of radius 3), 5e-14 at
@@ -154,7 +155,8 @@ class LogitSummary(Statistic):
     """Sums over the logits of rows in batches, from which a recalibration is fitted.
 
     Widths of bins are powers of 2, so that two neighbouring bins make one of twice the width, whose
-    sums follow from theirs. The width is that of all rows, however they are divided into batches.
+    sums follow from theirs. The final width depends on the range of all logits only, not on the
+    division into batches.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -139,7 +140,7 @@ class Moments(Statistic):
 class SkewMoments(Moments):
     """Moments with the third ones, for the skewness of a weighted mean.
 
-    The sum with moments that lack the third ones has none either.
+    The sum of these and plain :class:`Moments` is plain :class:`Moments`.
 
     Parameters
     ----------
@@ -249,7 +250,8 @@ class SkewMoments(Moments):
     @property
     def skewness(self) -> float:
         """Skewness, over √n, of the influence of rows on the mean; 0 if nothing varies."""
-        return float(self.cubes[3] / self.v2**1.5) if self.v2 > 0 else 0.0
+        # The power of a small variance may be too small for a number.
+        return float(self.cubes[3] / self.v2 / math.sqrt(self.v2)) if self.v2 > 0 else 0.0
 
 
 def _n_infinite(mean: float, value: FloatArray, weight: FloatArray | None = None) -> int:

@@ -20,7 +20,7 @@ _DOCUMENT_FIELDS = ("rank_a", "from_a", "to_a", "rank_b", "from_b", "to_b")
 class SharedRankings(Statistic):
     """Shared documents of two rankings, a and b, of each topic.
 
-    Ranks start at 1. A ranking that a run does not have has length 0.
+    Ranks start at 1. A topic that is missing from a run has a ranking of length 0.
 
     Parameters
     ----------

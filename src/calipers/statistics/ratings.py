@@ -232,7 +232,7 @@ class Ratings(Statistic):
 
     @cached_property
     def item(self) -> IntArray:
-        """Entry of each count, as an index."""
+        """Index of the entry of each count."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     @cached_property
@@ -370,7 +370,7 @@ MAX_DISTINCT_ITEMS = 50_000
 
 @dataclass(frozen=True, eq=False)
 class RatingRows(Statistic):
-    """Ratings of each rater, with the items that all raters rated alike merged into one row.
+    """Ratings of each rater; items with the same rating from every rater are merged into a row.
 
     If items come in clusters, those of a row have the same cluster. They have the same weight while
     there are at most :data:`MAX_DISTINCT_ITEMS` rows.

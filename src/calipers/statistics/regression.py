@@ -538,13 +538,16 @@ class SortedValues:
 
     @cached_property
     def first_rows(self) -> npt.NDArray[np.intp]:
-        """Row that has each distinct value, as an index."""
+        """Index of a row (the last) with each distinct value."""
         row_index = np.empty(len(self.values), np.intp)
         row_index[self.value_index] = np.arange(len(self.value_index))
         return row_index
 
     def positions(self, column: FloatArray) -> npt.NDArray[np.intp]:
-        """Return the indices of values among the distinct ones; others must have no weight."""
+        """Return the index of each value among the distinct ones.
+
+        The index of any other value is arbitrary, so these must have weight 0.
+        """
         return np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
 
     def weights(self, weight: FloatArray) -> FloatArray:

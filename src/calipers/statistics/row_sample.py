@@ -200,7 +200,7 @@ class LargestResiduals(Statistic):
 
 
 def sampling_level(rows: int | None) -> int:
-    """Return a level that a sample of this number of rows reaches."""
+    """Return a lower bound of the level of a sample of this number of rows."""
     return 0 if rows is None else max(0, (rows // MAX_SAMPLED_ROWS).bit_length() - 1)
 
 

@@ -167,7 +167,7 @@ class ScoreTable(Statistic):
         Highest score of each cell of a compressed table (:meth:`compress`), whose ``scores`` are
         the lowest ones; None if no scores are merged.
     shift : int, default=0
-        Number of the last bits without which the scores of a cell are equal.
+        Number of trailing bits that are ignored when scores are merged into cells.
     heavy : float, default=0.0
         Proportion of the weight from which a score is not merged with others.
     """
@@ -178,11 +178,7 @@ class ScoreTable(Statistic):
     positive_squares: FloatArray
     negative_squares: FloatArray
     rows: int
-    #: Highest score of each merged cell (:meth:`compress`), whose lowest score is in ``scores``;
-    #: None if every score has a cell of its own.
     highest: FloatArray | None = None
-    #: Number of last bits without which the scores of a cell are equal, and the proportion of the
-    #: weight above which a score is not merged.
     shift: int = 0
     heavy: float = 0.0
 

@@ -185,7 +185,7 @@ def read(stream: IO[bytes], extra_types: tuple[type, ...] = ()) -> Tree:
     except CorruptError:
         raise
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a place before the file or behind it
+        if error.errno != errno.EINVAL:  # an offset outside the file
             raise
         raise CorruptError(f"is damaged ({error})") from None
     except _DAMAGE_ERRORS as error:
@@ -195,9 +195,9 @@ def read(stream: IO[bytes], extra_types: tuple[type, ...] = ()) -> Tree:
 def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Convert an array to a smaller type that represents its numbers exactly, if there is one.
 
-    The types are unsigned integers of 8, 16 and 32 bits for counts and indices, and for numbers
-    with decimals float32. Arrays with negative integers, of which statistics have few, and arrays
-    that are neither float64 nor int64 are returned as they are.
+    The types are unsigned integers of 8, 16 and 32 bits for counts and indices, and float32 for
+    other numbers. Arrays with negative integers, of which statistics have few, and arrays that are
+    neither float64 nor int64 are returned as they are.
 
     Examples
     --------

@@ -143,7 +143,7 @@ class SystemOutput:
         return None
 
     def binary_problem(self, measure: Measure) -> Any:
-        """Return the binary problem that a measure is about, or None."""
+        """Return the component (class, label, output or cost) that a measure is about, or None."""
         return None
 
     def delegate(self, measure: Measure) -> tuple[SystemOutput, Measure]:

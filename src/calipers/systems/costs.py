@@ -187,7 +187,7 @@ class CostOutput(SystemOutput):
     clusters : ClusterIndex, optional
         Clusters of the rows.
     cost_name : str, default='rows'
-        Name of the rows.
+        Unit of the costs per row, such as ``"topics"``.
     measures : tuple of Measure, optional
         Requested measures.
     """

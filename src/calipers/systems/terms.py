@@ -54,15 +54,15 @@ class AveragedScores:
 
     def _influence(self, measure: Measure, total: StatisticVector) -> Influence | None:
         average_influence: Influence | None = None
-        weights = self.weights(measure, total)
-        for weight, output, table in zip(weights, self.outputs, total.components, strict=True):
-            if weight == 0:
-                continue
+        all_terms = zip(self.weights(measure, total), self.outputs, total.components, strict=True)
+        terms = [term for term in all_terms if term[0]]
+        for weight, output, table in terms:
             label_influence = output.influence(measure.plain, table)
             if label_influence is None:
                 return None
-            # Two labels of the same few rows are corrected by all rows of each.
-            term = weight * (label_influence if self.is_pooled else label_influence.corrected)
+            # Labels of the same few rows are corrected by all rows of each; one alone is corrected
+            # when its rows are known.
+            term = weight * (label_influence if len(terms) == 1 else label_influence.corrected)
             average_influence = term if average_influence is None else average_influence + term
         if average_influence is None or not self.is_pooled:
             return average_influence

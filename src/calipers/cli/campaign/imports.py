@@ -39,9 +39,9 @@ def command(file: str, judgments: str, details: tuple[str, ...], **options: Any)
 
     JUDGMENTS is a TREC file (topic, iteration, document, grade; or preferences: topic, assessor,
     part, document, level) or a table (CSV, TSV, Parquet, Feather, JSON Lines) with the columns
-    topic, document and grade, and, where known, assessor, other, time, seconds, shown, again and
-    note. Each judgment becomes an event of its assessor, unless it is recorded already. Judgments
-    of programs never count as judgments of persons.
+    topic, document and grade, and, where known, assessor, other_document, time, seconds,
+    display_position, is_repeat and note. Each judgment becomes an event of its assessor, unless it
+    is recorded already. Judgments of programs never count as judgments of persons.
 
     \b
     Examples:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from calipers.results.learning import LearningResult
 
-#: Options of what is fitted.
+#: Options of the target, the estimator and the features.
 estimator_options = combine_options(
     text_option("--truth", "COL", "Column of the target.", required=True),
     text_option(

@@ -18,7 +18,7 @@ from calipers.cli.learn.shared import (
 )
 from calipers.cli.options import text_option
 
-#: More repetitions than in Python, because the command is run only for the result.
+#: Default number of repetitions. It is 1 in Python; the command is run only for the result.
 DEFAULT_REPEATS = 5
 
 

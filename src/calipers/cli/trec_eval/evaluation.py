@@ -368,7 +368,7 @@ def _or_zero(values: FloatArray) -> FloatArray:
     return np.where(np.isnan(values), 0.0, values)
 
 
-#: In place of a value for which there is no mean.
+#: z-score of a topic without a mean, or with a deviation of 0 and a value other than the mean.
 NO_MEAN = -1000000.0
 
 
@@ -400,7 +400,7 @@ class ZScores:
             return np.where(deviation == 0, zero_deviation_scores, (values - mean) / deviation)
 
 
-#: Stands for the topic in the lines of a topic: no argument can hold it.
+#: Placeholder of the topic in templates of lines; no argument contains NUL.
 TOPIC_PLACEHOLDER = b"\0"
 
 #: Measures whose topics are not printed.

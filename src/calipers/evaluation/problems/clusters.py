@@ -66,9 +66,9 @@ POINT_MEASURES = ("simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz"
 #: Maximum number of non-empty cells of a contingency table.
 MAX_CELLS = 2_000_000
 
-#: What the number of points of a combination is called, which no column is.
+#: Name of the number of points of a combination, which no column of a table has.
 _COUNT_COLUMN = "\0held"
-#: And what that of slices by one of the ways to cut.
+#: Name of the column of slices by one definition.
 _SLICE_COLUMN = "\0slice {}"
 
 
@@ -242,7 +242,7 @@ def _check_stream(
             )
 
 
-# --- How clusters meet ----------------------------------------------------------------------------
+# --- Contingency tables ---------------------------------------------------------------------------
 
 
 def _count_combinations(

@@ -72,7 +72,7 @@ PROBABILITY_MEASURES = ("macro-log-loss", "macro-Brier")
 
 FAMILIES = ("multilabel", "label-ranks", "counts", "scores", "probabilities", "calibration")
 
-#: Of more labels than these there are no curves.
+#: Maximum number of labels with curves.
 MAX_CURVE_LABELS = 20
 
 #: A number, one for each label (by name or in their order), or either for each system.

@@ -67,7 +67,7 @@ SCORE_MEASURES = ("AUC", "PR-AUC", "AP")
 PROBABILITY_MEASURES = ("log-loss", "Brier")
 CALIBRATION_MEASURES = ("calibration-slope", "calibration-intercept")
 
-#: What each system that has such things is measured by.
+#: Default measures, by the input that they read.
 _DEFAULT_MEASURES = (
     ("scores", SCORE_MEASURES),
     ("probabilities", PROBABILITY_MEASURES),

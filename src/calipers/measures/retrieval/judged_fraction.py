@@ -8,7 +8,7 @@ from calipers.measures.retrieval.traits import NO_RELEVANT, ranking_measure, rel
 from calipers.measures.retrieval.user_models import persistence_weights
 from calipers.statistics import FloatArray, JudgedRankings
 
-#: What smooths shares of relevant documents, so that there is one of none.
+#: Smoothing constant of proportions of relevant documents, so that 0/0 is defined.
 EPSILON = 1e-5
 BPREF = "Buckley and Voorhees 2004, as corrected in trec_eval 8"
 

@@ -25,7 +25,7 @@ NOT_ESTIMABLE = {
     "stratum_not_drawn": lambda s, _: s.undrawn_mask(),
 }
 STRATUM_CONDITIONS = {**NOT_ESTIMABLE, "no_strata": lambda s, _: s.nonrandom_mask()}
-#: Of one document no pair can be drawn, of which there are some in its stratum.
+#: A stratum of several documents with a single sampled one has no sampled pair.
 PAIR_CONDITIONS = {
     **STRATUM_CONDITIONS,
     "one_drawn": lambda s, _: s.sum_of_groups((s.n_sampled == 1) & (s.stratum_sizes > 1)) > 0,

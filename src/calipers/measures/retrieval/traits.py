@@ -13,7 +13,7 @@ NO_RELEVANT = {"no_relevant": lambda r, p: r.relevant(p["rel"]) == 0}
 retrieval_measure = partial(measure, family="retrieval", statistic=JudgedRankings)
 #: Measures of a ranking, from 0 to 1.
 ranking_measure = partial(retrieval_measure, higher_is_better=True, range=(0, 1))
-#: Those of relevant documents, which a topic has to have; 1 where all stand at the top.
+#: Measures that are undefined without relevant documents, and 1 if all of these are ranked first.
 relevance_measure = partial(ranking_measure, perfect=1.0, undefined=NO_RELEVANT)
 #: Measures of a ranking without an upper end.
 unbounded_measure = partial(ranking_measure, range=(0, inf))

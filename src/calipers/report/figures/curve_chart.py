@@ -64,7 +64,7 @@ def curve_chart(
     if len(labels) == 1:
         hue, dash = {"value": vega.PALETTE[0]}, {"value": [1, 0]}
     if all(map(is_point, curves)):
-        dash = {"value": [1, 0]}  # of dots a legend would draw the rims so
+        dash = {"value": [1, 0]}  # otherwise the legend would dash the outlines of dots
     # The points are written once and drawn twice: as a line, and as what the pointer finds.
     line = [row for c in curves for row in _line_data(c, names[get_label(c)])]
     if is_point(curves[0]):
@@ -228,7 +228,7 @@ def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
         and max(tops, default=1.0) <= _MAX_LOW_PRECISION
     ):
         y["scale"] = {"zero": True}
-    # Asked for once a chart: every layer shares the axes.
+    # Set once per chart; all layers share the axes.
     x["axis"] = y["axis"] = {"tickCount": 5}
     return x, y
 

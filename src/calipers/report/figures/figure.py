@@ -21,8 +21,9 @@ FigureTable = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 #: The largest number of charts of the same kind (of systems or measures) that are all visible.
 MAX_SIDE_BY_SIDE = 2
-#: The largest number of charts in a selector that all have an image and a table; of more, only the
-#: first few have them before they are selected: of 100 topics these would be half of the page.
+#: The largest number of charts in a selector that all have an image and a table; beyond it only the
+#: first few have them before they are selected, since those of 100 topics would be half of the
+#: page.
 MAX_IMAGES, N_FIRST_IMAGES = 30, 3
 
 

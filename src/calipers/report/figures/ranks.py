@@ -19,9 +19,11 @@ from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.verdict import homogeneous_groups_text, omnibus_sentence, significance_level
 from calipers.results import Comparison, Definition, OmnibusTest
 
-#: The largest number of measures with a diagram, of systems in all diagrams, and in one.
+#: The largest number of measures with a diagram.
 MAX_MEASURES = 12
+#: The largest number of systems in all diagrams.
 MAX_TOTAL_SYSTEMS = 120
+#: The largest number of systems in a diagram.
 MAX_SYSTEMS = 40
 
 

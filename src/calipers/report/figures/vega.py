@@ -53,8 +53,8 @@ def assemble_spec(**properties: Any) -> Spec:
     return {"$schema": _SCHEMA, "config": _CONFIG, "padding": padding, **safe_properties}
 
 
-#: What every object of JavaScript has. Vega groups rows by their names in plain objects, in which
-#: these are something else already: it fails, and so does every chart that is drawn after it.
+#: Properties of every JavaScript object. Vega uses names as keys of plain objects; these names
+#: break it and all later charts.
 JAVASCRIPT_PROPERTIES = frozenset(
     (
         *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "valueOf"),
@@ -62,8 +62,7 @@ JAVASCRIPT_PROPERTIES = frozenset(
         *("__lookupSetter__", "__proto__"),
     )
 )
-#: Makes another name of one, and is not seen: the zero-width non-joiner. The page's script takes it
-#: off again where data are saved.
+#: Zero-width non-joiner, appended to such names; the page's script removes it from saved data.
 INVISIBLE_SUFFIX = "\u200c"
 
 

@@ -58,7 +58,7 @@ class Writer(ABC):
     REGRESSION: SYSTEM, 1 MEASURE
     """
 
-    #: How the format is asked for, and the suffixes of its files.
+    #: Name by which the format is requested, and suffixes of its files.
     name: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()
     medium: ClassVar[Medium] = Medium.PAGE
@@ -171,7 +171,7 @@ class Writer(ABC):
             case Fold():
                 inner = list(self._all(block.blocks))
                 return self.fold(self.sentence(block.summary), inner, block.level)
-            case _:  # what is left out, or was made simpler
+            case _:  # blocks that this format omits, or that simplify() has replaced
                 return ()
 
     def _lines(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:

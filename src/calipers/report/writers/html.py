@@ -343,7 +343,7 @@ class _Page:
         whiskers, style = column.whiskers or [None] * len(column.cells), _css_classes(column)
         out = []
         for i, (text, whisker) in enumerate(zip(column.cells, whiskers, strict=True)):
-            # (The numbers of a chart have names among them: there the text itself says what it is.)
+            # (Tables of charts mix names and numbers; names are recognized by their direction.)
             is_name = column.role is not VERDICT and (
                 column.kind not in (NUMBER, NUMBERS) or _isolate_bidi(text) != text
             )
@@ -404,7 +404,7 @@ class _Page:
     def _figure(self, figure: Figure, *, live: bool) -> Markup:
         anchor = self.anchor(f"{figure.title} {figure.choice}", "chart")
         numbers = self._table(figure_table(figure)) | {"classes": ""} if figure.rows else None
-        # After what the charts of all systems have in common comes a name.
+        # A title that begins with the text common to all charts of its selector ends with a name.
         kind, colon, label = figure.title.partition(f"{figure.chosen_from}: ")
         title = f"{kind}{colon}{_isolate_bidi(label)}"
         markup: Markup = _macros().figure(replace(figure, title=title), anchor, live, numbers)

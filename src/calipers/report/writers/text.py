@@ -133,7 +133,7 @@ def _print_wide_table(block: WideTable, console: Console, *, first: bool) -> Non
 
 def _print_table(block: Table, console: Console, *, first: bool) -> None:
     columns = block.text_columns
-    # Of numbers alone a terminal needs the rule.
+    # On a terminal, tables of numbers only keep their rule.
     if block.plain and not (console.is_terminal and columns[0].kind is NUMBER):
         _print_plain_table(columns, console, first=first)
     elif block.wrapped:
