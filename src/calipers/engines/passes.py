@@ -54,6 +54,7 @@ from calipers.estimation.multilabel import (
 )
 from calipers.estimation.poisson_bootstrap import add_replicates
 from calipers.estimation.rater_agreement import (
+    add_cluster_method,
     complete_clustered_difference,
     complete_streamed_difference,
 )
@@ -316,6 +317,9 @@ class TwoPassEvaluation:
                 methods = _separated_intervals(
                     applied_measure, estimate, statistic, clustered_influence
                 )
+            elif isinstance(statistic, Ratings):
+                with_influence = replace(estimate, influence=get_influence)
+                methods = add_cluster_method(with_influence).methods
             elif clusters is None or not isinstance(statistic, Moments):
                 methods = {}
         is_pairwise = estimate.kind in ("correlation", "proportion of pairs")
