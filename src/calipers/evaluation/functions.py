@@ -72,7 +72,7 @@ FROM_VALUES = Function(
 )
 
 
-def _setting_of_states(name: str, **fields: str) -> Argument:
+def _setting_of_states(name: str, annotation: str = "") -> Argument:
     """Return an option of inference whose default is that of the merged states."""
     option = OPTIONS[name]
     return replace(
@@ -81,7 +81,7 @@ def _setting_of_states(name: str, **fields: str) -> Argument:
         default=None,
         description=f"{option.description or option.help} By default that of the states, which "
         "have to agree.",
-        **fields,
+        annotation=annotation,
     )
 
 

@@ -478,7 +478,7 @@ class StreamedSample(Sample):
         output_columns = {
             kind: dict(by_system) for kind, by_system in columns.output_columns.items()
         }
-        plan = {
+        plan: dict[str, Any] = {
             "truth": columns.truth,
             "said": output_columns,
             "weight": columns.weight,

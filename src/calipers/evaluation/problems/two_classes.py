@@ -367,8 +367,9 @@ class BinaryProblem(ClassificationProblem):
         if not has_defaults(options.measures):
             return ()
         names = [name for name in self.default_measures(systems) if name not in OF_CALIBRATION]
-        settings = {"undefined": options.undefined, "stated": self.is_stated}
-        remaining = select_measures(options.measures, names, self.task, **settings)
+        remaining = select_measures(
+            options.measures, names, self.task, undefined=options.undefined, stated=self.is_stated
+        )
         return [m for m in self.measures(systems, options) if m not in remaining]
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
