@@ -653,3 +653,28 @@ def test_the_error_of_a_maximum_that_several_thresholds_attain() -> None:
         "y", probability="p", data=data, measures=["max-accuracy"], interval="analytic"
     ).estimates[0]
     assert estimate.standard_error == pytest.approx(0.05, rel=0.02)
+@pytest.mark.parametrize(
+    "scores", [[0.1] * 9 + [1.0], [0.7] + [0.1] * 8 + [0.6], [1.0] * 9 + [0.1]]
+)
+@pytest.mark.parametrize("positive", [0, 1])
+def test_two_systems_with_one_row_of_a_class_have_the_limits_of_both(
+    positive: int, scores: list[float]
+) -> None:
+    """A single row has no error, in batches either."""
+    data = {"y": [0] * 9 + [1], "p": [0.2] * 9 + [0.9], "q": scores}
+    memory, stream = (
+        cal.classification(
+            "y", score=["p", "q"], data=data, positive=positive, measures=["AUC", "AP"],
+            engine=engine,
+        ).compare()
+        for engine in ("memory", "stream")
+    )  # fmt: skip
+    found = [
+        [(d.method, d.test, d.differing, d.low, d.high, d.p) for d in differences]
+        for differences in (memory, stream)
+    ]
+    assert found[0][0][0] == "limits of both"
+    for one, other in zip(*found, strict=True):
+        if one[0] == "limits of both":
+            assert one[:3] == other[:3]
+            assert one[3:] == pytest.approx(other[3:], rel=1e-9)

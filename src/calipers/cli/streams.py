@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import DASH, InputFile, OutputFile
+from calipers.cli.files import DASH, InputFile, OutputFile, is_given
 from calipers.cli.options import (
     Option,
     combine_options,
@@ -93,16 +93,21 @@ class StateOptions:
 
     def evaluate(self, verb: Callable[..., Evaluation], *args: Any, **options: Any) -> Evaluation:
         """Evaluate the rows, merge the other states, and save the state."""
-        from calipers.evaluate.merge_states import merge_states, save_state
+        from calipers.evaluate.merge_states import get_state, merge_states, save_state
 
         if not self.others:
             evaluation = verb(*args, **options)
         else:
             # The merged result is checked for errors, not the one of these rows.
             row_evaluation = verb(*args, **{**options, "interval": "none"})
-            merge_options = {key: options[key] for key in ("interval", "level", "memory")}
-            merge_options["curves"] = options.get("curves", True)
-            evaluation = merge_states([row_evaluation, *self.others], **merge_options)
+            rows = get_state(row_evaluation, "--merge").without_settings()
+            requested = filter(is_given, ("interval", "level", "n_resamples", "seed"))
+            evaluation = merge_states(
+                [rows, *self.others],
+                memory=options["memory"],
+                curves=options.get("curves", True),
+                **{name: options[name] for name in requested},
+            )
         if self.path is not None:
             save_state(evaluation, self.path)
         return evaluation

@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap
-from calipers.inference.intervals import Interval
+from calipers.inference.intervals import Interval, no_interval
 from calipers.inference.method_limits import FEW_OF_CATEGORY
 from calipers.inference.point_estimate import (
     JointDistribution,
@@ -92,11 +92,7 @@ class RatingSample:
             "weight": self._counted_weight(measure),
             "clusters": self.clusters,
         }
-        if self.clusters is not None:
-            fields["methods"] = {
-                "bayesian-bootstrap": lambda level: self._cluster_interval(measure, level)
-            }
-        return estimate_agreement(
+        estimate = estimate_agreement(
             measure,
             self.statistic.grouped_items
             if len(self.statistic) > MAX_UNGROUPED_ITEMS
@@ -106,6 +102,7 @@ class RatingSample:
             influence=lambda: self.influence(measure),
             **fields,
         )
+        return estimate if self.clusters is None else add_cluster_method(estimate)
 
     def _counted_weight(self, measure: Any) -> FloatArray | None:
         """Return the weights of the items that count, or None without weights.
@@ -116,28 +113,6 @@ class RatingSample:
         if self.weight is None:
             return None
         return self.weight[counted_items(measure, self.statistic)]
-
-    def _cluster_interval(self, measure: Any, level: float) -> Interval:
-        """Return the Bayesian bootstrap interval of the influence values of clusters."""
-        influence = self.influence(measure)
-        assert influence is not None
-        assert self.clusters is not None
-        value = float(measure.apply(self.statistic))
-        influence_sums, weight_sums = self.clusters.cluster_sums(
-            influence.column, weight_of_items(measure, self.statistic)
-        )
-        weighted_mask = weight_sums > 0
-        units = value + influence_sums[weighted_mask] * weighted_mask.sum()
-        interval = bayesian_bootstrap.lower_tail(
-            units, _measure_range(measure, self.statistic), level
-        )
-        return Interval(
-            interval.low,
-            interval.high,
-            self.clusters.annotate_method(interval.method),
-            reason=interval.reason,
-            se=interval.se,
-        )
 
 
 def estimate_agreement(
@@ -183,6 +158,28 @@ def estimate_agreement(
         "methods": methods,
     }
     return PointEstimate(**{**fields, **estimate_fields})
+
+
+def add_cluster_method(estimate: PointEstimate) -> PointEstimate:
+    """Return agreement on items in clusters with the interval from the influence of the clusters.
+
+    The influence has items, or the sums of clusters that are streamed.
+    """
+
+    def bayesian(level: float) -> Interval | None:
+        influence = None if estimate.influence is None else estimate.influence()
+        if influence is None or influence.space.clusters is None:
+            return None
+        clusters = influence.space.clusters
+        influence_sums, weight_sums = influence.space.cluster_sums(influence.column)
+        weighted_mask = weight_sums > 0
+        if weighted_mask.sum() < 2:
+            return no_interval("none", "too_few_clusters")
+        units = estimate.value + influence_sums[weighted_mask] * weighted_mask.sum()
+        interval = bayesian_bootstrap.lower_tail(units, estimate.bounds, level)
+        return replace(interval, method=clusters.annotate_method(interval.method))
+
+    return replace(estimate, methods={"bayesian-bootstrap": bayesian})
 
 
 def _count_changed_items(values: FloatArray) -> int:

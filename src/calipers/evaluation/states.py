@@ -62,6 +62,22 @@ class EvaluationState:
         return list(dict.fromkeys(measure for _, measure in self.request_numbers))
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        """Settings of inference by argument; states of earlier versions have none."""
+        settings: Mapping[str, Any] = self.plan.get("settings", {})
+        return settings
+
+    def without_settings(self) -> EvaluationState:
+        """Return the state without settings of inference, so that those of others apply."""
+        return replace(self, plan={**self.plan, "settings": {}})
+
+    @property
+    def optional_measures(self) -> Sequence[str]:
+        """Names of the default measures that are omitted where all rows together require it."""
+        names: Sequence[str] = self.plan.get("optional", ())
+        return names
+
+    @property
     def absent(self) -> Sequence[str]:
         """Results of the evaluations whose statistics are not in the state: costs and slices."""
         names: Sequence[str] = self.plan.get("absent", ())
@@ -175,11 +191,14 @@ class SummedRows(Engine):
 
 
 def merge_checked(
-    states: Iterable[EvaluationState], limit: Callable[[FirstPassResult], FirstPassResult]
+    states: Iterable[EvaluationState],
+    limit: Callable[[FirstPassResult], FirstPassResult],
+    settings: Mapping[str, Any],
 ) -> EvaluationState:
     """Merge states, after a check that they are compatible.
 
-    ``limit`` bounds the memory of the accumulated statistics.
+    ``limit`` bounds the memory of the accumulated statistics. ``settings`` replace those of the
+    states, which otherwise have to agree.
     """
     first: EvaluationState | None = None
     sums: PairwiseSum[FirstPassResult] = PairwiseSum(limit)
@@ -188,6 +207,7 @@ def merge_checked(
     plan: dict[str, Any] = {}
     absent: set[str] = set()
     n_states = 0
+    setting_and_location: dict[str, tuple[Any, str]] = {}
     for state in states:
         n_states += 1
         absent.update(state.absent)
@@ -195,6 +215,16 @@ def merge_checked(
             first, plan = state, dict(state.plan)
         else:
             plan["known"] = _check_mergeable(plan, first, state)
+            plan["optional"] = [
+                name for name in plan.get("optional", ()) if name in state.optional_measures
+            ]
+        for name, value in state.settings.items():
+            first_value, location = setting_and_location.setdefault(name, (value, state.location))
+            if value != first_value and name not in settings:
+                raise InputError(
+                    f"{state.location}: {name} is {value!r}, but {location} has {first_value!r}; "
+                    f"expected one of all rows, as in {name}={first_value!r}"
+                )
         for batch_name in state.batch_names:
             if batch_name in location_by_batch:
                 raise InputError(
@@ -216,6 +246,8 @@ def merge_checked(
     if first is None:
         raise InputError("states: expected at least one")
     location = first.location if n_states == 1 else f"{first.location} and {n_states - 1} more"
+    shared_settings = {name: value for name, (value, _) in setting_and_location.items()}
+    plan["settings"] = shared_settings | dict(settings)
     total = sums.total
     auxiliary_numbers = {
         request: number

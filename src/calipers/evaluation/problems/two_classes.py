@@ -345,28 +345,32 @@ class BinaryProblem(ClassificationProblem):
         self, sample: Sample, options: Options
     ) -> tuple[Sequence[Measure], Sequence[str]]:
         """Return the measures, without recalibration by default if probabilities are 0 or 1."""
-        if not has_defaults(options.measures):
-            return sample.measures, ()
         if sample.in_memory_systems is not None:
             systems = sample.in_memory_systems.items()
-            return sample.measures, omitted_reason([n for n, s in systems if s.is_certain])
-        names = self.default_measures(sample.template_systems)
-        remaining = select_measures(
-            options.measures,
-            [name for name in names if name not in OF_CALIBRATION],
-            self.task,
-            undefined=options.undefined,
-            stated=self.is_stated,
-        )
-        omitted = [measure for measure in sample.measures if measure not in remaining]
+            certain = [n for n, s in systems if s.is_certain and has_defaults(options.measures)]
+            return sample.measures, omitted_reason(certain)
+        optional = sample.optional_measures
         certain = [
             name
             for name in sample.systems
             if any(
-                "certain_probability" in sample.point_estimate(name, m).undefined for m in omitted
+                "certain_probability" in sample.point_estimate(name, m).undefined for m in optional
             )
         ]
-        return (remaining, omitted_reason(certain)) if certain else (sample.measures, ())
+        remaining = [m for m in sample.measures if not (certain and m in optional)]
+        return remaining, omitted_reason(certain)
+
+    def optional_measures(
+        self, systems: Mapping[str, BinaryOutput], options: Options
+    ) -> Sequence[Measure]:
+        """Return the measures of recalibration that are requested by default only."""
+        if not has_defaults(options.measures):
+            return ()
+        names = [name for name in self.default_measures(systems) if name not in OF_CALIBRATION]
+        remaining = select_measures(
+            options.measures, names, self.task, undefined=options.undefined, stated=self.is_stated
+        )
+        return [m for m in self.measures(systems, options) if m not in remaining]
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return the thresholds that a rule chose on the rows, as estimates."""
