@@ -104,15 +104,15 @@ class CategoryColumns:
         for role, requested in self.quantities.items():
             # Columns of slices have nothing to do with each other.
             category = Category(any_decimals=True, set_name="" if role == "slices" else role)
-            selected |= dict.fromkeys(_matches(requested, names), category)
+            selected |= dict.fromkeys(matching_names(requested, names), category)
         for role, requested in self.labels.items():
-            selected |= dict.fromkeys(_matches(requested, names), Category(set_name=role))
-        for name in _matches(self.numbers, names):
+            selected |= dict.fromkeys(matching_names(requested, names), Category(set_name=role))
+        for name in matching_names(self.numbers, names):
             selected.pop(name, None)
         return selected
 
 
-def _matches(requested: Any, names: Sequence[str]) -> list[str]:
+def matching_names(requested: Any, names: Sequence[str]) -> list[str]:
     """Return the columns that are named, or that match a pattern."""
     present = set(names)
     matches: dict[str, None] = {}

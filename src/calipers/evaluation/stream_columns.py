@@ -13,10 +13,10 @@ import numpy as np
 
 from calipers.data.arrays import missing_mask
 from calipers.data.categories import CategoryColumns, CategorySelector
-from calipers.data.columns import file_origin, match_prefix, named_columns
+from calipers.data.columns import check_names, check_types, file_origin, match_prefix, named_columns
 from calipers.data.costs import Costs, cost_column_name
 from calipers.data.distributed_frames import is_dask, is_spark
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.frequency_weights import check_counts
 from calipers.data.streams import Batch, Stream, is_large, memory_budget
 from calipers.engines.accumulators import DistinctValues
@@ -283,6 +283,23 @@ def _is_several(path: str) -> bool:
     return is_folder or ("*" in path and not is_present)
 
 
+def check_single_file(data: Any) -> None:
+    """Check that ranked rows are not in several files, unless they are to be read in batches.
+
+    Whether the rows of each group are consecutive, as batches require, is not known beforehand.
+    """
+    if isinstance(data, str | os.PathLike):
+        is_several = _is_several(os.fspath(data))
+    else:
+        is_several = isinstance(data, list | tuple) and _is_files(data)
+    if is_several:
+        raise InputError(
+            f"data: {format_value(data)} is not a single file. Several files are read in batches, "
+            "with engine='stream' (--engine stream), if the rows of each group are consecutive; "
+            "otherwise combine them into one file"
+        )
+
+
 def _is_distributed(data: Any) -> bool:
     """Return whether data are a data frame of Spark or Dask."""
     return is_spark(data) or is_dask(data)
@@ -379,23 +396,26 @@ class StreamColumns:
         others: Mapping[str, Any],
         options: Options,
         categories: Collection[str] = (),
+        lists: Collection[str] = (),
     ) -> StreamColumns:
         """Find the columns, which are given by name.
 
         ``roles`` are the truth, if there is one, and the predictions. ``others`` are the other
         arguments of the task; those that need all rows in memory raise an error. ``categories`` are
-        the roles that are categories in this task, in addition to those that are in any task.
+        the roles that are categories in this task, in addition to those that are in any task, and
+        ``lists`` those whose columns may hold a list in each row.
         """
         from calipers.evaluation.availability import ROW_REASONS
 
         row_columns = {role: others.get(role) for role in ("weight", "count", "cluster", "slices")}
-        category_columns = CategoryColumns.from_roles(
-            {**row_columns, **roles, "cost": Costs.from_argument(options.cost).columns}, categories
-        )
+        requested_columns = {**row_columns, **roles}
+        requested_columns["cost"] = Costs.from_argument(options.cost).columns
+        category_columns = CategoryColumns.from_roles(requested_columns, categories)
         stream, missing = get_engine(data, options.engine, category_columns.select), options.missing
         for name, reason in ROW_REASONS.items():
             if not (others.get(name) is None or others[name] is False):
                 raise takes_all_rows(name, stream, reason)
+        check_types(requested_columns, stream.schema, lists)
         columns = {
             kind: _columns_by_system(requested, kind, stream)
             for kind, requested in roles.items()
@@ -405,8 +425,9 @@ class StreamColumns:
             _find_column(others.get(role), role, stream) for role in ("weight", "cluster", "count")
         )
         truth = roles.get("truth", {})
+        _check_list(truth, "truth")
         if isinstance(truth, list | tuple):
-            truth = {str(column): column for column in truth}
+            truth = {column: column for column in truth}
         truth_columns = _resolve_names(truth, "truth", stream)
         if "truth" in roles and not truth_columns:
             raise InputError("truth: does not name a column of data=")
@@ -500,14 +521,23 @@ def _resolve_names(names: Any, role: str, stream: Engine) -> Any:
     return named_columns(names, stream.names, stream.name)
 
 
+def _check_list(requested: Any, role: str) -> None:
+    """Check that a list, if it is one, has the names of columns."""
+    if isinstance(requested, list | tuple):
+        check_names(requested, role)
+        if not requested:
+            raise InputError(f"{role}: is empty")
+
+
 def _columns_by_system(
     requested: Any, kind: str, stream: Engine
 ) -> dict[str, str | Mapping[str, str]]:
     """Return the column of each system, or its columns by class."""
+    _check_list(requested, kind)
+    if isinstance(requested, Mapping) and not requested:
+        raise InputError(f"{kind}: an empty dict, expected at least one system")
     is_nested = isinstance(requested, Mapping | list | tuple)
     columns = _resolve_names(requested if is_nested else {UNNAMED: requested}, kind, stream)
-    if not columns:
-        raise InputError(f"{kind}: no system is named")
     for name, system_columns in columns.items():
         if isinstance(system_columns, Mapping):
             columns[name] = {

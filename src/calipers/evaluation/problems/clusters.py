@@ -129,6 +129,8 @@ def evaluate_cells(
     engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
     check_costs(columns)
     memory = process_memory(options.memory, engine)
+    if "labels" not in columns.output_columns:
+        raise InputError("labels: does not name a column of data=")
     labels_by_name = systems_by_name(columns.output_columns["labels"])
     labels = {name: one_column(name, clustering) for name, clustering in labels_by_name.items()}
     truth_column = one_column("truth", columns.truth) if columns.truth else None
