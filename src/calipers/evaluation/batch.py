@@ -17,6 +17,7 @@ from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
     from calipers.data.confusion_matrices import SystemIndex
+    from calipers.engines.pass_tasks import MissingCounts
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
@@ -48,6 +49,8 @@ class Batch:
     numbers : callable, optional
         Function that returns the row number of each counted row in the complete table, if the batch
         is a subset of it.
+    missing : callable, optional
+        Function that returns the numbers of dropped rows and of their missing values.
     """
 
     columns: Mapping[str, Any]
@@ -57,6 +60,7 @@ class Batch:
     order: TimeOrder | None = None
     slices: Mapping[str, Any] = field(default_factory=dict)
     numbers: Callable[[], IntArray] | None = None
+    missing: Callable[[], MissingCounts] | None = None
 
     def shared_columns(self, settings: Settings) -> dict[str, Any]:
         """Return the settings, weights and clusters, which all systems on these rows share.
