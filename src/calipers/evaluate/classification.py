@@ -14,14 +14,14 @@ from calipers.data.class_probabilities import is_distribution
 from calipers.data.confusion_matrices import check_rows, columns_from_matrix
 from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
-from calipers.evaluation.batch import Table, unwrap_unnamed
+from calipers.evaluation.batch import Table
 from calipers.evaluation.confusion_tables import open_matrices
 from calipers.evaluation.evaluator import evaluate_rows
 from calipers.evaluation.models import predict_classes
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.two_classes import ABOUT_TWO, BinaryProblem, Threshold
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.shared import column_name, named_systems
+from calipers.evaluation.shared import column_name, named_systems, unwrap_unnamed
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline

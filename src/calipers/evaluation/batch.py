@@ -12,8 +12,7 @@ from calipers.data.arrays import to_weights
 from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS
 from calipers.data.frequency_weights import NOTHING, RowInfo, RowRepeats
-from calipers.evaluation.shared import to_clusters, to_time_order
-from calipers.results.estimate import UNNAMED
+from calipers.evaluation.shared import to_clusters, to_time_order, unwrap_unnamed
 
 if TYPE_CHECKING:
     from calipers.data.confusion_matrices import SystemIndex
@@ -111,11 +110,6 @@ def constant_batch(
         **{kind: unwrap_unnamed(by_system) for kind, by_system in predictions.items()},
     }
     return Batch(filled_columns, RowRepeats(len(values)))
-
-
-def unwrap_unnamed(by_system: Mapping[str, Any]) -> Any:
-    """Return the column of a single unnamed system, as users give it, or the columns by system."""
-    return by_system[UNNAMED] if list(by_system) == [UNNAMED] else by_system
 
 
 @dataclass(frozen=True, eq=False)

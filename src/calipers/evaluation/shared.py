@@ -289,6 +289,11 @@ def named_class_systems(
     return {UNNAMED: outputs} if has_class_columns(outputs, names) else named_systems(outputs, role)
 
 
+def unwrap_unnamed(by_system: Mapping[str, Any]) -> Any:
+    """Return the column of a single unnamed system, as users give it, or the columns by system."""
+    return by_system[UNNAMED] if list(by_system) == [UNNAMED] else by_system
+
+
 def column_name(role: str, system: str) -> str:
     """Return the name of a system's column in messages."""
     return role if system == UNNAMED else f"{role} {system!r}"

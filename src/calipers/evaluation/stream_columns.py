@@ -30,7 +30,7 @@ from calipers.engines.base import Engine, Mergeable, P, identity
 from calipers.engines.local import StreamEngine
 from calipers.engines.pass_tasks import MissingCounts
 from calipers.engines.remote import RemoteEngine
-from calipers.evaluation.batch import unwrap_unnamed
+from calipers.evaluation.shared import unwrap_unnamed
 from calipers.evaluation.slice_definitions import bins_by_factor
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassTables, NumericRows, ScoreTable, StatisticVector

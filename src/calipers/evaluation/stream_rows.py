@@ -24,7 +24,8 @@ from calipers.data.frequency_weights import RowRepeats
 from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Mergeable
 from calipers.engines.pass_tasks import BatchSystems, MissingCounts
-from calipers.evaluation.batch import Batch, unwrap_unnamed
+from calipers.evaluation.batch import Batch
+from calipers.evaluation.shared import unwrap_unnamed
 from calipers.evaluation.states import SummedRows
 from calipers.evaluation.stream_columns import DistinctLabels, NoCompleteRowError, StreamColumns
 from calipers.inference.clusters import ClusterIndex

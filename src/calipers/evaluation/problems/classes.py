@@ -27,7 +27,6 @@ from calipers.data.class_probabilities import (
 )
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
-from calipers.evaluation.batch import unwrap_unnamed
 from calipers.evaluation.finding_inputs import from_multiclass
 from calipers.evaluation.per_class import MOST_CLASSES, LazyClassTables
 from calipers.evaluation.problems.classification import ClassificationProblem
@@ -38,6 +37,7 @@ from calipers.evaluation.shared import (
     conventions_of_undefined,
     named_class_systems,
     named_systems,
+    unwrap_unnamed,
 )
 from calipers.statistics import ClassScoreRows, ConfusionMatrix
 from calipers.systems.multiclass import MulticlassOutput, MulticlassRows, absent_class_notes

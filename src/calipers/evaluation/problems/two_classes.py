@@ -21,7 +21,6 @@ from calipers.data.class_labels import encode_labels, find_label, label_index, l
 from calipers.data.errors import InputError, format_names, format_value
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.arguments import check_finite
-from calipers.evaluation.batch import unwrap_unnamed
 from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.finding_inputs import from_binary
 from calipers.evaluation.problems.classification import ClassificationProblem
@@ -33,6 +32,7 @@ from calipers.evaluation.shared import (
     named_class_systems,
     named_systems,
     select_measures,
+    unwrap_unnamed,
 )
 from calipers.evaluation.slices import threshold_note
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
