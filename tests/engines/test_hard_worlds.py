@@ -365,13 +365,6 @@ def test_slices_of_measures_without_a_direction(engine: str) -> None:
     assert len(evaluation.slices.all) == 4
 
 
-def test_batches_without_a_complete_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calipers.data.streams.ROWS", 10)
-    data = few_rows(x=np.where(np.arange(60) < 20, np.nan, 0.5))
-    with pytest.raises(cal.InputError, match="all 10 rows from row 0 on are incomplete"):
-        cal.classification("y", probability="x", data=data, missing="drop", engine="stream")
-
-
 @pytest.mark.parametrize("measure", ["accuracy", "F1", "MCC"])
 def test_a_perfect_slice_of_clustered_rows_is_compared_by_its_clusters(measure: str) -> None:
     """The draws of clusters are other ones, as those of a batch have another order."""

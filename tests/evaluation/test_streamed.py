@@ -409,7 +409,11 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
         ({"interval": ["studentized", "analytic"]}, "resamples rows"),
         ({"engine": "steam"}, "did you mean 'stream'"),
         ({"memory": "much"}, "much"),
-        ({"labels": ["a", "b", "c"]}, "truth: 0 in row 0 is not a class"),
+        (
+            {"labels": ["a", "b", "c"], "score": None, "predicted": "word"},
+            "truth: 0 in row 0 is not a class",
+        ),
+        ({"labels": ["a", "b", "c"]}, "score: has one column; with 3 classes"),
         ({"truth": "user"}, "class"),
         ({"baseline": Path("last.json")}, "a stream cannot be compared"),
         ({"measures": ["macro-F1"]}, "needs predicted labels"),

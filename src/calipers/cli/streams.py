@@ -131,13 +131,14 @@ def is_distributed(
 
 
 def _is_streamed(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
-    from calipers.evaluation.stream_columns import is_streamed
+    from calipers.evaluation.stream_columns import check_single_file, is_streamed
 
     engine = options["engine"]
     if columns is None or "stream" not in task.engines or (engine is None and table in _STDIN):
         return False  # nobody knows how large a pipe is
-    if engine is None and "memory" not in task.options:
-        return False  # nobody knows whether its rows are sorted
+    if engine is None and "memory" not in task.options:  # of groups that may not be consecutive
+        check_single_file(table)
+        return False
     # Of ratings all columns may be raters, and rows of single ratings are read at once.
     if engine is None and columns.specs.get("rater"):
         return False

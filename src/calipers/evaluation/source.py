@@ -92,6 +92,7 @@ def open_source(
     wide: Collection[str] = ("probability",),
     in_memory: Callable[[], Mapping[str, Any]] = dict,
     categories: Collection[str] = (),
+    lists: Collection[str] = (),
 ) -> Source:
     """Open the columns of an evaluation, in memory or as a stream.
 
@@ -112,6 +113,8 @@ def open_source(
     categories : collection of str, default=()
         Roles that are categories in this task, in addition to those that are in any task (groups,
         slices).
+    lists : collection of str, default=()
+        Roles whose columns may hold a list in each row.
 
     Returns
     -------
@@ -127,7 +130,7 @@ def open_source(
         return Source(
             options,
             stream=StreamColumns.from_arguments(
-                data, columns, {**arguments, **rows}, options, categories
+                data, columns, {**arguments, **rows}, options, categories, lists
             ),
         )
     options = replace(options, inputs=add_files(options.inputs, data, columns))
@@ -141,5 +144,6 @@ def open_source(
         wide=wide,
         cost=options.cost,
         categories=categories,
+        lists=lists,
     )
     return Source(options, input_columns)

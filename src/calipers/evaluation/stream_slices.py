@@ -21,6 +21,7 @@ from calipers.engines.pass_tasks import (
     BoundStatistics,
     FirstPass,
     FirstPassResult,
+    MissingCounts,
     SecondPass,
 )
 from calipers.engines.passes import TwoPassEvaluation
@@ -386,6 +387,11 @@ class PerSubset(Mergeable):
 
     def __add__(self, other: PerSubset) -> PerSubset:
         return PerSubset(tuple(a + b for a, b in zip(self.values, other.values, strict=True)))
+
+    def with_dropped(self, missing: MissingCounts) -> PerSubset:
+        """Return the results with the counts of dropped rows, which are in no slice."""
+        all_rows, *slices = self.values
+        return PerSubset((all_rows.with_dropped(missing), *slices))
 
 
 @dataclass(frozen=True, eq=False)

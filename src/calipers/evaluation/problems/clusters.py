@@ -23,6 +23,7 @@ from calipers.data.errors import InputError
 from calipers.data.frequency_weights import NOTHING, RowRepeats
 from calipers.engines.accumulators import RowTable
 from calipers.engines.base import Engine, Mergeable
+from calipers.engines.pass_tasks import MissingCounts
 from calipers.evaluation.cluster_geometry import StreamedClusterGeometry
 from calipers.evaluation.cluster_tables import cluster_table, drop_noise, point_silhouettes
 from calipers.evaluation.evaluator import (
@@ -129,6 +130,8 @@ def evaluate_cells(
     engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
     check_costs(columns)
     memory = process_memory(options.memory, engine)
+    if "labels" not in columns.output_columns:
+        raise InputError("labels: does not name a column of data=")
     labels_by_name = systems_by_name(columns.output_columns["labels"])
     labels = {name: one_column(name, clustering) for name, clustering in labels_by_name.items()}
     truth_column = one_column("truth", columns.truth) if columns.truth else None
@@ -178,17 +181,9 @@ def evaluate_cells(
             ],
             slice_notes,
         ),
-        notes=[*_omission_note(cells), *notes],
+        notes=[*cells.missing.notes, *notes],
     )
     return add_batch_costs(evaluation, columns, options, memory)
-
-
-def _omission_note(cells: _LabelCombinations) -> list[str]:
-    """Return a note on dropped rows, if there are any."""
-    if not cells.n_dropped:
-        return []
-    n_total = cells.n_dropped + int(cells.point_counts.sum())
-    return [f"{cells.n_dropped:,} of {n_total:,} rows are left out because values are missing."]
 
 
 def _slice_cells(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
@@ -251,28 +246,28 @@ def _count_combinations(
     work, limit = _CountCombinations(display_names, tuple(slicing), read), _CombinationLimit(memory)
     cells: _LabelCombinations = columns.stream.reduce(work, names, limit, "finding clusters")
     if not cells.table.num_rows:
-        raise InputError(f"{columns.stream.name}: no row is complete")
+        cells.missing.raise_incomplete()
     return cells
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelCombinations(Mergeable):
-    """Combinations of labels and slices, with the numbers of points and of dropped rows."""
+    """Combinations of labels and slices, with the numbers of points and of missing values."""
 
     rows: RowTable
-    n_dropped: int = 0
+    missing: MissingCounts
 
     @classmethod
-    def from_points(cls, table: Any, n_dropped: int = 0) -> _LabelCombinations:
+    def from_points(cls, table: Any, missing: MissingCounts) -> _LabelCombinations:
         """Build the combinations from a table of points or of combinations."""
         keys = [name for name in table.column_names if name != _N_POINTS]
         grouped = table.group_by(keys, use_threads=False).aggregate([(_N_POINTS, "sum")])
         columns = {name: grouped[name] for name in keys} | {_N_POINTS: grouped[f"{_N_POINTS}_sum"]}
-        return cls(RowTable.from_columns(columns), n_dropped)
+        return cls(RowTable.from_columns(columns), missing)
 
     def __add__(self, other: _LabelCombinations) -> _LabelCombinations:
         return _LabelCombinations.from_points(
-            (self.rows + other.rows).table, self.n_dropped + other.n_dropped
+            (self.rows + other.rows).table, self.missing + other.missing
         )
 
     @cached_property
@@ -325,7 +320,10 @@ class _CountCombinations:
         """Return the combinations of a batch."""
         import pyarrow as pa
 
-        batch_columns = batch.columns if self.read is None else self.read.complete(batch)[0]
+        batch_columns, missing = batch.columns, MissingCounts()
+        if self.read is not None:
+            batch_columns, _, count_missing = self.read.read_columns(batch)
+            missing = count_missing()
         columns = {}
         for name, display_name in self.display_names.items():
             column = batch_columns[name]
@@ -337,7 +335,7 @@ class _CountCombinations:
         for k, definition in enumerate(self.slicing):
             columns[_SLICE.format(k)] = pa.array(definition.codes(batch_columns).astype(np.int64))
         table = pa.table({**columns, _N_POINTS: np.ones(number)})
-        return _LabelCombinations.from_points(table, batch.rows - number)
+        return _LabelCombinations.from_points(table, missing)
 
 
 def decode_dictionary(column: Any) -> Any:
