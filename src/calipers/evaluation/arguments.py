@@ -251,7 +251,7 @@ def is_verb(value: Any) -> bool:
 
 
 def check_columns_of_evaluation(**columns: Any) -> None:
-    """Raise :class:`InputError` if columns are given along with an evaluation, which has its own."""
+    """Raise :class:`InputError` if columns are given with an evaluation, which has its own."""
     name = next((name for name, column in columns.items() if column is not None), None)
     if name is not None:
         raise InputError(
