@@ -205,7 +205,7 @@ def test_states_with_other_categories_of_raters_or_separators_are_refused() -> N
 
     with pytest.raises(InputError, match=r"was made with an order of .* without"):
         cal.merge_states([rated(), rated(order=[1, 2, 3])])
-    with pytest.raises(InputError, match="the raters|the columns of the systems"):
+    with pytest.raises(InputError, match=r"the raters|the columns of the systems"):
         cal.merge_states([rated(raters=["a", "b"]), rated(raters=["a", "c"])])
     rows = {"y": ["a;b", "a", "b"], "p": ["a", "a", "b"]}
     labeled = [
