@@ -202,7 +202,7 @@ def test_what_a_state_has_no_interval_of_says_so(table: pa.Table) -> None:
     assert part["p", "AUC"].has_interval
     ours = cal.merge_states([part])
     without = {e.measure for e in ours if e.interval_reason == "no_analytic_interval"}
-    assert without == {"KS", "ECE"}
+    assert without == {"ECE"}
     assert {e.interval_reason for e in ours if e.measure not in without} == {"one_pass"}
     assert ours["p", "AUC"].value == part["p", "AUC"].value
 
@@ -243,6 +243,7 @@ def test_large_tables_of_scores_stay_within_the_memory(
         ({"positive": 0}, "the classes: .*'0'.*name the classes"),
         ({"threshold": 0.3}, "the threshold: 0.3"),
         ({"undefined": "zero"}, "undefined=: 'zero'"),
+        ({"labels": [0, 1]}, "was made with labels=, but .* without"),
         ({"verb": "regression", "truth": "y", "predicted": "p", "probability": None},
          "the task: 'numbers'"),
     ],
@@ -261,6 +262,25 @@ def test_what_does_not_go_together_is_refused(
         found.append(verb(data=table, engine="stream", **named))
     with pytest.raises(InputError, match=words):
         cal.merge_states(found)
+
+
+def test_states_with_other_categories_of_raters_or_separators_are_refused() -> None:
+    ratings = {"a": [1, 2, 3, 1], "b": [1, 2, 3, 2], "c": [1, 1, 3, 2]}
+
+    def rated(**options: Any) -> Any:
+        return cal.agreement(ratings, engine="stream", **options)
+
+    with pytest.raises(InputError, match=r"was made with an order of .* without"):
+        cal.merge_states([rated(), rated(order=[1, 2, 3])])
+    with pytest.raises(InputError, match=r"the raters|the columns of the systems"):
+        cal.merge_states([rated(raters=["a", "b"]), rated(raters=["a", "c"])])
+    rows = {"y": ["a;b", "a", "b"], "p": ["a", "a", "b"]}
+    labeled = [
+        cal.multilabel("y", "p", data=rows, engine="stream", labels=labels, separator=separator)
+        for labels, separator in ((["a", "b", "a;b"], ";"), (["a", "b", "a;b"], "|"))
+    ]
+    with pytest.raises(InputError, match=r"separator=: '\|', but .* has ';'"):
+        cal.merge_states(labeled)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "partitions"])

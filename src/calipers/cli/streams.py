@@ -131,6 +131,7 @@ def is_distributed(
 
 
 def _is_streamed(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
+    from calipers.data.streams import Stream
     from calipers.evaluation.stream_columns import check_single_file, is_streamed
 
     engine = options["engine"]
@@ -143,8 +144,11 @@ def _is_streamed(task: Task, table: str, columns: Columns | None, options: dict[
     if engine is None and columns.specs.get("rater"):
         return False
     specs = columns.all_specs if task.per_system else ["*"]
-    existing = _existing_columns(table, specs) if engine is None else []
-    return is_streamed(engine, options.get("memory"), table, existing)
+    needed: list[Any] = []
+    if engine is None and os.path.isfile(table):  # noqa: PTH113
+        names = Stream.from_input(table).names
+        needed = [*_existing_columns(names, specs), *columns.slice_and_cost_columns(names)]
+    return is_streamed(engine, options.get("memory"), table, needed)
 
 
 def connect(options: dict[str, Any]) -> None:
@@ -160,13 +164,9 @@ def connect(options: dict[str, Any]) -> None:
         dask.connect(master)
 
 
-def _existing_columns(table: str, specs: Sequence[str]) -> list[str]:
-    """Return the columns of a file that are meant; missing ones are reported when it is read."""
-    from calipers.data.streams import Stream
-
-    if not os.path.isfile(table):  # noqa: PTH113
-        return []
-    names, existing = Stream.from_input(table).names, []
+def _existing_columns(names: Sequence[str], specs: Sequence[str]) -> list[str]:
+    """Return the columns that are meant; missing ones are reported when the file is read."""
+    existing: list[str] = []
     for spec in specs:
         patterns = [spec] if spec in names else spec.rpartition("=")[2].split(",")
         for column in patterns:

@@ -24,7 +24,15 @@ from calipers.inference.point_estimate import (
 )
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.measures.rater_agreement import counted_items, item_influence, weight_of_items
-from calipers.statistics import FloatArray, Histogram, Ratings, Signs, UnitDifferences, count_signs
+from calipers.statistics import (
+    FloatArray,
+    Histogram,
+    Ratings,
+    Signs,
+    UnitDifferences,
+    count_signs,
+    subtract_values,
+)
 from calipers.statistics.base import effective_size, effective_size_of
 
 if TYPE_CHECKING:
@@ -84,7 +92,8 @@ class RatingSample:
         """
         shared_mask = self.statistic.twice & second_sample.statistic.twice
         first, second = (sample.statistic.agreeing[shared_mask] for sample in (self, second_sample))
-        return count_signs(first - second, self.statistic.item_counts[shared_mask])
+        differences = subtract_values(first, second)
+        return count_signs(differences, self.statistic.item_counts[shared_mask])
 
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate of a measure of agreement."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.data.arrays import to_array
 from calipers.data.class_labels import encode_labels
 from calipers.data.columns import InputColumns, add_files, collect_columns
+from calipers.data.costs import Costs
 from calipers.evaluation.batch import Table
 from calipers.evaluation.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluation.options import Options
@@ -125,7 +126,11 @@ def open_source(
     columns = {role: arguments[role] for role in roles}
     rows = {role: arguments.get(role) for role in OF_ROWS}
     rows["slices"] = slice_columns(rows["slices"])
-    needed = (*columns.values(), rows["weight"], rows["cluster"])
+    needed = (
+        *columns.values(),
+        *(rows[role] for role in ("weight", "count", "cluster", "slices")),
+        Costs.from_argument(options.cost).columns,
+    )
     if is_streamed(options.engine, options.memory, data, needed):
         return Source(
             options,

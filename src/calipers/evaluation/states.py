@@ -32,8 +32,15 @@ _COMMON_PARAMETERS = {
     "classes": "the classes",
     "scale": "the scale",
     "threshold": "the threshold",
+    "separator": "separator=",
     "undefined": "undefined=",
+    "raters": "the raters",
+    "sets": "the sets of raters",
 }
+
+#: Parameters that state whether an argument was given: whether it names the classes, and whether
+#: their order has a meaning. States of earlier versions may lack them.
+_GIVEN = {"stated": "labels=", "ordered": "an order of the classes (labels=, or order= of ratings)"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +290,14 @@ def _check_mergeable(
             raise InputError(
                 f"{second.location}: {label}: {other_value!r}, but {first.location} has "
                 f"{first_value!r}{hint}"
+            )
+    for name, label in _GIVEN.items():
+        is_given, is_given_too = plan.get(name), second.plan.get(name)
+        if None not in (is_given, is_given_too) and is_given != is_given_too:
+            raise InputError(
+                f"{second.location}: was made {'with' if is_given_too else 'without'} {label}, but "
+                f"{first.location} {'without' if is_given_too else 'with'}; give all states the "
+                "same"
             )
     if set(first.request_numbers) != set(second.request_numbers):
         unshared_measures = sorted(

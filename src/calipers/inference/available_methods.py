@@ -371,11 +371,12 @@ def unit_differences(reading: PointEstimate) -> _Differences | None:
         if units.clusters is not None:
             return None
         values = units.values * reading.factor if exact else units.values
-        differing = (
-            bayesian_bootstrap.n_nonzero(values)
-            if reading.n_changed is None
-            else reading.n_changed()
-        )
+        if reading.n_changed is not None:
+            differing = reading.n_changed()
+        elif exact:  # differences of equal values are 0
+            differing = int(np.count_nonzero(values))
+        else:
+            differing = bayesian_bootstrap.n_nonzero(values)
         return _Differences(values, differing, units.weight, exact=exact)
     if reading.unit_groups is not None:
         return _differences_from_groups(reading, reading.unit_groups())
