@@ -646,6 +646,8 @@ def test_the_error_of_a_maximum_that_several_thresholds_attain() -> None:
         "y", probability="p", data=data, measures=["max-accuracy"], interval="analytic"
     ).estimates[0]
     assert estimate.standard_error == pytest.approx(0.05, rel=0.02)
+
+
 @pytest.mark.parametrize(
     "scores", [[0.1] * 9 + [1.0], [0.7] + [0.1] * 8 + [0.6], [1.0] * 9 + [0.1]]
 )
