@@ -308,14 +308,15 @@ def test_the_log_says_what_stood_before(judged: cal.Campaign) -> None:
 
 def test_status(judged: cal.Campaign) -> None:
     found = campaign_status(judged)
-    assert (found.pooled, found.to_judge, found.judged, found.events) == (6, 5, 2, 14)
+    # Of the pool a and b are graded, and c is compared with b.
+    assert (found.pooled, found.to_judge, found.judged, found.events) == (6, 5, 3, 14)
     assert found.additional_judged == 1
     ada, bob, eve, gpt = found.by_assessor
-    assert (ada.topics, ada.to_judge, ada.judged, ada.skipped, ada.minutes) == (2, 5, 2, 0, 0.5)
+    assert (ada.topics, ada.to_judge, ada.judged, ada.skipped, ada.minutes) == (2, 5, 3, 0, 0.5)
     assert (bob.judged, bob.skipped) == (2, 1)
     assert (eve.to_judge, gpt.kind) == (0, "program")
     first, second = found.by_topic
-    assert first[2:] == (0, 5, 4, 2, 2, 2, 1)
+    assert first[2:] == (0, 5, 4, 3, 2, 2, 1)
     assert second[2:] == (0, 1, 1, 0, 0, 0, 0)
     # What an adjudicator decides is what counts, and what is exported.
     operations.record_decisions(judged, [("1", "a", 0, None)], "eve")

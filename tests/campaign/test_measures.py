@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import calipers as cal
-from calipers.campaign import operations, report
+from calipers.campaign import operations, report, sampling
 from calipers.campaign.judgment_import import import_judgments
 from calipers.campaign.pooling import depth_pool
 from calipers.campaign.quality import assess_quality
@@ -210,9 +210,7 @@ def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
     with made(tmp_path / "d", goal="top-3", measures=["NumRel"]) as campaign:
         assert operations.select_measures(campaign).names == ("NumRel",)
         assert operations.ordering_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
-        assert (
-            operations.select_measures(campaign, sampled=True).names == operations.SAMPLE_MEASURES
-        )
+        assert operations.select_measures(campaign, sampled=True).names == sampling.SAMPLE_MEASURES
 
 
 # ------------------------------------------------------------------------------------------ the page
@@ -255,6 +253,11 @@ def test_the_page_has_them_for_each_participant(tmp_path: Path) -> None:
     fallout = {run: mean(fallout_at_3, run) for run in RUNS}
     assert [row[0] for row in systems[1:]] == sorted(RUNS, key=lambda run: (fallout[run], run))
     assert [row[0] for row in best[1:]] == ["bees", "ants", "cats"]
+    [ranges] = [table for table in tables(other, "separation") if "worst" in table[0]]
+    values = [tuple(map(float, row[1:])) for row in ranges[1:]]
+    assert all(worst >= mean >= best for worst, mean, best in values)
+    assert any(worst > best for worst, _, best in values)
+    assert [mean for _, mean, _ in values] == sorted(mean for _, mean, _ in values)
     assert "<dt>Measures</dt><dd>AP, fallout(collection_size=9)@3</dd>" in other
 
 

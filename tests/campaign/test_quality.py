@@ -179,6 +179,10 @@ def test_topics_that_say_nothing() -> None:
     assert math.isnan(told["none"].mean)
     near = {o.topic: o.kind for o in quality.classify_topics(judged, rankings, "RR", near=0.7)}
     assert near["good"] == "hard" or near["good"] in ("alike", "easy")
+    # Of a measure of which less is better, 0 is the best value.
+    perfect = {"a": {"easy": ["x"]}, "b": {"easy": ["x"]}}
+    [one] = quality.classify_topics({"easy": {"x": 1}}, perfect, "SetErrorRate(collection_size=9)")
+    assert (one.kind, one.mean) == ("easy", 0.0)
     # τ with the order of all other topics.
     judged, rankings = systems(6, {"a": 2.0, "b": 1.0, "c": 0.3})
     table = score_systems(judged, rankings, ["AP"])["AP"].values

@@ -100,6 +100,16 @@ def test_the_page_shows_the_measure_at_each_rank(columns: dict[str, list[object]
     assert "15 groups" in page
 
 
+def test_a_directory_says_how_it_is_read(columns: dict[str, list[object]]) -> None:
+    Path("days").mkdir()
+    Path("days/1.csv").write_text("q,y,s\n1,0,0.1\n1,1,0.4\n", "utf-8")
+    line = "ranking days --group q --truth y --score s"
+    refused = invoke(line)
+    assert "not a single file" in str(refused.exception)
+    assert "(--engine stream)" in str(refused.exception)
+    assert invoke(f"{line} --engine stream").exit_code == 0
+
+
 def test_a_pilot_and_a_comparison(columns: dict[str, list[object]]) -> None:
     options = TABLE.removeprefix("ranking ") + " -m NDCG@5"
     planned = invoke(f"plan ranking {options} --difference 0.1")

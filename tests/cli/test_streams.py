@@ -134,6 +134,20 @@ def test_days_are_kept_and_added_later(days: Path, tmp_path: Path) -> None:
     assert numbers(added.stdout) == pytest.approx(numbers(whole), rel=1e-12)
     again = invoke(["merge", str(tmp_path / "all"), "--format", "csv", "-m", "AUC"])
     assert numbers(again.stdout) == pytest.approx(numbers(whole)[:3], rel=1e-12)
+    # The settings of states hold for rows that come later, unless the command has others.
+    wide = [*line, "--level", "0.5", "--seed", "3"]
+    expected = numbers(invoke(["classification", str(days), *wide]).stdout)
+    for day in ("wed", "tue"):
+        tail = ["--save-state", str(tmp_path / day)]
+        invoke(["classification", str(days / f"day={day}" / "part.parquet"), *wide, *tail])
+    for settings, result in (([], expected), (["--level", "0.95"], numbers(whole))):
+        more = ["--merge", files[0], "--merge", files[2], *settings]
+        found = invoke(["classification", part, *line, *more])
+        assert numbers(found.stdout) == pytest.approx(result, rel=1e-12), found.stderr
+    refused = invoke(["merge", *files])
+    assert "level is 0.95, but" in str(refused.exception)
+    settled = invoke(["merge", *files, "--level", "0.5", "--seed", "3", "--format", "csv"])
+    assert numbers(settled.stdout) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(

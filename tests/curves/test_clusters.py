@@ -70,6 +70,27 @@ def test_of_many_points_and_clusters_the_largest_are_drawn() -> None:
     assert {c.areas["points"] for c in shown} == {n}
 
 
+@pytest.mark.parametrize("sample", [None, 60])
+@pytest.mark.parametrize("n_clusters", [3, 25])
+def test_captions_name_the_points_whose_silhouettes_are_drawn(
+    n_clusters: int, sample: int | None
+) -> None:
+    points, labels = RANDOM.normal(size=(200, 2)), np.arange(200) % n_clusters
+    evaluation = cal.clustering(points, labels, sample=sample, interval="none")
+    drawn = [curve for curve in evaluation.curves if curve.kind == "silhouettes"]
+    n_drawn = int(drawn[-1].x[-1])
+    expected = "each point" if sample is None else f"each of {n_drawn} sampled points"
+    mean = "the mean"
+    if n_clusters > MAX_CLUSTERS:
+        expected += f" of the {len(drawn)} largest of 25 clusters"
+        mean += " of all points" if sample is None else " of all sampled points"
+    else:
+        assert n_drawn == (sample or 200)
+    (figure,) = (x for x in figures(evaluation) if x.kind == "silhouettes")
+    assert f"The silhouette of {expected}, by cluster and size." in figure.caption
+    assert f"Dashed: {mean}, " in figure.caption
+
+
 def test_points_are_on_their_principal_components() -> None:
     decomposition = pytest.importorskip("sklearn.decomposition")
     pca = decomposition.PCA(2).fit(POINTS)

@@ -365,13 +365,6 @@ def test_slices_of_measures_without_a_direction(engine: str) -> None:
     assert len(evaluation.slices.all) == 4
 
 
-def test_batches_without_a_complete_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calipers.data.streams.BATCH_ROWS", 10)
-    data = few_rows(x=np.where(np.arange(60) < 20, np.nan, 0.5))
-    with pytest.raises(cal.InputError, match="all 10 rows from row 0 on are incomplete"):
-        cal.classification("y", probability="x", data=data, missing="drop", engine="stream")
-
-
 @pytest.mark.parametrize("measure", ["accuracy", "F1", "MCC"])
 def test_a_perfect_slice_of_clustered_rows_is_compared_by_its_clusters(measure: str) -> None:
     """The draws of clusters are other ones, as those of a batch have another order."""
@@ -653,3 +646,30 @@ def test_the_error_of_a_maximum_that_several_thresholds_attain() -> None:
         "y", probability="p", data=data, measures=["max-accuracy"], interval="analytic"
     ).estimates[0]
     assert estimate.standard_error == pytest.approx(0.05, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "scores", [[0.1] * 9 + [1.0], [0.7] + [0.1] * 8 + [0.6], [1.0] * 9 + [0.1]]
+)
+@pytest.mark.parametrize("positive", [0, 1])
+def test_two_systems_with_one_row_of_a_class_have_the_limits_of_both(
+    positive: int, scores: list[float]
+) -> None:
+    """A single row has no error, in batches either."""
+    data = {"y": [0] * 9 + [1], "p": [0.2] * 9 + [0.9], "q": scores}
+    memory, stream = (
+        cal.classification(
+            "y", score=["p", "q"], data=data, positive=positive, measures=["AUC", "AP"],
+            engine=engine,
+        ).compare()
+        for engine in ("memory", "stream")
+    )  # fmt: skip
+    found = [
+        [(d.method, d.test, d.differing, d.low, d.high, d.p) for d in differences]
+        for differences in (memory, stream)
+    ]
+    assert found[0][0][0] == "limits of both"
+    for one, other in zip(*found, strict=True):
+        if one[0] == "limits of both":
+            assert one[:3] == other[:3]
+            assert one[3:] == pytest.approx(other[3:], rel=1e-9)

@@ -61,6 +61,22 @@ def test_topics_are_not_cut(size: int) -> None:
         assert len(topics) == len(set(topics))
 
 
+@pytest.mark.parametrize("kind", ["text", "categories", "numbers"])
+def test_rows_without_a_topic_are_not_cut(kind: str) -> None:
+    column = {
+        "text": pa.array(["a", None, None, None, None, "b"]),
+        "categories": pa.array(["a", None, None, None, None, "b"]).dictionary_encode(),
+        "numbers": pa.array([1.0, None, float("nan"), None, float("nan"), 2.0]),
+    }[kind]
+    task = PartitionTask(look, lambda part: part, 1, "rows", ("topic",), "topic")
+    for size in (1, 2, 3, 6):
+        parts = [pa.record_batch([column[k : k + size]], ["c0"]) for k in range(0, 6, size)]
+        found = list(task._batches("rows", parts))
+        cuts = {batch.first for batch in found} - {0}
+        assert cuts <= {1, 5}
+        assert sum(len(batch.columns["topic"]) for batch in found) == 6
+
+
 def test_what_is_sent_arrives_in_a_process_that_has_seen_nothing() -> None:
     data = serialize(SquaredNorm(float(np.float64(2.5))))
     told = "import sys\nfrom calipers.engines.base import deserialize\nprint(deserialize(sys.stdin.buffer.read()).squares)"

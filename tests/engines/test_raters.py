@@ -231,3 +231,27 @@ def test_states_have_the_findings_that_sums_determine(task: str, tmp_path: Path)
         expected = [str(f) for f in whole.findings if f.kind == kind]
         assert expected
         assert [str(f) for f in merged.findings if f.kind == kind] == expected
+
+
+@pytest.mark.parametrize("even", [False, True])
+def test_few_clusters_have_the_intervals_of_memory(even: bool) -> None:
+    """One has none; of two with the same agreement the clusters are resampled."""
+    data = {
+        "ann": [0, 1, 0, 1, 1, 0, 1],
+        "ben": [0, 1, 1, 1, 0, 0, None],
+        "one": [0] * 6 + [1],  # the other one has no item with two ratings
+        "two": [0] * 3 + [1] * 4,
+        "w": [0.5] * 7 if even else [1.0, 2.0, 3.0, 1.0, 3.0, 2.0, 1.0],
+    }
+    measures = ["percent-agreement", "Krippendorff-alpha"]
+    for column, reason in (("one", "too_few_clusters"), ("two", None)):
+        of = {"raters": ["ann", "ben"], "data": data, "weight": "w", "cluster": column}
+        memory, stream = (
+            cal.agreement(**of, measures=measures, order=[0, 1], engine=engine)
+            for engine in ("memory", "stream")
+        )
+        for a, b in zip(memory, stream, strict=True):
+            assert a.interval_reason == b.interval_reason == reason
+            assert a.method == b.method
+            assert a.method.startswith("none" if reason else "Bayesian bootstrap, 2 clusters")
+            assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=1e-9, nan_ok=True)

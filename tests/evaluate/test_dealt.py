@@ -51,6 +51,8 @@ def test_shares_are_fishers_exact_test() -> None:
     assert found.observed == pytest.approx(2 / 5 - 32 / 35)
     p = 2 * stats.hypergeom(40, 34, 5).cdf(2)
     assert found.compare(0.95)[1].p == pytest.approx(p, rel=0.15)
+    every = permutation.SubsetRows(np.arange(40), 0.85)
+    assert deck.permute(cal.measure("accuracy"), every, np.arange(40)[None]) is None
 
 
 def t_of(x: Floats, w: Floats, inside: list[int], *, root: bool) -> tuple[float, float]:

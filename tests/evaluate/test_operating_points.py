@@ -249,6 +249,50 @@ def test_a_threshold_chosen_in_an_evaluation() -> None:
     assert point["F1"].out_of_bag == ev["s", "F1"].out_of_bag
 
 
+def test_the_time_of_an_evaluation_is_that_of_its_operating_points() -> None:
+    random = np.random.default_rng(0)
+    score = np.cumsum(random.normal(size=300))
+    truth = (score + random.normal(size=300) * 3 > score.mean()).astype(int)
+    columns: dict[str, Any] = {"score": score, "time": np.arange(300)}
+    options: dict[str, Any] = {"measures": ["accuracy"], "n_resamples": 200}
+    expected = cal.classification(truth, **columns, threshold="youden", **options)["accuracy"]
+    ev = cal.classification(truth, **columns)
+    point = cal.operating_point(ev, **options)["accuracy"]
+    assert point.method == expected.method
+    assert "HAC" in point.method
+    assert (point.low, point.high) == (expected.low, expected.high)
+    region = cal.rule_in_rule_out(ev, specificity=0.8, **options).rule_in_evaluation
+    assert region is not None
+    assert "HAC" in region["accuracy"].method
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("score", [0.5] * 40),
+        ("positive", "nonsense"),
+        ("weight", range(1, 41)),
+        ("count", [1, 2]),
+        ("cluster", range(40)),
+    ],
+)
+def test_an_evaluation_has_columns_of_its_own(name: str, value: Any) -> None:
+    truth, score, _ = sample(8)
+    ev = cal.classification(truth, score=score)
+    functions: list[Any] = [cal.operating_point, cal.threshold_table]
+    for function in (*functions, lambda *a, **k: cal.rule_in_rule_out(*a, ppv=0.5, **k)):
+        with pytest.raises(InputError, match=f"{name}: does not apply to an evaluation"):
+            function(ev, **{name: value})
+
+
+def test_a_system_among_columns() -> None:
+    truth, score, _ = sample(8)
+    point = cal.operating_point(truth, {"a": score, "b": -score}, system="b", interval="none")
+    assert point.systems == ("b",)
+    with pytest.raises(InputError, match="there is no system 'c'"):
+        cal.operating_point(truth, {"a": score, "b": -score}, system="c")
+
+
 def test_one_rule_for_each_system() -> None:
     truth, score, _ = sample(6)
     threshold = {"a": "youden", "b": 0.5}

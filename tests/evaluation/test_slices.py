@@ -570,6 +570,17 @@ def test_a_number_that_most_rows_have_is_a_slice() -> None:
     assert note.startswith("packs is 0 in 80% of the rows, which form a slice; the others are cut")
 
 
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_the_note_on_a_common_number_counts_rows_without_one(engine: str) -> None:
+    x = np.concatenate([np.zeros(80), 1 + np.arange(20.0), np.full(100, np.nan)])
+    table = pa.table({"y": np.arange(200) % 2, "x": pa.array(x, from_pandas=True)})
+    ev = cal.classification(
+        "y", "y", data=table, slices=["x"], engine=engine, measures="accuracy", interval="none"
+    )
+    [note] = [note for note in ev.notes if "form a slice" in note]
+    assert note.startswith("x is 0 in 40% of the rows")
+
+
 def test_columns_are_crossed() -> None:
     d = data()
     found = sliced(d, slices={"sex*site": (d["sex"], d["site"])}, measures="accuracy")

@@ -130,12 +130,79 @@ def test_states_of_states_and_of_evaluations(table: pa.Table, tmp_path: Path) ->
         cal.merge_states([tmp_path / "first.state", days[1]])
 
 
+@pytest.mark.parametrize("more", [{}, {"slices": "user"}, {"cluster": "user"}])
+def test_recalibration_is_left_out_by_the_probabilities_of_all_rows(
+    more: dict[str, Any], tmp_path: Path
+) -> None:
+    """Parts with and without a probability of 0 can be merged, and both measures are left out."""
+    random = np.random.default_rng(0)
+    y, user = np.arange(60) % 3 % 2, np.arange(60) % 7 % 3
+    p = np.clip(0.3 * y + 0.7 * random.random(60), 0.01, 0.99)
+    p[40] = 0
+    data = pa.table({"y": y, "p": p, "user": user})
+    of = {"truth": "y", "probability": "p", "measures": None, "labels": [0, 1], **more}
+    whole = evaluated("two", data, **of)
+    parts = [evaluated("two", data.slice(k, 30), **of) for k in (0, 30)]
+    with_them, without = (len(part.measures) for part in parts)
+    assert with_them == without + 2
+    for k, part in enumerate(parts):
+        cal.save_state(part, tmp_path / f"{k}.state")
+    for order in ([0, 1], [1, 0]):
+        merged = cal.merge_states([tmp_path / f"{k}.state" for k in order])
+        assert list(merged.measures) == list(whole.measures)
+        left_out = [[n for n in ev.notes if "not shown" in n] for ev in (merged, whole)]
+        assert left_out[0] == left_out[1] != []
+        assert len(cal.merge_states([merged]).measures) == without
+    assert len(cal.merge_states([tmp_path / "0.state"]).measures) == with_them
+    named = evaluated("two", data.slice(30), **{**of, "measures": ["default", "calibration-slope"]})
+    assert "calibration-slope" in named.measures
+    assert "calibration-intercept" not in named.measures
+    [asked] = cal.merge_states([parts[0], parts[1]], measures=["calibration-slope"])
+    assert dict(asked.undefined)
+
+
+def test_states_keep_the_settings_of_their_parts(table: pa.Table, tmp_path: Path) -> None:
+    of = {
+        "probability": "p", "threshold": 0.5, "measures": ["F1", "accuracy"],
+        "seed": 5, "n_resamples": 200, "level": 0.8, "interval": ["clopper-pearson"],
+    }  # fmt: skip
+    names = ("seed", "n_resamples", "level", "interval")
+    files = [tmp_path / f"{k}.state" for k in range(2)]
+
+    def write(**of_second: Any) -> None:
+        cal.save_state(evaluated("two", table.slice(0, 300), **of), files[0])
+        cal.save_state(evaluated("two", table.slice(300), **{**of, **of_second}), files[1])
+
+    write()
+    merged = cal.merge_states(files)
+    limits = [(e.low, e.high, e.method) for e in merged]
+    assert limits == [(e.low, e.high, e.method) for e in evaluated("two", table, **of)]
+    assert [merged.provenance[name] for name in names] == [5, 200, 0.8, "clopper-pearson"]
+    cal.save_state(cal.merge_states(files, seed=6), tmp_path / "both.state")
+    again = cal.merge_states([tmp_path / "both.state"])
+    assert [again.provenance[name] for name in names] == [6, 200, 0.8, "clopper-pearson"]
+    changed = [(e.low, e.high, e.method) for e in evaluated("two", table, **{**of, "seed": 6})]
+    assert limits != [(e.low, e.high, e.method) for e in again] == changed
+
+    for other in ({"seed": 6}, {"n_resamples": 300}, {"level": 0.9}, {"interval": "none"}):
+        write(**other)
+        [name] = other
+        with pytest.raises(
+            InputError, match=rf"1\.state: {name} is .* but .*0\.state has .* {name}="
+        ):
+            cal.merge_states(files)
+        assert cal.merge_states(files, **other).provenance[name] == other[name]
+    for given in ({"seed": -1}, {"n_resamples": 9}, {"level": 2.0}, {"interval": "wild"}):
+        with pytest.raises(InputError, match=f"^{next(iter(given))} is"):
+            cal.merge_states(files, **given)
+
+
 def test_what_a_state_has_no_interval_of_says_so(table: pa.Table) -> None:
     part = evaluated("two", table, cluster="user")
     assert part["p", "AUC"].has_interval
     ours = cal.merge_states([part])
     without = {e.measure for e in ours if e.interval_reason == "no_analytic_interval"}
-    assert without == {"KS", "ECE"}
+    assert without == {"ECE"}
     assert {e.interval_reason for e in ours if e.measure not in without} == {"one_pass"}
     assert ours["p", "AUC"].value == part["p", "AUC"].value
 
@@ -176,6 +243,7 @@ def test_large_tables_of_scores_stay_within_the_memory(
         ({"positive": 0}, "the classes: .*'0'.*name the classes"),
         ({"threshold": 0.3}, "the threshold: 0.3"),
         ({"undefined": "zero"}, "undefined=: 'zero'"),
+        ({"labels": [0, 1]}, "was made with labels=, but .* without"),
         ({"verb": "regression", "truth": "y", "predicted": "p", "probability": None},
          "the task: 'numbers'"),
     ],
@@ -194,6 +262,25 @@ def test_what_does_not_go_together_is_refused(
         found.append(verb(data=table, engine="stream", **named))
     with pytest.raises(InputError, match=words):
         cal.merge_states(found)
+
+
+def test_states_with_other_categories_of_raters_or_separators_are_refused() -> None:
+    ratings = {"a": [1, 2, 3, 1], "b": [1, 2, 3, 2], "c": [1, 1, 3, 2]}
+
+    def rated(**options: Any) -> Any:
+        return cal.agreement(ratings, engine="stream", **options)
+
+    with pytest.raises(InputError, match=r"was made with an order of .* without"):
+        cal.merge_states([rated(), rated(order=[1, 2, 3])])
+    with pytest.raises(InputError, match=r"the raters|the columns of the systems"):
+        cal.merge_states([rated(raters=["a", "b"]), rated(raters=["a", "c"])])
+    rows = {"y": ["a;b", "a", "b"], "p": ["a", "a", "b"]}
+    labeled = [
+        cal.multilabel("y", "p", data=rows, engine="stream", labels=labels, separator=separator)
+        for labels, separator in ((["a", "b", "a;b"], ";"), (["a", "b", "a;b"], "|"))
+    ]
+    with pytest.raises(InputError, match=r"separator=: '\|', but .* has ';'"):
+        cal.merge_states(labeled)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "partitions"])

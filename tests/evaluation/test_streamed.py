@@ -409,7 +409,11 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
         ({"interval": ["studentized", "analytic"]}, "resamples rows"),
         ({"engine": "steam"}, "did you mean 'stream'"),
         ({"memory": "much"}, "much"),
-        ({"labels": ["a", "b", "c"]}, "truth: 0 in row 0 is not a class"),
+        (
+            {"labels": ["a", "b", "c"], "score": None, "predicted": "word"},
+            "truth: 0 in row 0 is not a class",
+        ),
+        ({"labels": ["a", "b", "c"]}, "score: has one column; with 3 classes"),
         ({"truth": "user"}, "class"),
         ({"baseline": Path("last.json")}, "a stream cannot be compared"),
         ({"measures": ["macro-F1"]}, "needs predicted labels"),
@@ -456,6 +460,31 @@ def test_a_large_file_is_streamed_unasked(path: Path) -> None:
     assert "engine" not in in_memory.provenance["conventions"]
     assert streamed.provenance["conventions"]["engine"] == "stream"
     assert streamed["AUC"].value == in_memory["AUC"].value
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"slices": ["note"]}, {"slices": ["n*note"]}, {"count": "n"}, {"cost": {"ms": "ms"}}],
+)
+def test_columns_of_slices_counts_and_costs_take_memory(
+    tmp_path: Path, columns: dict[str, Any]
+) -> None:
+    n = 1000
+    table = pa.table(
+        {
+            "y": pa.array(np.arange(n) % 2, pa.int8()),
+            "said": pa.array(np.arange(n) % 3 % 2, pa.int8()),
+            "n": np.arange(n) % 2 + 1,
+            "ms": np.arange(n) / 7,
+            "note": np.where(np.arange(n) % 4, "a text that is long " * 9, "another text " * 9),
+        }
+    )
+    parquet.write_table(table, tmp_path / "t.parquet", use_dictionary=False)
+    given: dict[str, Any] = {"data": tmp_path / "t.parquet", "memory": 60_000, "curves": False}
+    without = cal.classification("y", "said", measures="accuracy", **given)
+    with_columns = cal.classification("y", "said", measures="accuracy", **given, **columns)
+    assert "engine" not in without.provenance["conventions"]
+    assert with_columns.provenance["conventions"]["engine"] == "stream"
 
 
 def test_nothing_reads_rows_that_a_stream_does_not_have(path: Path) -> None:

@@ -259,3 +259,19 @@ def test_what_is_found_of_clusters_of_a_stream(table: pa.Table) -> None:
     asked |= {"measures": ["ARI", "CH"], "engine": "stream"}
     found = {f.kind: f for f in cal.clustering("x_*", **asked).findings}
     assert found["clusters-not-above-chance"].systems == ("chance",)
+
+
+def test_the_p_value_of_chance_is_that_of_memory_whatever_the_order_of_points() -> None:
+    random = np.random.default_rng(2)
+    data = {"kind": np.array([*"xyxyzzxyxz"] * 4), "said": random.integers(0, 3, 40)}
+    assert len({p_of_chance(data, engine) for engine in ("memory", "stream")}) == 1
+    order = random.permutation(40)
+    turned = {name: column[order] for name, column in data.items()}
+    assert p_of_chance(turned, "memory") == p_of_chance(data, "memory")
+
+
+def p_of_chance(data: dict[str, Any], engine: str) -> float:
+    evaluation = cal.clustering(None, "said", "kind", data=data, engine=engine, n_resamples=200)
+    [p] = [f.values["p"] for f in evaluation.findings if f.kind == "clusters-not-above-chance"]
+    assert 0.1 < p < 0.99
+    return p

@@ -142,6 +142,19 @@ def test_a_topic_that_decides() -> None:
     assert "topic-dependent-difference" not in found(runs, qrels, measures=["P@20"])
 
 
+@pytest.mark.parametrize("step", [0.1, 0.15])
+def test_a_topic_that_decides_among_equal_differences(step: float) -> None:
+    """Without spread there is no t; all eleven are above 0."""
+    qrels, runs = as_runs(values_of([step] * 5 + [-0.4] + [step] * 6))
+    of = found(runs, qrels, measures=["P@20"])["topic-dependent-difference"]
+    assert "'5'" in of.message
+    assert of.values["difference without the topic"] == pytest.approx(step)
+    assert of.values["adjusted p"] == pytest.approx(12 * 2 * 0.5**11)
+    # Equal differences of all topics depend on none of them.
+    qrels, runs = as_runs(values_of([step] * 12))
+    assert "topic-dependent-difference" not in found(runs, qrels, measures=["P@20"])
+
+
 def test_topics_that_do_not_stand_out_seldom_decide() -> None:
     rng = np.random.default_rng(4)
     spoken = 0

@@ -171,7 +171,7 @@ def of_states(task: str, beside: str) -> Any:
         )
         cal.save_state(evaluation, f"part{part}.state")
         states.append(f"part{part}.state")
-    return cal.merge_states(states)
+    return cal.merge_states(states, n_resamples=2000, seed=0)
 
 
 # ------------------------------------------------------------------------------------- topics

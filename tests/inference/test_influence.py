@@ -367,7 +367,7 @@ def test_what_is_not_known() -> None:
     assert measure_influence(parse("EER", "scores"), table) is None
     many = np.linspace(0, 1, 2000)
     long = ScoreTable.from_rows(many > stats.uniform.rvs(size=2000, random_state=0), many)
-    assert measure_influence(parse("KS", "scores"), long) is None
+    assert measure_influence(parse("KS", "scores"), long) is not None
     assert measure_influence(parse("AP", "scores"), long) is not None
 
 
@@ -418,3 +418,18 @@ def test_averages_without_a_class_have_the_error_of_the_others(name: str, undefi
     steps = 1e-4 * np.eye(len(truth))
     slopes = [(value(1 + step) - value(1 - step)) / 2e-4 for step in steps]
     assert found.standard_error == pytest.approx(np.sqrt(np.square(slopes).sum()), rel=1e-6)
+
+
+def test_the_denominators_of_sums_of_columns_do_not_depend_on_their_order() -> None:
+    random = np.random.default_rng(0)
+    clusters = ClusterIndex.from_names(np.arange(12) // 3, None)
+    a, b, c = (
+        VarianceEstimator(None, clusters, denominator=denominator)
+        for denominator in (None, random.random(12), random.random(12))
+    )
+    orders = [a.combine(b).combine(c), c.combine(b).combine(a), c.combine(a.combine(b))]
+    for space in (*orders, a.combine(a).combine(b)):
+        assert space.denominator is not None
+        assert space.denominator.sum() == pytest.approx(3)
+    for space in orders[1:]:
+        assert space.denominator == pytest.approx(orders[0].denominator)

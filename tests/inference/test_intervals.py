@@ -617,3 +617,7 @@ def test_intervals_of_areas_end_at_their_limits() -> None:
     assert (above.low, above.high) == (pytest.approx(0.05**0.25), 1.0)
     below = intervals.separated_auc_interval(0.0, 4, 0.9)
     assert (below.low, below.high) == (0.0, pytest.approx(1 - 0.05**0.25))
+
+
+def test_no_replicates_are_not_studentized() -> None:
+    assert intervals.studentize(0.5, np.zeros(0), np.zeros(0)) is None

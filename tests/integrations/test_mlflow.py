@@ -74,3 +74,16 @@ def test_a_run_has_values_page_and_json(tmp_path: Path, monkeypatch: pytest.Monk
     again = evaluation()
     assert log_evaluation(again, run_id=run.info.run_id)["AUC"] == again["AUC"].value
     assert client.get_run(run.info.run_id).data.metrics["AUC"] == again["AUC"].value
+
+
+def test_prefixes_are_allowed_names_too() -> None:
+    ev = evaluation()
+    assert set(to_metrics(ev, "test/")) >= {"test/AUC", "test/AUC.low"}
+    assert set(to_metrics(ev, "fold@1/x:")) >= {"fold_1/x:AUC"}
+    assert set(to_metrics(ev, "/a//../b")) >= {"a/_../bAUC"}
+    with pytest.raises(cal.InputError, match="prefix: has 500 characters, expected at most 120"):
+        to_metrics(ev, "p" * 500)
+    long = evaluation(**{"s" * 240: 0, "s" * 241: 0})
+    names = to_metrics(long, "p" * 100 + "/")
+    assert max(map(len, names)) <= 250
+    assert len({name.removesuffix(".low") for name in names if name.endswith(".low")}) == 4

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -78,3 +80,20 @@ def test_the_same_whatever_works_at_a_time() -> None:
 def test_what_cannot_be_chosen() -> None:
     with pytest.raises(cal.InputError, match="two or more estimators"):
         cal.select_model({"one": Ridge()}, TABLE, TARGET)
+
+
+def test_what_ctrl_c_interrupts_is_called_by_its_name() -> None:
+    class Stops(LogisticRegression):
+        done = 0
+
+        def fit(self, features: Any, target: Any) -> Stops:
+            Stops.done += 1
+            if Stops.done == 15:
+                raise KeyboardInterrupt
+            return super().fit(features, target)
+
+    random = np.random.default_rng(0)
+    features, target = random.normal(size=(60, 2)), np.arange(60) % 2
+    models = {"a": Stops(), "b": Stops(C=0.1)}
+    with pytest.warns(UserWarning, match=r"^select_model was interrupted after \d of 3 splits"):
+        cal.select_model(models, features, target, measure="accuracy", cv=3, inner_cv=2, n_jobs=1)

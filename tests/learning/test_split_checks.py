@@ -13,6 +13,7 @@ from sklearn import datasets
 
 import calipers as cal
 from calipers.learning.feature_columns import FeatureColumns
+from calipers.learning.split_checks import ModelScorer
 
 RNG = np.random.default_rng(3)
 
@@ -149,6 +150,46 @@ def test_missing_values_are_alike() -> None:
     rows = FeatureColumns.from_table(frame).same_rows()
     assert rows[1] == rows[2]
     assert len(set(rows.tolist())) == 3
+
+
+def test_values_that_are_all_rare_are_not_called_one() -> None:
+    ids = FeatureColumns.from_table(np.arange(400).astype(str)[:, None])
+    rows = np.arange(200), np.arange(200, 400)
+    assert list(ids.compared(*rows)) == [(1.0, "rare values only")]
+    constant = FeatureColumns.from_table(np.full((400, 1), "a"))
+    assert list(constant.compared(*rows)) == [(1.0, "one value only")]
+    mixed = np.where(np.arange(400) < 200, "common", np.arange(400).astype(str))
+    mixed[300:] = "common"
+    (shift,) = FeatureColumns.from_table(mixed[:, None]).compared(*rows)
+    assert shift.description in (
+        "one value: 100% in training, 50% in test",
+        "rare values: 0% in training, 50% in test",
+    )
+    few = np.where(np.arange(400) < 200, "a", np.where(np.arange(400) % 2, "b", "c"))
+    few[[0, 1, 2]] = ["x", "y", "z"]
+    (shift,) = FeatureColumns.from_table(few[:, None]).compared(*rows)
+    assert shift.description.startswith("one value: ")
+
+
+def test_rows_held_out_of_the_training_set_are_as_the_test_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They share no group with the others, and are the latest."""
+    scorer = ModelScorer.from_data(
+        FeatureColumns.from_table(features(80)), np.arange(80.0), None, None, "regression", 0
+    )
+    held_out: list[Any] = []
+    monkeypatch.setattr(ModelScorer, "on", lambda self, *rows: held_out.append(rows))
+    train, group, time = np.arange(10, 80), np.arange(80) // 4, -np.arange(80)
+    scorer.within(train, group=group)
+    scorer.within(train, time=time)
+    scorer.within(train, group=np.zeros(80))  # of one group none can be held out
+    (by_group, by_time, at_random) = held_out
+    assert not set(group[by_group[0]]) & set(group[by_group[1]])
+    assert time[by_time[0]].max() < time[by_time[1]].min()
+    for first, second in held_out:
+        assert sorted([*first, *second]) == train.tolist()
+    assert len(at_random[1]) == 18
 
 
 def test_groups_on_both_sides() -> None:

@@ -7,9 +7,12 @@ from operator import add
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pytest
+from numpy.testing import assert_array_equal
 
-from calipers.statistics import FloatArray, IntArray, UnitDifferences
+import calipers as cal
+from calipers.statistics import FloatArray, IntArray, UnitDifferences, subtract_values
 
 Rows = tuple[FloatArray, npt.NDArray[np.bool_]]
 
@@ -69,3 +72,44 @@ def test_cuts_do_not_matter(name: str, by_class: bool) -> None:
     for order in (*orders, *(random.permutation(n) for _ in range(4))):
         for cut in cuts:
             assert added(rows, cut, order, by_class=by_class).differing == expected
+
+
+def test_a_difference_of_equal_values_is_0_whatever_the_other_rows_are() -> None:
+    first = np.array([1.0, 0.3, 0.0, 2e-17, -5.0, np.inf, np.inf, 0.3 * 1e-300])
+    second = np.array([0.0, 0.1 + 0.2, 0.0, 1e-17, 5.0, np.inf, 1.0, (0.1 + 0.2) * 1e-300])
+    whole = subtract_values(first, second)
+    assert_array_equal(whole, [1.0, 0.0, 0.0, 1e-17, -10.0, np.nan, np.inf, 0.0])
+    by_row = [subtract_values(first[i : i + 1], second[i : i + 1])[0] for i in range(len(first))]
+    assert_array_equal(by_row, whole)
+
+
+def test_batches_count_the_differences_that_are_not_0_as_all_rows_do() -> None:
+    first = np.array([1.0, 0.5, 0.25, 0.3, 0.1 + 0.2, 0.7])
+    second = np.array([0.0, 0.5, 0.25, 0.1 + 0.2, 0.3, 0.7])
+    differences = subtract_values(first, second)
+    whole = UnitDifferences.from_values(differences)
+    parts = UnitDifferences.from_values(differences[:3]) + UnitDifferences.from_values(
+        subtract_values(first[3:], second[3:])
+    )
+    assert whole.nonzero == parts.nonzero == 1
+    assert whole.signs == parts.signs == (1, 5, 0)
+
+
+def test_rounding_is_no_difference_in_memory_and_in_batches() -> None:
+    """Thirty predictions differ; all others are equal up to the last digit."""
+    random, n = np.random.default_rng(1), 20_000
+    truth = random.normal(10, 3, n)
+    a = truth + random.normal(size=n)
+    b = a * (1 + random.choice([-1, 0, 1], n) * 2e-16)
+    rows = random.choice(n, 30, replace=False)
+    b[rows] = a[rows] + np.abs(random.normal(0.5, 0.2, 30)) * np.sign(a[rows] - truth[rows])
+    table = pa.table({"y": truth, "a": a, "b": b})
+    found = [
+        cal.regression("y", ["a", "b"], data=table, engine=engine, measures=["MAE"], memory=memory)
+        .compare(baseline="a")["MAE"]
+        for engine, memory in (("memory", None), ("stream", 200_000))
+    ]  # fmt: skip
+    for one in found:
+        assert (one.wins, one.ties, one.losses) == (0, n - 30, 30)
+    assert found[0].p == pytest.approx(found[1].p, rel=1e-6)
+    assert found[0].test == found[1].test

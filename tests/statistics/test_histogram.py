@@ -82,3 +82,21 @@ def test_what_is_infinite_or_absent_has_no_groups() -> None:
     assert not (some + infinite).is_bounded
     for both in (some + none, none + some):
         assert both.mean.tolist() == [1.0, 2.0]
+
+
+def test_groups_of_rows_of_unknown_weight_stay_groups() -> None:
+    groups = Histogram.from_groups(np.array([1.0, 2]), np.array([1.0, 5]), np.array([1.0, 13]), 3)
+    rows = Histogram.from_rows(np.array([2.0, 3, 4]), np.array([2.0, 1, 1]))
+    for found in (groups + rows, rows + groups):
+        assert found.rows == 6
+        assert found.mean.tolist() == [1, 2, 3, 4]
+        assert found.sums.tolist() == [1, 7, 1, 1]
+        assert found.squares.tolist() == [1, 17, 1, 1]
+
+
+def test_the_largest_values_are_transformed_too() -> None:
+    values = np.array([1.0, 5.0, 3.0])
+    found = Histogram.from_rows(values, largest=True)
+    assert sorted(found.transform(1.0, 2.0).largest) == [3, 7, 11]
+    assert found.transform(1.0, -2.0).n_largest == 0  # the smallest are not known
+    assert not len(found.transform(1.0, -2.0).largest)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calipers.statistics.regression import SortedValues, midranks, quantile
+from calipers.statistics.regression import FitMoments, SortedValues, midranks, quantile
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 10, 101, 1000])
@@ -20,3 +20,13 @@ def test_as_with_weights_of_one(rows: int, distinct: int) -> None:
 def test_of_nothing() -> None:
     assert np.isnan(quantile(np.zeros(0), 0.5))
     assert len(midranks(np.zeros(0))) == 0
+
+
+def test_moments_without_a_subset_know_none_of_its_squared_residuals() -> None:
+    random = np.random.default_rng(0)
+    truth, predicted = random.normal(size=(2, 20))
+    whole = FitMoments.from_rows(truth, predicted)
+    others = whole.leave_out(FitMoments.from_rows(truth[:5], predicted[:5]))
+    assert others.rows == 15
+    assert others.of_residual == pytest.approx(np.var(predicted[5:] - truth[5:]) * 15)
+    assert others.squared is None

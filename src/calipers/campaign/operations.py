@@ -23,15 +23,12 @@ from calipers.campaign.pooling import (
 )
 from calipers.campaign.records import Event
 from calipers.campaign.runs import Depth, check_min_int
-from calipers.campaign.sampling import SampledJudgments, StratifiedSample
+from calipers.campaign.sampling import SAMPLE_MEASURES, SampledJudgments, StratifiedSample
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, format_first_names
 from calipers.measures import Definition, parse
 from calipers.measures.families import TASKS
 from calipers.statistics import SampledRankings
-
-#: Default measures if the pool is a sample.
-SAMPLE_MEASURES = "xinfAP", "HT-AP", "infNDCG"
 
 #: Function that yields the next documents of a topic, given the grades so far and the skipped ones.
 AdaptiveOrder: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]

@@ -603,14 +603,17 @@ def classify_topics(
         spread = float(np.ptp(row))
         others = others[~np.isnan(others).any(axis=1)]
         agrees = correlation(others.mean(axis=0), row) if len(others) and len(row) > 1 else math.nan
-        kind = "separates" if spread > near + TOLERANCE else _difficulty(row, best, near)
+        kind = "separates"
+        if spread <= near + TOLERANCE:
+            kind = _difficulty(row, best, near, has_worst=scores.higher_is_better)
         results.append(
             TopicSeparation(topic, kind, float(scores.values[index].mean()), spread, agrees)
         )
     return results
 
 
-def _difficulty(row: Any, best: float, near: float) -> str:
-    if row.max() <= near + TOLERANCE and row.min() >= -TOLERANCE:
+def _difficulty(row: Any, best: float, near: float, *, has_worst: bool) -> str:
+    """Return the class of a topic of equal values; with ``has_worst``, the worst value is 0."""
+    if has_worst and row.max() <= near + TOLERANCE and row.min() >= -TOLERANCE:
         return "hard"
     return "easy" if row.min() >= best - near - TOLERANCE else "alike"

@@ -530,13 +530,14 @@ def _separation(
     ]
     rankings, _ = operations.read_rankings(campaign)
     [scores] = score_systems(final, rankings, [measure]).values()
+    sign = 1 if scores.higher_is_better else -1
     ranges = sorted(
         (
             (topic, float(row.min()), float(row.mean()), float(row.max()))
             for topic, row in zip(scores.topics, scores.values, strict=True)
             if row.min() == row.min()
         ),
-        key=lambda entry: -entry[2],
+        key=lambda entry: -sign * entry[2],
     )
     figures = []
     if ranges:
@@ -547,7 +548,7 @@ def _separation(
                 "If all are equal, the topic does not separate any systems.",
                 range_chart(ranges, scores.measure),
                 ("topic", "worst", "mean", "best"),
-                tuple((t, *(_cell(x) for x in values)) for t, *values in ranges),
+                tuple((t, *(_cell(x) for x in values[::sign])) for t, *values in ranges),
             )
         )  # fmt: skip
     points = [

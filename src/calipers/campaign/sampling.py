@@ -31,7 +31,7 @@ from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.evaluation.shared import select_measures
 from calipers.statistics import FloatArray, SampledRankings
 
-#: Default measures.
+#: Default measures if the pool is a sample.
 SAMPLE_MEASURES = ("xinfAP", "statAP", "HT-AP", "infNDCG")
 
 #: The documents of each stratum, by topic and the name of the stratum.

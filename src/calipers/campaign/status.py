@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from calipers.campaign.adjudication import adjudicated_grades
+from calipers.campaign.records import Judgment, Preference
 from calipers.campaign.store import Campaign
 
 
 class AssessorStatus(NamedTuple):
     """Progress of an assessor.
 
-    It has the numbers of documents to judge in the assigned topics, of those that are judged, and
-    of those that were skipped, and the time of the last judgment. Programs have all topics unless
-    some are assigned to them.
+    It has the numbers of documents to judge in the assigned topics, of those that are judged
+    (graded, or compared with another), and of those that were skipped, and the time of the last
+    judgment. Programs have all topics unless some are assigned to them.
     """
 
     assessor: str
@@ -33,8 +35,9 @@ class TopicStatus(NamedTuple):
     """Progress of a topic.
 
     It has the numbers of documents that are pooled, of those to judge (sampled, if the pool is
-    sampled), and of those of them that a person has judged. Further numbers are of all judged
-    documents, whether pooled or not: those judged by two or more persons, those that are relevant
+    sampled), and of those of them that a person has judged (graded, or compared with another).
+    Further numbers are of all graded documents, whether pooled or not: those graded by two or more
+    persons, those that are relevant
     by their final grades (decided by an adjudicator, else by the majority of persons, as in
     exported judgments), and those on which two persons disagree without an adjudication.
     """
@@ -91,9 +94,10 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
     by_topic = _topic_statuses(campaign, {topic.topic: topic.title for topic in topics}, sampled)
     persons = {name for name, entry in campaign.assessors().items() if entry.kind == "person"}
     judged = {
-        (entry.topic, entry.document)
-        for entry in campaign.judgments(is_repeat=False)
+        (entry.topic, document)
+        for entry, documents in _judged_documents(campaign)
         if entry.assessor in persons
+        for document in documents
     }
     counts = {
         table: campaign.read(f"SELECT count(*) FROM {table}")[0][0]
@@ -114,6 +118,16 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
     )
 
 
+def _judged_documents(
+    campaign: Campaign,
+) -> Iterator[tuple[Judgment | Preference, tuple[str, ...]]]:
+    """Yield current grades and preferences, and the documents of each, without planted repeats."""
+    for judgment in campaign.judgments(is_repeat=False):
+        yield judgment, (judgment.document,)
+    for preference in campaign.preferences(is_repeat=False):
+        yield preference, (preference.document, preference.other_document)
+
+
 def _topic_statuses(
     campaign: Campaign, titles: dict[str, str], sampled: set[tuple[str, str]]
 ) -> tuple[TopicStatus, ...]:
@@ -126,6 +140,10 @@ def _topic_statuses(
     for judgment in campaign.judgments(is_repeat=False):
         if judgment.assessor in persons:
             grades[judgment.topic][judgment.document].append(judgment.grade)
+    judged: dict[str, set[str]] = defaultdict(set)
+    for entry, documents in _judged_documents(campaign):
+        if entry.assessor in persons:
+            judged[entry.topic].update(documents)
     adjudicated = {(entry.topic, entry.document) for entry in campaign.adjudications()}
     final = adjudicated_grades(campaign).grades
     assigned = Counter(topic for topics in campaign.assignments().values() for topic in topics)
@@ -136,7 +154,7 @@ def _topic_statuses(
             assigned[topic],
             pooled[topic],
             to_judge[topic],
-            sum((topic, document) in sampled for document in grades[topic]),
+            sum((topic, document) in sampled for document in judged[topic]),
             sum(len(document_grades) > 1 for document_grades in grades[topic].values()),
             sum(grade > 0 for grade in final.get(topic, {}).values()),
             sum(
@@ -163,16 +181,18 @@ def _assessor_statuses(
             "GROUP BY assessor, topic, document"
         )
     }
-    judged, seconds = Counter[str](), defaultdict[str, float](float)
+    judged: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    seconds = defaultdict[str, float](float)
     last_times: dict[str, str] = {}
-    for entry in campaign.judgments(is_repeat=False):
-        judged[entry.assessor] += (
-            entry.topic in topics_by_assessor[entry.assessor]
-            and (entry.topic, entry.document) in sampled
-        )
-        seconds[entry.assessor] += entry.seconds or 0
-        last_times[entry.assessor] = max(entry.time, last_times.get(entry.assessor, ""))
-        skips.pop((entry.assessor, entry.topic, entry.document), None)
+    for judgment, documents in _judged_documents(campaign):
+        assessor, topic = judgment.assessor, judgment.topic
+        judged_documents = {(topic, document) for document in documents}
+        if topic in topics_by_assessor[assessor]:
+            judged[assessor] |= judged_documents & sampled
+        seconds[assessor] += judgment.seconds or 0
+        last_times[assessor] = max(judgment.time, last_times.get(assessor, ""))
+        for document in documents:
+            skips.pop((assessor, topic, document), None)
     n_skipped = Counter(assessor for assessor, _, _ in skips)
     return tuple(
         AssessorStatus(
@@ -183,7 +203,7 @@ def _assessor_statuses(
             sum(to_judge[topic] for topic in topics_by_assessor[name])
             if entry.role == "assessor"
             else 0,
-            judged[name],
+            len(judged[name]),
             n_skipped[name],
             round(seconds[name] / 60, 1),
             last_times.get(name),

@@ -76,6 +76,11 @@ class Columns:
         """All texts that name columns which every row must have."""
         return [spec for role, specs in self.specs.items() if role != "slices" for spec in specs]
 
+    def slice_and_cost_columns(self, names: Sequence[str]) -> list[Any]:
+        """Return the columns of slices and costs, among the columns ``names`` of a table."""
+        slices = [_parse_crossing(text, names) for text in self.specs.get("slices", ())]
+        return [*slices, read_costs(self.costs, str)]
+
     @property
     def system_names(self) -> tuple[str, ...]:
         """Possible names of the systems; a text with = may also be the name of a column."""

@@ -8,9 +8,10 @@ import click
 
 from calipers.cli.completion import measure_names
 from calipers.cli.files import Command, InputFile
-from calipers.cli.options import repeatable_option
-from calipers.cli.shared_options import OutputOptions, interval_options, output_options
+from calipers.cli.options import argument_option, combine_options, repeatable_option
+from calipers.cli.shared_options import OutputOptions, output_options
 from calipers.cli.streams import memory_option, state_option
+from calipers.evaluation.functions import SETTINGS_OF_STATES
 
 
 @click.command("merge", cls=Command)
@@ -21,7 +22,7 @@ from calipers.cli.streams import memory_option, state_option
     "Measure of the saved states; repeatable.  [default: all of them]",
     shell_complete=measure_names,
 )
-@interval_options
+@combine_options(*map(argument_option, SETTINGS_OF_STATES))
 @memory_option
 @state_option
 @output_options

@@ -24,7 +24,6 @@ from calipers.cli.requirements import RequirementOptions, requirement_options
 if TYPE_CHECKING:
     from calipers.results import Evaluation
 
-interval_options = shared_options("level", "interval")
 inference_options = shared_options("level", "interval", "n_resamples", "seed")
 #: Options of measures and of the uncertainty of their values.
 measure_options = combine_options(

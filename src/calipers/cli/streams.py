@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import DASH, InputFile, OutputFile
+from calipers.cli.files import DASH, InputFile, OutputFile, is_given
 from calipers.cli.options import (
     Option,
     combine_options,
@@ -93,16 +93,21 @@ class StateOptions:
 
     def evaluate(self, verb: Callable[..., Evaluation], *args: Any, **options: Any) -> Evaluation:
         """Evaluate the rows, merge the other states, and save the state."""
-        from calipers.evaluate.merge_states import merge_states, save_state
+        from calipers.evaluate.merge_states import get_state, merge_states, save_state
 
         if not self.others:
             evaluation = verb(*args, **options)
         else:
             # The merged result is checked for errors, not the one of these rows.
             row_evaluation = verb(*args, **{**options, "interval": "none"})
-            merge_options = {key: options[key] for key in ("interval", "level", "memory")}
-            merge_options["curves"] = options.get("curves", True)
-            evaluation = merge_states([row_evaluation, *self.others], **merge_options)
+            rows = get_state(row_evaluation, "--merge").without_settings()
+            requested = filter(is_given, ("interval", "level", "n_resamples", "seed"))
+            evaluation = merge_states(
+                [rows, *self.others],
+                memory=options["memory"],
+                curves=options.get("curves", True),
+                **{name: options[name] for name in requested},
+            )
         if self.path is not None:
             save_state(evaluation, self.path)
         return evaluation
@@ -126,19 +131,24 @@ def is_distributed(
 
 
 def _is_streamed(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
-    from calipers.evaluation.stream_columns import is_streamed
+    from calipers.data.streams import Stream
+    from calipers.evaluation.stream_columns import check_single_file, is_streamed
 
     engine = options["engine"]
     if columns is None or "stream" not in task.engines or (engine is None and table in _STDIN):
         return False  # nobody knows how large a pipe is
-    if engine is None and "memory" not in task.options:
-        return False  # nobody knows whether its rows are sorted
+    if engine is None and "memory" not in task.options:  # of groups that may not be consecutive
+        check_single_file(table)
+        return False
     # Of ratings all columns may be raters, and rows of single ratings are read at once.
     if engine is None and columns.specs.get("rater"):
         return False
     specs = columns.all_specs if task.per_system else ["*"]
-    existing = _existing_columns(table, specs) if engine is None else []
-    return is_streamed(engine, options.get("memory"), table, existing)
+    needed: list[Any] = []
+    if engine is None and os.path.isfile(table):  # noqa: PTH113
+        names = Stream.from_input(table).names
+        needed = [*_existing_columns(names, specs), *columns.slice_and_cost_columns(names)]
+    return is_streamed(engine, options.get("memory"), table, needed)
 
 
 def connect_engine(options: dict[str, Any]) -> None:
@@ -154,13 +164,9 @@ def connect_engine(options: dict[str, Any]) -> None:
         dask.connect(master)
 
 
-def _existing_columns(table: str, specs: Sequence[str]) -> list[str]:
-    """Return the columns of a file that are meant; missing ones are reported when it is read."""
-    from calipers.data.streams import Stream
-
-    if not os.path.isfile(table):  # noqa: PTH113
-        return []
-    names, existing = Stream.from_input(table).names, []
+def _existing_columns(names: Sequence[str], specs: Sequence[str]) -> list[str]:
+    """Return the columns that are meant; missing ones are reported when the file is read."""
+    existing: list[str] = []
     for spec in specs:
         patterns = [spec] if spec in names else spec.rpartition("=")[2].split(",")
         for column in patterns:

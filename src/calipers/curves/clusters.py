@@ -98,6 +98,9 @@ def silhouette_curves(system: Clustering, measure: Measure) -> list[Curve]:
     ]  # of a sample there may be none
     cluster_values = [np.sort(values[sample.cluster == k])[::-1] for k in shown_clusters]
     total = sum(map(len, cluster_values))
+    n_points = {"points": float(len(system.cluster))}
+    if len(values) < len(system.cluster):
+        n_points["sampled points"] = float(len(values))
     curves, first = [], 0
     for k, sorted_values in zip(shown_clusters, cluster_values, strict=True):
         n = len(sorted_values)
@@ -115,7 +118,7 @@ def silhouette_curves(system: Clustering, measure: Measure) -> list[Curve]:
             make_curve(
                 system, SILHOUETTES, *labels,
                 series=system.names[k], shape="bars", classes=n_all_clusters,
-                areas={"points": float(len(system.cluster))}, **curve_fields,
+                areas=n_points, **curve_fields,
             )
         )  # fmt: skip
         first += n
@@ -225,9 +228,16 @@ def _silhouette_figure(system: str, curves: Sequence[Curve]) -> Figure:
     mean, measure_name = curves[0].references["mean"][0][1], escape_unprintable(curves[0].y_label)
     names = _unique_labels([c.series for c in curves])
     digits, points = numbers.Rounding(3), curves[-1].x[-1]
-    n_total = curves[0].areas.get("points", points)
-    is_sampled = not curves[0].classes and points < n_total
+    n_points, n_clusters = curves[0].areas, curves[0].classes
+    # Where clusters are omitted, earlier versions did not record whether points were sampled.
+    is_sampled = "sampled points" in n_points or (
+        not n_clusters and points < n_points.get("points", points)
+    )
     points_phrase = f"each of {points:,.0f} sampled points" if is_sampled else "each point"
+    mean_phrase = "the mean"
+    if n_clusters:
+        points_phrase += f" of the {len(curves)} largest of {n_clusters:,} clusters"
+        mean_phrase += f" of all {'sampled ' if is_sampled else ''}points"
     overall = digits(mean)
     rows = tuple(
         (names[c.series], f"{points:,}", digits(value))
@@ -240,8 +250,7 @@ def _silhouette_figure(system: str, curves: Sequence[Curve]) -> Figure:
         f"mean is {overall}.",
         caption=f"The {measure_name} of {points_phrase}, by cluster and size. "
         "Below 0 a point is closer to "
-        f"another cluster than to its own. Dashed: the mean, {overall}."
-        + _truncation_note(len(curves), curves[0]),
+        f"another cluster than to its own. Dashed: {mean_phrase}, {overall}.",
         spec=_silhouette_spec(curves, names, mean),
         head=("cluster", "points", f"mean {measure_name}"),
         rows=rows,

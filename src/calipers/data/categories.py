@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pyarrow as pa
 
 #: Roles of arguments that are categories in every task.
@@ -104,15 +104,15 @@ class CategoryColumns:
         for role, requested in self.quantities.items():
             # Columns of slices have nothing to do with each other.
             category = Category(any_decimals=True, set_name="" if role == "slices" else role)
-            selected |= dict.fromkeys(_matches(requested, names), category)
+            selected |= dict.fromkeys(matching_names(requested, names), category)
         for role, requested in self.labels.items():
-            selected |= dict.fromkeys(_matches(requested, names), Category(set_name=role))
-        for name in _matches(self.numbers, names):
+            selected |= dict.fromkeys(matching_names(requested, names), Category(set_name=role))
+        for name in matching_names(self.numbers, names):
             selected.pop(name, None)
         return selected
 
 
-def _matches(requested: Any, names: Sequence[str]) -> list[str]:
+def matching_names(requested: Any, names: Sequence[str]) -> list[str]:
     """Return the columns that are named, or that match a pattern."""
     present = set(names)
     matches: dict[str, None] = {}
@@ -144,6 +144,8 @@ ANY_COLUMN = CategoryColumns({}, {"slices": "*"}).select
 
 # --- The rule ---------------------------------------------------------------------------------
 
+#: Bytes that are looked at together: few enough for their masks to stay near the processor.
+_PIECE = 1 << 17
 #: Form of numbers that are written as Python writes them.
 _CANONICAL = 0
 #: Ways to write true and false.
@@ -159,7 +161,8 @@ _PADDED = r"[+-]?0[0-9].*|[+-]?[0-9]{16,}"
 #: Forms in which all of some texts are written; None if any form is possible.
 Forms: TypeAlias = "frozenset[int] | None"
 
-_NONE: frozenset[int] = frozenset()
+_NO_FORM: frozenset[int] = frozenset()
+_CANONICAL_FORM = frozenset([_CANONICAL])
 
 
 def has_forms(kind: pa.DataType) -> bool:
@@ -187,21 +190,24 @@ def written_forms(strings: pa.Array, kind: pa.DataType, category: Category) -> F
         return frozenset(k for k, pair in enumerate(_BOOLEANS) if distinct <= set(pair))
     if pa.types.is_integer(kind):
         is_canonical = _all(pc.or_(_is_own_text(strings), pc.equal(strings, "-0")))
-        return frozenset([_CANONICAL] if is_canonical else [])
+        return _CANONICAL_FORM if is_canonical else _NO_FORM
     if category.any_decimals:
-        return frozenset([] if _any(_match(strings, _PADDED)) else [_CANONICAL])
+        return _CANONICAL_FORM if _all(pc.invert(_match(strings, _PADDED))) else _NO_FORM
     finite = strings.filter(pc.invert(_match(strings, _NOT_FINITE)))
     if not len(finite):
         return None
-    is_canonical = _all(_match(finite, f"{_INTEGER}|-0|{_DECIMAL}|{_SCIENTIFIC}"))
-    forms = {_CANONICAL} if is_canonical else set()
+    forms = (
+        _CANONICAL_FORM
+        if _all(_match(finite, f"{_INTEGER}|-0|{_DECIMAL}|{_SCIENTIFIC}"))
+        else _NO_FORM
+    )
     if _all(_match(finite, _FIXED)):
         n_decimals = pc.unique(
             pc.subtract(pc.subtract(pc.utf8_length(finite), pc.find_substring(finite, ".")), 1)
         )
         # The same number of decimals everywhere: no number is written in two ways.
-        forms |= {n_decimals[0].as_py()} if len(n_decimals) == 1 else set()
-    return frozenset(forms)
+        forms |= {n_decimals[0].as_py()} if len(n_decimals) == 1 else _NO_FORM
+    return forms
 
 
 def _is_own_text(strings: pa.Array) -> Any:
@@ -228,12 +234,6 @@ def _all(mask: Any) -> bool:
     return bool(pc.all(mask, min_count=0).as_py())
 
 
-def _any(mask: Any) -> bool:
-    import pyarrow.compute as pc
-
-    return bool(pc.any(mask, min_count=0).as_py())
-
-
 def common_forms(first: Forms, second: Forms) -> Forms:
     """Return the forms that are in both."""
     if first is None or second is None:
@@ -248,17 +248,10 @@ def columns_of_text(
 
     ``forms`` has the type of each column that was inferred, and the forms of its texts.
     """
-    text = {
-        name
-        for name, (kind, column_forms) in forms.items()
-        if has_forms(kind) and column_forms == _NONE
-    }
+    possible = {name: column for name, (kind, column) in forms.items() if has_forms(kind)}
+    text = {name for name, column_forms in possible.items() if column_forms == _NO_FORM}
     sets = {categories[name].set_name for name in text} - {""}
-    return text | {
-        name
-        for name, (kind, _) in forms.items()
-        if has_forms(kind) and categories[name].set_name in sets
-    }
+    return text | {name for name in possible if categories[name].set_name in sets}
 
 
 # --- Conversion -------------------------------------------------------------------------------
@@ -322,28 +315,22 @@ def to_categories(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_integer(kind):
-        try:
+    with suppress(pa.ArrowInvalid):
+        if pa.types.is_integer(kind):
             numbers = strings.cast(kind)
             if numbers.cast(strings.type).equals(strings):
-                return numbers, frozenset([_CANONICAL])
-        except pa.ArrowInvalid:
-            pass
+                return numbers, _CANONICAL_FORM
     encoded = strings.dictionary_encode()
     common = common_forms(forms, written_forms(encoded.dictionary, kind, category))
-    if common != _NONE:
-        try:
+    with suppress(pa.ArrowInvalid):
+        if common != _NO_FORM:
             return parse(encoded.dictionary, kind).take(encoded.indices), common
-        except pa.ArrowInvalid:
-            pass
     for index, text in enumerate(encoded.dictionary):
-        is_value = True
-        try:
-            parse(pa.array([text.as_py()]), kind)
-        except pa.ArrowInvalid:
-            is_value = False
-        forms = common_forms(forms, written_forms(pa.array([text.as_py()]), kind, category))
-        if not is_value or forms == _NONE:
+        is_value, single = False, pa.array([text.as_py()])
+        with suppress(pa.ArrowInvalid):
+            is_value = len(parse(single, kind)) == 1
+        forms = common_forms(forms, written_forms(single, kind, category))
+        if not is_value or forms == _NO_FORM:
             row = pc.index(encoded.indices, index).as_py()
             raise LostTextError(text.as_py(), kind, row, is_value=is_value)
     raise AssertionError("each text fits, and all together do not")
@@ -389,28 +376,19 @@ def has_padded_number(text: bytes) -> bool:
     >>> has_padded_number(b"\n\n10,0.5,2024-01-01 00:00"), has_padded_number(b"\n\n1,01")
     (False, True)
     """
-    characters = np.frombuffer(text, np.uint8)
-    return any(
-        _has_padded_number(characters[start : start + _PIECE + 3])
-        for start in range(0, len(characters) - 3, _PIECE)
-    )
-
-
-#: Bytes that are looked at together: few enough for their masks to stay near the processor.
-_PIECE = 1 << 17
-
-
-def _has_padded_number(characters: npt.NDArray[np.uint8]) -> bool:
-    # Before it is a delimiter, a quote, a blank or a sign, all of which are below the point.
-    mask = characters[2:-1] == ord("0")
-    mask &= characters[1:-2] < ord(".")
-    mask &= characters[3:] >= ord("0")
-    if not mask.any():
-        return False
-    indices = np.flatnonzero(mask) + 2
-    after = characters[indices + 1]
-    indices = indices[(after <= ord("9")) | (after | 0x20 == ord("x"))]
-    before, earlier = characters[indices - 1], characters[indices - 2]
-    # Within a date, a time or a phrase, a character is before the blank or sign.
-    is_inside = np.isin(before, [ord(x) for x in " +-"]) & (earlier >= ord("0"))
-    return bool((~is_inside).any())
+    all_characters = np.frombuffer(text, np.uint8)
+    for start in range(0, len(all_characters) - 3, _PIECE):
+        characters = all_characters[start : start + _PIECE + 3]
+        # Before it is a delimiter, a quote, a blank or a sign, all of which are below the point.
+        mask = characters[2:-1] == ord("0")
+        mask &= characters[1:-2] < ord(".")
+        mask &= characters[3:] >= ord("0")
+        indices = np.flatnonzero(mask) + 2
+        after = characters[indices + 1]
+        indices = indices[(after <= ord("9")) | (after | 0x20 == ord("x"))]
+        before, earlier = characters[indices - 1], characters[indices - 2]
+        # Within a date, a time or a phrase, a character is before the blank or sign.
+        is_inside = np.isin(before, [ord(x) for x in " +-"]) & (earlier >= ord("0"))
+        if not is_inside.all():
+            return True
+    return False

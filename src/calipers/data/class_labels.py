@@ -241,21 +241,28 @@ def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
 def _drop_unused(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> EncodedLabels:
     """Drop labels that do not occur, merge those of equal names, and sort the others."""
     occurs_mask = np.bincount(codes, minlength=len(labels)) > 0
-    by_name: dict[str, Any] = {}
-    for label, is_present in zip(labels, occurs_mask, strict=True):
+    names = [label_name(label) for label in labels]
+    label_by_name: dict[str, Any] = {}
+    for name, label, is_present in zip(names, labels, occurs_mask, strict=True):
         if is_present:
-            by_name.setdefault(label_name(label), label)
-    used_labels = list(by_name.values()) if ordered else sort_labels(by_name.values())
-    index_by_name = {label_name(label): index for index, label in enumerate(used_labels)}
-    new_codes = [index_by_name.get(label_name(label), 0) for label in labels]
-    return EncodedLabels(tuple(used_labels), _recode(codes, new_codes), ordered)
+            label_by_name.setdefault(name, label)
+    if not ordered:
+        label_by_name = dict(_sort_named(label_by_name.items()))
+    index_by_name = {name: index for index, name in enumerate(label_by_name)}
+    new_codes = [index_by_name.get(name, 0) for name in names]
+    return EncodedLabels(tuple(label_by_name.values()), _recode(codes, new_codes), ordered)
+
+
+def _sort_named(named_labels: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Sort pairs of a name and a label: numbers by value, and everything else by name."""
+    pairs = list(named_labels)
+    is_numeric = all(isinstance(label, int | float | np.number) for _, label in pairs)
+    return sorted(pairs, key=lambda pair: pair[1 if is_numeric else 0])
 
 
 def sort_labels(labels: Iterable[Any]) -> list[Any]:
     """Sort numbers by value, and everything else by its text."""
-    label_list = list(labels)
-    is_numeric = all(isinstance(label, int | float | np.number) for label in label_list)
-    return sorted(label_list) if is_numeric else sorted(label_list, key=label_name)
+    return [label for _, label in _sort_named((label_name(label), label) for label in labels)]
 
 
 def encode_classes(

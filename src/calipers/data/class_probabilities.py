@@ -29,11 +29,15 @@ ClassTable: TypeAlias = "tuple[npt.NDArray[np.floating[Any]], Codes, Floats, Flo
 SUM_TOLERANCE = 1e-6
 
 
-def has_class_columns(probability: Any, names: Sequence[str]) -> bool:
-    """Return whether a dict has one column per class of one system, not several systems."""
-    if not isinstance(probability, Mapping) or any(map(is_table, probability.values())):
+def has_class_columns(outputs: Any, names: Sequence[str] | None = None) -> bool:
+    """Return whether a dict has one column per class of one system, not several systems.
+
+    The values may be columns or their names. Of two classes, the columns are named after them.
+    Without ``names`` several classes have one column each, however many there are.
+    """
+    if not isinstance(outputs, Mapping) or any(map(is_table, outputs.values())):
         return False
-    return {label_name(key) for key in probability} == set(names) or len(names) > 2
+    return names is None or len(names) > 2 or {label_name(key) for key in outputs} == set(names)
 
 
 def is_one_column(values: Any, names: Sequence[str]) -> bool:

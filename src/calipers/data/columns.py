@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -19,10 +19,11 @@ from calipers.data.categories import (
     CategoryColumns,
     CategorySelector,
     candidate_names,
+    matching_names,
 )
 from calipers.data.costs import NO_COSTS, Costs
-from calipers.data.errors import InputError, did_you_mean, format_first_names
-from calipers.data.multilabel import missing_list_mask
+from calipers.data.errors import InputError, did_you_mean, format_first_names, format_value
+from calipers.data.multilabel import is_list, missing_list_mask
 from calipers.data.tables import column, combine_chunks, read_table, to_arrow
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def collect_columns(
     wide: Collection[str] = ("probability",),
     cost: Any = None,
     categories: Collection[str] = (),
+    lists: Collection[str] = (),
 ) -> InputColumns:
     """Collect the columns of an evaluation, with equal length and order of rows.
 
@@ -127,6 +129,8 @@ def collect_columns(
     categories : collection of str, default=()
         Arguments that are categories in this task, in addition to those that are in any task. In
         CSV they are numbers only if no text is lost.
+    lists : collection of str, default=()
+        Arguments whose columns may hold a list in each row.
 
     Returns
     -------
@@ -150,10 +154,18 @@ def collect_columns(
             partial(select_named, (collected, id_column)),
             categories=category_columns.select,
         )
+        check_types({**collected, "id": id_column}, table.schema, lists)
         join = (
             None
             if id_column is None
-            else _IdJoin(table, id_column, drop=missing == "drop", wide=wide, categories=categories)
+            else _IdJoin(
+                table,
+                id_column,
+                drop=missing == "drop",
+                wide=wide,
+                categories=categories,
+                lists=lists,
+            )
         )
         collected = {
             argument: _resolve(values, table, argument, join)
@@ -176,6 +188,36 @@ def collect_columns(
             remaining_rows = complete if remaining_rows is None else remaining_rows[complete]
     costs = replace(costs, columns=collected.pop("cost") or {})
     return InputColumns(collected, tuple(notes), remaining_rows, ids, costs)
+
+
+def check_types(columns: Mapping[str, Any], schema: pa.Schema, lists: Collection[str] = ()) -> None:
+    """Check that columns of a table have a single value in each row.
+
+    Parameters
+    ----------
+    columns : mapping
+        Names of the columns by argument: a name, a pattern, or nested lists and dicts of these.
+    schema : pyarrow.Schema
+        Names and types of the columns of the table.
+    lists : collection of str, default=()
+        Arguments whose columns may hold a list in each row.
+
+    Raises
+    ------
+    InputError
+        If a column is of lists, structs or maps, which have no kernels in Arrow to group by.
+    """
+    import pyarrow as pa
+
+    nested_types = {field.name: field.type for field in schema if pa.types.is_nested(field.type)}
+    for argument, requested in columns.items() if nested_types else ():
+        for name in matching_names(requested, schema.names):
+            kind = nested_types.get(name)
+            if kind is not None and not (argument in lists and is_list(kind)):
+                raise InputError(
+                    f"{argument}: the column {name!r} is of the type {kind}, expected a single "
+                    "value in each row"
+                )
 
 
 def file_origin(path: str) -> InputOrigin:
@@ -261,10 +303,15 @@ def _resolve(values: Any, table: pa.Table, input_name: str, join: _IdJoin | None
             for name, value in values.items()
         }
     if isinstance(values, list | tuple) and values and isinstance(values[0], str):
-        unknown = [name for name in values if not (name in names or name.endswith("*"))]
+        unknown = [
+            name
+            for name in values
+            if not isinstance(name, str) or not (name in names or name.endswith("*"))
+        ]
         if not unknown:
             return _columns(table, named_columns(values, names, "data"))
         if len(values) != table.num_rows:
+            check_names(values, input_name)
             raise InputError(f"data: no column {unknown[0]!r}; {did_you_mean(unknown[0], names)}")
     if join is not None and (isinstance(values, os.PathLike) or is_frame(values)):
         table = _to_table(values, input_name, categories=join.category_columns(input_name).select)
@@ -301,6 +348,7 @@ def named_columns(requested: Any, names: Sequence[str], input_name: str) -> Any:
             str(name): named_columns(inner, names, input_name) for name, inner in requested.items()
         }
     if isinstance(requested, list | tuple):
+        check_names(requested, input_name)
         return {system_name(name): named_columns(name, names, input_name) for name in requested}
     if isinstance(requested, str) and requested not in names:
         matches = match_prefix(requested, names)
@@ -312,6 +360,13 @@ def named_columns(requested: Any, names: Sequence[str], input_name: str) -> Any:
             raise InputError(f"{input_name}: no {missing_text}; {did_you_mean(prefix, names)}")
         return {name[len(requested) - 1 :]: name for name in matches}
     return requested
+
+
+def check_names(requested: Iterable[Any], input_name: str) -> None:
+    """Check that each of several columns is given by its name."""
+    for name in requested:
+        if not isinstance(name, str):
+            raise InputError(f"{input_name}: {format_value(name)} is not the name of a column")
 
 
 def match_prefix(text: str, names: Sequence[str]) -> list[str]:
@@ -344,12 +399,13 @@ class _IdJoin:
         drop: bool,
         wide: Collection[str],
         categories: Collection[str] = (),
+        lists: Collection[str] = (),
     ) -> None:
         if id_column not in table.column_names:
             hint = did_you_mean(id_column, table.column_names)
             raise InputError(f"data: no column {id_column!r} of ids; {hint}")
         self.id_column, self.drop, self.wide = id_column, drop, wide
-        self._categories = categories
+        self._categories, self._lists = categories, lists
         self.ids = combine_chunks(table.column(id_column))
         self.lost_mask = np.zeros(table.num_rows, bool)
         self._problems: list[str] = []
@@ -382,6 +438,8 @@ class _IdJoin:
         if self.id_column not in table.column_names:
             hint = did_you_mean(self.id_column, table.column_names)
             raise InputError(f"{input_name}: no column {self.id_column!r} of ids; {hint}")
+        role = input_name.split(" ", maxsplit=1)[0]
+        check_types({role: "*", "id": self.id_column}, table.schema, self._lists)
         ids, target_ids = combine_chunks(table.column(self.id_column)), self.ids
         if ids.type != target_ids.type:  # 7 of a CSV file is the id '7' of another table
             ids, target_ids = pc.cast(ids, pa.string()), pc.cast(target_ids, pa.string())

@@ -16,6 +16,7 @@ from calipers.data import tables
 from calipers.data.arrays import is_missing
 from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import label_name
+from calipers.data.columns import check_types
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.trec import InputOrigin
 
@@ -141,6 +142,7 @@ def read_ratings(
         if name is not None and name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise InputError(f"{prefix}{role}: there is no column {name!r}; {hint}")
+    check_types(long, table.schema)
     if long["rater"] is not None or long["rating"] is not None:
         missing_roles = [role for role, name in long.items() if name is None]
         if missing_roles:
@@ -155,6 +157,7 @@ def read_ratings(
     ids = () if long["item"] is None else _ids(rows.column(long["item"]).to_pylist(), prefix)
     sets = rater_sets(raters, list(columns), prefix)
     names = list(dict.fromkeys(name for members in sets.values() for name in members))
+    check_types({"ratings": tuple(names)}, rows.schema)
     ratings = set().union(*(distinct_ratings(columns[name]) for name in names))
     categories = Categories.from_values(ratings, order, prefix)
     return RatedItems(

@@ -387,7 +387,8 @@ def _unit_costs(
                 f"{locate(name)}: {unit} {name!r} has no cost{others}, expected one for every "
                 f"{unit}"
             )
-        number = _to_float(by_name[name])
+        value = _to_float_or_none(by_name[name])
+        number = np.nan if value is None else value
         if not 0 <= number < np.inf:
             raise InputError(
                 f"{locate(name)}: the cost of {unit} {name!r} is {format_value(by_name[name])}, "
@@ -396,18 +397,6 @@ def _unit_costs(
             )
         costs[index] = number
     return to_costs(costs, locate(""), len(units))
-
-
-def _to_float(value: Any) -> float:
-    """Convert a value to a number, also if it is text; NaN if it is not a number.
-
-    A column with one word in it is read as text, so numbers may be text.
-    """
-    try:
-        number = float(value) if isinstance(value, str) else to_number(value)
-    except ValueError:
-        number = None
-    return np.nan if number is None else number
 
 
 def _read_cost_file(

@@ -35,6 +35,13 @@ class Mergeable:
         """Return the information on the rows of both."""
         raise NotImplementedError
 
+    def with_dropped(self, missing: Any) -> Self:
+        """Return the information with the counts of further rows, which were all dropped.
+
+        Only information that has such counts changes.
+        """
+        return self
+
 
 #: Packages whose modules may define mergeable parts.
 _PACKAGE_PREFIX = "calipers."

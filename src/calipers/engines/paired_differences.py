@@ -26,6 +26,7 @@ from calipers.statistics import (
     StatisticVector,
     UnitDifferences,
     count_signs,
+    subtract_values,
 )
 from calipers.systems.multioutput import StreamedOutputLosses
 
@@ -255,8 +256,7 @@ def _value_differences(
     )
     if first_values is None or second_values is None:
         return None
-    with np.errstate(invalid="ignore"):  # two infinite losses have no difference
-        return np.asarray(first_values - second_values)
+    return subtract_values(first_values, second_values)
 
 
 def _count_signs(
@@ -304,7 +304,7 @@ def _clustered_differences(
 
 def _subtract_values(first: RowValues, second: RowValues) -> UnitDifferences:
     """Return the differences of values of which none is undefined."""
-    values, weight = first.values - second.values, first.weight
+    values, weight = subtract_values(first.values, second.values), first.weight
     if weight is None:
         return UnitDifferences.from_values(values)
     return UnitDifferences.from_values(values[weight > 0], weight[weight > 0])
@@ -333,6 +333,7 @@ def _influence_differences(
         weight, positive = weight[used_mask], None if positive is None else positive[used_mask]
         rated_mask = None if rated_mask is None else rated_mask[used_mask]
     if pair.is_unit_based:
+        values = subtract_values(first.unit_values(total), second.unit_values(total))
         return UnitDifferences.from_values(values, weight)
     if rated_mask is None:
         return UnitDifferences.from_rows(values, weight, positive, known_values=pair.known_values)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from calipers.data.columns import dropped_rows_note
+from calipers.data.errors import InputError
 from calipers.engines.accumulators import WeightMoments
 from calipers.engines.base import Mergeable
 from calipers.engines.gram_matrix import Request, cluster_sums, gram_columns, inner_products
@@ -42,6 +43,11 @@ class MissingCounts(Mergeable):
             for name in {**self.by_column, **other.by_column}
         }
         return MissingCounts(self.rows + other.rows, self.n_dropped + other.n_dropped, by_column)
+
+    def raise_incomplete(self) -> NoReturn:
+        """Raise the error that no row is complete."""
+        dropped_rows_note(self.n_dropped, self.rows, self.by_column)
+        raise InputError("no row is complete")  # those that are have a count of 0
 
     @property
     def notes(self) -> list[str]:
@@ -105,6 +111,13 @@ class FirstPassResult(Mergeable):
             self.inspected_rows + other.inspected_rows,
             missing.rows,
             missing.by_column,
+        )
+
+    def with_dropped(self, missing: MissingCounts) -> FirstPassResult:
+        """Return the result with the counts of further rows, which were all dropped."""
+        total = self.missing + missing
+        return replace(
+            self, n_dropped=total.n_dropped, n_read=total.rows, missing_values=total.by_column
         )
 
     def finalize(self, bounded: Callable[[Any], Any]) -> FirstPassResult:

@@ -54,6 +54,7 @@ from calipers.estimation.multilabel import (
 )
 from calipers.estimation.poisson_bootstrap import add_replicates
 from calipers.estimation.rater_agreement import (
+    add_cluster_method,
     complete_clustered_difference,
     complete_streamed_difference,
 )
@@ -348,6 +349,8 @@ class TwoPassEvaluation:
             methods, replicates = by_cluster.methods, by_cluster.replicates
         elif isinstance(statistic, ScoreTable) and influence is not None:
             methods = _separated_intervals(measure, estimate, statistic, influence)
+        elif isinstance(statistic, Ratings):
+            methods = add_cluster_method(replace(estimate, influence=lambda: influence)).methods
         elif isinstance(statistic, Moments) and clusters is not None:
             methods = estimate.methods
         return replace(

@@ -172,11 +172,17 @@ class PartitionTask:
 
         column_index = self.columns.index(self.group_column)
         column = batch.column(column_index)
-        last = column[-1]
-        n_equal = pc.sum(pc.equal(column, last)).as_py() or 0
+        last = _last_value(column)
+        # Rows without a value are a group too, though null and NaN are not equal to themselves.
+        equal_mask = (
+            pc.is_null(column, nan_is_null=True) if last is None else pc.equal(column, column[-1])
+        )
+        n_equal = pc.sum(equal_mask).as_py() or 0
         if n_equal < batch.num_rows:
             return int(count + batch.num_rows - n_equal)
-        is_continued: bool = bool(pending) and pending[-1].column(column_index)[-1] == last
+        is_continued: bool = bool(pending) and (
+            _last_value(pending[-1].column(column_index)) == last
+        )
         return end if is_continued else count
 
     def _concat_batches(self, batches: Sequence[pa.RecordBatch], first: int, origin: str) -> Batch:
@@ -219,6 +225,12 @@ class MergeTask:
         if merged.error:
             raise InputError(merged.error)
         return deserialize(merged.data)
+
+
+def _last_value(column: pa.Array) -> Any:
+    """Return the last value of a column, or None if it is missing."""
+    value = column[-1].as_py()
+    return None if value != value else value  # NaN
 
 
 def _split_rows(

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
-_NEARLY_WHOLE = 0.2  # which numbers of rows are, with what rounding leaves
 _MAX_CELLS_FOR_ERRORS = 25  # replicates of more have no standard errors of their own
 #: With more rows of unequal weight than this, the differences of rows are grouped by cell, which
 #: changes limits of the Bayesian bootstrap by some ten-thousandths of their distance.

@@ -107,7 +107,9 @@ class PermutationPool(Protocol):
     def permute(
         self, measure: Any, subset: SubsetRows, random_subsets: RowSubsets
     ) -> PermutationResult | None:
-        """Return the permutation result of a subset, or None if values are not finite.
+        """Return the permutation result of a subset.
+
+        It is None if values are not finite, or if the subset has no complement.
 
         It has the difference of the subset from its complement, and those of the subsets in
         ``random_subsets``.
@@ -167,11 +169,13 @@ class _StatisticPool:
 
     def permute(
         self, measure: Any, subset: SubsetRows, random_subsets: RowSubsets
-    ) -> PermutationResult:
-        """Return the permutation result of a subset.
+    ) -> PermutationResult | None:
+        """Return the permutation result of a subset, or None if it has no complement.
 
         Its difference from the complement is proportional to that from all rows.
         """
+        if len(subset.rows) == len(self.order):
+            return None
         if not self._last or self._last[0] is not random_subsets:  # once for all measures of a part
             self._last[:] = [
                 random_subsets,

@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap
-from calipers.inference.intervals import Interval
+from calipers.inference.intervals import Interval, no_interval
 from calipers.inference.method_limits import MIN_MINORITY_RATINGS
 from calipers.inference.point_estimate import (
     JointDistribution,
@@ -24,7 +24,15 @@ from calipers.inference.point_estimate import (
 )
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.measures.rater_agreement import counted_item_mask, item_influence, weight_of_items
-from calipers.statistics import FloatArray, Histogram, Ratings, Signs, UnitDifferences, count_signs
+from calipers.statistics import (
+    FloatArray,
+    Histogram,
+    Ratings,
+    Signs,
+    UnitDifferences,
+    count_signs,
+    subtract_values,
+)
 from calipers.statistics.base import effective_size, effective_size_from_weights
 
 if TYPE_CHECKING:
@@ -84,7 +92,8 @@ class RatingSample:
         """
         shared_mask = self.statistic.twice & second_sample.statistic.twice
         first, second = (sample.statistic.agreeing[shared_mask] for sample in (self, second_sample))
-        return count_signs(first - second, self.statistic.item_counts[shared_mask])
+        differences = subtract_values(first, second)
+        return count_signs(differences, self.statistic.item_counts[shared_mask])
 
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate of a measure of agreement."""
@@ -92,11 +101,7 @@ class RatingSample:
             "weight": self._counted_weight(measure),
             "clusters": self.clusters,
         }
-        if self.clusters is not None:
-            fields["methods"] = {
-                "bayesian-bootstrap": lambda level: self._cluster_interval(measure, level)
-            }
-        return estimate_agreement(
+        estimate = estimate_agreement(
             measure,
             self.statistic.grouped_items
             if len(self.statistic) > MAX_UNGROUPED_ITEMS
@@ -106,6 +111,7 @@ class RatingSample:
             influence=lambda: self.influence(measure),
             **fields,
         )
+        return estimate if self.clusters is None else add_cluster_method(estimate)
 
     def _counted_weight(self, measure: Any) -> FloatArray | None:
         """Return the weights of the items that count, or None without weights.
@@ -116,28 +122,6 @@ class RatingSample:
         if self.weight is None:
             return None
         return self.weight[counted_item_mask(measure, self.statistic)]
-
-    def _cluster_interval(self, measure: Any, level: float) -> Interval:
-        """Return the Bayesian bootstrap interval of the influence values of clusters."""
-        influence = self.influence(measure)
-        assert influence is not None
-        assert self.clusters is not None
-        value = float(measure.apply(self.statistic))
-        influence_sums, weight_sums = self.clusters.cluster_sums(
-            influence.column, weight_of_items(measure, self.statistic)
-        )
-        weighted_mask = weight_sums > 0
-        units = value + influence_sums[weighted_mask] * weighted_mask.sum()
-        interval = bayesian_bootstrap.mean_interval(
-            units, _measure_range(measure, self.statistic), level
-        )
-        return Interval(
-            interval.low,
-            interval.high,
-            self.clusters.annotate_method(interval.method),
-            reason=interval.reason,
-            se=interval.se,
-        )
 
 
 def estimate_agreement(
@@ -183,6 +167,28 @@ def estimate_agreement(
         "methods": methods,
     }
     return PointEstimate(**{**fields, **estimate_fields})
+
+
+def add_cluster_method(estimate: PointEstimate) -> PointEstimate:
+    """Return agreement on items in clusters with the interval from the influence of the clusters.
+
+    The influence has items, or the sums of clusters that are streamed.
+    """
+
+    def bayesian(level: float) -> Interval | None:
+        influence = None if estimate.influence is None else estimate.influence()
+        if influence is None or influence.space.clusters is None:
+            return None
+        clusters = influence.space.clusters
+        influence_sums, weight_sums = influence.space.cluster_sums(influence.column)
+        weighted_mask = weight_sums > 0
+        if weighted_mask.sum() < 2:
+            return no_interval("none", "too_few_clusters")
+        units = estimate.value + influence_sums[weighted_mask] * weighted_mask.sum()
+        interval = bayesian_bootstrap.mean_interval(units, estimate.bounds, level)
+        return replace(interval, method=clusters.annotate_method(interval.method))
+
+    return replace(estimate, methods={"bayesian-bootstrap": bayesian})
 
 
 def _count_changed_items(values: FloatArray) -> int:

@@ -23,7 +23,7 @@ from calipers.inference.point_estimate import (
 from calipers.inference.resampling import bootstrap_weighted_means
 from calipers.inference.summaries import Summary
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
-from calipers.statistics import Moments, count_signs, effective_size_from_weights
+from calipers.statistics import Moments, count_signs, effective_size_from_weights, subtract_values
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -624,7 +624,7 @@ class _EstimatePair:
     @property
     def differences(self) -> FloatArray:
         """Differences of the first column, first minus second."""
-        return self.a[0] - self.b[0]
+        return subtract_values(self.a[0], self.b[0])
 
     def drawn_columns(self) -> list[FloatArray]:
         """Return the columns to resample."""
@@ -641,7 +641,7 @@ class _EstimatePair:
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
             "signs": lambda: count_signs(
-                (first_topics.values - second_topics.values)[defined_mask]
+                subtract_values(first_topics.values, second_topics.values)[defined_mask]
             ),
             "is_binary": first_topics.measure.definition.proportion_of == "topics",
             "sizes": lambda: (Moments.from_rows(a[:, 0], importance).effective_size,),
@@ -655,7 +655,7 @@ class _EstimatePair:
         difference_fields: dict[str, Any]
         if self.summary.kind in ("mean", "sum"):
             difference_fields = self._mean_fields(
-                self._units(a[:, 0] - b[:, 0]), draws, signs, index
+                self._units(self.differences[defined_mask]), draws, signs, index
             )
         else:
             difference_fields = self._function_fields(a, b, importance, draws, signs, index)
@@ -754,7 +754,7 @@ class _EstimatePair:
         if summary.kind == "geometric":
             return {
                 **difference_fields,
-                "units": self._units(a[:, 0] - b[:, 0]),
+                "units": self._units(subtract_values(a[:, 0], b[:, 0])),
                 "value_is_unit_mean": False,
                 "permutation_test": lambda alternative: signs.test(index, alternative),
             }

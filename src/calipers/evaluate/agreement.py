@@ -250,10 +250,10 @@ class _RatingOptions:
     others: Mapping[str, str]
 
     def needed(self, table: Any) -> list[str]:
-        """Return the columns of a table that are read: those of the raters, or all of a file."""
+        """Return the columns of a table that are read: those named, or all of a file."""
         columns = [name for raters in self.sets.values() for name in flatten_names(raters)]
         if columns or not (isinstance(table, str | os.PathLike) and os.path.isfile(table)):  # noqa: PTH113
-            return columns
+            return [*columns, *self.others]
         return list(Stream.from_input(table).names)
 
     def evaluate(self, arguments: Mapping[str, Any]) -> Evaluation:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.data.binary_labels import is_binary_problem
 from calipers.data.class_labels import EncodedLabels, check_classes, encode_labels
-from calipers.data.class_probabilities import has_class_columns, is_distribution
+from calipers.data.class_probabilities import is_distribution
 from calipers.data.confusion_matrices import check_rows, columns_from_matrix
 from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
@@ -21,6 +21,7 @@ from calipers.evaluation.models import predict_classes
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.two_classes import BINARY_ONLY_MESSAGE, BinaryProblem, Threshold
 from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import column_name, named_systems, unwrap_unnamed
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
@@ -29,11 +30,14 @@ from calipers.evaluation.stream_columns import (
     StreamColumns,
     flatten_names,
     read_distinct_labels,
-    systems_by_name,
-    wrap_unnamed,
 )
 from calipers.evaluation.tasks import CLASSIFICATION
 from calipers.results import Evaluation
+
+if TYPE_CHECKING:
+    from calipers.engines.base import Engine
+    from calipers.evaluation.problems.classes import MulticlassProblem
+    from calipers.evaluation.problems.soft_labels import SoftLabelProblem
 
 
 @validate_arguments
@@ -294,13 +298,10 @@ def _problem_from_rows(
     Returns the problem, and the columns, of which labels are encoded if the problem is multiclass.
     """
     predicted, scores = columns["predicted"], (columns["score"], columns["probability"])
-    is_binary = labels is not None and is_binary_problem(labels, positive, *scores, threshold)
-    if is_binary or (labels is None and (positive is not None or len(truth.labels) <= 2)):
+    if _is_binary(truth, labels, positive, *scores, threshold):
         return BinaryProblem.from_columns(
             truth, positive, labels, threshold, undefined, predicted
         ), columns
-    if positive is not None or threshold is not None:
-        raise InputError(BINARY_ONLY_MESSAGE)
     from calipers.evaluation.problems.classes import MulticlassProblem, encode_predictions
 
     encoded_predictions = None if predicted is None else encode_predictions(predicted)
@@ -308,6 +309,25 @@ def _problem_from_rows(
         truth, encoded_predictions, *scores, labels, undefined, ordered=ordered
     )
     return problem, {**columns, "predicted": encoded_predictions}
+
+
+def _is_binary(
+    truth: EncodedLabels,
+    labels: Sequence[Any] | None,
+    positive: Any,
+    score: Any,
+    probability: Any,
+    threshold: Threshold,
+) -> bool:
+    """Return whether there are two classes; predictions may be columns or their names."""
+    is_binary = (
+        positive is not None or len(truth.labels) <= 2
+        if labels is None
+        else is_binary_problem(labels, positive, score, probability, threshold)
+    )
+    if not is_binary and (positive is not None or threshold is not None):
+        raise InputError(BINARY_ONLY_MESSAGE)
+    return is_binary
 
 
 def _problem_from_stream(
@@ -332,24 +352,26 @@ def _problem_from_stream(
     else:
         encoded = encode_labels(read_distinct_labels(columns.stream, truth, "truth"), "truth")
         check_classes(encoded, columns.stream.rows or MAX_CLASSES)
-    columns = _name_systems(columns, encoded.names)
-    return _class_problem(columns, encoded, positive, labels, threshold, undefined), columns
+    outputs = {
+        kind: unwrap_unnamed(by_system) for kind, by_system in columns.output_columns.items()
+    }
+    scores = outputs.get("score"), outputs.get("probability")
+    problem: BinaryProblem | MulticlassProblem
+    if _is_binary(encoded, labels, positive, *scores, threshold):
+        problem = BinaryProblem.from_columns(encoded, positive, labels, threshold, undefined)
+    else:
+        problem = _multiclass_problem(columns.stream, outputs, encoded, labels, undefined)
+    return problem, _name_systems(columns, problem)
 
 
-def _name_systems(columns: StreamColumns, classes: Sequence[str]) -> StreamColumns:
-    """Return columns by system, where several columns of one kind may be of systems or of classes.
-
-    Scores and probabilities have a column for each of several classes, and probabilities may have
-    one for each of two. Others belong to systems.
-    """
-    output_columns = dict(columns.output_columns)
-    for kind, by_system in columns.output_columns.items():
-        system_columns = systems_by_name(by_system)
-        is_by_class = kind == "probability" or (kind == "score" and len(classes) > 2)
-        if is_by_class and has_class_columns(system_columns, classes):
-            output_columns[kind] = wrap_unnamed(system_columns)
-        elif kind == "predicted" or len(classes) <= 2:
-            output_columns[kind] = system_columns
+def _name_systems(
+    columns: StreamColumns, problem: BinaryProblem | MulticlassProblem | SoftLabelProblem
+) -> StreamColumns:
+    """Return columns by system, as the problem names the systems of the columns in memory."""
+    output_columns = {
+        kind: problem.named_outputs(unwrap_unnamed(by_system), kind)
+        for kind, by_system in columns.output_columns.items()
+    }
     return replace(columns, output_columns=output_columns)
 
 
@@ -358,63 +380,40 @@ def _soft_label_problem(
 ) -> tuple[Problem, StreamColumns]:
     from calipers.evaluation.problems.soft_labels import SoftLabelProblem
 
-    output_columns = dict(columns.output_columns)
-    unused = {**output_columns, "positive": positive, "threshold": threshold}
+    unused = {**columns.output_columns, "positive": positive, "threshold": threshold}
     problem = SoftLabelProblem.from_columns(
         columns.truth, labels, unused.pop("probability", None), unused
     )
-    if has_class_columns(output_columns["probability"], problem.names):
-        output_columns["probability"] = wrap_unnamed(output_columns["probability"])
-    return problem, replace(columns, output_columns=output_columns)
+    return problem, _name_systems(columns, problem)
 
 
-def _class_problem(
-    columns: StreamColumns,
+def _multiclass_problem(
+    stream: Engine,
+    outputs: Mapping[str, Any],
     encoded: EncodedLabels,
-    positive: Any,
     labels: Sequence[Any] | None,
-    threshold: Threshold,
     undefined: str,
-) -> Problem:
-    """Choose the binary or multiclass problem for the columns of a stream."""
-    scores = [
-        output
-        for kind, by_system in columns.output_columns.items()
-        if kind != "predicted"
-        for output in by_system.values()
-    ]
-    has_single_columns = bool(scores) and all(isinstance(column, str) for column in scores)
-    suggests_binary = positive is not None or threshold is not None or has_single_columns
-    is_binary = labels is not None and len(labels) == 2 and suggests_binary
-    if is_binary or (labels is None and (positive is not None or len(encoded.labels) <= 2)):
-        return BinaryProblem.from_columns(encoded, positive, labels, threshold, undefined)
-    if positive is not None or threshold is not None:
-        raise InputError(BINARY_ONLY_MESSAGE)
+) -> MulticlassProblem:
+    """Return the problem of several classes for the columns of a stream."""
     from calipers.evaluation.problems.classes import MulticlassProblem
 
     predicted = {}
     for name, column in (
-        columns.output_columns.get("predicted", {}).items() if labels is None else ()
+        named_systems(outputs["predicted"], "predicted").items()
+        if labels is None and "predicted" in outputs
+        else ()
     ):
+        display_name = column_name("predicted", name)
         if not isinstance(column, str):
-            raise InputError(f"predicted {name!r}: has several columns, expected one of labels")
-        column_label = f"predicted {name!r}"
+            raise InputError(f"{display_name}: has several columns, expected one of labels")
         predicted[name] = encode_labels(
-            read_distinct_labels(columns.stream, column, column_label), column_label
+            read_distinct_labels(stream, column, display_name), display_name
         )
-    score, probability = (
-        {
-            name: output
-            for name, output in columns.output_columns.get(kind, {}).items()
-            if not isinstance(output, str)
-        }
-        for kind in ("score", "probability")
-    )
     return MulticlassProblem.from_columns(
         encoded,
         predicted or None,
-        score or None,
-        probability or None,
+        outputs.get("score"),
+        outputs.get("probability"),
         labels,
         undefined,
         ordered=labels is not None or encoded.ordered,

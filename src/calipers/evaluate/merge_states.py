@@ -13,7 +13,7 @@ from calipers.engines.pass_tasks import LimitStatistics
 from calipers.evaluate.agreement import AgreementProblem
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.evaluator import evaluate_stream
-from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluation.options import MeasureNames, Options, inference_provenance
 from calipers.evaluation.problems.classes import MulticlassProblem
 from calipers.evaluation.problems.labels import MultilabelProblem
 from calipers.evaluation.problems.numbers import RegressionProblem
@@ -62,7 +62,7 @@ def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path is {format_value(path)}, expected the path of a file")
-    state = _get_state(evaluation, "save_state")
+    state = get_state(evaluation, "save_state")
     try:
         state.write(path)
     except OSError as error:
@@ -77,8 +77,10 @@ def merge_states(
     *,
     measures: MeasureNames | None = None,
     curves: bool = True,
-    interval: str | Sequence[str] = "auto",
-    level: float = 0.95,
+    interval: str | Sequence[str] | None = None,
+    level: float | None = None,
+    n_resamples: int | None = None,
+    seed: int | None = None,
     memory: int | str | None = None,
 ) -> Evaluation:
     """Merge saved evaluation states (of days or shards) into one evaluation.
@@ -98,11 +100,16 @@ def merge_states(
         Measures to evaluate, among the saved ones; all of them by default.
     curves : bool, default=True
         Whether the evaluation has curves. Each is computed on first access.
-    interval : str or list of str, default='auto'
+    interval : str or list of str, optional
         Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
-        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
-    level : float, default=0.95
-        Confidence level of the intervals.
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used. By
+        default that of the states, which have to agree.
+    level : float, optional
+        Confidence level of the intervals. By default that of the states, which have to agree.
+    n_resamples : int, optional
+        Number of bootstrap replicates. By default that of the states, which have to agree.
+    seed : int, optional
+        Seed of the random number generator. By default that of the states, which have to agree.
     memory : int or str, optional
         Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
         Dask, 1 GB in each process. It bounds the tables of scores.
@@ -133,13 +140,19 @@ def merge_states(
     >>> both["MAE"].value, both["MAE"].n
     (0.4, 5)
     """
-    options = Options.from_arguments(locals())
+    options = Options.from_arguments({k: v for k, v in locals().items() if v is not None})
+    requested = {"interval": interval, "level": level, "n_resamples": n_resamples, "seed": seed}
     if isinstance(states, str) or not isinstance(states, Sequence):
         raise InputError(
             f"states is {format_value(states)}, expected a list of files or evaluations"
         )
     budget = memory_budget(memory)
-    state = merge_compatible(_iterate_states(states), LimitStatistics(MemoryLimit(budget)))
+    settings = inference_provenance(options.settings)
+    state = merge_compatible(
+        _iterate_states(states),
+        LimitStatistics(MemoryLimit(budget)),
+        {name: settings[name] for name, value in requested.items() if value is not None},
+    )
     plan = state.plan
     columns = StreamColumns(
         StateEngine(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"]
@@ -148,8 +161,10 @@ def merge_states(
         options,
         measures=state.measures if measures is None else measures,
         undefined=plan.get("undefined", "nan"),
+        **state.settings,
     )
-    return evaluate_stream(_make_problem(plan), columns, options, budget)
+    optional_names = state.optional_measures if measures is None else ()
+    return evaluate_stream(_make_problem(plan), columns, options, budget, optional_names)
 
 
 def _make_problem(plan: Mapping[str, Any]) -> Problem:
@@ -176,15 +191,18 @@ def _make_problem(plan: Mapping[str, Any]) -> Problem:
 
 def _iterate_states(states: Sequence[Any]) -> Iterator[EvaluationState]:
     for state in states:
-        if isinstance(state, Evaluation):
-            yield _get_state(state, "states")
+        if isinstance(state, EvaluationState):
+            yield state
+        elif isinstance(state, Evaluation):
+            yield get_state(state, "states")
         elif isinstance(state, str | os.PathLike):
             yield EvaluationState.read(state)
         else:
             raise InputError(f"states: {format_value(state)} is neither a file nor an evaluation")
 
 
-def _get_state(evaluation: Evaluation, argument: str) -> EvaluationState:
+def get_state(evaluation: Evaluation, argument: str) -> EvaluationState:
+    """Return the state of an evaluation, or raise an error that names the argument."""
     state: EvaluationState | None = getattr(evaluation.sources, "state", None)
     if state is None:
         from calipers.evaluation.tasks import TASKS

@@ -224,6 +224,7 @@ def multilabel(
         wide=output_names,
         in_memory=all_rows,
         categories=MULTILABEL.categories,
+        lists=("truth", "predicted"),
     )
     label_options = labels, separator, threshold, undefined
     if source.stream is not None:

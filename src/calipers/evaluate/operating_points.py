@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.arguments import check_columns_of_evaluation, validate_arguments
 from calipers.evaluation.options import MeasureNames
 from calipers.measures import parse
 from calipers.results import DecisionRegions, Evaluation
@@ -41,7 +41,7 @@ def operating_point(
     ----------
     truth : array-like of shape (n,), or Evaluation
         True class of each row; or a binary evaluation of scores or probabilities, as returned by
-        :func:`calipers.classification`.
+        :func:`calipers.classification`, with which no other columns are given.
     score : array-like of shape (n,), or dict of such, optional
         Scores, higher for the positive class; for several systems a dict from their names to
         columns. Required unless ``truth`` is an evaluation.
@@ -104,19 +104,23 @@ def operating_point(
     from calipers.evaluate.classification import classification
     from calipers.evaluation.problems.two_classes import COUNT_MEASURES
 
+    columns: dict[str, Any] = {
+        "score": score,
+        "positive": positive,
+        "weight": weight,
+        "count": count,
+        "cluster": cluster,
+    }
     if isinstance(truth, Evaluation):
+        check_columns_of_evaluation(**columns)
         columns = _system_columns(truth, system)
+    elif score is None:
+        raise InputError("an operating point needs scores")
     else:
-        if score is None:
-            raise InputError("an operating point needs scores")
-        columns = {
-            "truth": truth,
-            "score": score,
-            "positive": positive,
-            "weight": weight,
-            "count": count,
-            "cluster": cluster,
-        }
+        columns["truth"] = truth
+        if system is not None:
+            scored = classification(**columns, measures=["AUC"], curves=False, interval="none")
+            columns = _system_columns(scored, system)
     defaults: dict[str, Any] = {} if prevalence is None else {"prevalence": prevalence}
     if costs is not None:
         defaults |= {"cost_fp": float(costs[0]), "cost_fn": float(costs[1])}
@@ -160,6 +164,7 @@ def _system_columns(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
         "score": {scored_output.name: scored_output.score for scored_output in scored},
         "weight": output.weight,
         "cluster": None if output.clusters is None else output.clusters.code,
+        "time": None if output.order is None else output.order.code,
     }
 
 

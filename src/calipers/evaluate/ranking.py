@@ -34,6 +34,7 @@ from calipers.evaluation.shared import (
 )
 from calipers.evaluation.slice_definitions import Bins, define_slices, parse_slice_columns
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
+from calipers.evaluation.stream_columns import check_single_file
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import slice_topics
 from calipers.measures import Measure
@@ -218,6 +219,8 @@ def ranking(
         from calipers.evaluation.group_scores import evaluate_group_batches
 
         return evaluate_group_batches(data, input_columns, options, selected_measures, conventions)
+    if engine is None:
+        check_single_file(data)
     collected = collect_columns(input_columns, data=data, id_column=id, missing=missing, cost=cost)
     group, truth, score, columns_by_slice, *unit_columns = collected.columns.values()
     rows = RankingRows.read(group, truth)

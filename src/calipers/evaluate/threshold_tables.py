@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, format_value
-from calipers.evaluation.arguments import check_finite, validate_arguments
+from calipers.evaluation.arguments import (
+    check_columns_of_evaluation,
+    check_finite,
+    validate_arguments,
+)
 from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.evaluation.shared import requested_names, select_measures, set_prevalence
 from calipers.inference import method_selection
@@ -55,7 +59,7 @@ def threshold_table(
     ----------
     truth : array-like of shape (n,), or Evaluation
         True class of each row; or a binary evaluation of scores or probabilities, as returned by
-        :func:`calipers.classification`.
+        :func:`calipers.classification`, with which no other columns are given.
     score : array-like of shape (n,), or dict of such, optional
         Scores, higher for the positive class; for several systems a dict from their names to
         columns. Required unless ``truth`` is an evaluation.
@@ -153,7 +157,11 @@ def _scored_systems(
 ) -> tuple[dict[str, BinaryOutput], Settings]:
     """Return the systems that have scores, and the settings of inference."""
     evaluation = truth
-    if not isinstance(truth, Evaluation):
+    if isinstance(truth, Evaluation):
+        check_columns_of_evaluation(
+            score=score, positive=positive, weight=weight, count=count, cluster=cluster
+        )
+    else:
         if score is None:
             raise InputError("thresholds need scores")
         from calipers.evaluate.classification import classification

@@ -250,6 +250,16 @@ def is_validated(value: Any) -> bool:
     return isinstance(value, FunctionType) and value in _VALIDATED_FUNCTIONS
 
 
+def check_columns_of_evaluation(**columns: Any) -> None:
+    """Raise :class:`InputError` if columns are given with an evaluation, which has its own."""
+    name = next((name for name, column in columns.items() if column is not None), None)
+    if name is not None:
+        raise InputError(
+            f"{name}: does not apply to an evaluation, which has columns of its own; give {name}= "
+            "to the function that returned it"
+        )
+
+
 def check_finite(value: Any, name: str, expected: str) -> float:
     """Return a value as a float; raise :class:`InputError` unless it is a finite number."""
     try:

@@ -12,11 +12,11 @@ from calipers.data.arrays import to_weights
 from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS
 from calipers.data.frequency_weights import NO_ROW_INFO, RowInfo, RowRepeats
-from calipers.evaluation.shared import to_clusters, to_time_order
-from calipers.results.estimate import DEFAULT_SYSTEM_NAME
+from calipers.evaluation.shared import to_clusters, to_time_order, unwrap_unnamed
 
 if TYPE_CHECKING:
     from calipers.data.confusion_matrices import SystemIndex
+    from calipers.engines.pass_tasks import MissingCounts
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
@@ -48,6 +48,8 @@ class Batch:
     numbers : callable, optional
         Function that returns the row number of each counted row in the complete table, if the batch
         is a subset of it.
+    missing : callable, optional
+        Function that returns the numbers of dropped rows and of their missing values.
     """
 
     columns: Mapping[str, Any]
@@ -57,6 +59,7 @@ class Batch:
     order: TimeOrder | None = None
     slices: Mapping[str, Any] = field(default_factory=dict)
     numbers: Callable[[], IntArray] | None = None
+    missing: Callable[[], MissingCounts] | None = None
 
     def shared_columns(self, settings: Settings) -> dict[str, Any]:
         """Return keyword arguments that all systems share: settings, weights and clusters.
@@ -107,11 +110,6 @@ def constant_batch(
         **{kind: unwrap_unnamed(by_system) for kind, by_system in predictions.items()},
     }
     return Batch(filled_columns, RowRepeats(len(values)))
-
-
-def unwrap_unnamed(by_system: Mapping[str, Any]) -> Any:
-    """Return the column of a single unnamed system, as users give it, or the columns by system."""
-    return by_system[DEFAULT_SYSTEM_NAME] if list(by_system) == [DEFAULT_SYSTEM_NAME] else by_system
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,7 +93,7 @@ class _PointReader:
 
     def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
         """Return the points of a batch, their cluster in each clustering, and their class."""
-        columns = batch.columns if self.read_batch is None else self.read_batch.complete(batch)[0]
+        columns = batch.columns if self.read_batch is None else self.read_batch.complete(batch)
         features = {name: columns[name] for name in self.features}
         try:
             n_rows = len(next(iter(features.values())))

@@ -120,9 +120,16 @@ def evaluate_systems(
 
 
 def evaluate_stream(
-    problem: Problem, columns: StreamColumns, options: Options, memory: int
+    problem: Problem,
+    columns: StreamColumns,
+    options: Options,
+    memory: int,
+    optional_names: Sequence[str] = (),
 ) -> Evaluation:
-    """Evaluate all systems on rows that come in batches."""
+    """Evaluate all systems on rows that come in batches.
+
+    ``optional_names`` are names of requested measures that were default ones in states.
+    """
     from calipers.evaluation.stream_rows import find_clusters
     from calipers.evaluation.sums import StreamedSample
 
@@ -131,11 +138,21 @@ def evaluate_stream(
     template_systems = problem.template(columns, options.settings)
     measures = problem.measures(template_systems, options)
     problem.check_stream(template_systems, measures)
+    optional_measures = problem.optional_measures(template_systems, options) or [
+        measure for measure in measures if str(measure) in optional_names
+    ]
     compared_pairs = default_pairs(
         tuple(template_systems), options.baseline, options.settings, compare=options.compare
     )
     sample = StreamedSample(
-        problem, columns, options.settings, measures, template_systems, memory, compared_pairs
+        problem,
+        columns,
+        options.settings,
+        measures,
+        template_systems,
+        memory,
+        compared_pairs,
+        optional_measures=optional_measures,
     )
     _check_stream(sample, options)
     evaluation = evaluate_sample(sample, options, options.baseline, inputs=sample.origins)

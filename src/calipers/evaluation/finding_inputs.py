@@ -489,12 +489,10 @@ def _leave_one_rater_out(system: Any, measure: Measure, level: float) -> list[In
 def _permutation_p(system: Any) -> float:
     from calipers.inference.independence import independence_test
 
-    truth, cluster = system.truth, system.cluster
-    if system.point_counts is not None:
-        truth, cluster = (
-            np.repeat(codes, system.point_counts.astype(np.int64)) for codes in (truth, cluster)
-        )
-    return independence_test(truth, cluster, system.settings.n_resamples, system.settings.seed)
+    settings = system.settings
+    return independence_test(
+        system.truth, system.cluster, settings.n_resamples, settings.seed, system.point_counts
+    )
 
 
 def from_runs(

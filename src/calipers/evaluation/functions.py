@@ -71,6 +71,28 @@ FROM_VALUES = Function(
     required=("values",),
 )
 
+
+def _setting_of_states(name: str, annotation: str = "") -> Argument:
+    """Return an option of inference whose default is that of the merged states."""
+    option = OPTIONS[name]
+    return replace(
+        option,
+        help=f"{option.help}  [default: that of the states]",
+        default=None,
+        description=f"{option.description or option.help} By default that of the states, which "
+        "have to agree.",
+        annotation=annotation,
+    )
+
+
+#: Options of inference of merged states, in the order of the parameters.
+SETTINGS_OF_STATES = (
+    _setting_of_states("interval", annotation=f"{OPTIONS['interval'].annotation} | None"),
+    _setting_of_states("level"),
+    _setting_of_states("n_resamples"),
+    _setting_of_states("seed"),
+)
+
 MERGE_STATES = Function(
     "calipers.evaluate.merge_states:merge_states",
     (
@@ -86,7 +108,7 @@ MERGE_STATES = Function(
             OPTIONS["measures"],
             description="Measures to evaluate, among the saved ones; all of them by default.",
         ),
-        *(OPTIONS[name] for name in ("curves", "interval", "level", "memory")),
+        *(OPTIONS["curves"], *SETTINGS_OF_STATES, OPTIONS["memory"]),
     ),
     positional=("states",),
     required=("states",),

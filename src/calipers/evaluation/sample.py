@@ -175,6 +175,23 @@ class Problem:
         """
         return sample.measures, ()
 
+    def optional_measures(self, systems: Mapping[str, Any], options: Options) -> Sequence[Measure]:
+        """Return the default measures that :meth:`shown_measures` may omit from those of a stream.
+
+        Parameters
+        ----------
+        systems : mapping of str to object
+            The systems of :meth:`template`.
+        options : Options
+            Options of the evaluation.
+
+        Returns
+        -------
+        sequence of Measure
+            The measures, without those that are requested by name.
+        """
+        return ()
+
     def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
         """Return measures that a stream accumulates in addition to the requested ones.
 
@@ -410,6 +427,8 @@ class Sample(ABC):
 
     problem: Problem
     measures: Sequence[Measure]
+    #: Those of them that are omitted if they are undefined on all rows of a stream.
+    optional_measures: Sequence[Measure] = ()
     settings: Settings
     #: Whether each system has rows of its own.
     has_separate_rows: ClassVar[bool] = False

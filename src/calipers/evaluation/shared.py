@@ -11,6 +11,7 @@ import numpy as np
 from calipers import __version__
 from calipers.data.arrays import check_length
 from calipers.data.class_labels import group_codes
+from calipers.data.class_probabilities import has_class_columns
 from calipers.data.errors import InputError, format_names, format_value
 from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.options import MeasureNames, inference_provenance
@@ -278,6 +279,25 @@ def named_systems(systems: Any, role: str) -> dict[str, Any]:
             raise InputError(f"{role}: an empty dict, expected at least one system")
         return {str(name): values for name, values in systems.items()}
     return {DEFAULT_SYSTEM_NAME: systems}
+
+
+def named_class_systems(
+    outputs: Any, role: str, names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return systems by name, where several columns may be those of the classes of one system.
+
+    See :func:`~calipers.data.class_probabilities.has_class_columns`.
+    """
+    return (
+        {DEFAULT_SYSTEM_NAME: outputs}
+        if has_class_columns(outputs, names)
+        else named_systems(outputs, role)
+    )
+
+
+def unwrap_unnamed(by_system: Mapping[str, Any]) -> Any:
+    """Return the column of a single unnamed system, as users give it, or the columns by system."""
+    return by_system[DEFAULT_SYSTEM_NAME] if list(by_system) == [DEFAULT_SYSTEM_NAME] else by_system
 
 
 def column_name(role: str, system: str) -> str:

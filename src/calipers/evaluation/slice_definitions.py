@@ -150,8 +150,9 @@ def _slice_column(
         values = encode_labels(take_rows(column, np.flatnonzero(~missing_rows)), display_name)
     if missing_rows is None:
         check_length(values.codes, rows, display_name)
-        return _bin_column(name, values, bins, unit)
-    definition, note = _bin_column(name, values, bins, unit)
+    definition, note = _bin_column(name, values, bins, rows, unit)
+    if missing_rows is None:
+        return definition, note
     if MISSING_SLICE in definition.names:
         raise InputError(
             f"{display_name}: some {unit} have no value and some have {MISSING_SLICE!r}; expected "
@@ -163,9 +164,12 @@ def _slice_column(
 
 
 def _bin_column(
-    name: str, values: EncodedLabels, bins: Sequence[float] | None, unit: str
+    name: str, values: EncodedLabels, bins: Sequence[float] | None, rows: int, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
-    """Return the slices of a column without missing values, and notes on binning."""
+    """Return the slices of a column without missing values, and notes on binning.
+
+    ``rows`` is the number of all rows, with those that have no value.
+    """
     is_numeric = all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool)
         for label in values.labels
@@ -188,11 +192,11 @@ def _bin_column(
         return _slice_at_edges(name, values, edges), [
             f"{name} is cut at its quartiles: {format_numbers(edges)}."
         ]
-    return _slice_around_mode(name, values, mode_code, unit)
+    return _slice_around_mode(name, values, mode_code, rows, unit)
 
 
 def _slice_around_mode(
-    name: str, values: EncodedLabels, mode_code: int, unit: str
+    name: str, values: EncodedLabels, mode_code: int, rows: int, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """Return a slice for the value that most rows have, and bins of all other rows.
 
@@ -204,9 +208,8 @@ def _slice_around_mode(
     other_labels = EncodedLabels(labels, codes - (codes > mode_code))
     number = float(values.labels[mode_code])
     mode_name = _format_number(number)
-    description = (
-        f"{name} is {mode_name} in {1 - other_mask.mean():.0%} of the {unit}, which form a slice"
-    )
+    proportion = np.count_nonzero(~other_mask) / rows
+    description = f"{name} is {mode_name} in {proportion:.0%} of the {unit}, which form a slice"
     if len(labels) <= MAX_UNBINNED_VALUES:
         definition, note = (
             SliceDefinition(name, other_labels.names, other_labels.codes),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.data.arrays import to_array
 from calipers.data.class_labels import encode_labels
 from calipers.data.columns import InputColumns, add_files, collect_columns
+from calipers.data.costs import Costs
 from calipers.evaluation.batch import Table
 from calipers.evaluation.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluation.options import Options
@@ -92,6 +93,7 @@ def open_source(
     wide: Collection[str] = ("probability",),
     in_memory: Callable[[], Mapping[str, Any]] = dict,
     categories: Collection[str] = (),
+    lists: Collection[str] = (),
 ) -> ColumnSource:
     """Open the columns of an evaluation, in memory or as a stream.
 
@@ -112,6 +114,8 @@ def open_source(
     categories : collection of str, default=()
         Roles that are categories in this task, in addition to those that are in any task (groups,
         slices).
+    lists : collection of str, default=()
+        Roles whose columns may hold a list in each row.
 
     Returns
     -------
@@ -122,12 +126,16 @@ def open_source(
     columns = {role: arguments[role] for role in roles}
     rows = {role: arguments.get(role) for role in ROW_ROLES}
     rows["slices"] = parse_slice_columns(rows["slices"])
-    needed = (*columns.values(), rows["weight"], rows["cluster"])
+    needed = (
+        *columns.values(),
+        *(rows[role] for role in ("weight", "count", "cluster", "slices")),
+        Costs.from_argument(options.cost).columns,
+    )
     if is_streamed(options.engine, options.memory, data, needed):
         return ColumnSource(
             options,
             stream=StreamColumns.from_arguments(
-                data, columns, {**arguments, **rows}, options, categories
+                data, columns, {**arguments, **rows}, options, categories, lists
             ),
         )
     options = replace(options, inputs=add_files(options.inputs, data, columns))
@@ -141,5 +149,6 @@ def open_source(
         wide=wide,
         cost=options.cost,
         categories=categories,
+        lists=lists,
     )
     return ColumnSource(options, input_columns)

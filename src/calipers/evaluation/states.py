@@ -32,8 +32,15 @@ _COMMON_PARAMETERS = {
     "classes": "the classes",
     "scale": "the scale",
     "threshold": "the threshold",
+    "separator": "separator=",
     "undefined": "undefined=",
+    "raters": "the raters",
+    "sets": "the sets of raters",
 }
+
+#: Parameters that state whether an argument was given: whether it names the classes, and whether
+#: their order has a meaning. States of earlier versions may lack them.
+_GIVEN = {"stated": "labels=", "ordered": "an order of the classes (labels=, or order= of ratings)"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +67,22 @@ class EvaluationState:
     def measures(self) -> list[str]:
         """Names of the measures."""
         return list(dict.fromkeys(measure for _, measure in self.request_numbers))
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Settings of inference by argument; states of earlier versions have none."""
+        settings: Mapping[str, Any] = self.plan.get("settings", {})
+        return settings
+
+    def without_settings(self) -> EvaluationState:
+        """Return the state without settings of inference, so that those of others apply."""
+        return replace(self, plan={**self.plan, "settings": {}})
+
+    @property
+    def optional_measures(self) -> Sequence[str]:
+        """Names of the default measures that are omitted where all rows together require it."""
+        names: Sequence[str] = self.plan.get("optional", ())
+        return names
 
     @property
     def absent(self) -> Sequence[str]:
@@ -175,11 +198,14 @@ class StateEngine(Engine):
 
 
 def merge_compatible(
-    states: Iterable[EvaluationState], limit: Callable[[FirstPassResult], FirstPassResult]
+    states: Iterable[EvaluationState],
+    limit: Callable[[FirstPassResult], FirstPassResult],
+    settings: Mapping[str, Any],
 ) -> EvaluationState:
     """Merge states, after a check that they are compatible.
 
-    ``limit`` bounds the memory of the accumulated statistics.
+    ``limit`` bounds the memory of the accumulated statistics. ``settings`` replace those of the
+    states, which otherwise have to agree.
     """
     first: EvaluationState | None = None
     sums: PairwiseSum[FirstPassResult] = PairwiseSum(limit)
@@ -188,6 +214,7 @@ def merge_compatible(
     plan: dict[str, Any] = {}
     absent: set[str] = set()
     n_states = 0
+    setting_and_location: dict[str, tuple[Any, str]] = {}
     for state in states:
         n_states += 1
         absent.update(state.absent)
@@ -195,6 +222,16 @@ def merge_compatible(
             first, plan = state, dict(state.plan)
         else:
             plan["known"] = _check_mergeable(plan, first, state)
+            plan["optional"] = [
+                name for name in plan.get("optional", ()) if name in state.optional_measures
+            ]
+        for name, value in state.settings.items():
+            first_value, location = setting_and_location.setdefault(name, (value, state.location))
+            if value != first_value and name not in settings:
+                raise InputError(
+                    f"{state.location}: {name} is {value!r}, but {location} has {first_value!r}; "
+                    f"expected one of all rows, as in {name}={first_value!r}"
+                )
         for batch_name in state.batch_names:
             if batch_name in location_by_batch:
                 raise InputError(
@@ -216,6 +253,8 @@ def merge_compatible(
     if first is None:
         raise InputError("states: expected at least one")
     location = first.location if n_states == 1 else f"{first.location} and {n_states - 1} more"
+    shared_settings = {name: value for name, (value, _) in setting_and_location.items()}
+    plan["settings"] = shared_settings | dict(settings)
     total = sums.total
     auxiliary_numbers = {
         request: number
@@ -251,6 +290,14 @@ def _check_mergeable(
             raise InputError(
                 f"{second.location}: {label}: {other_value!r}, but {first.location} has "
                 f"{first_value!r}{hint}"
+            )
+    for name, label in _GIVEN.items():
+        is_given, is_given_too = plan.get(name), second.plan.get(name)
+        if None not in (is_given, is_given_too) and is_given != is_given_too:
+            raise InputError(
+                f"{second.location}: was made {'with' if is_given_too else 'without'} {label}, but "
+                f"{first.location} {'without' if is_given_too else 'with'}; give all states the "
+                "same"
             )
     if set(first.request_numbers) != set(second.request_numbers):
         unshared_measures = sorted(

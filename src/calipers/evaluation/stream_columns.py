@@ -13,16 +13,24 @@ import numpy as np
 
 from calipers.data.arrays import missing_mask
 from calipers.data.categories import CategoryColumns, CategorySelector
-from calipers.data.columns import file_origin, match_prefix, named_columns
+from calipers.data.columns import (
+    check_names,
+    check_types,
+    file_origin,
+    match_prefix,
+    named_columns,
+)
 from calipers.data.costs import Costs, cost_column_name
 from calipers.data.distributed_frames import is_dask, is_spark
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.frequency_weights import check_counts
 from calipers.data.streams import Batch, Stream, is_large, memory_budget
 from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Engine, Mergeable, P, identity
 from calipers.engines.local import StreamEngine
+from calipers.engines.pass_tasks import MissingCounts
 from calipers.engines.remote import RemoteEngine
+from calipers.evaluation.shared import unwrap_unnamed
 from calipers.evaluation.slice_definitions import bins_by_factor
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ClassTables, NumericRows, ScoreTable, StatisticVector
@@ -88,14 +96,11 @@ MAX_EXPANDED_ROWS = 1 << 19
 MAX_COUNT = 10**9
 
 
-class FrequencyWeightedRows(Engine):
-    """Rows of another engine, repeated as often as a column of counts states.
+class SelectedRows(Engine):
+    """Rows of another engine, some of which are repeated or left out."""
 
-    They are repeated only if that column is among those read.
-    """
-
-    def __init__(self, rows: Engine, count: str, *, drop: bool) -> None:
-        self.inner, self.count, self.drop = rows, count, drop
+    def __init__(self, rows: Engine) -> None:
+        self.inner = rows
         self.kind, self.name, self.names = rows.kind, rows.name, rows.names
         self.rows, self.is_rereadable, self.files = rows.rows, rows.is_rereadable, rows.files
         self.stamps = rows.stamps
@@ -104,6 +109,66 @@ class FrequencyWeightedRows(Engine):
     def schema(self) -> pa.Schema:
         """Arrow types of the columns."""
         return self.inner.schema
+
+    def group_batches(self, group_column: str) -> Engine:
+        """Return an engine for all rows, with those of a value of a column in one batch."""
+        return self.inner.group_batches(group_column)
+
+    @property
+    def source(self) -> Engine:
+        """Engine that reads the rows."""
+        return self.inner.source if isinstance(self.inner, SelectedRows) else self.inner
+
+
+class CompleteRows(SelectedRows):
+    """Rows of another engine, without the batches that have no complete row."""
+
+    def reduce(
+        self,
+        work: Callable[[Any], P],
+        columns: Sequence[str] = (),
+        limit: Callable[[P], P] = identity,
+        description: str = "reading",
+    ) -> P:
+        """Reduce all batches, as the protocol of engines defines."""
+        task = _SkipIncomplete(work)
+        optional = self.inner.reduce(task, columns, _BoundedResult(limit), description)
+        if optional.result is None:
+            optional.missing.raise_incomplete()
+        result: P = optional.result
+        return result.with_dropped(optional.missing) if optional.missing.rows else result
+
+
+class NoCompleteRowError(Exception):
+    """All rows of a batch are incomplete; ``missing`` counts their missing values."""
+
+    def __init__(self, missing: MissingCounts) -> None:
+        super().__init__(missing)
+        self.missing = missing
+
+
+@dataclass(frozen=True, eq=False)
+class _SkipIncomplete:
+    """Task on batches, without those that have no complete row."""
+
+    work: Callable[[Any], Any]
+
+    def __call__(self, batch: Batch) -> OptionalResult:
+        try:
+            return OptionalResult(self.work(batch))
+        except NoCompleteRowError as error:
+            return OptionalResult(None, error.missing)
+
+
+class FrequencyWeightedRows(SelectedRows):
+    """Rows of another engine, repeated as often as a column of counts states.
+
+    They are repeated only if that column is among those read.
+    """
+
+    def __init__(self, rows: Engine, count: str, *, drop: bool) -> None:
+        super().__init__(rows)
+        self.count, self.drop = count, drop
 
     def reduce(
         self,
@@ -126,14 +191,16 @@ class FrequencyWeightedRows(Engine):
 
 @dataclass(frozen=True, eq=False)
 class OptionalResult(Mergeable):
-    """Result of a batch, or None if it has no rows."""
+    """Result of a batch, or None if it has no rows; ``missing`` counts those of such batches."""
 
     result: Any
+    missing: MissingCounts = field(default_factory=MissingCounts)
 
     def __add__(self, other: OptionalResult) -> OptionalResult:
+        missing = self.missing + other.missing
         if self.result is None or other.result is None:
-            return other if self.result is None else self
-        return OptionalResult(self.result + other.result)
+            return OptionalResult(other.result if self.result is None else self.result, missing)
+        return OptionalResult(self.result + other.result, missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +213,7 @@ class _BoundedResult:
         return (
             optional_result
             if optional_result.result is None
-            else OptionalResult(self.limit(optional_result.result))
+            else replace(optional_result, result=self.limit(optional_result.result))
         )
 
 
@@ -283,6 +350,23 @@ def _names_several_files(path: str) -> bool:
     return is_folder or ("*" in path and not is_present)
 
 
+def check_single_file(data: Any) -> None:
+    """Check that ranked rows are not in several files, unless they are to be read in batches.
+
+    Whether the rows of each group are consecutive, as batches require, is not known beforehand.
+    """
+    if isinstance(data, str | os.PathLike):
+        is_several = _names_several_files(os.fspath(data))
+    else:
+        is_several = isinstance(data, list | tuple) and _has_files(data)
+    if is_several:
+        raise InputError(
+            f"data: {format_value(data)} is not a single file. Several files are read in batches, "
+            "with engine='stream' (--engine stream), if the rows of each group are consecutive; "
+            "otherwise combine them into one file"
+        )
+
+
 def _is_distributed(data: Any) -> bool:
     """Return whether data are a data frame of Spark or Dask."""
     return is_spark(data) or is_dask(data)
@@ -312,10 +396,10 @@ def get_engine(data: Any, engine: str | None, categories: CategorySelector | Non
 
 def process_memory(memory: int | str | None, rows: Engine) -> int:
     """Return the number of bytes that each process may use."""
-    inner = rows.inner if isinstance(rows, FrequencyWeightedRows) else rows
+    source = rows.source if isinstance(rows, SelectedRows) else rows
     return (
         _PROCESS_MEMORY
-        if memory is None and isinstance(inner, RemoteEngine)
+        if memory is None and isinstance(source, RemoteEngine)
         else memory_budget(memory)
     )
 
@@ -379,23 +463,26 @@ class StreamColumns:
         others: Mapping[str, Any],
         options: Options,
         categories: Collection[str] = (),
+        lists: Collection[str] = (),
     ) -> StreamColumns:
         """Find the columns, which are given by name.
 
         ``roles`` are the truth, if there is one, and the predictions. ``others`` are the other
         arguments of the task; those that need all rows in memory raise an error. ``categories`` are
-        the roles that are categories in this task, in addition to those that are in any task.
+        the roles that are categories in this task, in addition to those that are in any task, and
+        ``lists`` those whose columns may hold a list in each row.
         """
         from calipers.evaluation.availability import ROW_REASONS
 
         row_columns = {role: others.get(role) for role in ("weight", "count", "cluster", "slices")}
-        category_columns = CategoryColumns.from_roles(
-            {**row_columns, **roles, "cost": Costs.from_argument(options.cost).columns}, categories
-        )
+        requested_columns = {**row_columns, **roles}
+        requested_columns["cost"] = Costs.from_argument(options.cost).columns
+        category_columns = CategoryColumns.from_roles(requested_columns, categories)
         stream, missing = get_engine(data, options.engine, category_columns.select), options.missing
         for name, reason in ROW_REASONS.items():
             if not (others.get(name) is None or others[name] is False):
                 raise memory_only_error(name, stream, reason)
+        check_types(requested_columns, stream.schema, lists)
         columns = {
             kind: _resolve_system_columns(requested, kind, stream)
             for kind, requested in roles.items()
@@ -405,8 +492,9 @@ class StreamColumns:
             _find_column(others.get(role), role, stream) for role in ("weight", "cluster", "count")
         )
         truth = roles.get("truth", {})
+        _check_list(truth, "truth")
         if isinstance(truth, list | tuple):
-            truth = {str(column): column for column in truth}
+            truth = {column: column for column in truth}
         truth_columns = _resolve_names(truth, "truth", stream)
         if "truth" in roles and not truth_columns:
             raise InputError("truth: does not name a column of data=")
@@ -421,6 +509,8 @@ class StreamColumns:
             }
         if count is not None:
             stream = FrequencyWeightedRows(stream, count, drop=missing == "drop")
+        if missing == "drop":
+            stream = CompleteRows(stream)
         extra_columns = {
             display_name: column
             for name, by_system in Costs.from_argument(options.cost).columns.items()
@@ -456,22 +546,24 @@ class StreamColumns:
         )
 
     @property
+    def required_by_role(self) -> dict[str, Any]:
+        """Names of the columns that need a value in every row, by their names in messages."""
+        outputs = {
+            kind: unwrap_unnamed(by_system) for kind, by_system in self.output_columns.items()
+        }
+        cluster = self.single_row_cluster if self.cluster is None else self.cluster
+        row_columns = {"weight": self.weight, "count": self.count, "cluster": cluster}
+        return {
+            "truth": self.truth,
+            **outputs,  # those of ranking have roles such as weights, too
+            **{role: name for role, name in row_columns.items() if name is not None},
+            **(self.extra_columns if self.missing == "drop" else {}),
+        }
+
+    @property
     def required_columns(self) -> list[str]:
         """Names of the columns that need a value in every row."""
-        predictions = [
-            column for by_system in self.output_columns.values() for column in by_system.values()
-        ]
-        extra_columns = self.extra_columns.values() if self.missing == "drop" else ()
-        others = (
-            *flatten_names(self.truth),
-            *flatten_names(predictions),
-            self.weight,
-            self.cluster,
-            self.single_row_cluster,
-            self.count,
-            *extra_columns,
-        )
-        return list(dict.fromkeys(name for name in others if name is not None))
+        return list(dict.fromkeys(flatten_names(self.required_by_role)))
 
     @property
     def systems(self) -> list[str]:
@@ -500,16 +592,25 @@ def _resolve_names(names: Any, role: str, stream: Engine) -> Any:
     return named_columns(names, stream.names, stream.name)
 
 
+def _check_list(requested: Any, role: str) -> None:
+    """Check that a list, if it is one, has the names of columns."""
+    if isinstance(requested, list | tuple):
+        check_names(requested, role)
+        if not requested:
+            raise InputError(f"{role}: is empty")
+
+
 def _resolve_system_columns(
     requested: Any, kind: str, stream: Engine
 ) -> dict[str, str | Mapping[str, str]]:
     """Return the column of each system, or its columns by class."""
+    _check_list(requested, kind)
+    if isinstance(requested, Mapping) and not requested:
+        raise InputError(f"{kind}: an empty dict, expected at least one system")
     is_nested = isinstance(requested, Mapping | list | tuple)
     columns = _resolve_names(
         requested if is_nested else {DEFAULT_SYSTEM_NAME: requested}, kind, stream
     )
-    if not columns:
-        raise InputError(f"{kind}: no system is named")
     for name, system_columns in columns.items():
         if isinstance(system_columns, Mapping):
             columns[name] = {
@@ -589,7 +690,10 @@ def read_distinct_labels(rows: Engine, column: str, display_name: str) -> Any:
         _ClassLimit(display_name),
         f"finding classes in {column}",
     )
-    return distinct.present_values  # the pass over all columns reports missing ones
+    present_values = distinct.present_values  # the pass over all columns reports missing ones
+    if not len(present_values):
+        raise InputError(f"no row is complete; all values of {display_name} are missing")
+    return present_values
 
 
 def file_origins(stream: Engine) -> list[InputOrigin]:

@@ -22,7 +22,7 @@ from calipers.engines.local import StreamEngine
 from calipers.evaluation.shared import column_name
 from calipers.evaluation.stream_columns import (
     MAX_CLASSES,
-    FrequencyWeightedRows,
+    SelectedRows,
     StreamColumns,
     flatten_names,
     wrap_unnamed,
@@ -60,9 +60,9 @@ def group_numeric_columns(columns: StreamColumns, separator: str | None) -> Stre
 
 
 def _is_csv(rows: Engine) -> bool:
-    inner = rows.inner if isinstance(rows, FrequencyWeightedRows) else rows
-    if isinstance(inner, StreamEngine):
-        return inner.stream.csv
+    source = rows.source if isinstance(rows, SelectedRows) else rows
+    if isinstance(source, StreamEngine):
+        return source.stream.csv
     return any(file_extension(name)[0] in (".csv", ".tsv") for name in rows.files)
 
 
@@ -173,7 +173,7 @@ class _LabelTask:
     def __call__(self, batch: Batch) -> _LabelSummary:
         import pyarrow as pa
 
-        labels, lengths, columns = {}, {}, self.read_batch.complete(batch)[0]
+        labels, lengths, columns = {}, {}, self.read_batch.complete(batch)
         for display_name, name in self.columns.items():
             column = columns[name]
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from calipers.data import streams
 from calipers.data.arrays import (
     check_length,
     from_arrow,
-    missing_mask,
     take_rows,
     to_numbers,
     to_weights,
@@ -22,13 +21,13 @@ from calipers.data.arrays import (
 from calipers.data.columns import incomplete_rows
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
-from calipers.data.multilabel import missing_list_mask
 from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Mergeable
 from calipers.engines.pass_tasks import BatchSystems, MissingCounts
-from calipers.evaluation.batch import Batch, unwrap_unnamed
+from calipers.evaluation.batch import Batch
+from calipers.evaluation.shared import unwrap_unnamed
 from calipers.evaluation.states import StateEngine
-from calipers.evaluation.stream_columns import DistinctValuesTask, StreamColumns
+from calipers.evaluation.stream_columns import DistinctValuesTask, NoCompleteRowError, StreamColumns
 from calipers.inference.clusters import ClusterIndex
 
 if TYPE_CHECKING:
@@ -51,13 +50,9 @@ class BatchReader:
     def __call__(self, batch: streams.Batch) -> Batch:
         """Return the rows of a batch by role."""
         stream_columns = self.columns
-        columns, row_mask = self.complete(batch)
+        columns, row_mask, count_missing = self.read_columns(batch)
         if row_mask is not None and not row_mask.true_count:
-            raise InputError(
-                f"all {batch.rows:,} rows from row 0 on are incomplete, and missing='drop' "
-                "does not leave out complete batches; filter them out beforehand, or use "
-                "engine='memory'"
-            )
+            raise NoCompleteRowError(count_missing())
         rows, truth = (
             len(next(iter(columns.values()))),
             _select_column(columns, stream_columns.truth),
@@ -83,58 +78,49 @@ class BatchReader:
             else self._clusters(columns[stream_columns.cluster], indices, weights),
             slices={name: columns[name] for name in stream_columns.slice_columns},
             numbers=lambda: frequencies(_row_numbers(batch, row_mask)),
+            missing=count_missing,
         )
 
-    def complete(self, batch: streams.Batch) -> tuple[dict[str, Any], Any]:
+    def complete(self, batch: streams.Batch) -> dict[str, Any]:
+        """Return the columns of a batch, without incomplete rows if these are dropped."""
+        return self.read_columns(batch)[0]
+
+    def read_columns(
+        self, batch: streams.Batch
+    ) -> tuple[dict[str, Any], Any, Callable[[], MissingCounts]]:
         """Return the columns of a batch, without incomplete rows if these are dropped.
 
-        The mask of the remaining rows is returned as well; it is None if all remain.
+        The mask of the remaining rows is returned as well, which is None if all remain, and a
+        function that counts the missing values of the rows as they are read.
         """
-        text_columns = {
-            name: _fill_nulls(batch.columns[name]) for name in self.columns.text_columns
-        }
-        columns = {**batch.columns, **text_columns}
-        row_mask = self._present_mask(columns) if self.columns.missing == "drop" else None
-        if row_mask is not None:
-            columns = {name: column.filter(row_mask) for name, column in columns.items()}
-        return columns, row_mask
-
-    def missing(self, batch: streams.Batch) -> MissingCounts:
-        """Count the rows that are dropped, as they are read, and their missing values."""
-        stream_columns = self.columns
-        columns = batch.columns if batch.input_columns is None else batch.input_columns
-        n_rows = len(next(iter(columns.values())))
-        if stream_columns.missing != "drop":
-            return MissingCounts(n_rows)
-        present = {name: columns[name] for name in stream_columns.required_columns}
-        present |= {name: _fill_nulls(columns[name]) for name in stream_columns.text_columns}
-        by_role = {"truth": stream_columns.truth}
-        by_role |= {
-            kind: unwrap_unnamed(by_system)
-            for kind, by_system in stream_columns.output_columns.items()
-        }
-        row_roles = ("weight", "count", "cluster")
-        by_role |= {role: name for role in row_roles if (name := getattr(stream_columns, role))}
-        if stream_columns.single_row_cluster is not None:
-            by_role["cluster"] = stream_columns.single_row_cluster
-        by_role |= stream_columns.extra_columns
-        incomplete_mask, by_column = incomplete_rows(_select_nested(present, by_role))
-        n_dropped = 0 if incomplete_mask is None else int(incomplete_mask.sum())
-        return MissingCounts(n_rows, n_dropped, by_column)
-
-    def _present_mask(self, columns: dict[str, Any]) -> Any:
-        """Return the mask of rows without missing values, or None if all are complete."""
         import pyarrow as pa
 
-        incomplete_mask = np.zeros(len(next(iter(columns.values()))), bool)
-        for name in self.columns.required_columns:
-            missing_lists_mask = missing_list_mask(columns[name])
-            incomplete_mask |= (
-                missing_mask(columns[name], name)
-                if missing_lists_mask is None
-                else missing_lists_mask
-            )
-        return pa.array(~incomplete_mask) if incomplete_mask.any() else None
+        columns = self._with_text(batch.columns)
+        incomplete_mask, missing = self._incomplete(columns)
+        count_missing = partial(self._count_missing, batch, missing)
+        if not missing.n_dropped:
+            return columns, None, count_missing
+        row_mask = pa.array(~incomplete_mask)
+        complete_columns = {name: column.filter(row_mask) for name, column in columns.items()}
+        return complete_columns, row_mask, count_missing
+
+    def _count_missing(self, batch: streams.Batch, missing: MissingCounts) -> MissingCounts:
+        """Return the missing values of a batch as it is read, before its rows are repeated."""
+        if batch.input_columns is None:
+            return missing
+        return self._incomplete(self._with_text(batch.input_columns))[1]
+
+    def _with_text(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return columns in which missing values of text are empty text."""
+        return {**columns, **{n: _fill_nulls(columns[n]) for n in self.columns.text_columns}}
+
+    def _incomplete(self, columns: Mapping[str, Any]) -> tuple[Any, MissingCounts]:
+        """Return the mask of the rows to drop, and the numbers of their missing values."""
+        n_rows = len(next(iter(columns.values())))
+        if self.columns.missing != "drop":
+            return None, MissingCounts(n_rows)
+        mask, by_column = incomplete_rows(_select_nested(columns, self.columns.required_by_role))
+        return mask, MissingCounts(n_rows, 0 if mask is None else int(mask.sum()), by_column)
 
     def _clusters(self, column: Any, indices: Any, weights: FloatArray | None) -> ClusterIndex:
         """Return the clusters of the rows with positive weight."""
@@ -176,7 +162,7 @@ class _FindClusters:
         try:
             columns = batch.columns
             if self.columns.missing == "drop":
-                columns = BatchReader(self.columns, None).complete(batch)[0]
+                columns = BatchReader(self.columns, None).complete(batch)
             column = columns[name]
             if weight is not None:
                 indices = batch_weights(columns[weight], len(column))[1]
@@ -232,7 +218,7 @@ class SystemBuilder:
             name: system.with_measures(self.measures) for name, system in plain_systems.items()
         }
         numbers = rows.numbers() if self.problem.looks_at_rows and rows.numbers else None
-        return rows, BatchSystems(systems, partial(self.read_batch.missing, batch), numbers)
+        return rows, BatchSystems(systems, rows.missing or MissingCounts, numbers)
 
 
 def _row_numbers(batch: streams.Batch, row_mask: Any) -> IntArray:

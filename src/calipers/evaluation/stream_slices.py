@@ -21,6 +21,7 @@ from calipers.engines.pass_tasks import (
     FirstPass,
     FirstPassResult,
     LimitStatistics,
+    MissingCounts,
     SecondPass,
 )
 from calipers.engines.passes import TwoPassEvaluation
@@ -153,10 +154,13 @@ class _ColumnSummary(Mergeable):
     """Distinct values of each column, or the frequency of each number of a numeric column."""
 
     columns: Mapping[str, Any]
+    #: Number of all rows, with those that have no value.
+    n_rows: int
 
     def __add__(self, other: _ColumnSummary) -> _ColumnSummary:
         return _ColumnSummary(
-            {name: summary + other.columns[name] for name, summary in self.columns.items()}
+            {name: summary + other.columns[name] for name, summary in self.columns.items()},
+            self.n_rows + other.n_rows,
         )
 
 
@@ -191,7 +195,7 @@ class _SummaryTask:
             values = values[~np.isnan(values)] + 0.0  # -0.0 is 0.0
             none = np.zeros(len(values), bool)
             summaries[name] = ScoreBuffer((none,), (values,), None, len(values))
-        return _ColumnSummary(summaries)
+        return _ColumnSummary(summaries, len(next(iter(columns.values()))))
 
     def _counted_rows(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the columns of the rows that are evaluated."""
@@ -233,7 +237,7 @@ class _SummaryLimit:
             else self.memory_limit(column_summary)
             for name, column_summary in summary.columns.items()
         }
-        return _ColumnSummary(limited)
+        return _ColumnSummary(limited, summary.n_rows)
 
 
 def define_stream_slices(
@@ -303,7 +307,9 @@ def _summarize_columns(
                 f"slice {name!r}: has more distinct numbers than the memory holds; give bins, or "
                 "allow more with memory="
             )
-        slices_by_column[name], note = _bin_numbers(name, table, _numeric_type(rows, name))
+        slices_by_column[name], note = _bin_numbers(
+            name, table, summary.n_rows, _numeric_type(rows, name)
+        )
         notes += note
     return slices_by_column, notes
 
@@ -335,9 +341,12 @@ def _categorical_slices(values: Any, name: str) -> CategoricalSlices:
 
 
 def _bin_numbers(
-    name: str, table: ScoreTable, kind: Any
+    name: str, table: ScoreTable, n_rows: int, kind: Any
 ) -> tuple[CategoricalSlices | BinnedSlices, list[str]]:
-    """Return the bins of a numeric column, given the frequency of each number, and notes."""
+    """Return the bins of a numeric column, given the frequency of each number, and notes.
+
+    ``n_rows`` is the number of all rows, with those that have no number.
+    """
     import pyarrow as pa
 
     values, counts = table.scores[::-1], table.negative[::-1]
@@ -352,7 +361,7 @@ def _bin_numbers(
         note = f"{name} is cut at its quartiles: {format_numbers(edges)}."
         return BinnedSlices(tuple(bin_names(edges)), tuple(edges)), [note]
     number, others = float(values[mode_index]), np.arange(len(values)) != mode_index
-    proportion = counts[mode_index] / counts.sum()
+    proportion = counts[mode_index] / n_rows
     description = (
         f"{name} is {format_numbers([number])} in {proportion:.0%} of the rows, which form a slice"
     )
@@ -393,6 +402,11 @@ class SubsetResults(Mergeable):
 
     def __add__(self, other: SubsetResults) -> SubsetResults:
         return SubsetResults(tuple(a + b for a, b in zip(self.values, other.values, strict=True)))
+
+    def with_dropped(self, missing: MissingCounts) -> SubsetResults:
+        """Return the results with the counts of dropped rows, which are in no slice."""
+        all_rows, *slices = self.values
+        return SubsetResults((all_rows.with_dropped(missing), *slices))
 
 
 @dataclass(frozen=True, eq=False)

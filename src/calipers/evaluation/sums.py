@@ -15,6 +15,7 @@ from calipers.engines.base import Engine
 from calipers.engines.passes import TwoPassEvaluation
 from calipers.estimation.averages import class_weights
 from calipers.estimation.statistic_estimates import estimate_from_statistic
+from calipers.evaluation.options import inference_provenance
 from calipers.evaluation.sample import Sample
 from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.evaluation.slices import slice_estimates
@@ -74,6 +75,9 @@ class StreamedSample(Sample):
     compared_pairs: Sequence[tuple[str, str]] = ()
     #: Passes that have been made already, as for the rows of a slice; None to make them.
     first_passes: TwoPassEvaluation | None = None
+    #: The joint passes over all rows and their slices, where they are known.
+    slice_passes: SlicePasses | None = None
+    optional_measures: Sequence[Measure] = ()
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
 
     in_memory_systems = None
@@ -134,6 +138,8 @@ class StreamedSample(Sample):
     @cached_property
     def group(self) -> SlicePasses | None:
         """Joint passes over all rows and their slices, or None without slices."""
+        if self.slice_passes is not None:
+            return self.slice_passes
         if not self.columns.slices or self.first_passes is not None:
             return None
         return SlicePasses(self.builds, self._plain_passes, self._slicings[0], self.memory)
@@ -269,6 +275,7 @@ class StreamedSample(Sample):
                 measures=measures,
                 template_systems={name: self.template_systems[name] for name in systems},
                 compared_pairs=(),
+                slice_passes=None,
                 **passes,
             )
 
@@ -284,12 +291,11 @@ class StreamedSample(Sample):
         return cached(self, ("also", *systems, *measures), make)
 
     def omit_measures(self, measures: Sequence[Measure]) -> StreamedSample:
-        """Return the sample with some of its measures.
+        """Return the sample with some of its measures; its passes are those of all of them.
 
-        Passes over slices are those of all measures, and are made again.
+        A state therefore has the statistics of the others too, which other rows may need.
         """
-        has_slices = bool(self.columns.slices) and self.first_passes is None
-        return replace(self, measures=measures, first_passes=None if has_slices else self.passes)
+        return replace(self, measures=measures, first_passes=self.passes, slice_passes=self.group)
 
     def with_settings(self, settings: Settings) -> StreamedSample:
         """Return the sample with other settings of inference."""
@@ -297,7 +303,11 @@ class StreamedSample(Sample):
             name: system.with_settings(settings) for name, system in self.template_systems.items()
         }
         return replace(
-            self, settings=settings, template_systems=templates, first_passes=self.passes
+            self,
+            settings=settings,
+            template_systems=templates,
+            first_passes=self.passes,
+            slice_passes=None,
         )
 
     def constant_baseline(self, system: str, measure: Measure) -> float:
@@ -468,13 +478,18 @@ class StreamedSample(Sample):
         output_columns = {
             kind: dict(by_system) for kind, by_system in columns.output_columns.items()
         }
-        plan = {
+        plan: dict[str, Any] = {
             "truth": columns.truth,
             "said": output_columns,
             "weight": columns.weight,
             "cluster": columns.cluster or columns.single_row_cluster,
         }
-        plan |= {"task": self.problem.kind, **self.problem.plan}
+        plan |= {
+            "task": self.problem.kind,
+            "settings": inference_provenance(self.settings),
+            "optional": [str(measure) for measure in self.optional_measures],
+            **self.problem.plan,
+        }
         request_numbers = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
         auxiliary_numbers = {
             (name, str(m)): passes.all_numbers[name, m]
@@ -545,7 +560,8 @@ class StreamedSample(Sample):
         """Return the sample on a slice, for which no further pass is made."""
         assert self.group is not None
         columns = replace(self.columns, stream=single_use_engine(self.engine))
-        return replace(self, columns=columns, first_passes=self.group.subset(index))
+        passes = self.group.subset(index)
+        return replace(self, columns=columns, first_passes=passes, slice_passes=None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -260,7 +260,8 @@ def topic_dependent_difference(subject: Subject, table: TopicValues) -> Iterator
 
     On the leading measure the difference of two systems is not significant, or one system is
     better; and without one topic the t interval of their difference excludes 0, or lies on the
-    other side of it (corrected for the number of topics).
+    other side of it (corrected for the number of topics). Where the other topics have the same
+    difference, which leaves no t interval, the sign test replaces it.
     """
     if table.comparison is None:
         return
@@ -273,8 +274,12 @@ def topic_dependent_difference(subject: Subject, table: TopicValues) -> Iterator
             continue
         x = differences[defined]
         mean, error, size = _leave_one_out_means(x, table.weights(defined))
+        # If all topics have the same difference, it depends on none of them.
+        t_of_constant = (
+            0.0 if np.ptp(x) <= intervals.ROUNDING_TOLERANCE * np.abs(x).max() else np.inf
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.nan_to_num(np.abs(mean) / error, posinf=0.0)
+            t = np.nan_to_num(np.abs(mean) / error, posinf=t_of_constant)
         max_index = int(np.argmax(t))
         estimate = float(mean[max_index]), float(error[max_index]), float(size[max_index])
         # Corrected for the choice of the topic.
@@ -282,7 +287,13 @@ def topic_dependent_difference(subject: Subject, table: TopicValues) -> Iterator
         remaining_difference = IntervalNumber.within(
             estimate[0], intervals.student_interval(*estimate, level)
         )
-        p = min(1.0, n * t_test_p_value(estimate[0], estimate[1], estimate[2] - 1))
+        # The remaining topics have the same sign if they have the same difference.
+        p = (
+            2.0 ** (1 - np.count_nonzero(np.delete(table.weights(defined), max_index)))
+            if np.isinf(t[max_index])
+            else t_test_p_value(estimate[0], estimate[1], estimate[2] - 1)
+        )
+        p = min(1.0, n * p)
         if (
             remaining_difference.value * difference.value < 0
             or not outcome(difference).is_significant
@@ -311,7 +322,10 @@ def _leave_one_out_means(x: FloatArray, w: FloatArray) -> tuple[FloatArray, Floa
         terms.sum() - terms
         for terms in (square, square * deviations, square * np.square(deviations))
     )
-    spread = np.maximum(second_moments - 2 * mean * cross + mean**2 * squares, 0.0)
+    spread = second_moments - 2 * mean * cross + mean**2 * squares
+    # Rounding leaves a spread where all other values are equal.
+    size = np.square(x).max(initial=0.0) * square.sum()
+    spread = np.where(spread > intervals.ROUNDING_TOLERANCE * size, spread, 0.0)
     n = total**2 / squares
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(spread * n / np.where(n > 1, n - 1, np.nan)) / total

@@ -387,11 +387,12 @@ def unit_differences(reading: PointEstimate) -> _Differences | None:
         if units.clusters is not None:
             return None
         values = units.values * reading.factor if exact else units.values
-        differing = (
-            bayesian_bootstrap.n_nonzero(values)
-            if reading.n_changed is None
-            else reading.n_changed()
-        )
+        if reading.n_changed is not None:
+            differing = reading.n_changed()
+        elif exact:  # differences of equal values are 0
+            differing = int(np.count_nonzero(values))
+        else:
+            differing = bayesian_bootstrap.n_nonzero(values)
         return _Differences(values, differing, units.weight, exact=exact)
     if reading.unit_groups is not None:
         return _differences_from_groups(reading, reading.unit_groups())
@@ -771,12 +772,17 @@ def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
 
 def has_no_differences(reading: PointEstimate) -> bool:
     """Check that no row has more influence on one of two values than on the other."""
-    error = reading.standard_error
+    error, is_zero = reading.standard_error, abs(reading.value) <= reading.tolerance
     if isinstance(error, StandardError) and np.isfinite(error.se):
-        return abs(reading.value) <= reading.tolerance and error.se == 0
-    return (
-        reading.has_replicates and not (np.abs(reading.cached_replicates) > reading.tolerance).any()
-    )
+        return is_zero and error.se == 0
+    if reading.has_replicates or reading.unit_spread is None:
+        return (
+            reading.has_replicates
+            and not (np.abs(reading.cached_replicates) > reading.tolerance).any()
+        )
+    # A single row of a class has no error; of rows in batches their differences are known.
+    spread = reading.unit_spread()
+    return is_zero and spread is not None and bool(spread.classes) and spread.differing == 0
 
 
 def _unweighted_differences(reading: PointEstimate) -> FloatArray | None:

@@ -18,37 +18,49 @@ MIN_POINTS_FOR_TABLES, MAX_CELLS_FOR_TABLES = 20_000, 2_500
 _TIE_TOLERANCE = 1e-9
 
 
-def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed: int) -> float:
+def independence_test(
+    truth: IntArray,
+    cluster: IntArray,
+    replicates: int,
+    seed: int,
+    counts: FloatArray | None = None,
+) -> float:
     """Return the p-value of the permutation test of independence of classes and clusters.
 
     The statistic is the number of pairs of points that share both their class and their cluster, of
     which the permutation distribution has the same cluster sizes. For given sizes the Rand index,
     adjusted or not, and the other pair-counting measures increase with this number, so that the
-    test is valid for each of them.
+    test is valid for each of them. It depends on the table of counts alone: the order of the points
+    does not matter, nor whether each entry is a point or ``counts`` has its number of points.
     """
     random = np.random.Generator(np.random.Philox(seed))
     shape = int(truth.max()) + 1, int(cluster.max()) + 1
 
-    def together(codes: IntArray) -> float:
-        flat = truth * shape[1] + codes
-        if shape[0] * shape[1] <= 4 * len(codes) + 10_000:
-            counts = np.bincount(flat)
-        else:
-            counts = np.unique(flat, return_counts=True)[1]
-        return float(np.square(counts.astype(np.float64)).sum())
+    def cells(flat: IntArray, weights: FloatArray | None) -> tuple[IntArray, IntArray]:
+        """Return the non-empty cells in order, with their numbers of points."""
+        indices: IntArray | None = None
+        if shape[0] * shape[1] > 4 * len(flat) + 10_000:
+            indices, flat = np.unique(flat, return_inverse=True)
+        sizes = np.bincount(flat.reshape(-1), weights)
+        nonempty = np.flatnonzero(sizes)
+        return nonempty if indices is None else indices[nonempty], sizes[nonempty].astype(np.int64)
 
-    observed = together(cluster)
-    if len(cluster) > MIN_POINTS_FOR_TABLES and shape[0] * shape[1] <= MAX_CELLS_FOR_TABLES:
-        rows, columns = np.bincount(truth), np.bincount(cluster)
+    cell, sizes = cells(truth * shape[1] + cluster, counts)
+    row, column = np.divmod(cell, shape[1])
+    n_points = int(sizes.sum())
+    min_extreme = float(np.square(sizes.astype(np.float64)).sum()) * (1 - _TIE_TOLERANCE)
+    if n_points > MIN_POINTS_FOR_TABLES and shape[0] * shape[1] <= MAX_CELLS_FOR_TABLES:
+        margins = (np.bincount(codes, sizes).astype(np.int64) for codes in (row, column))
+        rows, columns = (margin[margin > 0] for margin in margins)
         squares = sums_of_squares(rows, columns, max(99, replicates), random)
-        n_extreme = int(np.count_nonzero(squares >= observed * (1 - _TIE_TOLERANCE)))
-        return (n_extreme + 1) / (len(squares) + 1)
-    permuted = cluster.copy()
-    number = max(99, min(replicates, MAX_PERMUTED_POINTS // max(len(cluster), 1)))
+        return (int(np.count_nonzero(squares >= min_extreme)) + 1) / (len(squares) + 1)
+    permuted, row_of_points = np.repeat(column, sizes), np.repeat(row * shape[1], sizes)
+    number = max(99, min(replicates, MAX_PERMUTED_POINTS // max(n_points, 1)))
     n_extreme = 0
     for _ in range(number):
         random.shuffle(permuted)
-        n_extreme += together(permuted) >= observed * (1 - _TIE_TOLERANCE)
+        sizes = cells(row_of_points + permuted, None)[1]
+        n_extreme += float(np.square(sizes.astype(np.float64)).sum()) >= min_extreme
     return (n_extreme + 1) / (number + 1)
 
 

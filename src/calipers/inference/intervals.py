@@ -579,10 +579,10 @@ def bootstrap_t(
 def studentize(value: float, replicates: FloatArray, errors: FloatArray) -> FloatArray | None:
     """Return (replicate − value)/se of each replicate, clipped to ±8.
 
-    Return None if more than 5% of the replicates have no standard error.
+    Return None if more than 5% of the replicates have no standard error, or there are none.
     """
     usable = np.isfinite(replicates) & np.isfinite(errors) & (errors > 0)
-    if usable.sum() < (1 - MAX_UNDEFINED_PROPORTION) * len(errors):
+    if not usable.any() or usable.sum() < (1 - MAX_UNDEFINED_PROPORTION) * len(errors):
         return None
     return np.clip((replicates[usable] - value) / errors[usable], -MAX_ABS_T, MAX_ABS_T)
 

@@ -43,9 +43,10 @@ def permutation_p_values(extreme: IntArray, tried: int, *, exact: bool) -> Float
 
 
 def permutation_rank(alpha: float, tried: int, *, exact: bool) -> int:
-    """Return the rank, from the extreme, of the permutation with the largest p-value ≤ ``alpha``.
+    """Return the largest number of permutations at least as extreme with a p-value ≤ ``alpha``.
 
-    It is 0 if there is no such permutation.
+    It is negative if even the p-value without any, 1/(B + 1), is larger. If the permutations are
+    all there are (``exact``), the observed one is among them, so that none reaches 0.
     """
     n_observed = 0 if exact else 1
     return math.floor(round(alpha * (tried + n_observed) - n_observed, 9))

@@ -383,6 +383,11 @@ def _has_spread(reading: PointEstimate) -> bool:
     return isinstance(error, StandardError) and error.se > 0
 
 
+def _has_no_spread(reading: PointEstimate) -> bool:
+    is_constant = _has_error(reading) and not _has_spread(reading)
+    return is_constant or has_no_differences(reading)
+
+
 def _has_row_differences(reading: PointEstimate) -> bool:
     """Check whether every row is right or wrong, so that differences of rows are known."""
     return reading.discordant_proportions is not None or (
@@ -892,10 +897,11 @@ def _summary_rules(rules: Sequence[MethodRule]) -> Sequence[MethodRule]:
     """Return the rules to try first for a difference whose rows are no longer available.
 
     These are the rules of its kind, and Student's t of a summary of units. Both intervals limit
-    only the difference of systems that differ nowhere; that of others has a standard error.
+    only a difference without variability, or whose error takes more rows of a class; others have a
+    standard error.
     """
     kind_rules = [
-        replace(row, when=has_no_differences) if row.method == "of both" else row for row in rules
+        replace(row, when=_has_no_spread) if row.method == "of both" else row for row in rules
     ]
     return (*kind_rules, MethodRule("t", _has_unit_summary, tries=True))
 

@@ -9,16 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calipers.inference import intervals
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.statistics import FloatArray, Moments
-
-Scores = npt.NDArray[np.floating[Any]]
 
 NAN = float("nan")
 

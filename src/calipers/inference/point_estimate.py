@@ -28,7 +28,7 @@ from calipers.caching import cached_property
 from calipers.inference import intervals, paired_tests
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.variance_estimators import NAN, Influence, StandardError
-from calipers.statistics import Moments
+from calipers.statistics import Moments, subtract_values
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -54,8 +54,7 @@ class UnitValues:
     clusters: ClusterIndex | None = None
 
     def __sub__(self, other: UnitValues) -> UnitValues:
-        with np.errstate(invalid="ignore"):  # two infinite losses have no difference
-            return replace(self, values=self.values - other.values)
+        return replace(self, values=subtract_values(self.values, other.values))
 
     @cached_property
     def moments(self) -> Moments:

@@ -50,13 +50,15 @@ class VarianceEstimator:
     ``denominator`` is the contribution of each row to the denominator of the value, by default its
     weight: for example 1 if it is in TP + FP + FN, and 0 otherwise. ``rows`` is any object that
     stands for the rows, such as the table that they are from; columns of different ones are not
-    added, even if they have the same length.
+    added, even if they have the same length. ``n_terms`` is the number of columns whose sum the
+    column is, each of which has an equal part in the denominator.
     """
 
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
     denominator: FloatArray | None = field(kw_only=True, default=None)
     rows: object = field(kw_only=True, default=None)
+    n_terms: int = field(kw_only=True, default=1)
 
     def standard_error(self, column: FloatArray) -> float:
         """Return the norm of a column."""
@@ -113,13 +115,16 @@ class VarianceEstimator:
 
         Each row contributes to the denominator what it contributes in both, relative to the totals.
         """
-        if self.clusters is None or (self.denominator is None and second.denominator is None):
+        if self.clusters is None:
             return self
-        return replace(
-            self, denominator=self._denominator_proportions() + second._denominator_proportions()
-        )
+        n_terms = self.n_terms + second.n_terms
+        if self.denominator is None and second.denominator is None:
+            return replace(self, n_terms=n_terms)
+        denominator = self._denominator_proportions() + second._denominator_proportions()
+        return replace(self, denominator=denominator, n_terms=n_terms)
 
     def _denominator_proportions(self) -> FloatArray:
+        """Return the proportion of each row in the denominator, summed over the terms."""
         assert self.clusters is not None
         denominator = (
             self.denominator
@@ -127,7 +132,7 @@ class VarianceEstimator:
             else self.weight
         )
         denominator = np.ones(len(self.clusters.code)) if denominator is None else denominator
-        return np.asarray(denominator / denominator.sum())
+        return np.asarray(denominator * (self.n_terms / denominator.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,6 +411,7 @@ class Influence:
             estimator.clusters,
             denominator=estimator.denominator,
             rows=estimator.rows,
+            n_terms=estimator.n_terms,
         )
         return replace(
             self, column=estimator.corrected_influence(self.column), space=variance_estimator

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from calipers.data.errors import InputError
 from calipers.results import Evaluation
 
 #: What names of metrics may not hold, and how long they may be.
@@ -33,7 +34,8 @@ def log_evaluation(
     evaluation : Evaluation
         Evaluation to log.
     prefix : str, default=''
-        Prefix of the names of the metrics, such as ``"test/"``.
+        Prefix of the names of the metrics, such as ``"test/"``. Characters that MLflow does not
+        allow are replaced as in names.
     step : int, optional
         Step of the metrics.
     run_id : str, optional
@@ -48,20 +50,22 @@ def log_evaluation(
     """
     import mlflow
 
-    metrics = {f"{prefix}{name}": value for name, value in to_metrics(evaluation).items()}
+    metrics = to_metrics(evaluation, prefix)
     mlflow.log_metrics(metrics, step=step, run_id=run_id)
     mlflow.log_text(evaluation.to_html(), f"{folder}/evaluation.html", run_id=run_id)
     mlflow.log_text(evaluation.to_json(), f"{folder}/evaluation.json", run_id=run_id)
     return metrics
 
 
-def to_metrics(evaluation: Evaluation) -> dict[str, float]:
+def to_metrics(evaluation: Evaluation, prefix: str = "") -> dict[str, float]:
     """Return the finite values and limits of an evaluation, by names that MLflow allows.
 
     Parameters
     ----------
     evaluation : Evaluation
         Evaluation to convert.
+    prefix : str, default=''
+        Prefix of the names, such as ``"test/"``.
 
     Returns
     -------
@@ -76,7 +80,9 @@ def to_metrics(evaluation: Evaluation) -> dict[str, float]:
     {'nDCG_10': 1.0}
     """
     metrics: dict[str, float] = {}
-    for name, values_by_suffix in _named_values(evaluation):
+    allowed_prefix = _sanitize_prefix(prefix)
+    for full_name, values_by_suffix in _named_values(evaluation):
+        name = f"{allowed_prefix}{full_name}"[:_MAX_NAME_LENGTH]
         unique_name, suffix_number = name, 1
         while unique_name in metrics:
             suffix_number += 1
@@ -97,9 +103,22 @@ def _named_values(evaluation: Evaluation) -> Iterator[tuple[str, dict[str, float
         )
         name = "/".join(map(_sanitize_name, components))
         yield (
-            name[:_MAX_NAME_LENGTH],
+            name,
             {"": estimate.value, ".low": estimate.low, ".high": estimate.high},
         )
+
+
+def _sanitize_prefix(prefix: str) -> str:
+    """Return a prefix that MLflow allows, whose components before a slash are names."""
+    *folders, start = prefix.split("/")
+    folders = [_sanitize_name(folder) for folder in folders if folder]
+    start = _sanitize_name(start) if start else ""
+    result = "/".join([*folders, start])
+    if len(result) > _MAX_NAME_LENGTH // 2:
+        raise InputError(
+            f"prefix: has {len(result)} characters, expected at most {_MAX_NAME_LENGTH // 2}"
+        )
+    return result
 
 
 def _sanitize_name(name: str) -> str:

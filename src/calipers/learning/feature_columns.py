@@ -137,7 +137,11 @@ def _encode_column(name: str, values: Any) -> tuple[FloatArray, Indices, bool]:
 
 
 def _compare_proportions(first: Indices, second: Indices) -> ColumnShift:
-    """Test whether the proportions of values differ, with rare values pooled."""
+    """Test whether the proportions of values differ, with rare values pooled.
+
+    Of rare values alone, such as the ids of rows, there is nothing to compare: each is in a single
+    subset or in few rows, and those of a group are in one subset by design.
+    """
     from scipy.stats import chi2_contingency
 
     values, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
@@ -149,16 +153,17 @@ def _compare_proportions(first: Indices, second: Indices) -> ColumnShift:
     )
     min_expected = counts.sum(axis=0) * min(len(first), len(second)) / len(codes)
     rare = min_expected < _MIN_EXPECTED_COUNT
+    labels = ["one value"] * int(np.count_nonzero(~rare))
     if rare.any():
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
-        counts = counts[:, counts.sum(axis=0) > 0]
+        labels.append("one value" if np.count_nonzero(rare) == 1 else "rare values")
     if counts.shape[1] < 2:
-        return ColumnShift(1.0, "one value")
+        return ColumnShift(1.0, f"{labels[0]} only")
     p = float(chi2_contingency(counts, correction=False).pvalue)
     proportions = counts / counts.sum(axis=1, keepdims=True)
     max_index = int(np.abs(proportions[0] - proportions[1]).argmax())
     return ColumnShift(
         p,
-        f"one value: {proportions[0, max_index]:.0%} in training, "
+        f"{labels[max_index]}: {proportions[0, max_index]:.0%} in training, "
         f"{proportions[1, max_index]:.0%} in test",
     )

@@ -176,7 +176,7 @@ def select_model(
         for split_index, item in enumerate(task.design.folds)
         for job in _make_jobs(task, split_index, item, models, n_inner_folds, stratify, validation)
     ]
-    scores = task.measured(jobs, len(jobs) // len(task.design.folds), n_jobs, "select")
+    scores = task.measured(jobs, len(jobs) // len(task.design.folds), n_jobs, "select_model")
     result = (_single_selection if task.design.is_single_split else _nested_selection)(
         scores, list(models)
     )

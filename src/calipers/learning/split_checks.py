@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -487,7 +488,7 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
     if data.scoring is not None:
         test_score, held_out_score = (
             data.scoring.on(data.train, data.test),
-            data.scoring.within(data.train),
+            data.scoring.within(data.train, data.group, data.time),
         )
         numbers |= {
             f"{data.scoring.name} tested": test_score,
@@ -644,9 +645,21 @@ class ModelScorer:
             return float(binomtest(better, better + worse, alternative="greater").pvalue)
         return float(ttest_rel(constant_losses, model_losses, alternative="greater").pvalue)
 
-    def within(self, train: Indices) -> IntervalNumber:
-        """Return the score on a quarter of the rows, fitted to the others."""
+    def within(self, train: Indices, group: Any = None, time: Any = None) -> IntervalNumber:
+        """Return the score on a quarter of the rows, fitted to the others.
+
+        Rows of a group stay together, and the latest rows are held out, as far as there are enough
+        groups and times for that.
+        """
+        columns = {
+            name: column[train]
+            for name, column in (("group", group), ("time", time))
+            if column is not None
+        }
         inner = split(len(train), test=0.25, seed=self.seed)
+        if columns:
+            with suppress(InputError):  # too few groups or times
+                inner = split(len(train), test=0.25, seed=self.seed, **columns)
         return self.on(train[inner.train], train[inner.test])
 
     # ----------------------------------------------------------------------------------------- fits

@@ -81,7 +81,7 @@ class Curve(JsonSerializable):
         Operating point: the point of the curve at ``threshold_in_use``.
     areas : mapping of str to float
         Weights of the drawn areas, such as those on either side of ``threshold_in_use``; of curves
-        of clusters the number of all points.
+        of clusters the number of all points, and of sampled points if silhouettes are those.
     bottom : float
         Lower end of the drawn range of ``y``.
     classes : int

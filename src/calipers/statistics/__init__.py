@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from calipers.statistics.clusters import ClusterMoments, ClusterSeparation
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
-    from calipers.statistics.differences import MajorityValue, Signs, UnitDifferences, count_signs
+    from calipers.statistics.differences import (
+        MajorityValue,
+        Signs,
+        UnitDifferences,
+        count_signs,
+        subtract_values,
+    )
     from calipers.statistics.grouped_rankings import GroupedRankings
     from calipers.statistics.histogram import Histogram
     from calipers.statistics.label_sets import LabelSets
@@ -44,7 +50,7 @@ _HOMES = {
     "clusters": "ClusterMoments, ClusterSeparation",
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
-    "differences": "MajorityValue, Signs, UnitDifferences, count_signs",
+    "differences": "MajorityValue, Signs, UnitDifferences, count_signs, subtract_values",
     "grouped_rankings": "GroupedRankings",
     "histogram": "Histogram",
     "label_sets": "LabelSets",
@@ -103,6 +109,7 @@ __all__ = [
     "effective_size_from_weights",
     "leave_one_out_sums",
     "rank_cells",
+    "subtract_values",
 ]
 
 if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones

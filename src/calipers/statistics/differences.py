@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Numbers of values above 0, equal to 0 and below 0.
 Signs: TypeAlias = tuple[int, int, int]
 
-#: Largest difference of equal values, relative to the largest value.
+#: Largest difference of equal values, relative to the larger one.
 RELATIVE_TOLERANCE = 1e-9
 
 
@@ -109,13 +109,41 @@ class MajorityValue(Statistic):
         return self.rows - self.n_majority if 2 * self.n_majority > self.rows else self.rows
 
 
+def subtract_values(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Subtract values of the same units; a difference within rounding error is 0.
+
+    Whether two values are equal depends on these two alone, so that it is the same in a batch and
+    among all rows.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n,)
+        Values of two systems on the same units.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        First minus second; NaN if both are infinite, with the same sign.
+
+    Examples
+    --------
+    >>> subtract_values(np.array([0.1 + 0.2, 0.5]), np.array([0.3, 0.25]))
+    array([0.  , 0.25])
+    """
+    with np.errstate(invalid="ignore"):  # two infinite losses have no difference
+        differences = np.asarray(first - second, np.float64)
+    tolerance = RELATIVE_TOLERANCE * np.maximum(np.abs(first), np.abs(second))
+    equal_mask = (np.abs(differences) <= tolerance) & np.isfinite(differences)
+    return np.where(equal_mask, 0.0, differences)
+
+
 def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
     """Count the values above 0, equal to 0 and below 0.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
-        Values to count.
+        Values to count; differences as returned by :func:`subtract_values`.
     times : ndarray of shape (n,), optional
         Number of times that each value counts. By default it is 1.
 
@@ -192,7 +220,7 @@ class UnitDifferences(Statistic):
         Parameters
         ----------
         values : ndarray of shape (n,)
-            Difference of each unit.
+            Difference of each unit, as returned by :func:`subtract_values`.
         weight : ndarray of shape (n,), optional
             Weights of the units. By default all are 1.
 
@@ -202,12 +230,8 @@ class UnitDifferences(Statistic):
             Statistic of the units.
         """
         histogram = Histogram.from_rows(values, weight)
-        abs_values = np.abs(values)
-        with np.errstate(invalid="ignore"):
-            n_nonzero = int(
-                np.count_nonzero(abs_values > RELATIVE_TOLERANCE * abs_values.max(initial=0.0))
-            )
-        return cls(histogram, n_nonzero, signs=count_signs(values), exact=True)
+        signs = count_signs(values)
+        return cls(histogram, signs[0] + signs[2], signs=signs, exact=True)
 
     @classmethod
     def from_signs(cls, signs: Signs, moments: Moments | None = None) -> Self:

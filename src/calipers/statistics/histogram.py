@@ -180,6 +180,7 @@ class Histogram(Statistic):
                 result, mean=empty, sums=empty, squares=empty, cell=empty.astype(np.int64)
             )
         has_few_rows = (self.single or other.single) and result.rows <= MAX_GROUPS
+        has_few_rows &= self._has_rows and other._has_rows
         x, sums, squares = map(
             np.concatenate,
             zip(
@@ -202,6 +203,16 @@ class Histogram(Statistic):
     @property
     def _groups(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         return self.mean, self.sums, self.squares
+
+    @property
+    def _has_rows(self) -> bool:
+        """Whether the weight of each row is known: groups are single rows, or of rows of weight 1.
+
+        Groups of rows of unknown weights (:meth:`from_groups`) have other sums.
+        """
+        return self.single or (
+            bool((self.sums == self.squares).all()) and float(self.sums.sum()) == self.rows
+        )
 
     @property
     def _row_groups(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -257,7 +268,8 @@ class Histogram(Statistic):
     def transform(self, shift: float, times: float = 1.0) -> Self:
         """Return the histogram of a linear function of the values.
 
-        Its groups are no longer bins.
+        Its groups are no longer bins. The largest values are stored if they are those of the
+        largest of the original values, and not with a factor below 0.
 
         Parameters
         ----------
@@ -273,6 +285,7 @@ class Histogram(Statistic):
         """
         limits = sorted((times * self.min_value + shift, times * self.max_value + shift))
         empty = np.zeros(0, np.int64)
+        is_increasing = times >= 0
         return replace(
             self,
             min_value=limits[0],
@@ -280,6 +293,8 @@ class Histogram(Statistic):
             mean=times * self.mean + shift,
             width=0.0,
             cell=empty,
+            n_largest=self.n_largest if is_increasing else 0,
+            largest=times * self.largest + shift if is_increasing else np.zeros(0),
         )
 
     def with_unit_weights(self, weight: float) -> Self:

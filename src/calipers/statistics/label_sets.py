@@ -64,7 +64,7 @@ class LabelSets(Statistic):
         sizes = np.append(row_weights @ truth, row_weights.sum())
         if not counted:
             return cls(sizes)
-        return cls(sizes, *_count_distinct(np.packbits(truth, axis=1), row_weights))
+        return cls._limited(sizes, np.packbits(truth, axis=1), row_weights)
 
     def __add__(self, other: Self) -> Self:
         sizes = self.sizes + other.sizes
@@ -73,8 +73,13 @@ class LabelSets(Statistic):
         assert self.weight is not None
         assert other.weight is not None
         sets = np.concatenate([self.sets, other.sets])
-        sets, weight = _count_distinct(sets, np.concatenate([self.weight, other.weight]))
-        return type(self)(sizes, sets, weight) if len(sets) <= MAX_SETS else type(self)(sizes)
+        return self._limited(sizes, sets, np.concatenate([self.weight, other.weight]))
+
+    @classmethod
+    def _limited(cls, sizes: FloatArray, sets: npt.NDArray[np.uint8], weight: FloatArray) -> Self:
+        """Count distinct sets, unless they are too many."""
+        distinct, weight = _count_distinct(sets, weight)
+        return cls(sizes, distinct, weight) if len(distinct) <= MAX_SETS else cls(sizes)
 
     @property
     def max_proportion(self) -> float:

@@ -311,6 +311,21 @@ class FitMoments(NumericMoments):
             squared = self.squared + other_squared
         return replace(self._combine(other, 1.0), squared=squared)
 
+    def leave_out(self, subset: Self) -> Self:
+        """Return the moments without a subset of the rows, and without those of squared residuals.
+
+        Parameters
+        ----------
+        subset : FitMoments
+            Moments of the rows to remove; with a leading axis, each is removed separately.
+
+        Returns
+        -------
+        FitMoments
+            Moments of all other rows.
+        """
+        return replace(super().leave_out(subset), squared=None)
+
     def with_unit_weights(self, weight: float) -> Self:
         """Return the moments of rows of weight 1, where every row has this weight.
 

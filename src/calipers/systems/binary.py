@@ -112,9 +112,10 @@ class BinaryOutput(base.SystemOutput):
         if measure.has_view and not (
             is_label_measure and measure.label in (None, *self.labels.names)
         ):
+            negative, positive = self.labels.names
             raise InputError(
-                f"{measure}: there are two classes, {' and '.join(self.labels.names)}, of "
-                f"which {self.labels.names[1]} is the positive one; ask for {measure.plain}"
+                f"{measure}: there are two classes, {negative!r} and {positive!r}, of which "
+                f"{positive!r} is the positive one; ask for {measure.plain}"
             )
         base.check_named_classes(measure, self.labels.names)
         super().check_measure(measure)

@@ -11,10 +11,17 @@ import numpy as np
 
 from calipers.curves.score_curves import ScoreCurves, series_name
 from calipers.curves.score_data import ScoreData, make_score_data
-from calipers.data.class_labels import ClassLabels, check_predicted, encode_classes, encode_labels
+from calipers.data.class_labels import (
+    ClassLabels,
+    check_predicted,
+    encode_classes,
+    encode_labels,
+    find_label,
+    label_index,
+    label_name,
+)
 from calipers.data.class_probabilities import (
     check_columns,
-    has_class_columns,
     probability_columns,
     probability_matrix,
 )
@@ -27,10 +34,11 @@ from calipers.evaluation.score_curves import label_points, stream_curves
 from calipers.evaluation.shared import (
     class_order_notes,
     column_name,
+    named_class_systems,
     named_systems,
     undefined_conventions,
+    unwrap_unnamed,
 )
-from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ClassScoreRows, ConfusionMatrix
 from calipers.systems.multiclass import MulticlassOutput, MulticlassRows, absent_class_notes
 
@@ -182,6 +190,15 @@ class MulticlassProblem(ClassificationProblem):
 
     # --- Streams ---------------------------------------------------------------------------------
 
+    @staticmethod
+    def named_outputs(outputs: Any, kind: str) -> dict[str, Any]:
+        """Return predictions of one kind, or the names of their columns, by system."""
+        return (
+            named_systems(outputs, kind)
+            if kind == "predicted"
+            else _tables_by_system(outputs, kind)
+        )
+
     def template(
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, MulticlassOutput]:
@@ -189,9 +206,19 @@ class MulticlassProblem(ClassificationProblem):
         k = len(self.names)
         classes = ClassLabels(self.names, np.arange(k))
         class_rows = MulticlassRows(classes, np.ones(k) if sizes is None else sizes, None, settings)
-        table = np.eye(k) if k else np.zeros((0, 0))
+        index_by_label, indicators = label_index(self.names), np.eye(k)
+
+        def fill(names: str | Mapping[str, str]) -> Any:
+            """Return columns in place of their names, so that those are checked as in memory."""
+            if isinstance(names, str):
+                return np.zeros(k)
+            if not self.is_stated:  # without rows, columns of other names are classes as well
+                return indicators
+            indices = {name: find_label(index_by_label, label_name(name)) for name in names}
+            return {n: np.zeros(k) if i is None else indicators[i] for n, i in indices.items()}
+
         outputs: dict[str, Any] = {
-            kind: dict.fromkeys(by_system, table)
+            kind: unwrap_unnamed({name: fill(names) for name, names in by_system.items()})
             for kind, by_system in columns.output_columns.items()
         }
         names = columns.output_columns.get("predicted", ())
@@ -271,11 +298,7 @@ def _tables_by_system(outputs: Any, kind: str) -> dict[str, Any]:
 
     A dict of plain columns is one system.
     """
-    if outputs is None:
-        return {}
-    if has_class_columns(outputs, ("", "", "")):  # of three classes and more
-        return {DEFAULT_SYSTEM_NAME: outputs}
-    return named_systems(outputs, kind)
+    return {} if outputs is None else named_class_systems(outputs, kind)
 
 
 def _make_systems(

@@ -23,6 +23,7 @@ from calipers.data.errors import InputError
 from calipers.data.frequency_weights import NO_ROW_INFO, RowRepeats
 from calipers.engines.accumulators import RowTable
 from calipers.engines.base import Engine, Mergeable
+from calipers.engines.pass_tasks import MissingCounts
 from calipers.evaluation.cluster_geometry import StreamedClusterGeometry
 from calipers.evaluation.cluster_tables import cluster_tables, point_silhouettes, treat_noise
 from calipers.evaluation.evaluator import (
@@ -133,6 +134,8 @@ def evaluate_cluster_stream(
     engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
     check_rereadable_costs(columns)
     memory = process_memory(options.memory, engine)
+    if "labels" not in columns.output_columns:
+        raise InputError("labels: does not name a column of data=")
     labels_by_name = systems_by_name(columns.output_columns["labels"])
     labels = {
         name: check_single_column(name, clustering) for name, clustering in labels_by_name.items()
@@ -189,17 +192,9 @@ def evaluate_cluster_stream(
             ],
             slice_notes,
         ),
-        notes=[*_omission_note(cells), *notes],
+        notes=[*cells.missing.notes, *notes],
     )
     return add_batch_costs(evaluation, columns, options, memory)
-
-
-def _omission_note(cells: _LabelCombinations) -> list[str]:
-    """Return a note on dropped rows, if there are any."""
-    if not cells.n_dropped:
-        return []
-    n_total = cells.n_dropped + int(cells.point_counts.sum())
-    return [f"{cells.n_dropped:,} of {n_total:,} rows are left out because values are missing."]
 
 
 def _define_cell_slices(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
@@ -264,30 +259,30 @@ def _count_combinations(
     work, limit = _CombinationTask(display_names, tuple(slicing), read), _CombinationLimit(memory)
     cells: _LabelCombinations = columns.stream.reduce(work, names, limit, "finding clusters")
     if not cells.table.num_rows:
-        raise InputError(f"{columns.stream.name}: no row is complete")
+        cells.missing.raise_incomplete()
     return cells
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelCombinations(Mergeable):
-    """Combinations of labels and slices, with the numbers of points and of dropped rows."""
+    """Combinations of labels and slices, with the numbers of points and of missing values."""
 
     rows: RowTable
-    n_dropped: int = 0
+    missing: MissingCounts
 
     @classmethod
-    def from_points(cls, table: Any, n_dropped: int = 0) -> _LabelCombinations:
+    def from_points(cls, table: Any, missing: MissingCounts) -> _LabelCombinations:
         """Build the combinations from a table of points or of combinations."""
         keys = [name for name in table.column_names if name != _COUNT_COLUMN]
         grouped = table.group_by(keys, use_threads=False).aggregate([(_COUNT_COLUMN, "sum")])
         columns = {name: grouped[name] for name in keys} | {
             _COUNT_COLUMN: grouped[f"{_COUNT_COLUMN}_sum"]
         }
-        return cls(RowTable.from_columns(columns), n_dropped)
+        return cls(RowTable.from_columns(columns), missing)
 
     def __add__(self, other: _LabelCombinations) -> _LabelCombinations:
         return _LabelCombinations.from_points(
-            (self.rows + other.rows).table, self.n_dropped + other.n_dropped
+            (self.rows + other.rows).table, self.missing + other.missing
         )
 
     @cached_property
@@ -340,7 +335,10 @@ class _CombinationTask:
         """Return the combinations of a batch."""
         import pyarrow as pa
 
-        batch_columns = batch.columns if self.read is None else self.read.complete(batch)[0]
+        batch_columns, missing = batch.columns, MissingCounts()
+        if self.read is not None:
+            batch_columns, _, count_missing = self.read.read_columns(batch)
+            missing = count_missing()
         columns = {}
         for name, display_name in self.display_names.items():
             column = batch_columns[name]
@@ -356,7 +354,7 @@ class _CombinationTask:
                 definition.codes(batch_columns).astype(np.int64)
             )
         table = pa.table({**columns, _COUNT_COLUMN: np.ones(number)})
-        return _LabelCombinations.from_points(table, batch.rows - number)
+        return _LabelCombinations.from_points(table, missing)
 
 
 def decode_dictionary(column: Any) -> Any:

@@ -11,17 +11,12 @@ import numpy as np
 from calipers.caching import cached
 from calipers.data.arrays import column_names, to_array, to_matrix
 from calipers.data.class_labels import ClassLabels, label_name
-from calipers.data.class_probabilities import (
-    has_class_columns,
-    probability_columns,
-    probability_matrix,
-)
+from calipers.data.class_probabilities import probability_columns, probability_matrix
 from calipers.data.errors import InputError
 from calipers.evaluation.batch import constant_batch
 from calipers.evaluation.constants import ConstantPrediction, constant_losses
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.shared import column_name, named_systems, select_measures
-from calipers.results.estimate import DEFAULT_SYSTEM_NAME
+from calipers.evaluation.shared import column_name, named_class_systems, select_measures
 from calipers.systems.base import NAN
 from calipers.systems.soft_labels import SoftLabelOutput
 
@@ -77,6 +72,10 @@ class SoftLabelProblem(Problem):
             n: SoftLabelOutput(n, truth, counted(distribution), *rows)
             for n, distribution in predictions.items()
         }
+
+    def named_outputs(self, outputs: Any, kind: str) -> dict[str, Any]:
+        """Return predictions, or the names of their columns, by system."""
+        return named_class_systems(outputs, kind, self.names)
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """Return the requested measures, all of which are always defined."""
@@ -149,13 +148,10 @@ def read_distributions(
     truth: Any, probability: Any, names: tuple[str, ...]
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return the true distributions, and those that each system predicts, checked."""
-    rows, is_single = count_rows(truth), has_class_columns(probability, names)
-    systems = named_systems(
-        {DEFAULT_SYSTEM_NAME: probability} if is_single else probability, "probability"
-    )
+    rows = count_rows(truth)
     predictions = {
         name: _to_distributions(table, column_name("probability", name), names, rows)
-        for name, table in systems.items()
+        for name, table in named_class_systems(probability, "probability", names).items()
     }
     return _to_distributions(truth, "truth", names, rows), predictions
 

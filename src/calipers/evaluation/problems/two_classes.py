@@ -17,8 +17,7 @@ from calipers.data.binary_labels import (
     encode_predictions,
     positive_probability,
 )
-from calipers.data.class_labels import encode_labels, find_label, label_index
-from calipers.data.class_probabilities import has_class_columns
+from calipers.data.class_labels import encode_labels, find_label, label_index, label_name
 from calipers.data.errors import InputError, format_names, format_value
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.arguments import check_finite
@@ -29,12 +28,13 @@ from calipers.evaluation.score_curves import label_points, stream_curves
 from calipers.evaluation.shared import (
     column_name,
     has_defaults,
+    named_class_systems,
     named_systems,
     select_measures,
     undefined_conventions,
+    unwrap_unnamed,
 )
 from calipers.evaluation.slices import threshold_note
-from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.binary import BinaryOutput
 from calipers.systems.thresholds import NoThresholdError, ThresholdRule
@@ -140,10 +140,7 @@ def make_binary_systems(
     for kind, outputs in (("score", score), ("probability", probability)):
         if outputs is None:
             continue
-        per_class = kind == "probability" and has_class_columns(outputs, labels.classes)
-        for name, values in (
-            {DEFAULT_SYSTEM_NAME: outputs} if per_class else named_systems(outputs, kind)
-        ).items():
+        for name, values in _named_outputs(outputs, kind, labels.classes).items():
             display_name = column_name(kind, name)
             if kind == "probability":
                 column = positive_probability(values, labels, display_name)
@@ -170,6 +167,15 @@ def make_binary_systems(
             update(name, predicted=predicted_labels, threshold=None, rule=None)
     _check_thresholds(threshold, systems)
     return systems
+
+
+def _named_outputs(outputs: Any, kind: str, classes: Sequence[str]) -> dict[str, Any]:
+    """Return systems by name; only probabilities may have a column for each class."""
+    return (
+        named_class_systems(outputs, kind, classes)
+        if kind == "probability"
+        else named_systems(outputs, kind)
+    )
 
 
 def _tune_threshold(system: BinaryOutput, rule: ThresholdRule, display_name: str) -> BinaryOutput:
@@ -325,6 +331,10 @@ class BinaryProblem(ClassificationProblem):
         outputs = batch["predicted"], batch["score"], batch["probability"]
         return make_binary_systems(make_system, labels, *outputs, self.threshold, repeats)
 
+    def named_outputs(self, outputs: Any, kind: str) -> dict[str, Any]:
+        """Return predictions of one kind, or the names of their columns, by system."""
+        return _named_outputs(outputs, kind, tuple(self.positive))
+
     def statistic(self, system: BinaryOutput, kind: type) -> Any:
         """Return the confusion matrix or the table of scores of a system."""
         if kind is ConfusionMatrix and system.predicted is not None:
@@ -349,28 +359,34 @@ class BinaryProblem(ClassificationProblem):
         self, sample: Sample, options: Options
     ) -> tuple[Sequence[Measure], Sequence[str]]:
         """Return the measures, without recalibration by default if probabilities are 0 or 1."""
-        if not has_defaults(options.measures):
-            return sample.measures, ()
         if sample.in_memory_systems is not None:
             systems = sample.in_memory_systems.items()
-            return sample.measures, omission_notes([n for n, s in systems if s.is_certain])
-        names = self.default_measures(sample.template_systems)
-        remaining = select_measures(
-            options.measures,
-            [name for name in names if name not in CALIBRATION_MEASURES],
-            self.task,
-            undefined=options.undefined,
-            stated=self.is_stated,
-        )
-        omitted = [measure for measure in sample.measures if measure not in remaining]
+            certain = [n for n, s in systems if s.is_certain and has_defaults(options.measures)]
+            return sample.measures, omission_notes(certain)
+        optional = sample.optional_measures
         certain = [
             name
             for name in sample.systems
             if any(
-                "certain_probability" in sample.point_estimate(name, m).undefined for m in omitted
+                "certain_probability" in sample.point_estimate(name, m).undefined for m in optional
             )
         ]
-        return (remaining, omission_notes(certain)) if certain else (sample.measures, ())
+        remaining = [m for m in sample.measures if not (certain and m in optional)]
+        return remaining, omission_notes(certain)
+
+    def optional_measures(
+        self, systems: Mapping[str, BinaryOutput], options: Options
+    ) -> Sequence[Measure]:
+        """Return the measures of recalibration that are requested by default only."""
+        if not has_defaults(options.measures):
+            return ()
+        names = [
+            name for name in self.default_measures(systems) if name not in CALIBRATION_MEASURES
+        ]
+        remaining = select_measures(
+            options.measures, names, self.task, undefined=options.undefined, stated=self.is_stated
+        )
+        return [m for m in self.measures(systems, options) if m not in remaining]
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return the thresholds that a rule chose on the rows, as estimates."""
@@ -449,9 +465,24 @@ class BinaryProblem(ClassificationProblem):
         labels = self._labels(np.array([False, True]))
         weight = np.ones(2) if sizes is None else sizes
         make_system = partial(BinaryOutput, labels=labels, weight=weight, settings=settings)
+        index_by_label, positive = label_index(self.positive), list(self.positive.values())
+
+        def fill(names: str | Mapping[str, str], kind: str) -> Any:
+            """Return the column of the positive class, or a column for each class."""
+            if isinstance(names, str) or kind == "score":
+                return values
+            indices = {name: find_label(index_by_label, label_name(name)) for name in names}
+            return {
+                name: values
+                if index is not None and positive[index]
+                else (1 - values) / max(len(names) - 1, 1)
+                for name, index in indices.items()
+            }
+
         outputs = {
-            kind: dict.fromkeys(output_columns[kind], values) if kind in output_columns else None
-            for kind in ("score", "probability")
+            kind: unwrap_unnamed({name: fill(names, kind) for name, names in by_system.items()})
+            for kind, by_system in output_columns.items()
+            if kind != "predicted"
         }
         negative = next(
             (n for n, is_positive in self.positive.items() if not is_positive), self.names[0]
@@ -459,17 +490,12 @@ class BinaryProblem(ClassificationProblem):
         predicted = {
             n: [negative, self.names[1]] for n in output_columns.get("predicted", ())
         } or None
-        probability: Any = outputs["probability"]
-        if probability is not None and list(probability) == [DEFAULT_SYSTEM_NAME]:
-            probability = probability[
-                DEFAULT_SYSTEM_NAME
-            ]  # of several classes, names would be theirs
         return make_binary_systems(
             make_system,
             labels,
             predicted,
-            outputs["score"],
-            probability,
+            outputs.get("score"),
+            outputs.get("probability"),
             self.threshold,
             RowRepeats(2),
         )

@@ -1,0 +1,128 @@
+"""Batches without a complete row under missing="drop": the numbers of the other rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import calipers as cal
+from calipers.data import streams
+from calipers.data.errors import InputError
+
+ROWS, BATCH = 210, 70
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "ROWS", BATCH)
+
+
+def rows(first: int, last: int) -> pa.Table:
+    """Return rows of which those from ``first`` to ``last`` are incomplete."""
+    random = np.random.default_rng(7)
+    truth = random.integers(0, 2, ROWS)
+    kind = random.integers(0, 3, ROWS)
+    shares = random.dirichlet(np.ones(3), ROWS)
+    real = random.normal(size=ROWS)
+
+    def column(values: Any) -> list[Any]:
+        present = np.asarray(values).tolist()
+        return [None if first <= k < last else value for k, value in enumerate(present)]
+
+    near = 1 / (1 + np.exp(1 - 2 * truth - random.normal(size=ROWS)))
+    return pa.table(
+        {
+            "y": truth,
+            "kind": kind.astype(str),
+            "real": real,
+            "near": column(near),
+            "far": random.random(ROWS),
+            "called": column(kind[::-1].astype(str)),
+            **{f"d_{k}": shares[:, k] for k in range(3)},
+            **{f"p_{k}": column(shares[::-1, k]) for k in range(3)},
+            "guess": column(real + random.normal(size=ROWS)),
+            "other": real + random.normal(size=ROWS),
+            "w": random.integers(1, 4, ROWS) / 2,
+            "often": random.integers(0, 3, ROWS),
+            "user": np.arange(ROWS) // 5,
+            "place": random.integers(0, 3, ROWS).astype(str),
+            "ms": random.random(ROWS) + 1,
+        }
+    )
+
+
+#: The task, its columns, and its other arguments.
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "two classes": (cal.classification, {"truth": "y", "probability": ["near", "far"]}),
+    "three classes": (cal.classification, {"truth": "kind", "predicted": "called"}),
+    "their probabilities": (cal.classification, {"truth": "kind", "probability": "p_*"}),
+    "distributions": (cal.classification, {"truth": "d_*", "probability": "p_*"}),
+    "numbers": (cal.regression, {"truth": "real", "predicted": ["guess", "other"]}),
+    "outputs": (
+        cal.regression,
+        {"truth": ["real", "other"], "predicted": {"real": "guess", "other": "far"}},
+    ),
+    "quantiles": (cal.regression, {"truth": "real", "quantiles": {0.5: "guess"}}),
+    "labels": (
+        cal.multilabel,
+        {"truth": {"a": "y"}, "score": {"S": {"a": "near"}, "T": {"a": "far"}},
+         "measures": ["macro-AUC"]},
+    ),
+    "raters": (cal.agreement, {"raters": ["kind", "called"], "measures": ["percent-agreement"]}),
+    "clusterings": (cal.clustering, {"features": None, "labels": "called", "truth": "kind"}),
+}  # fmt: skip
+DESIGNS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "weighted": {"weight": "w"},
+    "repeated": {"count": "often"},
+    "clustered": {"cluster": "user"},
+    "sliced": {"slices": "place"},
+    "costly": {},
+}
+RUN = [
+    *((case, "plain") for case in CASES),
+    *((case, design) for case in ("two classes", "numbers") for design in list(DESIGNS)[1:]),
+]
+
+
+def numbers(evaluation: Any) -> list[float]:
+    found = [x for e in evaluation for x in (e.value, e.n, e.standard_error)]
+    if evaluation.comparison is not None:
+        found += [x for d in evaluation.comparison for x in (d.value, d.p)]
+    if evaluation.slices is not None:
+        found += [x.estimate.value for x in evaluation.slices]
+    return found
+
+
+@pytest.mark.parametrize("first", [0, BATCH, 2 * BATCH], ids=["first", "middle", "last"])
+@pytest.mark.parametrize(("case", "design"), RUN)
+def test_batches_without_a_complete_row_are_skipped(case: str, design: str, first: int) -> None:
+    verb, arguments = CASES[case]
+    drop: dict[str, Any] = {} if case == "raters" else {"missing": "drop"}
+    if design == "costly":
+        drop["cost"] = {"ms": dict.fromkeys(list(arguments.values())[1], "ms")}
+    memory, stream = (
+        verb(
+            **arguments, **DESIGNS[design], **drop, data=rows(first, first + BATCH), engine=engine,
+            interval="analytic",
+        )
+        for engine in ("memory", "stream")
+    )  # fmt: skip
+    assert numbers(stream) == pytest.approx(numbers(memory), rel=1e-9, nan_ok=True)
+    for note in memory.notes:
+        if "left out" in note:
+            assert note in stream.notes
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "raters"])
+@pytest.mark.parametrize("design", ["plain", "clustered", "repeated"])
+def test_no_complete_row_is_an_error(case: str, design: str) -> None:
+    verb, arguments = CASES[case]
+    if case == "clusterings" and design == "clustered":
+        return
+    for engine in ("memory", "stream"):
+        with pytest.raises(InputError, match="no row is complete"):
+            verb(**arguments, **DESIGNS[design], data=rows(0, ROWS), engine=engine, missing="drop")
