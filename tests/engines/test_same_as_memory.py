@@ -115,7 +115,6 @@ NUMBERS: dict[tuple[str, str], str] = {
     ("bootstrap [B]", "Wilson [W], of positives"): DRAWS,
     ("basic bootstrap [B], *", f"{POISSON}, *"): CELLS,
     ("cluster bootstrap [B], *", "none"): CLUSTERS,
-    ("cluster bootstrap [B], *", "delta"): CLUSTERS,
     ("basic cluster bootstrap [B], but a biased measure*", "none"): CLUSTERS,
     ("basic cluster bootstrap [B], logit, *", "delta, logit"): CLUSTERS,
     ("Wilson [W], of the smaller class", "none"): CLUSTERS,
