@@ -31,6 +31,7 @@ from calipers.statistics import (
     QuantileRows,
     Ratings,
     SampledRankings,
+    ScoreRows,
     ScoreTable,
     Statistic,
 )
@@ -344,6 +345,11 @@ KINDS = {
         *(Kind(family, on, st.tuples(st.just(0.0), POSITIVE, WEIGHTS), build, _same)
           for family, on, build in (("costs", Moments, _losses),
                                     ("cost-quantiles", NumericRows, _numbers))),
+        *(Kind(family, on, st.tuples(*[st.integers(0, 1).map(float)] * 2, WEIGHTS), build,
+               lambda rows, _: [(row[0], 1.0, row[2]) for row in rows])
+          for family, on, build in (("case-scores", Moments, _losses),
+                                    ("score-quantiles", ScoreRows, _numbers),
+                                    ("reference-scores", Moments, _losses))),
         Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
              _contingency, _same, weighted=False),
         Kind("silhouettes", Moments,
@@ -438,6 +444,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "dcg": _one_of("log2", "exp-log2", "log-base"),
     "gains": _gains,
     "min_grade": _one_of(0, 1, 2),
+    "min_score": _one_of(0.0, 0.5, 1.0),
     "base": _one_of(2.0, 2.5, 10.0),
     "ideal": _one_of("judged", "uncut", "retrieved"),
     "denominator": _one_of("R", "min(k,R)"),

@@ -1,0 +1,174 @@
+"""Scores of cases: proportions, means and medians of the cases that have a score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.caching import cached_property
+from calipers.estimation.multilabel import RowValues
+from calipers.estimation.regression import SortedRows
+from calipers.inference import intervals
+from calipers.inference.intervals import ROUNDING, Interval
+from calipers.statistics import FloatArray, Moments, ScoreRows
+
+if TYPE_CHECKING:
+    from calipers.inference.point_estimate import JointDistribution, PointEstimate
+    from calipers.inference.settings import MeasureLike
+    from calipers.inference.variance_estimators import Influence
+
+
+@dataclass(frozen=True, eq=False)
+class CaseValues(RowValues):
+    """Sample of cases with a value each, NaN if a case has no score.
+
+    Attributes
+    ----------
+    is_constant : bool, default=False
+        Whether the values are known beforehand, as the win rate of the reference against itself.
+    """
+
+    is_constant: bool = False
+
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
+        """Return the point estimate from the cases with a score."""
+        return self.complete(super().point_estimate(measure))
+
+    def complete(self, estimate: PointEstimate) -> PointEstimate:
+        """Return an estimate of all cases without what does not apply to it.
+
+        A constant has no interval; a value that is undefined has no distribution.
+        """
+        if self.is_constant:
+            methods = dict.fromkeys((*estimate.methods, "wilson"), _no_interval)
+            return replace(estimate, methods=methods)
+        if np.isfinite(estimate.value):
+            return estimate
+        return replace(estimate, influence=None, units=None, replicates=None)
+
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether every case counts 0 or 1, with the same weight and independently."""
+        return bool(
+            self.weight is None and self.clusters is None and np.isin(self.values, (0.0, 1.0)).all()
+        )
+
+    def influence(self, measure: MeasureLike, total: Moments | None = None) -> Influence | None:
+        """Return the influence of every case; None if the value of all of them is undefined."""
+        if total is not None and not np.isfinite(total.mean):
+            return None
+        return super().influence(measure, total)
+
+    def is_joint_with(self, second: JointDistribution) -> bool:
+        """Return whether the second one is of values of cases, too."""
+        return isinstance(second, CaseValues)
+
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+        """Return the difference of two estimates on the same cases.
+
+        If every case counts 0 or 1 for both systems, it follows from the cases on which they
+        differ.
+        """
+        second_cases = second.joint_distribution
+        assert isinstance(second_cases, CaseValues)
+        if not np.isfinite(first.value - second.value):
+            return first.difference(second, n=len(self.values))
+        difference = super().difference(first, second)
+        if not (self.is_binary and second_cases.is_binary):
+            return difference
+
+        def discordant() -> tuple[float, float]:
+            sign = self.values - second_cases.values
+            return float(np.count_nonzero(sign > 0)), float(np.count_nonzero(sign < 0))
+
+        return replace(difference, discordant_proportions=discordant)
+
+
+@dataclass(frozen=True, eq=False)
+class SortedScores(SortedRows):
+    """Sample of sorted scores. Cases without a score have weight 0, and are not counted.
+
+    Attributes
+    ----------
+    n_scored : int
+        Number of cases with a score.
+    """
+
+    n_scored: int
+
+    @cached_property
+    def statistic(self) -> ScoreRows:
+        """Sorted scores."""
+        return ScoreRows.from_rows(self.truth, self.predicted, self.weight)
+
+    @property
+    def ordered_values(self) -> FloatArray:
+        """Score of each case."""
+        return self.predicted
+
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
+        """Return the point estimate of a quantile of the scores."""
+        return add_unscored(measure, super().point_estimate(measure), self.n_scored)
+
+
+def _no_interval(level: float) -> Interval:
+    return intervals.no_interval("none", "known_constant")
+
+
+def add_unscored(measure: MeasureLike, estimate: PointEstimate, n_scored: int) -> PointEstimate:
+    """Return an estimate from sorted scores with the number of cases that have none."""
+    n_cases, undefined = estimate.n, dict(estimate.undefined)
+    if n_scored < n_cases:
+        undefined[next(iter(measure.definition.undefined))] = n_cases - n_scored
+    return replace(estimate, n=n_scored, n_total=n_cases, undefined=undefined)
+
+
+def value_bounds(
+    measure: MeasureLike, statistic: Moments | ScoreRows, total: float, ends: tuple[float, float]
+) -> Mapping[str, Any]:
+    """Return the bounds of a value if cases without a score had the worst, or the best one.
+
+    Parameters
+    ----------
+    measure : Measure
+        Measure of scores.
+    statistic : Moments or ScoreRows
+        Statistic of the cases with a score.
+    total : float
+        Weight of all cases, also of those without one.
+    ends : tuple of float
+        Lowest and highest value of a case.
+
+    Returns
+    -------
+    dict
+        Fields of an estimate; empty if no case lacks a score, or there are no such bounds.
+
+    Examples
+    --------
+    >>> from calipers import measure
+    >>> three_of_four = Moments.from_rows(np.array([1.0, 1.0, 1.0, 0.0]))
+    >>> value_bounds(measure("pass-rate"), three_of_four, 5.0, (0.0, 1.0))["lower_bound"]
+    0.6
+    """
+    scored = float(statistic.weight if isinstance(statistic, Moments) else statistic.total)
+    weight = total - scored
+    if not weight > ROUNDING * total:
+        return {}
+    bounds = []
+    for end in ends:
+        value, weights = np.array([end]), np.array([weight])
+        added: Any = (
+            Moments.from_rows(value, weights)
+            if isinstance(statistic, Moments)
+            else ScoreRows.from_rows(np.zeros(1), value, weights)
+        )
+        with np.errstate(invalid="ignore"):
+            total: Any = statistic + added
+            bounds.append(float(measure.apply(total)))
+    if not np.isfinite(bounds).all():
+        return {}
+    return {"lower_bound": bounds[0], "upper_bound": bounds[1], "bounds_kind": "sharp"}

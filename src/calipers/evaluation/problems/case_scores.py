@@ -1,0 +1,199 @@
+"""Scores of cases without a truth, one for each case and system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calipers.data.arrays import check_length
+from calipers.data.case_scores import NO_SCORE, ScoreColumn, check_range, read_scores
+from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import column_name, named_systems
+from calipers.report.numbers import format_count
+from calipers.results.estimate import UNNAMED
+from calipers.statistics import ScoreSummary
+from calipers.systems.case_scores import CaseScores
+
+if TYPE_CHECKING:
+    from calipers.evaluation.batch import Batch
+    from calipers.evaluation.options import Options
+    from calipers.evaluation.sample import Sample
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+
+#: Range of scores that may be any number.
+ANY_SCORE = (-inf, inf)
+
+
+@dataclass(frozen=True, eq=False)
+class CaseScoresProblem(Problem):
+    """A score for each case and system, in place of a truth and predictions.
+
+    ``is_binary`` tells whether all scores are 0 or 1; ``reference`` is the system that win rates
+    are against, and ``is_range_assumed`` whether nobody stated the range of the scores.
+    """
+
+    task = "scores"
+    kind: ClassVar[str] = "case-scores"
+
+    is_binary: bool = False
+    score_range: tuple[float, float] = ANY_SCORE
+    reference: str | None = None
+    is_range_assumed: bool = field(default=False, kw_only=True)
+
+    @classmethod
+    def from_summary(
+        cls, summary: ScoreSummary | None, stated: tuple[float, float] | None, reference: str | None
+    ) -> CaseScoresProblem:
+        """Return the problem of scores of this kind.
+
+        Scores between 0 and 1 are taken to have that range, and others to have none, unless it is
+        stated. ``summary`` is None if the scores are not known beforehand.
+        """
+        is_binary = summary is not None and summary.is_binary
+        if stated is not None:
+            return cls(is_binary, stated, reference)
+        is_proportion = summary is not None and summary.is_proportion
+        score_range = (0.0, 1.0) if is_proportion else ANY_SCORE
+        return cls(is_binary, score_range, reference, is_range_assumed=not is_binary)
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, CaseScores]:
+        """Return the systems on a batch of cases."""
+        columns = read_columns(batch["score"])
+        if self.score_range != ANY_SCORE:
+            for name, column in columns.items():
+                check_range(column, self.score_range, column_name("score", name))
+        repeats, reference = batch.frequencies, None
+        if self.reference is not None:
+            column = columns[self.reference]
+            reference = repeats(np.where(column.status == 0, column.scores, np.nan))
+        return {
+            name: CaseScores(
+                name=name,
+                scores=repeats(column.scores),
+                status=repeats(column.status),
+                reference=reference,
+                score_range=self.score_range,
+                is_reference=name == self.reference,
+                **batch.shared_columns(settings),
+            )
+            for name, column in columns.items()
+        }
+
+    def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
+        """Return the pass rate if all scores are 0 or 1, else the mean."""
+        return ("pass-rate",) if self.is_binary else ("mean-score",)
+
+    @staticmethod
+    def summary(systems: Mapping[str, Any]) -> ScoreSummary:
+        """Return the number of cases without a score, by system and reason."""
+        columns = [(system.scores, system.status) for system in systems.values()]
+        return ScoreSummary.from_columns(columns, len(NO_SCORE))
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """Return the range of the scores, and the reference of win rates."""
+        has_range = all(map(isfinite, self.score_range))
+        return {
+            **({"score_range": list(self.score_range)} if has_range else {}),
+            **({} if self.reference is None else {"reference": self.reference}),
+        }
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """Return notes on the cases without a score, and on the range of the scores."""
+        systems: Any = sample.in_memory_systems
+        streamed: Any = sample
+        summary: ScoreSummary = (
+            streamed.passes.first_result.auxiliary if systems is None else self.summary(systems)
+        )
+        notes = [
+            _unscored_note(name, counts, summary.cases)
+            for name, counts in zip(sample.systems, summary.unscored.tolist(), strict=True)
+            if any(counts)
+        ]
+        has_range, has_ends = self.score_range != ANY_SCORE, _needs_range(sample.measures)
+        if notes:
+            notes.append(
+                "Cases without a score are left out; bounds are the values if all of them had the "
+                "lowest score, or the highest."
+                + (
+                    ""
+                    if has_range or not has_ends
+                    else " Bounds of means need the range of the scores, as in score_range=(1, 5)."
+                )
+            )
+        if has_ends and has_range and self.is_range_assumed:
+            notes.append(
+                "All scores are between 0 and 1, which is taken as their range; use score_range= "
+                "to state another."
+            )
+        return notes
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """Kind and range of the scores, as stored in a state file."""
+        return {
+            "is_binary": self.is_binary,
+            "score_range": [end if isfinite(end) else None for end in self.score_range],
+            "reference": self.reference,
+            "is_range_assumed": self.is_range_assumed,
+        }
+
+    @classmethod
+    def of_plan(cls, plan: Mapping[str, Any]) -> CaseScoresProblem:
+        """Restore the problem from the plan in a state file."""
+        low, high = plan["score_range"]
+        score_range = (-inf if low is None else low, inf if high is None else high)
+        is_assumed = plan["is_range_assumed"]
+        return cls(plan["is_binary"], score_range, plan["reference"], is_range_assumed=is_assumed)
+
+
+def read_columns(scores: Any) -> dict[str, ScoreColumn]:
+    """Read the scores of each system by name, and check that all have the same cases."""
+    columns: dict[str, ScoreColumn] = {}
+    for name, values in named_systems(scores, "score").items():
+        display_name = column_name("score", name)
+        columns[name] = read_scores(values, display_name)
+        first = next(iter(columns))
+        reference = f"{column_name('score', first)} has"
+        check_length(columns[name].scores, len(columns[first]), display_name, reference)
+    return columns
+
+
+def find_reference(reference: str | None, baseline: Any, systems: Sequence[str]) -> str | None:
+    """Return the system that win rates are against, by default the baseline, or None.
+
+    Raises
+    ------
+    InputError
+        If the reference is not one of the systems.
+    """
+    if reference is None:
+        return baseline if isinstance(baseline, str) and baseline in systems else None
+    if reference not in systems:
+        raise InputError(
+            f"reference: there is no system {reference!r}; {did_you_mean(reference, systems)}"
+        )
+    return reference
+
+
+def _needs_range(measures: Sequence[Measure]) -> bool:
+    """Return whether the range of some value is that of the scores."""
+    return any(not np.isfinite(measure.definition.range).all() for measure in measures)
+
+
+def _unscored_note(name: str, counts: Sequence[int], n_cases: int) -> str:
+    reasons = [
+        f"{count:,} {'errors' if reason == 'error' and count > 1 else reason}"
+        for reason, count in zip(NO_SCORE, counts, strict=True)
+        if count
+    ]
+    prefix = "" if name == UNNAMED else f"{name}: "
+    return (
+        f"{prefix}{sum(counts):,} of {format_count(n_cases, 'cases')} have no score "
+        f"({', '.join(reasons)})."
+    )
