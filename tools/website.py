@@ -148,7 +148,7 @@ EXAMPLES = {
         ("case-scores", "score-quantiles", "reference-scores"),
         (
             'scores = {"old": [1, 0, 1, 0], "new": [1, 1, 1, None]}',
-            "cal.scores(scores, reference='old', measures={name!r}, interval='none')",
+            "cal.scores(scores, reference_system='old', measures={name!r}, interval='none')",
         ),
     ),
     "agreement": (

@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data import tables
-from calipers.data.arrays import LARGEST, check_column, from_arrow, is_missing
+from calipers.data.arrays import (
+    LARGEST,
+    check_column,
+    from_arrow,
+    is_missing,
+    missing_mask,
+)
 from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import label_name
 from calipers.data.columns import file_origin
@@ -81,7 +87,7 @@ def read_scores(values: Any, input_name: str) -> ScoreColumn:
 
     if isinstance(values, ScoreColumn):
         return values
-    check_column(values, input_name)
+    _check_cells(values, input_name)
     array = values if isinstance(values, pa.Array | pa.ChunkedArray) else _to_arrow(values)
     if array is None:
         cells, indices = list(values), np.arange(len(values))
@@ -103,6 +109,13 @@ def read_scores(values: Any, input_name: str) -> ScoreColumn:
     return ScoreColumn(parsed[indices, 0].copy(), parsed[indices, 1].astype(np.int64))
 
 
+def _check_cells(values: Any, input_name: str) -> None:
+    """Check that values are one column, which may have missing values."""
+    check_column(values, input_name)
+    if getattr(values, "ndim", 1) != 1 or missing_mask(values, input_name).ndim != 1:
+        raise InputError(f"{input_name}: {format_value(values)} is not one value for each case")
+
+
 def _to_arrow(values: Any) -> pa.Array | None:
     """Return a column as an Arrow array; None if its values are of several types."""
     import pyarrow as pa
@@ -111,12 +124,22 @@ def _to_arrow(values: Any) -> pa.Array | None:
         return pa.array(np.ma.getdata(values), mask=np.ma.getmaskarray(values))
     if isinstance(values, list | tuple):
         kinds = set(map(type, values))
-        return pa.array(values) if kinds and kinds <= {bool, int, float} else None
+        return _numbers(values) if kinds and kinds <= {bool, int, float} else None
     if isinstance(values, np.ndarray) and values.dtype.kind not in "fiub":
         return None
     try:
         return pa.array(values)
     except (pa.ArrowException, TypeError, ValueError):
+        return None
+
+
+def _numbers(values: Any) -> pa.Array | None:
+    """Return a list of numbers as an Arrow array; None if one of them is too large."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, pa.float64())
+    except (pa.ArrowException, OverflowError, TypeError):
         return None
 
 
@@ -174,7 +197,7 @@ def _parse(cell: Any) -> tuple[float, int] | None:
         cell = text
     try:
         number = float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return (number, 0) if abs(number) <= LARGEST else None
 
@@ -194,6 +217,7 @@ def check_range(column: ScoreColumn, score_range: tuple[float, float], input_nam
 def case_ids(cases: Any) -> tuple[str, ...]:
     """Return the names of cases with one row each, which have to be unique."""
     ids: dict[str, int] = {}
+    _check_cells(cases, "case")
     values = cases.to_pylist() if hasattr(cases, "to_pylist") else list(cases)
     for row, value in enumerate(values):
         if is_missing(value):

@@ -45,7 +45,7 @@ def scores(
     cost: Any = None,
     data: Any = None,
     score_range: Sequence[float] | None = None,
-    reference: str | None = None,
+    reference_system: str | None = None,
     measures: MeasureNames | None = None,
     primary: str | None = None,
     baseline: Baseline = None,
@@ -112,7 +112,7 @@ def scores(
         Lowest and highest possible score, such as ``(1, 5)``. Intervals of means respect it, and
         bounds for cases without a score need it. By default ``(0, 1)`` if all scores are between
         these, else none.
-    reference : str, optional
+    reference_system : str, optional
         System that win rates are against, by default the ``baseline``.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
@@ -184,7 +184,7 @@ def scores(
     source = open_source(arguments, "score", "case", categories=("score", "case"))
     if source.stream is not None:
         columns = source.stream.output_columns["score"]
-        chosen_reference = find_reference(reference, baseline, tuple(columns))
+        chosen_reference = find_reference(reference_system, baseline, tuple(columns))
         summary = _summarize_stream(source.stream, stated_range, source.options)
         return source.evaluate(
             CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
@@ -195,7 +195,7 @@ def scores(
     if row_columns["case"] is not None:
         ids = case_ids(row_columns["case"])
     source = _with_ids(source, ids, number)
-    chosen_reference = find_reference(reference, baseline, tuple(by_system))
+    chosen_reference = find_reference(reference_system, baseline, tuple(by_system))
     summary = ScoreSummary.from_columns(
         [(column.scores, column.status) for column in by_system.values()], len(NO_SCORE)
     )

@@ -1376,7 +1376,7 @@ SCORES = Task(
       calipers scores grades.csv --score gpt --score llama --score-range 1,5 -m mean-score \\
         -m pass-rate@4 --slice topic --cluster conversation
       calipers scores long.jsonl --case id --system model --score grade -m win-rate \\
-        --reference gpt
+        --reference-system gpt
     """,
     columns=(
         Column(
@@ -1439,7 +1439,7 @@ SCORES = Task(
             annotation="Sequence[float] | None",
         ),
         Argument(
-            "reference",
+            "reference_system",
             "System that win rates are against (default: --baseline).",
             metavar="NAME",
             description="System that win rates are against, by default the ``baseline``.",

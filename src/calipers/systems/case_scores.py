@@ -50,7 +50,7 @@ class CaseScores(RowSystem):
         "case scores": ("scores", "scores of the cases"),
         "reference scores": (
             "reference",
-            "a reference system: baseline= or reference= names one of the table",
+            "a reference: baseline= or reference_system= names a system of the table",
         ),
     }
 

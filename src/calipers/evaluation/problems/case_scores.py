@@ -175,9 +175,8 @@ def find_reference(reference: str | None, baseline: Any, systems: Sequence[str])
     if reference is None:
         return baseline if isinstance(baseline, str) and baseline in systems else None
     if reference not in systems:
-        raise InputError(
-            f"reference: there is no system {reference!r}; {did_you_mean(reference, systems)}"
-        )
+        hint = did_you_mean(reference, systems)
+        raise InputError(f"reference_system: there is no system {reference!r}; {hint}")
     return reference
 
 
