@@ -11,8 +11,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.estimation.multilabel import RowValues
 from calipers.estimation.regression import SortedRows
-from calipers.inference import intervals
-from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.intervals import ROUNDING
 from calipers.statistics import FloatArray, Moments, ScoreRows
 
 if TYPE_CHECKING:
@@ -43,8 +42,7 @@ class CaseValues(RowValues):
         A constant has no interval; a value that is undefined has no distribution.
         """
         if self.is_constant:
-            methods = dict.fromkeys((*estimate.methods, "wilson"), _no_interval)
-            return replace(estimate, methods=methods)
+            return replace(estimate, kind="known constant")
         if np.isfinite(estimate.value):
             return estimate
         return replace(estimate, influence=None, units=None, replicates=None)
@@ -112,10 +110,6 @@ class SortedScores(SortedRows):
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a quantile of the scores."""
         return add_unscored(measure, super().point_estimate(measure), self.n_scored)
-
-
-def _no_interval(level: float) -> Interval:
-    return intervals.no_interval("none", "known_constant")
 
 
 def add_unscored(measure: MeasureLike, estimate: PointEstimate, n_scored: int) -> PointEstimate:
