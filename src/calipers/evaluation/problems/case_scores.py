@@ -12,6 +12,7 @@ import numpy as np
 from calipers.data.arrays import check_length
 from calipers.data.case_scores import NO_SCORE, ScoreColumn, check_range, read_scores
 from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluation.batch import constant_batch
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.report.numbers import format_count
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample
+    from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
+    from calipers.statistics import FloatArray
 
 #: Range of scores that may be any number.
 ANY_SCORE = (-inf, inf)
@@ -94,6 +97,15 @@ class CaseScoresProblem(Problem):
         """Return the number of cases without a score, by system and reason."""
         columns = [(system.scores, system.status) for system in systems.values()]
         return ScoreSummary.from_columns(columns, len(NO_SCORE))
+
+    def template(
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, CaseScores]:
+        """Return systems on artificial cases, with a score in the range."""
+        low = self.score_range[0]
+        return self.systems(
+            constant_batch(columns, np.full(2, low if isfinite(low) else 0.0)), settings
+        )
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the range of the scores, and the reference of win rates."""
