@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from statsmodels.stats.proportion import proportion_confint
 import calipers as cal
 from calipers.cli.group import cli
 from calipers.data import streams
+from calipers.estimation.case_scores import VarianceComponents
+from calipers.measures import parse
 from calipers.results import from_json
 
 ROWS = 240
@@ -320,14 +323,14 @@ def test_a_system_without_a_row_for_a_case_has_no_score_of_it() -> None:
 @pytest.mark.parametrize(
     ("rows", "more", "expected"),
     [
-        ([("a", 1, 1), ("a", 1, 0)], {}, r"row 1: 'a' has a second score of 1, the first is in row 0"),
+        ([("a", 1, 1), ("a", 1, 0)], {}, r"row 1: 'a' has a second score of 1"),
         ([("a", 1, 1), ("a", None, 0)], {}, "case: is missing in row 1"),
         ([(None, 1, 1), ("a", 1, 0)], {}, "system: is missing in row 0"),
         ([("a", 1, 1), ("b", 1, 0)], {"score": "points"}, "score: there is no column 'points'"),
         ([("a", 1, 1), ("b", 1, 0)], {"system": "modell"}, "did you mean 'model'"),
         ([("a", 1, 1), ("b", 1, 0)], {"case": None}, "expected the name of the column of the cases"),
         ([("a", 1, 1), ("b", 1, 0)], {"cluster": "score"}, "cluster: 'score' of 1 is '0' in row 1"),
-        ([("a", 1, 1), ("b", 1, "good")], {}, "score 'b': holds 'good' in row 0, expected a number"),
+        ([("a", 1, 1), ("b", 1, "good")], {}, "score 'score': holds 'good' in row 1, expected a number"),
         ([("a", 1, 1), ("b", 1, 7)], {"score_range": (1, 5)}, "is 7 in row 0, expected scores from 1"),
         ([("a", 1, 1), ("b", 1, 2)], {"score_range": (5, 1)}, r"expected the lowest and the highest"),
         ([("a", 1, 1), ("b", 1, 2)], {"reference_system": "c"}, "there is no system 'c'"),
@@ -367,6 +370,152 @@ def test_a_later_system_is_compared_with_a_stored_one(tmp_path: Path) -> None:
     assert both.comparison is not None
     [a], [b] = later.comparison, both.comparison
     assert (a.value, a.low, a.high, a.p) == pytest.approx((b.value, b.low, b.high, b.p))
+
+
+# --- Samples --------------------------------------------------------------------------------------
+
+K = 5
+PASSED = {name: RANDOM.binomial(K, 1 / (1 + np.exp(-EASE - shift)))
+          for name, shift in (("A", 0.2), ("B", 0.6))}  # fmt: skip
+
+
+def sampled() -> pa.Table:
+    return pa.table(
+        {
+            "problem": np.repeat(np.arange(ROWS), K),
+            **{name: (np.arange(K) < c[:, None]).astype(int).ravel() for name, c in PASSED.items()},
+            "user": np.repeat(np.arange(ROWS) // 3, K),
+        }
+    )
+
+
+OF_SAMPLES = ["pass@1", "pass@3", "pass@5", "pass^3", "pass-rate"]
+
+
+def probability(name: str, measure: str) -> np.ndarray:
+    """By all ways to draw the samples of a case."""
+    _, _, number = measure.replace("^", "@").partition("@")
+    k = int(number or 1)
+    drawn = list(combinations(range(K), k))
+    passes = np.arange(K) < PASSED[name][:, None]
+    each = np.array([[passes[row, list(of)].sum() for of in drawn] for row in range(ROWS)])
+    return ((each == k) if "^" in measure else (each > 0)).mean(axis=1)
+
+
+def test_pass_at_k_by_all_ways_to_draw() -> None:
+    ev = cal.scores(["A", "B"], case="problem", samples=K, data=sampled(), measures=OF_SAMPLES,
+                    baseline="A")  # fmt: skip
+    for name in PASSED:
+        for measure in OF_SAMPLES:
+            e = ev[name, measure]
+            assert e.value == pytest.approx(probability(name, measure).mean()), measure
+            assert (e.n, e.unit) == (ROWS, "cases")
+            assert e.method == "Bayesian bootstrap"
+    assert ev.comparison is not None
+    d = ev.comparison["pass@3"]
+    differences = probability("B", "pass@3") - probability("A", "pass@3")
+    assert d.value == pytest.approx(differences.mean())
+    assert d.standard_error == pytest.approx(stats.sem(differences), rel=0.03)
+    assert "Intervals and tests are over 240 cases, not 1,200 samples of them." in ev.notes
+
+
+def test_win_rates_of_samples_are_over_pairs_of_them() -> None:
+    ev = cal.scores(["A", "B"], case="problem", samples=K, data=sampled(), measures=["win-rate"],
+                    baseline="A")  # fmt: skip
+    a, b = PASSED["A"] / K, PASSED["B"] / K
+    expected = b * (1 - a) + (a * b + (1 - a) * (1 - b)) / 2
+    assert ev["B", "win-rate"].value == pytest.approx(expected.mean())
+
+
+def test_samples_of_a_table_with_a_row_for_each_score() -> None:
+    table = sampled()
+    long = pa.concat_tables(
+        pa.table({"problem": table["problem"], "model": [name] * len(table), "passed": table[name],
+                  "user": table["user"]})
+        for name in PASSED
+    )  # fmt: skip
+    how: dict[str, Any] = {"case": "problem", "samples": K, "measures": OF_SAMPLES,
+                           "baseline": "A", "cluster": "user"}  # fmt: skip
+    wide = cal.scores(["A", "B"], data=table, **how)
+    alike(wide, cal.scores("passed", system="model", data=long, **how))
+
+
+def test_a_sample_that_was_not_given_is_not_a_failure() -> None:
+    rows = {"case": [1, 1, 1, 2, 2, 2], "a": ["pass", "fail", "error", "pass", "pass", "pass"]}
+    ev = cal.scores(["a"], case="case", samples=3, data=rows,
+                    measures=["pass-rate", "pass@2", "pass@3", "mean-score"])  # fmt: skip
+    assert ev["pass-rate"].value == 0.75
+    assert (ev["pass-rate"].lower_bound, ev["pass-rate"].upper_bound) == pytest.approx(
+        (2 / 3, 5 / 6)
+    )
+    assert ev["pass@2"].value == 1
+    assert (ev["pass@3"].value, ev["pass@3"].n) == (1, 1)
+    assert ev["pass@3"].undefined == {"too_few_samples": 1}
+    assert ev.notes[0] == "a: 1 of 6 samples have no score (1 error)."
+
+
+def test_what_samples_need() -> None:
+    table = sampled()
+    for how, expected in (
+        ({"case": "problem", "samples": 4}, "it has more than 4 scores of 0"),
+        ({"samples": K}, "expected the name of the column of the cases"),
+        ({"case": "problem", "samples": 0}, "samples is 0, expected 1 or more"),
+        ({"case": "problem", "samples": K, "engine": "stream"}, "takes all rows in memory"),
+        ({"measures": ["pass@2"]}, "pass@2 needs several samples of each case"),
+        ({"case": "problem"}, "is in row 0 and again in row 1"),
+    ):
+        with pytest.raises(cal.InputError, match=expected):
+            cal.scores(["A", "B"], data=table, **how)  # type: ignore[arg-type]
+    with pytest.raises(cal.InputError, match="samples is about the rows of data="):
+        cal.scores([1, 0], case="case", samples=2)
+
+
+def test_components_of_the_variance() -> None:
+    components = VarianceComponents.from_samples(np.array([[1.0, 1, 0, 1], [0, 0, 1, 0], [1] * 4]))
+    assert components is not None
+    told = components.case, components.sample, components.mean
+    assert told == pytest.approx((0.1041667, 0.1666667, 0.0486111), abs=5e-8)
+    assert components.case / (components.case + components.sample) == pytest.approx(0.3846154)
+    assert VarianceComponents.from_samples(np.ones((5, 3))) is None
+    assert VarianceComponents.from_samples(np.ones((5, 1))) is None
+
+
+def test_reference_values_of_pass_at_k() -> None:
+    """Ten samples, three of which pass, five drawn; and eight, five of which pass, three drawn."""
+    assert parse("pass@5").losses(np.array([10.0]), np.array([3.0])) == pytest.approx(11 / 12)
+    assert parse("pass^3").losses(np.array([8.0]), np.array([5.0])) == pytest.approx(10 / 56)
+
+
+JOB_3 = Path("/work/shared/research/judges_prototype/job3.csv")
+
+
+@pytest.mark.skipif(not JOB_3.exists(), reason="a table of the specification")
+def test_the_third_job() -> None:
+    counts = csv.read_csv(JOB_3)
+    table = {
+        "problem": np.repeat(counts["problem"].to_numpy(), 5),
+        **{
+            name: (np.arange(5) < counts[name].to_numpy()[:, None]).astype(int).ravel()
+            for name in "AB"
+        },
+    }
+    ev = cal.scores(["A", "B"], case="problem", samples=5, data=table, baseline="A",
+                    measures=["pass@1", "pass@5", "pass^3"])  # fmt: skip
+    told = {
+        (e.system, e.measure): (round(e.value, 2), round(e.low, 2), round(e.high, 2)) for e in ev
+    }
+    assert told == {
+        ("A", "pass@1"): (0.58, 0.52, 0.63), ("B", "pass@1"): (0.66, 0.61, 0.72),
+        ("A", "pass@5"): (0.84, 0.78, 0.89), ("B", "pass@5"): (0.91, 0.86, 0.95),
+        ("A", "pass^3"): (0.35, 0.29, 0.42), ("B", "pass^3"): (0.47, 0.40, 0.54),
+    }  # fmt: skip
+    assert ev.comparison is not None
+    d = ev.comparison["pass@1"]
+    assert (d.value, d.low, d.high) == pytest.approx((0.085, 0.045, 0.125), abs=5e-4)
+    assert any(
+        note.startswith("A: 22% of the variance") and "at most 12%" in note and "29%" in note
+        for note in ev.notes
+    )
 
 
 # --- Batches --------------------------------------------------------------------------------------

@@ -141,6 +141,15 @@ def _losses(definition: Definition, rows: Sequence[Row]) -> Moments:
     return Moments.from_rows(definition.example().losses(truth, prediction), _weights(rows))
 
 
+def _sampled_losses(definition: Definition, rows: Sequence[Row]) -> Moments:
+    """A row is a case: how many samples it has, and how many of them pass. One with too few has no
+    value, and is left out."""
+    samples, passed = (np.array([row[i] for row in rows], float) for i in (0, 1))
+    values = definition.example().losses(samples, passed)
+    weight, has = np.array([row[-1] for row in rows], np.float64), ~np.isnan(values)
+    return Moments.from_rows(values[has], None if (weight == 1).all() else weight[has])
+
+
 LEVELS_OF_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -350,6 +359,11 @@ KINDS = {
           for family, on, build in (("case-scores", Moments, _losses),
                                     ("score-quantiles", ScoreRows, _numbers),
                                     ("reference-scores", Moments, _losses))),
+        Kind("sampled-scores", Moments,
+             st.tuples(st.integers(1, 6), st.integers(0, 6), WEIGHTS).map(
+                 lambda row: (float(row[0]), float(min(row[:2])), row[2])
+             ),
+             _sampled_losses, lambda rows, _: [(row[0], row[0], row[2]) for row in rows]),
         Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
              _contingency, _same, weighted=False),
         Kind("silhouettes", Moments,

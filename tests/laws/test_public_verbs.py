@@ -39,6 +39,7 @@ BATCHES = {
     "sampled": ("sampled",),
     "scores": ("case-scores", "reference-scores"),
     "free scores": ("score-quantiles",),
+    "repeated scores": ("sampled-scores",),
 }
 del BATCHES["costs"]  # which stand beside those of a task: tests/evaluation/test_costs.py
 UNWEIGHTED = ("retrieval", "grouped", "sampled", "clustering", "agreement")
@@ -113,6 +114,18 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
         }
         points = np.eye(3)[of_row] + generator.normal(0, 0.3, (rows, 3))
         return cal.clustering(points, found, of_row, **options)
+    if task == "repeated scores":
+        ease = np.repeat(generator.normal(size=rows), 6)
+        columns = {
+            name: (0.5 + ease + generator.normal(0, noise, 6 * rows) > 0).astype(int)
+            for name, noise in systems(2.0, 1.0)
+        }
+        columns = {"case": np.arange(6 * rows) // 6, **columns}
+        if weighted:
+            columns["weight"] = np.repeat(options["weight"], 6)
+            options["weight"] = "weight"
+        names = [name for name in ("rough", "fine") if name in columns]
+        return cal.scores(names, case="case", samples=6, data=columns, **options)
     if task == "free scores":
         ease = generator.normal(size=rows)
         free = {

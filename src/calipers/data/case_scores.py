@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from calipers.data.arrays import (
     from_arrow,
     is_missing,
     missing_mask,
+    to_quantities,
 )
 from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import label_name
@@ -46,7 +48,10 @@ _EXPECTED = (
 
 @dataclass(frozen=True, eq=False)
 class ScoreColumn:
-    """Scores of cases, 0 where none was given, and the status of each: 0, or why there is none."""
+    """Scores of cases, 0 where none was given, and the status of each: 0, or why there is none.
+
+    Both have the shape (n,), or (n, n_samples) if cases have several samples.
+    """
 
     scores: Floats
     status: Codes
@@ -207,10 +212,10 @@ def check_range(column: ScoreColumn, score_range: tuple[float, float], input_nam
     low, high = score_range
     outside_mask = (column.status == 0) & ((column.scores < low) | (column.scores > high))
     if outside_mask.any():
-        row = int(np.argmax(outside_mask))
+        index = tuple(np.argwhere(outside_mask)[0])
         raise InputError(
-            f"{input_name}: is {column.scores[row]:g} in row {row}, expected scores from {low:g} "
-            f"to {high:g}, the range stated as score_range"
+            f"{input_name}: is {column.scores[index]:g} in row {index[0]}, expected scores from "
+            f"{low:g} to {high:g}, the range stated as score_range"
         )
 
 
@@ -231,19 +236,20 @@ def case_ids(cases: Any) -> tuple[str, ...]:
     return tuple(ids)
 
 
-# --- Tables with a row for each score -------------------------------------------------------------
+# --- Tables in which cases have several rows ------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class CaseTable:
-    """Scores of a table with a row for each case and system, or for each sample of these.
+    """Scores of a table in which a case has a row for each system, or for each sample.
 
     Attributes
     ----------
     rows : pyarrow.Table
         First row of each case.
-    scores : dict of pyarrow.Array
-        Column of each system, with an entry for each case; or a list of such, one for each sample.
+    scores : dict of ScoreColumn
+        Scores of each system, with an entry for each case; of shape (n_cases, n_samples) if cases
+        have several samples.
     costs : dict of dict
         Column of each cost that is one of the table, by system.
     ids : tuple of str
@@ -253,91 +259,147 @@ class CaseTable:
     """
 
     rows: pa.Table
-    scores: Mapping[str, Any]
+    scores: Mapping[str, ScoreColumn]
     costs: Mapping[str, Any]
     ids: tuple[str, ...]
     origins: tuple[InputOrigin, ...]
 
 
 def read_case_table(
-    source: Any, case: str, system: str, score: str, others: Mapping[str, str], cost: Any = None
+    source: Any,
+    case: str,
+    system: str | None,
+    scores: Mapping[str, str],
+    others: Mapping[str, str],
+    cost: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    samples: int | None = None,
 ) -> CaseTable:
-    """Read a table with a row for each case and system.
+    """Read a table in which a case has a row for each system, or for each sample.
 
     Parameters
     ----------
     source : data frame, dict of columns, or path
         The table.
-    case, system, score : str
-        Names of its columns.
+    case : str
+        Name of the column of the cases.
+    system : str or None
+        Name of the column of the systems; None if each of them has a column of scores.
+    scores : mapping of str to str
+        Column of the scores of each system, or the one column of all scores.
     others : mapping of str to str
         Roles of other columns, by their names; each has one value for a case.
     cost : mapping, optional
         Columns of costs by system, by the names of the costs. The cost of a system is that of its
-        own rows.
+        own rows, the mean if a case has several samples.
+    samples : int, optional
+        Number of samples of each case; by default there are none.
 
     Returns
     -------
     CaseTable
-        One row for each case, in the order of their first rows. A system without a row for a case
-        has a missing score.
+        One entry for each case, in the order of their first rows. Where a system has no row for a
+        case, or fewer samples, scores are missing.
 
     Raises
     ------
     InputError
-        If there is no column of a name, a case or a system is missing, or a system has several
-        scores of a case.
+        If there is no column of a name, a case or a system is missing, or a system has more scores
+        of a case than samples.
     """
-    table, prefix, origins = _open(source, {case: "case", system: "system", **others}, score)
-    requested = {case: "case", system: "system", score: "score", **others}
-    for name, role in requested.items():
+    labels = {case: "case", **({} if system is None else {system: "system"})}
+    table, prefix, origins = _open(source, {**others, **labels}, list(scores.values()))
+    requested = [*labels.items(), *((name, "score") for name in scores.values()), *others.items()]
+    for name, role in requested:
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise InputError(f"{prefix}{role}: there is no column {name!r}; {hint}")
     case_codes, cases = _codes(table.column(case), "case", prefix)
-    system_codes, systems = _codes(table.column(system), "system", prefix)
+    system_codes, systems = np.zeros(len(case_codes), np.int64), [""]
+    if system is not None:
+        system_codes, systems = _codes(table.column(system), "system", prefix)
     cells = case_codes * len(systems) + system_codes
-    _, first_rows, cell_index = np.unique(cells, return_index=True, return_inverse=True)
-    repeated = np.flatnonzero(first_rows[cell_index] != np.arange(len(cells)))
-    if len(repeated):
-        row = int(repeated[0])
-        raise InputError(
-            f"{prefix}row {row}: {format_value(systems[system_codes[row]])} has a second score "
-            f"of {format_value(cases[case_codes[row]])}, the first is in row "
-            f"{first_rows[cell_index[row]]}; expected one for each case and system"
-        )
+    sample_index = _index_in_cell(cells)
+    _check_samples(table, case, system, sample_index, samples, prefix)
     first_of_case = np.unique(case_codes, return_index=True)[1]
     _check_constant(table, case_codes, cases, first_of_case, others, prefix)
-    row_by_cell = np.full(len(cases) * len(systems), -1)
-    row_by_cell[cells] = np.arange(len(cells))
-    row_indices = row_by_cell.reshape(len(cases), len(systems))
-    names = [label_name(name) for name in systems]
+    rows = np.full((len(cases), len(systems), samples or 1), -1)
+    rows[case_codes, system_codes, sample_index] = np.arange(len(cells))
+    rows_by_system = {label_name(name): rows[:, k] for k, name in enumerate(systems)}
+    if system is None:
+        rows_by_system = dict.fromkeys(scores, rows[:, 0])
+    columns: dict[str, ScoreColumn] = {}
+    for name, system_rows in rows_by_system.items():
+        column_name = next(iter(scores.values())) if system is not None else scores[name]
+        display_name = f"score {column_name!r}"
+        if display_name not in columns:
+            columns[display_name] = read_scores(table.column(column_name), display_name)
+        column = columns[display_name]
+        status = np.where(system_rows < 0, 1, column.status[system_rows])
+        given = np.where(status == 0, column.scores[system_rows], 0.0)
+        shape = system_rows.shape if samples is not None else len(cases)
+        columns[name] = ScoreColumn(given.reshape(shape), status.reshape(shape))
+    by_system = {name: columns[name] for name in rows_by_system}
 
-    def pivot(column: str) -> dict[str, Any]:
-        return {n: _take(table, column, row_indices[:, k]) for k, n in enumerate(names)}
+    def system_costs(column_by_system: Mapping[str, str]) -> dict[str, Any]:
+        common = column_by_system.get("")
+        requested = dict.fromkeys(rows_by_system, common) if common else column_by_system
+        return {
+            name: _average(table, str(column), rows_by_system[name])
+            for name, column in requested.items()
+            if name in rows_by_system
+        }
 
-    costs = {}
-    for name, by_system in (cost or {}).items():
-        pivoted = {column: pivot(column) for column in dict.fromkeys(by_system.values())}
-        costs[name] = (
-            pivoted[by_system[""]]
-            if list(by_system) == [""]
-            else {n: pivoted[column][n] for n, column in by_system.items() if n in names}
+    costs = {name: system_costs(column_by_system) for name, column_by_system in cost.items()}
+    ids = tuple(map(label_name, cases))
+    return CaseTable(table.take(first_of_case), by_system, costs, ids, origins)
+
+
+def _index_in_cell(cells: Codes) -> Codes:
+    """Return how many rows before each row are of the same case and system."""
+    order = np.argsort(cells, kind="stable")
+    ordered = cells[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    index = np.arange(len(cells)) - np.repeat(starts, np.diff(np.append(starts, len(cells))))
+    out = np.empty(len(cells), np.int64)
+    out[order] = index
+    return out
+
+
+def _check_samples(
+    table: pa.Table,
+    case: str,
+    system: str | None,
+    sample_index: Codes,
+    samples: int | None,
+    prefix: str,
+) -> None:
+    """Check that no system has more scores of a case than there are samples."""
+    excess = np.flatnonzero(sample_index >= (samples or 1))
+    if not len(excess):
+        return
+    row = int(excess[0])
+    name = "it" if system is None else format_value(table.column(system)[row].as_py())
+    named_case = format_value(table.column(case)[row].as_py())
+    if samples is None:
+        raise InputError(
+            f"{prefix}row {row}: {name} has a second score of {named_case}; expected one for each "
+            "case and system, or samples= for several samples of each"
         )
-    return CaseTable(
-        table.take(first_of_case), pivot(score), costs, tuple(map(label_name, cases)), origins
+    raise InputError(
+        f"{prefix}row {row}: {name} has more than {samples} scores of {named_case}, which is the "
+        "number stated as samples"
     )
 
 
 def _open(
-    source: Any, roles: Mapping[str, str], score: str
+    source: Any, roles: Mapping[str, str], scores: Sequence[str]
 ) -> tuple[pa.Table, str, tuple[InputOrigin, ...]]:
     """Return the table, the beginning of messages about it, and its origin if it is a file."""
     if not isinstance(source, str | os.PathLike):
         return tables.to_arrow(source), "", ()
     labels = {role: name for name, role in roles.items() if role in ("case", "system", "cluster")}
     slice_columns = [name for name, role in roles.items() if role == "slices"]
-    categories = CategoryColumns({**labels, "score": score}, {"slices": slice_columns})
+    categories = CategoryColumns({**labels, "score": list(scores)}, {"slices": slice_columns})
     path = os.fspath(source)
     table = tables.read_table(path, categories=categories.select)
     return table, f"{path}: ", (file_origin(path),)
@@ -389,9 +451,15 @@ def _check_constant(
             )
 
 
-def _take(table: pa.Table, name: str, rows: npt.NDArray[np.intp]) -> Any:
-    """Return the values of a column in some rows; none where the row is −1."""
+def _average(table: pa.Table, name: str, rows: npt.NDArray[np.int64]) -> Any:
+    """Return the mean of a column over the rows of each case; missing where there is none."""
     import pyarrow as pa
 
     column = table.column(name).combine_chunks()
-    return column.take(pa.array(rows, mask=rows < 0))
+    first = column.take(pa.array(rows[:, 0], mask=rows[:, 0] < 0))
+    if rows.shape[1] == 1:
+        return first
+    numbers = np.where(rows < 0, np.nan, to_quantities(column, f"cost {name!r}")[rows])
+    counts = (rows >= 0).sum(axis=1)
+    means = np.nansum(numbers, axis=1) / np.maximum(counts, 1)
+    return pa.array(means, mask=counts == 0)

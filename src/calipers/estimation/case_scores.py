@@ -10,6 +10,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.estimation.multilabel import RowValues
+from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.regression import SortedRows
 from calipers.inference.intervals import ROUNDING
 from calipers.statistics import FloatArray, Moments, ScoreRows
@@ -33,8 +34,17 @@ class CaseValues(RowValues):
     is_constant: bool = False
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """Return the point estimate from the cases with a score."""
-        return self.complete(super().point_estimate(measure))
+        """Return the point estimate from the cases with a score.
+
+        Intervals of proportions are those of cases that count 0 or 1, and not of proportions of
+        their samples.
+        """
+        estimate = self.complete(super().point_estimate(measure))
+        if np.isin(self.defined_rows.values, (0.0, 1.0)).all():
+            return estimate
+        of_proportions = proportion_intervals(estimate.value, 1.0)
+        methods = {n: of for n, of in estimate.methods.items() if n not in of_proportions}
+        return replace(estimate, methods=methods)
 
     def complete(self, estimate: PointEstimate) -> PointEstimate:
         """Return an estimate of all cases without what does not apply to it.
@@ -118,6 +128,74 @@ def add_unscored(measure: MeasureLike, estimate: PointEstimate, n_scored: int) -
     if n_scored < n_cases:
         undefined[next(iter(measure.definition.undefined))] = n_cases - n_scored
     return replace(estimate, n=n_scored, n_total=n_cases, undefined=undefined)
+
+
+def mean_of_samples(values: FloatArray) -> FloatArray:
+    """Return the mean of each row of a table over its values; NaN if all of them are NaN.
+
+    >>> mean_of_samples(np.array([[1.0, np.nan, 0.0], [np.nan, np.nan, np.nan]])).tolist()
+    [0.5, nan]
+    """
+    given_mask = ~np.isnan(values)
+    counts = given_mask.sum(axis=1)
+    sums = np.where(given_mask, values, 0.0).sum(axis=1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+@dataclass(frozen=True)
+class VarianceComponents:
+    """Components of the variance of scores of cases with several samples.
+
+    Attributes
+    ----------
+    case : float
+        Variance between cases of their expected scores; negative if samples vary more than cases.
+    sample : float
+        Mean variance of the samples of a case.
+    mean : float
+        Variance of the mean over cases, of both.
+    sampling : float
+        Proportion of ``mean`` that is from sampling: what more samples of each case could save.
+    """
+
+    case: float
+    sample: float
+    mean: float
+    sampling: float
+
+    @classmethod
+    def from_samples(cls, values: FloatArray) -> VarianceComponents | None:
+        """Estimate the components, or return None if too few cases have two samples.
+
+        Parameters
+        ----------
+        values : array of shape (n_cases, n_samples)
+            Scores, NaN if there is none.
+
+        Returns
+        -------
+        VarianceComponents or None
+            The components, by the method of moments (analysis of variance).
+
+        Examples
+        --------
+        >>> samples = np.array([[1.0, 1, 0, 1], [0, 0, 1, 0], [1, 1, 1, 1]])
+        >>> components = VarianceComponents.from_samples(samples)
+        >>> round(components.case, 7), round(components.sample, 7), round(components.mean, 7)
+        (0.1041667, 0.1666667, 0.0486111)
+        """
+        counts = (~np.isnan(values)).sum(axis=1)
+        values, counts = values[counts > 1], counts[counts > 1]
+        if len(values) < 2:
+            return None
+        means = mean_of_samples(values)
+        squares = np.nansum(np.square(values - means[:, None]), axis=1)
+        variances = squares / (counts - 1)
+        sample, between = float(variances.mean()), float(means.var(ddof=1))
+        noise = float((variances / counts).mean())
+        if not between > 0:
+            return None
+        return cls(between - noise, sample, between / len(means), min(noise / between, 1.0))
 
 
 def value_bounds(

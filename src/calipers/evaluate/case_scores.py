@@ -44,6 +44,7 @@ def scores(
     slice_bins: Bins | None = None,
     cost: Any = None,
     data: Any = None,
+    samples: int | None = None,
     score_range: Sequence[float] | None = None,
     reference_system: str | None = None,
     measures: MeasureNames | None = None,
@@ -108,6 +109,10 @@ def scores(
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name. Columns may also be passed as NumPy
         arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
+    samples : int, optional
+        Number of samples (repetitions, epochs) of each case and system, if ``data`` has a row for
+        each of them. A value of a case is then the mean over its samples, and intervals are over
+        cases: samples of a case are not independent.
     score_range : tuple of float, optional
         Lowest and highest possible score, such as ``(1, 5)``. Intervals of means respect it, and
         bounds for cases without a score need it. By default ``(0, 1)`` if all scores are between
@@ -179,8 +184,8 @@ def scores(
     arguments = {**locals(), "score": _columns_by_system(score)}
     stated_range = _check_range(score_range)
     ids: tuple[str, ...] = ()
-    if system is not None:
-        arguments, ids = _pivot(arguments)
+    if system is not None or samples is not None:
+        arguments, ids = _fold_rows(arguments)
     source = open_source(arguments, "score", "case", categories=("score", "case"))
     if source.stream is not None:
         columns = source.stream.output_columns["score"]
@@ -235,46 +240,46 @@ def _with_ids(source: Source, ids: Sequence[str], number: int) -> Source:
     return replace(source, gathered=replace(source.rows, ids=pa.array(ids)))
 
 
-def _pivot(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the arguments of a table with one row for each case, and the names of the cases."""
     data, case, score = arguments["data"], arguments["case"], arguments["score"]
+    system, samples = arguments["system"], arguments["samples"]
+    option = "system" if system is not None else "samples"
+    if arguments["engine"] not in (None, "memory"):
+        return dict(arguments), ()  # refused with the reason, as any option that takes all rows
     if data is None:
-        raise InputError("system names a column of data=, which is not given")
+        raise InputError(f"{option} is about the rows of data=, which is not given")
+    if samples is not None and samples < 1:
+        raise InputError(f"samples is {samples}, expected 1 or more")
+    score = [score] if isinstance(score, str) else score
+    if isinstance(score, list | tuple):
+        score = {str(column): column for column in score}
     names = flatten_names(score)
-    if len(names) != 1:
+    if system is not None and len(names) != 1:
         raise InputError(
             f"score is {format_value(score)}, expected the name of the one column of scores, as "
             "system= says that the table has one row for each score"
         )
+    if not names or len(names) != len(score):
+        raise InputError(f"score is {format_value(score)}, expected names of columns of data=")
     if not isinstance(case, str):
         raise InputError(
             f"case is {format_value(case)}, expected the name of the column of the cases, as "
-            "system= says that the table has one row for each score"
+            f"{option}= says that a case has several rows"
         )
-    if arguments["engine"] not in (None, "memory"):
-        # Refused with the reason, as any option that takes all rows in memory.
-        return dict(arguments), ()
     row_columns: dict[str, Any] = {role: arguments[role] for role in OF_ROWS}
     row_columns["slices"] = slice_columns(row_columns["slices"])
     roles = {name: role for role, value in row_columns.items() for name in flatten_names(value)}
-    cost = Costs.from_argument(arguments["cost"]).columns if arguments["cost"] else {}
-    costs = {name: by for name, by in cost.items() if all(isinstance(c, str) for c in by.values())}
-    table = read_case_table(data, case, arguments["system"], names[0], roles, costs)
+    costs = Costs.from_argument(arguments["cost"])
+    table = read_case_table(data, case, system, score, roles, costs.columns, samples)
     changed: dict[str, Any] = {
         "data": table.rows,
         "score": dict(table.scores),
         "case": None,
-        "system": None,
+        "cost": {**costs.numbers, **table.costs} or None,
         "inputs": [*table.origins, *arguments["inputs"]],
     }
-    if costs:
-        changed["cost"] = {**_as_mapping(arguments["cost"]), **table.costs}
     return {**arguments, **changed}, table.ids
-
-
-def _as_mapping(cost: Any) -> dict[str, Any]:
-    """Return costs by name; names alone are those of columns."""
-    return dict(cost) if isinstance(cost, Mapping) else {}
 
 
 def _summarize_stream(

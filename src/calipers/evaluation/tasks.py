@@ -1428,6 +1428,16 @@ SCORES = Task(
     ),
     arguments=(
         Argument(
+            "samples",
+            "Number of samples of each case and system: a case has a row for each of them.",
+            metavar="K",
+            kind="whole",
+            low=1,
+            description="Number of samples (repetitions, epochs) of each case and system, if "
+            "``data`` has a row for each of them. A value of a case is then the mean over its "
+            "samples, and intervals are over cases: samples of a case are not independent.",
+        ),
+        Argument(
             "score_range",
             "Lowest and highest possible score (default: 0,1 if all scores are between these).",
             metavar="LOW,HIGH",

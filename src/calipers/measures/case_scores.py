@@ -94,6 +94,67 @@ def median_score(rows: ScoreRows) -> FloatArray:
     return rows.by_error.quantile(rows.weight, 0.5)
 
 
+_of_samples = partial(
+    measure,
+    family="sampled-scores",
+    statistic=Moments,
+    higher_is_better=True,
+    range=(0, 1),
+    perfect=1.0,
+    undefined={
+        "too_few_samples": lambda m, _: m.weight == 0,
+        "neither_pass_nor_fail": lambda m, _: np.isinf(m.mean),
+    },
+)
+
+
+def _all_drawn(n_samples: FloatArray, n_chosen: FloatArray, k: int) -> FloatArray:
+    """Compute the probability that k samples, drawn without repetition, are all chosen ones.
+
+    It is C(chosen, k)/C(samples, k); NaN if there are fewer than k samples.
+    """
+    probability = np.where(np.isfinite(n_chosen), 1.0, inf)
+    for drawn in range(k):
+        left = np.maximum(n_chosen - drawn, 0.0)
+        probability = probability * (left / np.maximum(n_samples - drawn, 1.0))
+    return np.where(n_samples < k, np.nan, probability)
+
+
+def _any_pass(n_samples: FloatArray, n_passed: FloatArray, k: int) -> FloatArray:
+    failed = np.where(np.isfinite(n_passed), n_samples - n_passed, 0.0)
+    return np.where(np.isfinite(n_passed), 1 - _all_drawn(n_samples, failed, k), inf)
+
+
+@_of_samples(
+    "pass",
+    aliases=("pass_at_k",),
+    suffix_parameter="k",
+    row_formula=_any_pass,
+    reference="Chen et al. 2021",
+)
+def pass_at_k(m: Moments, k: int) -> FloatArray:
+    """Pass@k, the probability that at least one of k samples of a case passes.
+
+    It is the mean over cases of 1 − C(n − c, k)/C(n, k), where c of the n samples of a case pass,
+    which is unbiased; 1 − (1 − c/n)^k is not. ``pass@1`` is the pass rate. A case with fewer than k
+    samples that have a score is left out, and counted. It ranges from 0 to 1, and is undefined if
+    no case has k samples, or a score is neither 0 nor 1.
+    """
+    return np.where(np.isinf(m.mean), np.nan, m.mean)
+
+
+@_of_samples("pass^", suffix="k", row_formula=_all_drawn, reference="Yao et al. 2024")
+def pass_hat_k(m: Moments, k: int) -> FloatArray:
+    """Pass^k, the probability that all of k samples of a case pass.
+
+    It is the mean over cases of C(c, k)/C(n, k), where c of the n samples of a case pass, which is
+    unbiased. It measures reliability, as pass@k measures what is possible. A case with fewer than k
+    samples that have a score is left out, and counted. It ranges from 0 to 1, and is undefined if
+    no case has k samples, or a score is neither 0 nor 1.
+    """
+    return np.where(np.isinf(m.mean), np.nan, m.mean)
+
+
 @measure(
     "win-rate",
     aliases=("win_rate",),

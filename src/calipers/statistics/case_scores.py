@@ -55,17 +55,17 @@ class ScoreSummary(Statistic):
 
     Parameters
     ----------
-    cases : int
-        Number of cases.
+    total : int
+        Number of cases, or of samples of them.
     unscored : ndarray of shape (n_systems, n_reasons)
-        Number of cases without a score, by reason.
+        Number of these without a score, by reason.
     other : int
         Number of scores that are neither 0 nor 1.
     low, high : float
         Lowest and highest score; infinite if there is none.
     """
 
-    cases: int
+    total: int
     unscored: IntArray
     other: int
     low: float
@@ -104,7 +104,7 @@ class ScoreSummary(Statistic):
         lows, highs = ([f(x) for x in given if len(x)] for f in (np.min, np.max))
         other = sum(int(np.count_nonzero((x != 0) & (x != 1))) for x in given)
         return cls(
-            len(columns[0][0]),
+            columns[0][0].size,
             np.array(unscored, np.int64),
             other,
             float(min(lows, default=np.inf)),
@@ -113,7 +113,7 @@ class ScoreSummary(Statistic):
 
     def __add__(self, other: ScoreSummary) -> ScoreSummary:
         return ScoreSummary(
-            self.cases + other.cases,
+            self.total + other.total,
             self.unscored + other.unscored,
             self.other + other.other,
             min(self.low, other.low),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from calipers.data.arrays import check_length
 from calipers.data.case_scores import NO_SCORE, ScoreColumn, check_range, read_scores
 from calipers.data.errors import InputError, did_you_mean
+from calipers.estimation.case_scores import VarianceComponents
 from calipers.evaluation.batch import constant_batch
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
@@ -122,28 +123,43 @@ class CaseScoresProblem(Problem):
         summary: ScoreSummary = (
             streamed.passes.first_result.auxiliary if systems is None else self.summary(systems)
         )
+        n_samples = self._n_samples(systems)
+        unit = "cases" if n_samples is None else "samples"
         notes = [
-            _unscored_note(name, counts, summary.cases)
+            _unscored_note(name, counts, format_count(summary.total, unit))
             for name, counts in zip(sample.systems, summary.unscored.tolist(), strict=True)
             if any(counts)
         ]
         has_range, has_ends = self.score_range != ANY_SCORE, _needs_range(sample.measures)
         if notes:
             notes.append(
-                "Cases without a score are left out; bounds are the values if all of them had the "
-                "lowest score, or the highest."
-                + (
-                    ""
-                    if has_range or not has_ends
-                    else " Bounds of means need the range of the scores, as in score_range=(1, 5)."
-                )
+                f"{unit.capitalize()} without a score are left out; bounds are the values if all "
+                "of them had the lowest score, or the highest."
             )
+            if has_ends and not has_range:
+                notes.append(
+                    "Bounds of means need the range of the scores, as in score_range=(1, 5)."
+                )
         if has_ends and has_range and self.is_range_assumed:
             notes.append(
                 "All scores are between 0 and 1, which is taken as their range; use score_range= "
                 "to state another."
             )
+        if n_samples is not None:
+            n_cases = sample.n_rows  # type: ignore[attr-defined]
+            notes.append(
+                f"Intervals and tests are over {format_count(n_cases, 'cases')}, not "
+                f"{n_cases * n_samples:,} samples of them."
+            )
+            sampling = (_sampling_note(name, system.values) for name, system in systems.items())
+            notes += [note for note in sampling if note]
         return notes
+
+    @staticmethod
+    def _n_samples(systems: Any) -> int | None:
+        """Return the number of samples of each case, or None if each has one score."""
+        first = None if systems is None else next(iter(systems.values()))
+        return int(first.scores.shape[1]) if first is not None and first.is_sampled else None
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -197,14 +213,29 @@ def _needs_range(measures: Sequence[Measure]) -> bool:
     return any(not np.isfinite(measure.definition.range).all() for measure in measures)
 
 
-def _unscored_note(name: str, counts: Sequence[int], n_cases: int) -> str:
+def _sampling_note(name: str, values: FloatArray) -> str:
+    """Return a note on the proportion of the variance of a mean that is from sampling."""
+    components = VarianceComponents.from_samples(values)
+    if components is None:
+        return ""
+    prefix = "" if name == UNNAMED else f"{name}: "
+    return (
+        f"{prefix}{_percent(components.sampling)} of the variance of the mean over cases is "
+        "from sampling: more samples of each case can shorten its interval by at most "
+        f"{_percent(1 - sqrt(1 - components.sampling))}, twice as many cases by "
+        f"{_percent(1 - sqrt(0.5))}."
+    )
+
+
+def _percent(proportion: float) -> str:
+    return f"{100 * proportion:.0f}%"
+
+
+def _unscored_note(name: str, counts: Sequence[int], total: str) -> str:
     reasons = [
         f"{count:,} {'errors' if reason == 'error' and count > 1 else reason}"
         for reason, count in zip(NO_SCORE, counts, strict=True)
         if count
     ]
     prefix = "" if name == UNNAMED else f"{name}: "
-    return (
-        f"{prefix}{sum(counts):,} of {format_count(n_cases, 'cases')} have no score "
-        f"({', '.join(reasons)})."
-    )
+    return f"{prefix}{sum(counts):,} of {total} have no score ({', '.join(reasons)})."
