@@ -349,6 +349,18 @@ def test_what_a_table_may_not_hold(rows: list[Any], more: dict[str, Any], expect
         cal.scores(data=pa.table(table), **how)
 
 
+def test_numbers_and_words_in_one_column() -> None:
+    pandas = pytest.importorskip("pandas")
+    mixed = {"a": [1, "error", 0, 1.0, None, "pass"], "b": [True, False, True, None, "refused", 1]}
+    expected = {"a": (0.75, 4), "b": (0.75, 4)}
+    for table in (mixed, pandas.DataFrame(mixed)):
+        for ev in (
+            cal.scores(["a", "b"], data=table),
+            cal.scores(mixed if table is mixed else table),
+        ):
+            assert {e.system: (e.value, e.n) for e in ev} == expected
+
+
 def test_cases_are_named_once() -> None:
     with pytest.raises(cal.InputError, match="'a' is in row 0 and again in row 2"):
         cal.scores([1, 0, 1], case=["a", "b", "a"])

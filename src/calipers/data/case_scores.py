@@ -236,6 +236,36 @@ def case_ids(cases: Any) -> tuple[str, ...]:
     return tuple(ids)
 
 
+def scores_as_text(data: Any, names: Sequence[str]) -> Any:
+    """Return a table with columns of scores that mix numbers and words as text.
+
+    Arrow has no columns of several types. A table that is a path, or has none of these, is returned
+    as it is.
+
+    >>> scores_as_text({"a": [1, "error", None], "b": [1, 2, 3]}, ["a", "b"])
+    {'a': ['1', 'error', None], 'b': [1, 2, 3]}
+    """
+    is_pandas = type(data).__module__.startswith("pandas") and hasattr(data, "assign")
+    if not (isinstance(data, Mapping) or is_pandas):
+        return data
+    texts = {name: _texts(data[name]) for name in names if name in data}
+    changed = {name: cells for name, cells in texts.items() if cells is not None}
+    if not changed:
+        return data
+    return data.assign(**changed) if is_pandas else {**data, **changed}
+
+
+def _texts(values: Any) -> list[str | None] | None:
+    """Return the values of a column as text if some, but not all, of them are; else None."""
+    if not (isinstance(values, list | tuple) or str(getattr(values, "dtype", "")) == "object"):
+        return None
+    cells = list(values)
+    is_text = {isinstance(cell, str) for cell in cells if not is_missing(cell)}
+    if len(is_text) < 2:
+        return None
+    return [None if is_missing(cell) else str(cell) for cell in cells]
+
+
 # --- Tables in which cases have several rows ------------------------------------------------------
 
 
@@ -335,9 +365,9 @@ def read_case_table(
             columns[display_name] = read_scores(table.column(column_name), display_name)
         column = columns[display_name]
         status = np.where(system_rows < 0, 1, column.status[system_rows])
-        given = np.where(status == 0, column.scores[system_rows], 0.0)
+        system_scores = np.where(status == 0, column.scores[system_rows], 0.0)
         shape = system_rows.shape if samples is not None else len(cases)
-        columns[name] = ScoreColumn(given.reshape(shape), status.reshape(shape))
+        columns[name] = ScoreColumn(system_scores.reshape(shape), status.reshape(shape))
     by_system = {name: columns[name] for name in rows_by_system}
 
     def system_costs(column_by_system: Mapping[str, str]) -> dict[str, Any]:

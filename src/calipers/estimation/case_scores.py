@@ -43,7 +43,7 @@ class CaseValues(RowValues):
         if np.isin(self.defined_rows.values, (0.0, 1.0)).all():
             return estimate
         of_proportions = proportion_intervals(estimate.value, 1.0)
-        methods = {n: of for n, of in estimate.methods.items() if n not in of_proportions}
+        methods = {n: m for n, m in estimate.methods.items() if n not in of_proportions}
         return replace(estimate, methods=methods)
 
     def complete(self, estimate: PointEstimate) -> PointEstimate:
@@ -199,7 +199,7 @@ class VarianceComponents:
 
 
 def value_bounds(
-    measure: MeasureLike, statistic: Moments | ScoreRows, total: float, ends: tuple[float, float]
+    measure: MeasureLike, statistic: Moments | ScoreRows, total: float, limits: tuple[float, float]
 ) -> Mapping[str, Any]:
     """Return the bounds of a value if cases without a score had the worst, or the best one.
 
@@ -211,7 +211,7 @@ def value_bounds(
         Statistic of the cases with a score.
     total : float
         Weight of all cases, also of those without one.
-    ends : tuple of float
+    limits : tuple of float
         Lowest and highest value of a case.
 
     Returns
@@ -231,7 +231,7 @@ def value_bounds(
     if not weight > ROUNDING * total:
         return {}
     bounds = []
-    for end in ends:
+    for end in limits:
         value, weights = np.array([end]), np.array([weight])
         added: Any = (
             Moments.from_rows(value, weights)

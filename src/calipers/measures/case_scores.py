@@ -114,9 +114,9 @@ def _all_drawn(n_samples: FloatArray, n_chosen: FloatArray, k: int) -> FloatArra
     It is C(chosen, k)/C(samples, k); NaN if there are fewer than k samples.
     """
     probability = np.where(np.isfinite(n_chosen), 1.0, inf)
-    for drawn in range(k):
-        left = np.maximum(n_chosen - drawn, 0.0)
-        probability = probability * (left / np.maximum(n_samples - drawn, 1.0))
+    for index in range(k):
+        remaining = np.maximum(n_chosen - index, 0.0)
+        probability = probability * (remaining / np.maximum(n_samples - index, 1.0))
     return np.where(n_samples < k, np.nan, probability)
 
 

@@ -334,8 +334,8 @@ def estimate_sentence(estimate: Estimate) -> str:
     if not math.isnan(e.value):
         phrases.append(f"over {numbers.format_count(e.n, shorten_name(e.unit))}")
     if judged := judgment_bounds_text(e, digits):
-        known = "had a score" if e.unit == CASES else "were judged"
-        phrases.append(f"(bounds if all {known}: {judged})")
+        condition = "had a score" if e.unit == CASES else "were judged"
+        phrases.append(f"(bounds if all {condition}: {judged})")
     if exact := tolerance_text(e):
         phrases.append(f"(bounds of the exact value: {exact})")
     remark = remarks(e)

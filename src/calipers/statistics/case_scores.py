@@ -59,7 +59,7 @@ class ScoreSummary(Statistic):
         Number of cases, or of samples of them.
     unscored : ndarray of shape (n_systems, n_reasons)
         Number of these without a score, by reason.
-    other : int
+    n_graded : int
         Number of scores that are neither 0 nor 1.
     low, high : float
         Lowest and highest score; infinite if there is none.
@@ -67,7 +67,7 @@ class ScoreSummary(Statistic):
 
     total: int
     unscored: IntArray
-    other: int
+    n_graded: int
     low: float
     high: float
 
@@ -100,13 +100,13 @@ class ScoreSummary(Statistic):
         unscored = [
             np.bincount(status.ravel(), minlength=n_reasons + 1)[1:] for _, status in columns
         ]
-        given = [scores[status == 0] for scores, status in columns]
-        lows, highs = ([f(x) for x in given if len(x)] for f in (np.min, np.max))
-        other = sum(int(np.count_nonzero((x != 0) & (x != 1))) for x in given)
+        scores_by_system = [scores[status == 0] for scores, status in columns]
+        lows, highs = ([f(x) for x in scores_by_system if len(x)] for f in (np.min, np.max))
+        n_graded = sum(int(np.count_nonzero((x != 0) & (x != 1))) for x in scores_by_system)
         return cls(
             columns[0][0].size,
             np.array(unscored, np.int64),
-            other,
+            n_graded,
             float(min(lows, default=np.inf)),
             float(max(highs, default=-np.inf)),
         )
@@ -115,7 +115,7 @@ class ScoreSummary(Statistic):
         return ScoreSummary(
             self.total + other.total,
             self.unscored + other.unscored,
-            self.other + other.other,
+            self.n_graded + other.n_graded,
             min(self.low, other.low),
             max(self.high, other.high),
         )
@@ -123,7 +123,7 @@ class ScoreSummary(Statistic):
     @property
     def is_binary(self) -> bool:
         """Whether all scores are 0 or 1."""
-        return self.other == 0
+        return self.n_graded == 0
 
     @property
     def is_proportion(self) -> bool:

@@ -88,7 +88,7 @@ class CaseScores(RowSystem):
             values = self._sampled_values(measure, reference)
         else:
             values = measure.losses(reference, self.values)
-        rows = self.weight, self.clusters, self.settings, self._ends(measure)
+        rows = self.weight, self.clusters, self.settings, self._value_limits(measure)
         return CaseValues(values, *rows, is_constant=self._is_constant(measure))
 
     def _sampled_values(self, measure: Measure, reference: FloatArray) -> FloatArray:
@@ -111,10 +111,10 @@ class CaseScores(RowSystem):
         columns = np.zeros(len(scores)), scores, weight, self.clusters
         return SortedScores(*columns, self.settings, int(np.count_nonzero(scored_mask)))
 
-    def _ends(self, measure: Measure) -> tuple[float, float]:
+    def _value_limits(self, measure: Measure) -> tuple[float, float]:
         """Return the lowest and the highest value that a case can have."""
-        ends: tuple[float, float] = measure.definition.range
-        return ends if np.isfinite(ends).all() else self.score_range
+        limits: tuple[float, float] = measure.definition.range
+        return limits if np.isfinite(limits).all() else self.score_range
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate, with the name of its unit."""
@@ -131,7 +131,7 @@ class CaseScores(RowSystem):
         """Return these bounds from the statistic of all cases with a score."""
         if self._is_constant(measure):
             return {}
-        bounds = value_bounds(measure, statistic, weight, self._ends(measure))
+        bounds = value_bounds(measure, statistic, weight, self._value_limits(measure))
         if bounds and measure.definition.reads == "reference scores":
             # A score of one system may leave some results of the comparison impossible.
             return {**bounds, "bounds_kind": "outer"}
@@ -145,8 +145,8 @@ class CaseScores(RowSystem):
             is_complete &= not np.isnan(self.reference).any()
         if is_complete or self._is_constant(measure):
             return {}
-        bounds = [self._filled_value(measure, *ends)
-                  for ends in (self.score_range, self.score_range[::-1])]  # fmt: skip
+        bounds = [self._filled_value(measure, *limits)
+                  for limits in (self.score_range, self.score_range[::-1])]  # fmt: skip
         if not np.isfinite(bounds).all():
             return {}
         return {"lower_bound": bounds[0], "upper_bound": bounds[1], "bounds_kind": "sharp"}

@@ -130,17 +130,17 @@ class CaseScoresProblem(Problem):
             for name, counts in zip(sample.systems, summary.unscored.tolist(), strict=True)
             if any(counts)
         ]
-        has_range, has_ends = self.score_range != ANY_SCORE, _needs_range(sample.measures)
+        has_range, needs_range = self.score_range != ANY_SCORE, _needs_range(sample.measures)
         if notes:
             notes.append(
                 f"{unit.capitalize()} without a score are left out; bounds are the values if all "
                 "of them had the lowest score, or the highest."
             )
-            if has_ends and not has_range:
+            if needs_range and not has_range:
                 notes.append(
                     "Bounds of means need the range of the scores, as in score_range=(1, 5)."
                 )
-        if has_ends and has_range and self.is_range_assumed:
+        if needs_range and has_range and self.is_range_assumed:
             notes.append(
                 "All scores are between 0 and 1, which is taken as their range; use score_range= "
                 "to state another."
