@@ -46,7 +46,7 @@ ALL = ["mean-score", "median-score", "pass-rate@4", "win-rate"]
 
 
 def given(name: str) -> np.ndarray:
-    return GRADES[name][STATUS[name] == "ok"]
+    return np.asarray(GRADES[name][STATUS[name] == "ok"])
 
 
 # --- Values and their intervals -------------------------------------------------------------------
@@ -81,8 +81,8 @@ def test_it_is_the_accuracy_of_predictions_that_should_all_be_positive() -> None
         assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), abs=1e-12)
     assert ours.comparison is not None
     assert theirs.comparison is not None
-    [a], [b] = ours.comparison, theirs.comparison
-    assert (a.value, a.low, a.high, a.p) == pytest.approx((b.value, b.low, b.high, b.p), abs=1e-9)
+    [c], [d] = ours.comparison, theirs.comparison
+    assert (c.value, c.low, c.high, c.p) == pytest.approx((d.value, d.low, d.high, d.p), abs=1e-9)
 
 
 def test_values_are_those_of_the_cases_with_a_score() -> None:
@@ -305,7 +305,11 @@ def test_costs_of_a_table_with_a_row_for_each_score_are_those_of_its_rows() -> N
     long = cal.scores(
         "grade", case="id", system="model", data=long_table(), cost={"ms": "ms"}, **how
     )
-    ours, theirs = ({(c.system, c.measure): c.value for c in ev.costs} for ev in (long, wide))
+    assert long.costs is not None
+    assert wide.costs is not None
+    ours, theirs = (
+        {(c.system, c.measure): c.value for c in costs} for costs in (long.costs, wide.costs)
+    )
     assert ours == pytest.approx(theirs)
     assert long.pareto_fronts is not None
 
@@ -411,7 +415,7 @@ def probability(name: str, measure: str) -> np.ndarray:
     drawn = list(combinations(range(K), k))
     passes = np.arange(K) < PASSED[name][:, None]
     each = np.array([[passes[row, list(of)].sum() for of in drawn] for row in range(ROWS)])
-    return ((each == k) if "^" in measure else (each > 0)).mean(axis=1)
+    return np.asarray(((each == k) if "^" in measure else (each > 0)).mean(axis=1))
 
 
 def test_pass_at_k_by_all_ways_to_draw() -> None:
@@ -477,7 +481,7 @@ def test_what_samples_need() -> None:
         ({"case": "problem"}, "is in row 0 and again in row 1"),
     ):
         with pytest.raises(cal.InputError, match=expected):
-            cal.scores(["A", "B"], data=table, **how)  # type: ignore[arg-type]
+            cal.scores(["A", "B"], data=table, **how)
     with pytest.raises(cal.InputError, match="samples is about the rows of data="):
         cal.scores([1, 0], case="case", samples=2)
 

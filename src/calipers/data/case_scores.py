@@ -94,10 +94,10 @@ def read_scores(values: Any, input_name: str) -> ScoreColumn:
         return values
     _check_cells(values, input_name)
     array = values if isinstance(values, pa.Array | pa.ChunkedArray) else _to_arrow(values)
-    if array is None:
-        cells, indices = list(values), np.arange(len(values))
-    else:
-        cells, indices = _encode(array, input_name)
+    cells: Any
+    cells, indices = (
+        (list(values), np.arange(len(values))) if array is None else _encode(array, input_name)
+    )
     if not len(indices):
         raise InputError(f"{input_name}: is empty")
     if isinstance(cells, np.ndarray):
@@ -248,14 +248,14 @@ def scores_as_text(data: Any, names: Sequence[str]) -> Any:
     is_pandas = type(data).__module__.startswith("pandas") and hasattr(data, "assign")
     if not (isinstance(data, Mapping) or is_pandas):
         return data
-    texts = {name: _texts(data[name]) for name in names if name in data}
-    changed = {name: cells for name, cells in texts.items() if cells is not None}
+    columns = {name: _mixed_as_text(data[name]) for name in names if name in data}
+    changed = {name: cells for name, cells in columns.items() if cells is not None}
     if not changed:
         return data
     return data.assign(**changed) if is_pandas else {**data, **changed}
 
 
-def _texts(values: Any) -> list[str | None] | None:
+def _mixed_as_text(values: Any) -> list[str | None] | None:
     """Return the values of a column as text if some, but not all, of them are; else None."""
     if not (isinstance(values, list | tuple) or str(getattr(values, "dtype", "")) == "object"):
         return None

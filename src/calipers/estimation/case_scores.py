@@ -239,8 +239,8 @@ def value_bounds(
             else ScoreRows.from_rows(np.zeros(1), value, weights)
         )
         with np.errstate(invalid="ignore"):
-            total: Any = statistic + added
-            bounds.append(float(measure.apply(total)))
+            completed: Any = statistic + added
+            bounds.append(float(measure.apply(completed)))
     if not np.isfinite(bounds).all():
         return {}
     return {"lower_bound": bounds[0], "upper_bound": bounds[1], "bounds_kind": "sharp"}

@@ -146,7 +146,7 @@ class CaseScoresProblem(Problem):
                 "to state another."
             )
         if n_samples is not None:
-            n_cases = sample.n_rows  # type: ignore[attr-defined]
+            n_cases = sample.n_rows
             notes.append(
                 f"Intervals and tests are over {format_count(n_cases, 'cases')}, not "
                 f"{n_cases * n_samples:,} samples of them."
