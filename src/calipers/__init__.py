@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calipers.data.errors import InputError
     from calipers.evaluate.agreement import agreement
     from calipers.evaluate.best_system import best_system
+    from calipers.evaluate.case_scores import scores
     from calipers.evaluate.classification import classification
     from calipers.evaluate.clustering import clustering
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
@@ -79,6 +80,7 @@ _HOMES = {
     "evaluate.rank_correlation": "system_rank_correlation, rank_correlation",
     "evaluate.agreement": "agreement",
     "evaluate.best_system": "best_system",
+    "evaluate.case_scores": "scores",
     "evaluate.classification": "classification",
     "evaluate.clustering": "clustering",
     "evaluation.compare": "compare",
@@ -152,6 +154,7 @@ __all__ = [
     "retrieval",
     "rule_in_rule_out",
     "save_state",
+    "scores",
     "select_model",
     "split",
     "system_rank_correlation",

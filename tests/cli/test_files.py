@@ -37,6 +37,7 @@ LINES = {
     "merge": ("merge IN1 IN2", STREAMED),
     "clustering": ("clustering IN1 --labels p --truth y", WRITTEN),
     "agreement": ("agreement IN1 --raters p,q", STREAMED),
+    "scores": ("scores IN1 --score p", STREAMED),
     "ranking": ("ranking IN1 --group q --truth y --score s", WRITTEN),
     "ranking, joined": (
         "ranking IN1 --group q --truth y --score s --id i --system a=IN2",
@@ -52,6 +53,7 @@ LINES = {
     "compare multilabel": ("compare multilabel IN1 --truth y --predicted p", ("-o", "--report")),
     "compare regression": ("compare regression IN1 --truth y --predicted p", ("-o", "--report")),
     "compare clustering": ("compare clustering IN1 --labels p --truth y", ("-o", "--report")),
+    "compare scores": ("compare scores IN1 --score p --score q", ("-o", "--report")),
     "compare agreement": ("compare agreement IN1 --raters p,q", ("-o", "--report")),
     "compare ranking": ("compare ranking IN1 --group q --truth y --score s", ("-o", "--report")),
     "compare values": ("compare values IN1 IN2", ("-o", "--report")),
@@ -65,6 +67,7 @@ LINES = {
         "plan clustering IN1 --labels p --truth y -m ARI --half-width 0.1",
         ("-o",),
     ),
+    "plan scores": ("plan scores IN1 --score p --half-width 0.1", ("-o",)),
     "plan agreement": ("plan agreement IN1 --raters p,q --half-width 0.1", ("-o",)),
     "plan ranking": ("plan ranking IN1 --group q --truth y --score s -m AP", ("-o",)),
     "plan regression": ("plan regression IN1 --truth y --predicted p -m MAE", ("-o",)),

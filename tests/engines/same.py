@@ -93,6 +93,13 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         "regression",
         {"truth": "real", "predicted": ["guess", "other"], "measures": ["RMSE", "MAE", "R2"]},
     ),
+    "scores of cases": (
+        "scores",
+        {
+            "score": ["guess", "other"], "weight": "w", "slices": "kind", "reference_system": "other",
+            "measures": ["mean-score", "pass-rate@0.5", "median-score", "win-rate"],
+        },
+    ),
 }  # fmt: skip
 
 #: How far slopes go that are differences of a formula: the last digit of a weight is their tenth.

@@ -306,6 +306,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"evaluation": ranked, "reference": "AP", "measure": "nDCG@2", "n_resamples": 100},
     ),
     "rank_correlation": (cal.rank_correlation, {"reference": SCORE, "values": OTHER}),
+    "scores": (cal.scores, {"score": {"a": [1, 0, 1, 1], "b": [0, 0, 1, 1]}, **QUICK}),
     "agreement": (cal.agreement, {"ratings": {"a": CLASSES, "b": CLASSES[::-1]}}),
     "plan": (cal.plan, {"measure": "nDCG@10", "sd": 0.1, "difference": 0.02}),
     "plan of a pilot": (cal.plan, {"measure": "AP", "pilot": ranked, "half_width": 0.3}),

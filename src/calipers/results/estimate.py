@@ -93,7 +93,7 @@ class Estimate(JsonSerializable):
         Name of the system.
     lower_bound, upper_bound : float
         Bounds of the value over all possible judgments of the unjudged documents, if they were
-        requested.
+        requested, or over all possible scores of the cases that have none.
     bounds_kind : {"sharp", "outer"} or None
         Whether these bounds are sharp (``"sharp"``) or may be wider than necessary (``"outer"``).
     threshold : float

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         effective_size_of,
         leave_one_out_sums,
     )
+    from calipers.statistics.case_scores import ScoreRows, ScoreSummary
     from calipers.statistics.class_losses import ClassLosses
     from calipers.statistics.class_scores import ClassRanks, ClassScoreRows, rank_cells
     from calipers.statistics.class_tables import ClassTables
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
     "effective_size_of",
+    "case_scores": "ScoreRows, ScoreSummary",
     "class_losses": "ClassLosses",
     "class_tables": "ClassTables",
     "class_scores": "ClassRanks, ClassScoreRows, rank_cells",
@@ -95,6 +97,8 @@ __all__ = [
     "SampledRankings",
     "SampledRows",
     "ScoreOrder",
+    "ScoreRows",
+    "ScoreSummary",
     "ScoreTable",
     "Signs",
     "SkewMoments",
