@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.multilabel import multilabel
     from calipers.evaluate.operating_points import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
+    from calipers.evaluate.pairs import pairs
     from calipers.evaluate.plan import plan
     from calipers.evaluate.precision_recall import precision_recall
     from calipers.evaluate.rank_correlation import rank_correlation, system_rank_correlation
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         Estimate,
         Evaluation,
         Finding,
+        Leaderboard,
         LearningCurve,
         Plan,
         ValidationCurve,
@@ -90,6 +92,7 @@ _HOMES = {
     "evaluate.multilabel": "multilabel",
     "evaluate.operating_points": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
+    "evaluate.pairs": "pairs",
     "evaluate.plan": "plan",
     "evaluate.precision_recall": "precision_recall",
     "evaluate.ranking": "ranking",
@@ -105,7 +108,7 @@ _HOMES = {
     "learning.bias_variance": "bias_variance",
     "measures": "parse as measure",
     "results": "Comparison, BiasVariance, Difference, Estimate, Evaluation, Finding, "
-    "LearningCurve, Plan, ValidationCurve, from_json",
+    "Leaderboard, LearningCurve, Plan, ValidationCurve, from_json",
 }
 
 __all__ = [
@@ -117,6 +120,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "InputError",
+    "Leaderboard",
     "LearningCurve",
     "Plan",
     "ValidationCurve",
@@ -143,6 +147,7 @@ __all__ = [
     "multilabel",
     "operating_point",
     "overlap",
+    "pairs",
     "plan",
     "precision_recall",
     "rank_correlation",

@@ -69,6 +69,8 @@ class TieModel(Protocol):
     #: Name of the model in results, and whether it has a parameter of ties.
     name: str
     has_parameter: bool
+    #: Name of this parameter in the literature.
+    parameter_name: str
     #: Value of g that the search begins with.
     start: float
 
@@ -85,7 +87,7 @@ class TieModel(Protocol):
 class Davidson:
     """Davidson (1970): the odds of win, loss and tie are e^(d/2) : e^(−d/2) : ν with ν = e^g."""
 
-    name, has_parameter, start = "Davidson", True, 0.0
+    name, has_parameter, parameter_name, start = "Davidson", True, "ν", 0.0
 
     def _probabilities(self, d: FloatArray, g: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         largest = np.maximum(np.abs(d) / 2, g)
@@ -125,7 +127,7 @@ class Davidson:
 class RaoKupper:
     """Rao and Kupper (1967): P(win) = σ(d − g), P(loss) = σ(−d − g), and θ = e^g ≥ 1."""
 
-    name, has_parameter, start = "Rao-Kupper", True, 0.5
+    name, has_parameter, parameter_name, start = "Rao-Kupper", True, "θ", 0.5
 
     def derivatives(self, d: FloatArray, g: float, outcome: IntArray) -> Derivatives:
         """Return the log-likelihood of each battle and its derivatives.
@@ -173,7 +175,7 @@ class RaoKupper:
 class BradleyTerry:
     """Bradley and Terry (1952): P(win) = σ(d); a tie is half a win and half a loss."""
 
-    name, has_parameter, start = "Bradley-Terry", False, 0.0
+    name, has_parameter, parameter_name, start = "Bradley-Terry", False, "", 0.0
 
     def derivatives(self, d: FloatArray, g: float, outcome: IntArray) -> Derivatives:
         """Return the log-likelihood of each battle and its derivatives."""
@@ -409,7 +411,7 @@ def _edges(counts: BattleCounts, outcome: int) -> tuple[IntArray, IntArray]:
     )
 
 
-def determines_ties(counts: BattleCounts) -> bool:
+def has_tie_estimate(counts: BattleCounts) -> bool:
     """Return whether the parameter of ties has a finite estimate.
 
     It has none if strengths exist in which every winner is ahead by at least 1 and tied systems are
@@ -703,10 +705,10 @@ def _cluster_products(
     step = max(1, _AT_ONCE // size)
     precision = np.float32 if len(starts) * size > _SINGLES else np.float64
     for begin in range(0, len(starts) - 1, step):
-        ends = starts[begin : begin + step + 1]
-        cluster = np.repeat(np.arange(0, size * (len(ends) - 1), size), np.diff(ends))
-        battles = _score_entries(data, d, g, *_take(index, weight, slice(ends[0], ends[-1])))
-        shape = len(ends) - 1, size
+        limits = starts[begin : begin + step + 1]
+        cluster = np.repeat(np.arange(0, size * (len(limits) - 1), size), np.diff(limits))
+        battles = _score_entries(data, d, g, *_take(index, weight, slice(limits[0], limits[-1])))
+        shape = len(limits) - 1, size
         element = np.concatenate([cluster + column for column, _ in battles])
         values = np.concatenate([values for _, values in battles])
         vectors = np.bincount(element, values, shape[0] * size).reshape(shape)

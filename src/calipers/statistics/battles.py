@@ -127,7 +127,7 @@ class BattleCounts(Statistic):
         systems = self.systems
         if systems != other.systems:
             systems = tuple(sorted({*self.systems, *other.systems}))
-        cells = [part._cells(systems) for part in (self, other)]
+        cells = [counts._cells(systems) for counts in (self, other)]
         sums = [
             np.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("battles", "weight", "squares")
