@@ -172,7 +172,9 @@ def test_columns_have_any_names_and_tables_any_form(tmp_path: Path) -> None:
 
 def test_a_system_may_have_the_name_of_a_side() -> None:
     table = {"model_a": ["a", "b"] * 6, "model_b": ["b", "a"] * 6, "winner": ["a", "b"] * 6}
-    with pytest.raises(cal.InputError, match=r"row 1: winner is 'b', which is the name of a system but"):
+    with pytest.raises(
+        cal.InputError, match=r"row 1: winner is 'b', which is the name of a system but"
+    ):
         cal.pairs(table)
     fine = {"model_a": ["a"] * 6, "model_b": ["b"] * 6, "winner": ["a", "b"] * 3}
     assert cal.pairs(fine)["a"].wins == 3

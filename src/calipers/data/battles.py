@@ -277,7 +277,7 @@ def _outcomes(
 
 
 def _outcome_of_side(label: Any, sides: Mapping[str, int]) -> int | None:
-    """Return the outcome for the first system of a value; None if it is none."""
+    """Return the outcome of a value for the first system, or None if it is not an outcome."""
     if not isinstance(label, str):
         try:
             return SCORES.get(float(label))

@@ -215,7 +215,8 @@ def _style(style: Any) -> Sequence[str] | Mapping[str, Any]:
     names = list(style) if isinstance(style, Sequence | Mapping) else [None]
     if not all(isinstance(name, str) for name in names):
         raise InputError(
-            f"style is {format_value(style)}, expected a list of names, or a dict of pairs of columns"
+            f"style is {format_value(style)}, expected a list of names, or a dict of pairs of "
+            "columns"
         )
     return style if isinstance(style, Mapping) else tuple(dict.fromkeys(names))
 
@@ -416,10 +417,10 @@ class _Ratings:
         estimates = []
         for index, (name, n) in enumerate(zip(names, battles, strict=True)):
             if index == self.reference:
-                known = Estimate("Elo", CENTER, level=self.settings.level, n=n, n_total=n,
+                fixed = Estimate("Elo", CENTER, level=self.settings.level, n=n, n_total=n,
                                  unit="battles", system=name,
                                  interval_reason="known_constant")  # fmt: skip
-                estimates.append(known)
+                estimates.append(fixed)
                 continue
             estimates.append(self.estimate("Elo", values[index], errors[index], n, name, CENTER))
         return estimates
