@@ -40,6 +40,11 @@ _ROUNDING = 1e-12
 #: An information matrix is singular if its smallest eigenvalue, relative to the largest one after
 #: scaling to unit diagonal, is below this.
 _SINGULAR = 1e-11
+#: Errors of clusters are corrected for their sizes if their effective number is less than this
+#: proportion of their number. With 60 users of whom the first had 60 times as many battles as the
+#: last, Student's t of 59 degrees of freedom covered the truth 88 times of 100, corrected 95 times;
+#: with 1 to 8 battles each both cover it 95 times.
+EVEN = 0.75
 #: Number of elements of dense vectors of clusters that are computed at a time.
 _AT_ONCE = 1 << 20
 #: With more elements of all vectors, they are multiplied in single precision.
@@ -527,6 +532,39 @@ class ClusteredBattles:
     weight: FloatArray | None
     clusters: ClusterIndex
 
+    @cached_property
+    def _weighted(self) -> ClusterIndex:
+        return replace(self.clusters, weight=self.weight)
+
+    @property
+    def count_text(self) -> str:
+        """Number of clusters as text, with the effective one if errors are corrected for it."""
+        n = self.clusters.n_clusters
+        return f"{n:,} clusters" if self.is_even else self._weighted.count_text
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether the clusters have nearly the same number of battles."""
+        return self._weighted.effective_number >= EVEN * self.clusters.n_clusters
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom: the (effective) number of clusters minus 1."""
+        return self.clusters.n_clusters - 1.0 if self.is_even else self._weighted.degrees
+
+    @property
+    def corrections(self) -> FloatArray:
+        """Factor of the scores of each cluster by which variances are unbiased.
+
+        It is √(C/(C − 1)) for C equal clusters. A cluster with the proportion h of the battles has
+        1/√(1 − h), as with the CR2 estimator of a mean.
+        """
+        weights = self._weighted.cluster_weights
+        n = self.clusters.n_clusters
+        proportions = np.full(len(weights), 1 / n) if self.is_even else weights / weights.sum()
+        with np.errstate(divide="ignore"):  # of a single cluster
+            return np.asarray(1 / np.sqrt(1 - proportions))
+
 
 def fit_battles(
     data: BattleData,
@@ -538,7 +576,8 @@ def fit_battles(
 
     The errors allow for a wrong model and for dependence of the battles of a cluster (Huber 1967,
     White 1982, Liang and Zeger 1986). Their covariance is H⁻¹MH⁻¹, where H is the observed
-    information and M the sum of the squared scores of the units, times n/(n − 1) for n units.
+    information and M the sum of the squared scores of the units, times n/(n − 1) for n units. For
+    clusters of unequal sizes the correction is that of CR2 (Bell and McCaffrey 2002).
 
     Parameters
     ----------
@@ -581,13 +620,13 @@ def fit_battles(
     d, g = derivatives.score_d, derivatives.score_g
     if clustered is None:
         n = data.n_battles
-        meat = data.sums(data.squares * d * d, data.squares * d * g, data.squares * g * g)
+        correction = n / (n - 1) if n > 1 else math.nan
+        squares = data.squares * correction
+        meat = data.sums(squares * d * d, squares * d * g, squares * g * g)
     else:
-        n = float(clustered.clusters.n_clusters)
         meat = _cluster_products(data, clustered, d, g)
-        df = n - 1
-    correction = n / (n - 1) if n > 1 else math.nan
-    covariance = inverse @ meat @ inverse * correction
+        df = clustered.df
+    covariance = inverse @ meat @ inverse
     return BattleFit(
         model, data, maximum.parameters, maximum.log_likelihood, covariance, inverse, df
     )
@@ -693,7 +732,9 @@ def _cluster_products(
     entries = clustered.index, code, np.arange(n + 1)
     by_cluster = csc_matrix(entries, (n_clusters, n)).tocsr()
     index = by_cluster.data
-    weight = None if clustered.weight is None else clustered.weight[by_cluster.indices]
+    weight = np.repeat(clustered.corrections, n_battles)
+    if clustered.weight is not None:
+        weight *= clustered.weight[by_cluster.indices]
     is_dense = n_battles > (size - _MAX_DENSE) / _DENSE_PER_BATTLE
     total = np.zeros((size, size))
     if not is_dense.all():

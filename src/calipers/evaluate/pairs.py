@@ -377,6 +377,7 @@ class _Ratings:
     method: str
     #: Why there are no intervals.
     reason: str | None
+    n_clusters: int
 
     @property
     def critical(self) -> float:
@@ -512,14 +513,14 @@ def _rate(
     data = table.data(systems)
     clustered = table.clustered(systems, data)
     fit = fit_battles(data, model, clustered, table.labels)
-    method, reason = "sandwich, normal", None
+    method, reason, n_clusters = "sandwich, normal", None, 0
     if clustered is not None:
-        n = clustered.clusters.n_clusters
-        method = f"sandwich, Student t, {n:,} clusters"
-        reason = "too_few_clusters" if n < 2 else None
+        n_clusters = clustered.clusters.n_clusters
+        method = f"sandwich, Student t, {clustered.count_text}"
+        reason = "too_few_clusters" if n_clusters < 2 else None
     elif data.n_battles < 2:
         reason = "too_few_units"
-    return _Ratings(fit, systems, reference, settings, method, reason)
+    return _Ratings(fit, systems, reference, settings, method, reason, n_clusters)
 
 
 def _leaderboard(
@@ -575,14 +576,13 @@ def _leaderboard(
     others = [i for i in range(len(counts.systems)) if i not in set(rated.tolist())]
     outside = [_outside_row(table, records, i, ratings) for i in others]
     outside.sort(key=lambda row: _REASONS.index(next(iter(row.rating.undefined))))
-    df = ratings.fit.df
     return Leaderboard(
         ratings.fit.model.name,
         (*rows, *outside),
         reference=reference or "",
         n_rated=round(ratings.fit.data.n_battles),
-        cluster="" if df is None else cluster,
-        n_clusters=0 if df is None else round(df + 1),
+        cluster=cluster if ratings.n_clusters else "",
+        n_clusters=ratings.n_clusters,
         tie_parameter=ratings.tie_parameter(),
         effects=ratings.effects(table.labels),
         **shared,
