@@ -203,7 +203,14 @@ def _complete_rows(
     table: _Table, columns: Mapping[str, Any], missing: str
 ) -> tuple[npt.NDArray[np.intp] | None, tuple[str, ...]]:
     """Return the rows without a missing value, None for all of them, and a note."""
-    masks = {name: missing_mask(values, name) for name, values in columns.items()}
+    import pyarrow as pa
+
+    # (Only a column with nulls, or of numbers that may be NaN, is converted.)
+    masks = {
+        name: missing_mask(values, name)
+        for name, values in columns.items()
+        if values.null_count or pa.types.is_floating(values.type)
+    }
     incomplete = np.zeros(table.rows.num_rows, bool)
     for mask in masks.values():
         incomplete |= mask
@@ -250,9 +257,13 @@ def _outcomes(
     index_by_name = {system: index for index, system in enumerate(systems)}
     values = [_outcome_of_side(label, sides) for label in encoded.labels]
     # A system may have the name of a column, or that of a tie.
-    system_index = np.array([index_by_name.get(n, -1) for n in encoded.names])[encoded.codes]
-    by_system = np.where(system_index == first, 2, np.where(system_index == second, 0, -1))
-    by_side = np.array([-1 if value is None else value for value in values])[encoded.codes]
+    by_side = np.array([-1 if value is None else value for value in values], np.int8)
+    by_side = by_side[encoded.codes]
+    by_system = np.int8(-1)
+    if any(label in index_by_name for label in encoded.names):
+        system_index = np.array([index_by_name.get(n, -1) for n in encoded.names], np.int32)
+        system_index = system_index[encoded.codes]
+        by_system = np.where(system_index == first, 2, np.where(system_index == second, 0, -1))
     outcome = np.where(by_side < 0, by_system, by_side)
     conflict = np.flatnonzero((by_side >= 0) & (by_system >= 0) & (by_side != by_system))
     invalid = np.flatnonzero(outcome < 0)

@@ -46,7 +46,7 @@ _SINGULAR = 1e-11
 #: with 1 to 8 battles each both cover it 95 times.
 EVEN = 0.75
 #: Number of elements of dense vectors of clusters that are computed at a time.
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 19
 #: With more elements of all vectors, they are multiplied in single precision.
 _SINGLES = 20_000_000
 #: With at most the first number of parameters all vectors are dense, and those of clusters that
@@ -729,7 +729,7 @@ def _cluster_products(
     code, n_clusters = clustered.clusters.code, clustered.clusters.size
     n_battles = np.bincount(code, minlength=n_clusters)
     # Conversion of a matrix with an entry for each battle sorts by counting, not by comparison.
-    entries = clustered.index, code, np.arange(n + 1)
+    entries = clustered.index, code.astype(np.int32), np.arange(n + 1, dtype=np.int32)
     by_cluster = csc_matrix(entries, (n_clusters, n)).tocsr()
     index = by_cluster.data
     weight = np.repeat(clustered.corrections, n_battles)

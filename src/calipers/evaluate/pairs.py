@@ -36,7 +36,7 @@ from calipers.inference.rank_limits import rank_limits
 from calipers.results import Estimate
 from calipers.results.leaderboard import Leaderboard, LeaderboardRow
 from calipers.statistics import FloatArray
-from calipers.statistics.battles import TIE, BattleCounts
+from calipers.statistics.battles import TIE, WIN, BattleCounts, cell_codes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -351,16 +351,16 @@ def _cell_index(
     if not data.covariates.shape[1]:  # there is one order of each pair
         is_reversed = first > second
         first, second = np.minimum(first, second), np.maximum(first, second)
-        outcome = np.where(is_reversed, 2 - outcome, outcome)
-    cell = (first * data.n_systems + second) * 3 + outcome
+        outcome = np.where(is_reversed, WIN - outcome, outcome)
+    cell = cell_codes(first, second, outcome, data.n_systems)
     # Cells are in ascending order.
-    cells = (data.first * data.n_systems + data.second) * 3 + data.outcome
+    cells = cell_codes(data.first, data.second, data.outcome, data.n_systems)
     size = data.n_systems**2 * 3
     if size <= 4 * len(cell) + (1 << 20):
-        index = np.zeros(size, np.int64)
+        index = np.zeros(size, np.int32)
         index[cells] = np.arange(len(cells))
         return index[cell]
-    return np.searchsorted(cells, cell)
+    return np.searchsorted(cells, cell).astype(np.int32)
 
 
 # --- Ratings --------------------------------------------------------------------------------------

@@ -22,6 +22,22 @@ _N_OUTCOMES = 3
 _MAX_CELLS, _CELLS_PER_BATTLE = 1 << 20, 4
 
 
+def cell_codes(
+    first: npt.NDArray[np.integer[Any]],
+    second: npt.NDArray[np.integer[Any]],
+    outcome: npt.NDArray[np.integer[Any]],
+    n_systems: int,
+) -> npt.NDArray[np.integer[Any]]:
+    """Return the code of the cell of each battle, in the order of systems and outcomes."""
+    kind = np.int32 if n_systems**2 * _N_OUTCOMES < 2**31 else np.int64
+    cell = first.astype(kind)
+    cell *= n_systems
+    cell += second.astype(kind, copy=False)
+    cell *= _N_OUTCOMES
+    cell += outcome.astype(kind, copy=False)
+    return cell
+
+
 @dataclass(frozen=True, eq=False)
 class BattleCounts(Statistic):
     """Counts of battles by their two systems and the outcome, for the C non-empty cells.
@@ -86,7 +102,7 @@ class BattleCounts(Statistic):
         BattleCounts
             Counts of the battles.
         """
-        cell = (first.astype(np.int64) * len(systems) + second) * _N_OUTCOMES + outcome
+        cell = cell_codes(first, second, outcome, len(systems))
         totals = np.ones(len(cell)) if weight is None else weight
         squares = totals if weight is None else np.square(weight)
         if battles is not None:
@@ -97,7 +113,7 @@ class BattleCounts(Statistic):
     @classmethod
     def _from_cells(
         cls,
-        cell: npt.NDArray[np.int64],
+        cell: npt.NDArray[np.integer[Any]],
         systems: tuple[str, ...],
         sums: Sequence[FloatArray | None],
     ) -> Self:
@@ -134,12 +150,12 @@ class BattleCounts(Statistic):
         ]
         return self._from_cells(np.concatenate(cells), systems, sums)
 
-    def _cells(self, systems: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    def _cells(self, systems: tuple[str, ...]) -> npt.NDArray[np.integer[Any]]:
         """Return the code of each cell among cells of these systems."""
         index_by_name = {name: index for index, name in enumerate(systems)}
         position = np.array([index_by_name[name] for name in self.systems], np.int64)
-        pair = position[self.first_of] * len(systems) + position[self.second_of]
-        return np.asarray(pair * _N_OUTCOMES + self.outcome_of)
+        first, second = position[self.first_of], position[self.second_of]
+        return cell_codes(first, second, self.outcome_of, len(systems))
 
     def without_order(self) -> Self:
         """Return the counts without the order of the systems of a battle.
@@ -153,7 +169,7 @@ class BattleCounts(Statistic):
         first = np.where(is_reversed, self.second_of, self.first_of)
         second = np.where(is_reversed, self.first_of, self.second_of)
         outcome = np.where(is_reversed, WIN - self.outcome_of, self.outcome_of)
-        cell = (first * len(self.systems) + second) * _N_OUTCOMES + outcome
+        cell = cell_codes(first, second, outcome, len(self.systems))
         return self._from_cells(cell, self.systems, [self.battles, self.weight, self.squares])
 
     def select_systems(self, indices: npt.NDArray[np.intp]) -> Self:
