@@ -141,7 +141,9 @@ def read_battles(
             if role not in ("first", "second", "outcome")
         },
         {
-            name: _relative_difference(table, *((n, columns[n]) for n in pair), rows)
+            name: _relative_difference(
+                table, (pair[0], columns[pair[0]]), (pair[1], columns[pair[1]]), rows
+            )
             for name, pair in style_names.items()
         },
         notes,

@@ -274,12 +274,13 @@ class BattleData:
             total[:k, j] = self.system_sums(dd * column)
             total[k, j] = (dg * column).sum()
             total[k + 1 : j + 1, j] = (dd * column) @ self.covariates[:, : j - k]
-        return np.triu(total) + np.triu(total, 1).T
+        return np.asarray(np.triu(total) + np.triu(total, 1).T)
 
     def system_sums(self, values: FloatArray) -> FloatArray:
         """Return sums of values by system, positive for the first and negative for the second."""
         k = self.n_systems
-        return np.bincount(self.first, values, k) - np.bincount(self.second, values, k)
+        sums = np.bincount(self.first, values, k) - np.bincount(self.second, values, k)
+        return np.asarray(sums, np.float64)
 
     def gradient(self, d: FloatArray, g: FloatArray) -> FloatArray:
         """Return the sums of the derivatives by all parameters, from those by d and g."""
@@ -442,7 +443,7 @@ def has_tie_estimate(counts: BattleCounts) -> bool:
     tail, head = np.nonzero(edges)
     graph = coo_matrix((lengths[edges], (tail, head)), (k, k))
     try:
-        bellman_ford(graph, directed=True, indices=0)
+        bellman_ford(graph, directed=True, indices=[0])
     except NegativeCycleError:
         return True
     return False
@@ -528,7 +529,7 @@ class BattleFit:
 class ClusteredBattles:
     """Single battles in clusters: the index of each in the data of a fit, and its weight."""
 
-    index: IntArray
+    index: npt.NDArray[np.integer[Any]]
     weight: FloatArray | None
     clusters: ClusterIndex
 
@@ -772,12 +773,12 @@ def _sparse_products(
     return np.asarray((vectors.T @ vectors).toarray())
 
 
-def _take(index: IntArray, weight: FloatArray | None, rows: Any) -> tuple[Any, Any]:
+def _take(index: Any, weight: FloatArray | None, rows: Any) -> tuple[Any, Any]:
     return index[rows], None if weight is None else weight[rows]
 
 
 def _score_entries(
-    data: BattleData, d: FloatArray, g: FloatArray, index: IntArray, weight: FloatArray | None
+    data: BattleData, d: FloatArray, g: FloatArray, index: Any, weight: FloatArray | None
 ) -> list[tuple[Any, FloatArray]]:
     """Return the parameters that some battles bear on, and their weighted derivatives by each."""
     k, by_d, by_g = data.n_systems, d[index], g[index]

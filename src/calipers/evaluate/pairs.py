@@ -153,7 +153,8 @@ def pairs(
     Ford (1957). Solution of a ranking problem from binary comparisons. American Mathematical
     Monthly 64.
 
-    Mogstad, Romano, Shaikh and Wilhelm (2024). Inference for ranks. Review of Economic Studies 91.
+    Mogstad, Romano, Shaikh and Wilhelm (2024). Inference for ranks with applications to mobility
+    across neighbourhoods and academic achievement across countries. Review of Economic Studies 91.
 
     Examples
     --------
@@ -212,7 +213,7 @@ def _style(style: Any) -> Sequence[str] | Mapping[str, Any]:
         return ()
     if isinstance(style, str):
         return (style,)
-    names = list(style) if isinstance(style, Sequence | Mapping) else [None]
+    names: list[Any] = list(style) if isinstance(style, Sequence | Mapping) else [None]
     if not all(isinstance(name, str) for name in names):
         raise InputError(
             f"style is {format_value(style)}, expected a list of names, or a dict of pairs of "
@@ -246,7 +247,7 @@ class _Battles:
             raise InputError("count: all counts are 0")
         cluster = rows.columns.get("cluster")
         clusters = None if cluster is None else group_codes(cluster, "cluster")
-        arrays = [rows.first, rows.second, rows.outcome, weight, repeats, clusters]
+        arrays: list[Any] = [rows.first, rows.second, rows.outcome, weight, repeats, clusters]
         style = dict(rows.style)
         used = (1.0 if weight is None else weight) * (1.0 if repeats is None else repeats) > 0
         if not np.all(used):
@@ -346,7 +347,7 @@ def _cell_index(
     first: npt.NDArray[np.int64],
     second: npt.NDArray[np.int64],
     outcome: npt.NDArray[np.int8],
-) -> npt.NDArray[np.int64]:
+) -> npt.NDArray[np.integer[Any]]:
     """Return the cell of each battle in the data of a fit."""
     if not data.covariates.shape[1]:  # there is one order of each pair
         is_reversed = first > second
@@ -359,7 +360,7 @@ def _cell_index(
     if size <= 4 * len(cell) + (1 << 20):
         index = np.zeros(size, np.int32)
         index[cells] = np.arange(len(cells))
-        return index[cell]
+        return np.asarray(index[cell])
     return np.searchsorted(cells, cell).astype(np.int32)
 
 
@@ -542,7 +543,7 @@ def _leaderboard(
     rated_counts = counts.select_systems(rated)
     index = None if reference is None else rated_counts.systems.index(reference)
     has_ties = model.has_parameter and bool((rated_counts.outcome_of == TIE).any())
-    shared = {
+    shared: dict[str, Any] = {
         "level": settings.level,
         "battles": round(float(counts.battles.sum())),
         "notes": notes,
@@ -606,7 +607,7 @@ def _undefined_row(
     settings: Settings,
     limits: tuple[float, float] = (math.nan, math.nan),
 ) -> LeaderboardRow:
-    name, (n, *record) = counts.systems[index], _record(records[index])
+    name, (n, wins, ties, losses) = counts.systems[index], _record(records[index])
     shared: dict[str, Any] = {"value": math.nan, "level": settings.level, "n": 0, "n_total": n,
                               "unit": "battles", "undefined": {reason: n},
                               "system": name}  # fmt: skip
@@ -620,7 +621,7 @@ def _undefined_row(
         **shared,
     )
     score = Estimate("expected-score", interval_reason="undefined_value", **shared)
-    return LeaderboardRow(name, rating, score, None, None, n, *record)
+    return LeaderboardRow(name, rating, score, None, None, n, wins, ties, losses)
 
 
 def _outside_row(
