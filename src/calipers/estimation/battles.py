@@ -46,7 +46,7 @@ _SINGULAR = 1e-11
 #: with 1 to 8 battles each both cover it 95 times.
 EVEN = 0.75
 #: Number of elements of dense vectors of clusters that are computed at a time.
-_AT_ONCE = 1 << 19
+_AT_ONCE = 1 << 18
 #: With more elements of all vectors, they are multiplied in single precision.
 _SINGLES = 20_000_000
 #: With at most the first number of parameters all vectors are dense, and those of clusters that
@@ -733,9 +733,13 @@ def _cluster_products(
     entries = clustered.index, code.astype(np.int32), np.arange(n + 1, dtype=np.int32)
     by_cluster = csc_matrix(entries, (n_clusters, n)).tocsr()
     index = by_cluster.data
-    weight = np.repeat(clustered.corrections, n_battles)
-    if clustered.weight is not None:
-        weight *= clustered.weight[by_cluster.indices]
+    weight = None if clustered.weight is None else clustered.weight[by_cluster.indices]
+    correction = 1.0
+    if clustered.is_even:  # all clusters have the same one
+        correction = float(clustered.corrections[0])
+    else:
+        by_battle = np.repeat(clustered.corrections, n_battles)
+        weight = by_battle if weight is None else weight * by_battle
     is_dense = n_battles > (size - _MAX_DENSE) / _DENSE_PER_BATTLE
     total = np.zeros((size, size))
     if not is_dense.all():
@@ -751,12 +755,14 @@ def _cluster_products(
         cluster = np.repeat(np.arange(0, size * (len(limits) - 1), size), np.diff(limits))
         battles = _score_entries(data, d, g, *_take(index, weight, slice(limits[0], limits[-1])))
         shape = len(limits) - 1, size
-        element = np.concatenate([cluster + column for column, _ in battles])
-        values = np.concatenate([values for _, values in battles])
+        element = np.concatenate([cluster + column for column, _ in battles[:2]])
+        values = np.concatenate([values for _, values in battles[:2]])
         vectors = np.bincount(element, values, shape[0] * size).reshape(shape)
+        for column, values in battles[2:]:  # in which every battle has an entry
+            vectors[:, column] = np.add.reduceat(values, limits[:-1] - limits[0])
         vectors = vectors.astype(precision, copy=False)
         total += vectors.T @ vectors
-    return total
+    return total * correction**2
 
 
 def _sparse_products(
