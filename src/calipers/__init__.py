@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.multilabel import multilabel
     from calipers.evaluate.operating_points import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
+    from calipers.evaluate.pairs import pairs
     from calipers.evaluate.plan import plan
     from calipers.evaluate.precision_recall import precision_recall
     from calipers.evaluate.rank_correlation import rank_correlation, system_rank_correlation
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         Estimate,
         Evaluation,
         Finding,
+        Leaderboard,
         LearningCurve,
         Plan,
         ValidationCurve,
@@ -92,6 +94,7 @@ _HOMES = {
     "evaluate.multilabel": "multilabel",
     "evaluate.operating_points": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
+    "evaluate.pairs": "pairs",
     "evaluate.plan": "plan",
     "evaluate.precision_recall": "precision_recall",
     "evaluate.ranking": "ranking",
@@ -107,7 +110,7 @@ _HOMES = {
     "learning.bias_variance": "bias_variance",
     "measures": "parse as measure",
     "results": "Comparison, BiasVariance, Difference, Estimate, Evaluation, Finding, "
-    "LearningCurve, Plan, ValidationCurve, from_json",
+    "Leaderboard, LearningCurve, Plan, ValidationCurve, from_json",
 }
 
 __all__ = [
@@ -119,6 +122,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "InputError",
+    "Leaderboard",
     "LearningCurve",
     "Plan",
     "ValidationCurve",
@@ -145,6 +149,7 @@ __all__ = [
     "multilabel",
     "operating_point",
     "overlap",
+    "pairs",
     "plan",
     "precision_recall",
     "rank_correlation",

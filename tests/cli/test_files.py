@@ -44,6 +44,7 @@ LINES = {
         WRITTEN,
     ),
     "overlap": ("overlap IN1 IN2", WRITTEN),
+    "pairs": ("pairs IN1", ("-o", "--report")),
     "precision-recall": ("precision-recall IN1", WRITTEN),
     "compare retrieval": ("compare retrieval IN1 IN2 IN3", ("-o", "--report")),
     "compare classification": (

@@ -165,6 +165,22 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             **QUICK,
         },
     ),
+    "pairs": (
+        cal.pairs,
+        {
+            "battles": {
+                "model_a": ["a", "b", "c", "a", "b", "c"] * 2,
+                "model_b": ["b", "c", "a", "c", "a", "b"] * 2,
+                "winner": ["model_a", "tie", "model_b", "model_b", "model_a", "model_a"] * 2,
+                "length_a": [1, 3, 2, 2, 4, 1, 3, 2, 1, 2, 5, 2],
+                "length_b": [2, 1, 2, 3, 1, 1, 2, 4, 3, 1, 2, 6],
+                "user": [1, 2, 3, 4] * 3,
+            },
+            "cluster": "user",
+            "style": ["length"],
+            "reference": "a",
+        },
+    ),
     "overlap": (cal.overlap, {"runs": {"r": RUN, "s": RUN}, **QUICK}),
     "rbo": (cal.rbo, {"first": ["a", "b"], "second": ["b", "c"], **QUICK}),
     "from_values": (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers.report import (
     class_tables,
+    leaderboard,
     learning,
     numbers,
     page_data,
@@ -86,6 +87,7 @@ from calipers.results import (
     ThresholdTables,
 )
 from calipers.results.estimate import ALL_RATERS
+from calipers.results.leaderboard import Leaderboard
 from calipers.results.learning import LearningResult, Selection
 from calipers.results.name_lookup import match_name
 
@@ -151,7 +153,7 @@ def render(result: Any, format: str, **look: Any) -> str:  # noqa: A002
     return writer.write(document(result, DisplayOptions(writer.medium, **look)))
 
 
-def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
+def notebook_cell(result: Evaluation | Comparison | LearningResult | Leaderboard) -> str:
     """Return a result as HTML for the output of a notebook cell."""
     from calipers.report.writers.html import Cell
 
@@ -191,6 +193,8 @@ def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
             return learning_document(result, look)
         case Selection():
             return selection_document(result, look)
+        case Leaderboard():
+            return leaderboard_document(result, look)
         case ThresholdTables():
             return threshold_document(result, look)
         case Slices():
@@ -869,6 +873,24 @@ def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[B
         selection,
     )
     yield from () if look.is_on_screen else _provenance(selection.provenance)
+
+
+def leaderboard_document(board: Leaderboard, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the blocks of a leaderboard."""
+    main_sentences, notes = leaderboard.sentences(board), leaderboard.notes(board)
+    if look.medium is Medium.PAPER:
+        yield Table(leaderboard.columns(board), caption=[*main_sentences, *notes])
+        return
+    table = Table(leaderboard.columns(board), title="Ratings")
+    yield from _table_document(
+        leaderboard.heading(board), main_sentences, table, notes, look, board
+    )
+    if look.is_in_browser and board.rated:
+        from calipers.report.figures.figure import assign_ids
+        from calipers.report.figures.leaderboard import figure
+
+        yield from _charts(assign_ids([figure(board)]))
+    yield from () if look.is_on_screen else _provenance(board.provenance)
 
 
 def _table_document(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from calipers.results.evaluation import Evaluation, StoredPredictions
     from calipers.results.finding import SEVERITIES, Definition, Finding
     from calipers.results.labels import LabelTable, LabelTables
+    from calipers.results.leaderboard import Leaderboard, LeaderboardRow
     from calipers.results.learning import (
         BiasVariance,
         LearningCurve,
@@ -51,6 +52,7 @@ _HOMES = {
     "evaluation": "Evaluation, StoredPredictions",
     "finding": "SEVERITIES, Definition, Finding",
     "labels": "LabelTable, LabelTables",
+    "leaderboard": "Leaderboard, LeaderboardRow",
     "learning": "BiasVariance, LearningCurve, Selection, TunedThreshold, ValidationCurve",
     "pareto_fronts": "ParetoFront, ParetoRow",
     "per_unit": "PerUnit",
@@ -87,6 +89,8 @@ __all__ = [
     "FloatArray",
     "LabelTable",
     "LabelTables",
+    "Leaderboard",
+    "LeaderboardRow",
     "LearningCurve",
     "OmnibusTest",
     "ParetoFront",

@@ -15,6 +15,7 @@ from calipers.results.estimate import Difference, Estimate
 from calipers.results.evaluation import Evaluation
 from calipers.results.finding import Definition, Finding
 from calipers.results.labels import LabelTable
+from calipers.results.leaderboard import Leaderboard, LeaderboardRow
 from calipers.results.learning import (
     BiasVariance,
     BiasVarianceRow,
@@ -68,6 +69,7 @@ KINDS = {
             LearningCurveExtrapolation,
         ),
         *(BiasVariance, BiasVarianceRow, Selection, Candidate, TunedThreshold),
+        *(Leaderboard, LeaderboardRow),
     )
 }
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         effective_size_of,
         leave_one_out_sums,
     )
+    from calipers.statistics.battles import BattleCounts
     from calipers.statistics.case_scores import ScoreRows, ScoreSummary
     from calipers.statistics.class_losses import ClassLosses
     from calipers.statistics.class_scores import ClassRanks, ClassScoreRows, rank_cells
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
     "effective_size_of",
+    "battles": "BattleCounts",
     "case_scores": "ScoreRows, ScoreSummary",
     "class_losses": "ClassLosses",
     "class_tables": "ClassTables",
@@ -70,6 +72,7 @@ _HOMES = {
 
 __all__ = [
     "GEOMETRIC_FLOOR",
+    "BattleCounts",
     "ClassLosses",
     "ClassRanks",
     "ClassScoreRows",
