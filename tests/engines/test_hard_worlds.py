@@ -718,3 +718,15 @@ def test_equal_clusters_do_not_show_how_clusters_vary() -> None:
             assert one.has_interval == other.has_interval
         for difference in stream.comparison:
             assert difference.test in ("none", "limits of both")
+
+
+def test_the_intercept_of_constant_probabilities_of_clusters() -> None:
+    data = {"y": [0, 1] * 20, "p": [0.3] * 40, "c": [row // 3 for row in range(40)]}
+    options: Any = {"probability": "p", "measures": ["calibration-intercept"], "cluster": "c"}
+    memory, stream = (
+        cal.classification("y", data=data, engine=engine, **options).estimates[0]
+        for engine in ("memory", "stream")
+    )
+    assert memory.has_interval
+    assert (memory.low, memory.high) == pytest.approx((stream.low, stream.high), rel=1e-9)
+    assert memory.method == stream.method
