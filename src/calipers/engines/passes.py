@@ -66,7 +66,7 @@ from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.influence import influence as score_influence
 from calipers.inference.multinomial_cells import MultinomialCells
-from calipers.inference.point_estimate import UnitSummary
+from calipers.inference.point_estimate import NO_SPREAD, UnitSummary
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
 from calipers.statistics import (
     ClassTables,
@@ -112,14 +112,15 @@ def _separated_intervals(
     """Return the intervals for scores that separate the classes, from the clusters of each class.
 
     Between the ends of the range a proportion of the smaller class has none, because the numbers
-    of its clusters do not show how much these vary.
+    of its clusters do not show how much these vary, unless all clusters are equal.
     """
     space = influence.space
     if not isinstance(space, TwoClassVariance):
         return {}
     methods = separated_intervals(measure, estimate.value, table, space.clusters, space.positive)
     is_at_end = min(abs(estimate.value - end) for end in estimate.bounds) <= estimate.tolerance
-    return methods if is_at_end else {}
+    has_spread = influence.error.se > NO_SPREAD
+    return {} if has_spread and not is_at_end else methods
 
 
 def _limit_cells(statistic: Any, max_cells: int = MOST_CELLS) -> Any:

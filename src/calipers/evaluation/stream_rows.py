@@ -26,7 +26,6 @@ from calipers.engines.base import Mergeable
 from calipers.engines.pass_tasks import BatchSystems, MissingCounts
 from calipers.evaluation.batch import Batch
 from calipers.evaluation.shared import unwrap_unnamed
-from calipers.evaluation.states import SummedRows
 from calipers.evaluation.stream_columns import DistinctLabels, NoCompleteRowError, StreamColumns
 from calipers.inference.clusters import ClusterIndex
 
@@ -44,7 +43,7 @@ class ReadBatch:
     """Reader of the rows of batches, in this process or another."""
 
     columns: StreamColumns
-    #: The names of all clusters.
+    #: Names of all clusters; by default those of the batch.
     clusters: Any
 
     def __call__(self, batch: streams.Batch) -> Batch:
@@ -132,9 +131,10 @@ class ReadBatch:
             raise InputError(f"cluster: is missing in row {row}")
         if pa.types.is_floating(column.type):
             to_numbers(column, "cluster")  # NaN is not a cluster
-        names = self.clusters
+        column = unsigned_zeros(column)
+        names = column.unique() if self.clusters is None else self.clusters
         # Clusters whose rows all have weight 0 have no name.
-        index = pc.index_in(unsigned_zeros(column), value_set=names).fill_null(0)
+        index = pc.index_in(column, value_set=names).fill_null(0)
         code = from_arrow(index).astype(np.uint32)
         return ClusterIndex(code if indices is None else code[indices], len(names), weights)
 
@@ -176,10 +176,11 @@ class _FindClusters:
 def find_clusters(columns: StreamColumns) -> StreamColumns:
     """Return the columns with the names of the clusters, from a pass of its own.
 
-    If every row is a cluster of its own, rows are independent, as in memory.
+    If every row is a cluster of its own, rows are independent, as in memory. Rows that can be read
+    only once have values alone, for which it suffices that they have clusters.
     """
     stream, name = columns.stream, columns.cluster
-    if name is None or isinstance(stream, SummedRows):
+    if name is None or not stream.is_rereadable:
         return columns
     read_columns = (name, columns.weight, columns.count)
     names = [column for column in read_columns if column is not None]
