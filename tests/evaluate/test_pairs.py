@@ -225,7 +225,7 @@ def test_missing_outcomes_are_counted(tmp_path: Path) -> None:
     table.loc[[3, 99], "winner"] = None
     board = cal.pairs(table, missing="drop")
     assert board.battles == 98
-    assert board.notes == ("2 of 100 rows are left out because values are missing: 2 in winner.",)
+    assert board.notes[0] == "2 of 100 rows are left out because values are missing: 2 in winner."
     # The line of another error is still that of the file.
     table.loc[50, "winner"] = "?"
     table.to_csv(tmp_path / "t.csv", index=False)
@@ -334,6 +334,16 @@ def test_effects_of_style_and_position() -> None:
         table, style={"length": ("length_a", "length_b")}, position=True, cluster="user"
     )
     same(named, board)
+
+
+def test_one_order_of_each_pair_is_noted() -> None:
+    """Whoever is shown first may have an advantage, which nothing shows then."""
+    note = "No two systems met in both orders"
+    assert note in str(cal.pairs(votes()))
+    assert note not in str(cal.pairs(arena()))
+    table = votes()
+    table["model_a"][0], table["model_b"][0] = "old", "new"
+    assert note not in str(cal.pairs(table))
 
 
 def test_a_style_that_never_differs_is_refused() -> None:
