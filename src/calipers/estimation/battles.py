@@ -17,7 +17,7 @@ from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.inference.intervals import normal_quantile
 from calipers.statistics import FloatArray, IntArray
-from calipers.statistics.battles import LOSS, TIE, WIN, BattleCounts
+from calipers.statistics.battles import LOSS, TIE, WIN, BattleCounts, cell_codes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -538,6 +538,30 @@ class ClusteredBattles:
     index: npt.NDArray[np.integer[Any]]
     weight: FloatArray | None
     clusters: ClusterIndex
+
+    @classmethod
+    def from_codes(
+        cls,
+        data: BattleData,
+        first: npt.NDArray[np.integer[Any]],
+        second: npt.NDArray[np.integer[Any]],
+        outcome: npt.NDArray[np.integer[Any]],
+        weight: FloatArray | None,
+        clusters: ClusterIndex,
+    ) -> ClusteredBattles:
+        """Find the cells of battles, given their systems and outcomes, in data that are cells."""
+        if not data.covariates.shape[1]:  # there is one order of each pair
+            is_reversed = first > second
+            first, second = np.minimum(first, second), np.maximum(first, second)
+            outcome = np.where(is_reversed, WIN - outcome, outcome)
+        cell = cell_codes(first, second, outcome, data.n_systems)
+        cells = cell_codes(data.first, data.second, data.outcome, data.n_systems)  # ascending
+        size = int(cells[-1]) + 1
+        if size > 4 * len(cell) + (1 << 20):
+            return cls(np.searchsorted(cells, cell).astype(np.int32), weight, clusters)
+        index_by_cell = np.zeros(size, np.int32)
+        index_by_cell[cells] = np.arange(len(cells))
+        return cls(index_by_cell[cell], weight, clusters)
 
     @cached_property
     def _weighted(self) -> ClusterIndex:

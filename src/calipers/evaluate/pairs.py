@@ -36,7 +36,7 @@ from calipers.inference.rank_limits import rank_limits
 from calipers.results import Estimate
 from calipers.results.leaderboard import Leaderboard, LeaderboardRow
 from calipers.statistics import FloatArray
-from calipers.statistics.battles import TIE, WIN, BattleCounts, cell_codes
+from calipers.statistics.battles import TIE, BattleCounts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -324,6 +324,8 @@ class _Battles:
         if self.clusters is None:
             return None
         position, rows = self.indices(systems)
+        if not len(rows):  # a single system
+            return None
         clusters = (
             to_clusters(self.clusters[rows], None, RowRepeats(len(rows)))
             if self.repeats is None
@@ -336,32 +338,8 @@ class _Battles:
             weight = self.repeats[rows] if weight is None else weight * self.repeats[rows]
         if self.style:
             return ClusteredBattles(np.arange(len(rows)), weight, clusters)
-        index = _cell_index(
-            data, position[self.first[rows]], position[self.second[rows]], self.outcome[rows]
-        )
-        return ClusteredBattles(index, weight, clusters)
-
-
-def _cell_index(
-    data: BattleData,
-    first: npt.NDArray[np.int64],
-    second: npt.NDArray[np.int64],
-    outcome: npt.NDArray[np.int8],
-) -> npt.NDArray[np.integer[Any]]:
-    """Return the cell of each battle in the data of a fit."""
-    if not data.covariates.shape[1]:  # there is one order of each pair
-        is_reversed = first > second
-        first, second = np.minimum(first, second), np.maximum(first, second)
-        outcome = np.where(is_reversed, WIN - outcome, outcome)
-    cell = cell_codes(first, second, outcome, data.n_systems)
-    # Cells are in ascending order.
-    cells = cell_codes(data.first, data.second, data.outcome, data.n_systems)
-    size = data.n_systems**2 * 3
-    if size <= 4 * len(cell) + (1 << 20):
-        index = np.zeros(size, np.int32)
-        index[cells] = np.arange(len(cells))
-        return np.asarray(index[cell])
-    return np.searchsorted(cells, cell).astype(np.int32)
+        codes = position[self.first[rows]], position[self.second[rows]], self.outcome[rows]
+        return ClusteredBattles.from_codes(data, *codes, weight, clusters)
 
 
 # --- Ratings --------------------------------------------------------------------------------------
@@ -538,6 +516,11 @@ def _leaderboard(
     records = counts.records()
     reference_index = None if reference is None else counts.systems.index(reference)
     rated = rated_component(counts, reference_index)
+    if len(rated) == 1 and table.labels:
+        raise InputError(
+            f"the effect of {', '.join(table.labels)} cannot be estimated: no two systems can be "
+            "rated, as each has only won or only lost against the others; leave it out"
+        )
     if len(rated) == 1 and reference is None:
         reference = counts.systems[rated[0]]
     rated_counts = counts.select_systems(rated)
