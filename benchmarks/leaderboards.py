@@ -28,7 +28,6 @@ from calipers.estimation.battles import (
     has_tie_estimate,
     rated_component,
 )
-from calipers.evaluate.pairs import _cell_index
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.intervals import normal_quantile, t_quantile
 from calipers.inference.rank_limits import rank_limits
@@ -202,8 +201,9 @@ def simulate(world: World, n_simulations: int, seed: int = 0) -> dict[str, float
         data = BattleData.from_counts(counts)
         clustered = None
         if world.clustered:
-            index = _cell_index(data, first.astype(np.int64), second.astype(np.int64), outcome)
-            clustered = ClusteredBattles(index, None, ClusterIndex.from_names(user))
+            clusters = ClusterIndex.from_names(user)
+            codes = first.astype(np.int64), second.astype(np.int64), outcome
+            clustered = ClusteredBattles.from_codes(data, *codes, None, clusters)
         fit = fit_battles(data, model, clustered)
         contrasts = fit.contrasts()
         distance = np.abs(contrasts @ fit.parameters - truth)

@@ -225,7 +225,7 @@ def test_missing_outcomes_are_counted(tmp_path: Path) -> None:
     table.loc[[3, 99], "winner"] = None
     board = cal.pairs(table, missing="drop")
     assert board.battles == 98
-    assert board.notes == ("2 of 100 rows are left out because values are missing: 2 in winner.",)
+    assert board.notes[0] == "2 of 100 rows are left out because values are missing: 2 in winner."
     # The line of another error is still that of the file.
     table.loc[50, "winner"] = "?"
     table.to_csv(tmp_path / "t.csv", index=False)
@@ -336,6 +336,23 @@ def test_effects_of_style_and_position() -> None:
     same(named, board)
 
 
+def test_one_order_of_each_pair_is_noted() -> None:
+    """Whoever is shown first may have an advantage, which nothing shows then."""
+    note = "No two systems met in both orders"
+    assert note in str(cal.pairs(votes()))
+    assert note not in str(cal.pairs(arena()))
+    table = votes()
+    table["model_a"][0], table["model_b"][0] = "old", "new"
+    assert note not in str(cal.pairs(table))
+
+
+@pytest.mark.parametrize("options", [{"position": True}, {"style": ["length"]}])
+def test_effects_need_systems_that_can_be_rated(options: dict[str, Any]) -> None:
+    table = votes(3, 0, 0, length_a=[1, 2, 3], length_b=[2, 1, 4])
+    with pytest.raises(cal.InputError, match="cannot be estimated: no two systems can be rated"):
+        cal.pairs(table, **options)
+
+
 def test_a_style_that_never_differs_is_refused() -> None:
     table = {**arena(), "length_b": arena()["length_a"]}
     with pytest.raises(cal.InputError, match="length is the same for both systems of every battle"):
@@ -421,10 +438,12 @@ def test_wins_and_ties_alone_have_no_ratings_by_models_of_ties() -> None:
     assert ties["new"].rating.interval_reason == "no_spread"
 
 
-def test_one_battle() -> None:
-    board = cal.pairs(votes(1, 0, 0))
+@pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "user"}, {"ties": "half"}])
+def test_one_battle(options: dict[str, Any]) -> None:
+    board = cal.pairs(votes(1, 0, 0, user=[3]), **options)
     assert len(board) == 2
     assert len(board.rated) == 1
+    assert "to which limits are relative" in board.to_html()
 
 
 # ------------------------------------------------------------------------------------ the document

@@ -17,7 +17,7 @@ from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.inference.intervals import normal_quantile
 from calipers.statistics import FloatArray, IntArray
-from calipers.statistics.battles import LOSS, TIE, WIN, BattleCounts
+from calipers.statistics.battles import LOSS, TIE, WIN, BattleCounts, cell_codes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,8 +33,8 @@ CENTER = 1000.0
 _TOLERANCE, _MAX_STEPS = 1e-10, 100
 #: Largest step of the search for a limit.
 _MAX_LIMIT_STEP = 10.0
-#: A larger effect or strength means that the likelihood has no maximum.
-_MAX_PARAMETER = 60.0
+#: A larger effect means that the likelihood has no maximum.
+_MAX_EFFECT = 60.0
 #: A relative loss of the likelihood that is not more than rounding.
 _ROUNDING = 1e-12
 #: An information matrix is singular if its smallest eigenvalue, relative to the largest one after
@@ -324,16 +324,21 @@ def _evaluate(data: BattleData, model: TieModel, parameters: FloatArray) -> _Max
     )
 
 
-def _maximize(data: BattleData, model: TieModel, start: FloatArray, basis: FloatArray) -> _Maximum:
+def _maximize(data: BattleData, model: TieModel, start: FloatArray, basis: Any) -> _Maximum:
     """Maximize the likelihood by Newton's method over start + basis·φ.
 
-    The logarithm of each likelihood is concave, and steps are halved where it does not increase.
+    The basis is a matrix, or the indices of the parameters that are free. The logarithm of each
+    likelihood is concave, and steps are halved where it does not increase.
     """
-    current = _evaluate(data, model, start)
+    current, k = _evaluate(data, model, start), data.n_systems
+    step = np.zeros(len(start))
     for _ in range(_MAX_STEPS):
-        step = basis @ _solve(
-            basis.T @ current.information @ basis, basis.T @ current.gradient, basis
-        )
+        if basis.ndim == 1:
+            information = current.information[np.ix_(basis, basis)]
+            step[basis] = _solve(information, current.gradient[basis], basis)
+        else:
+            information = basis.T @ current.information @ basis
+            step = basis @ _solve(information, basis.T @ current.gradient, basis)
         factor = 1.0
         while True:
             following = _evaluate(data, model, current.parameters + factor * step)
@@ -341,16 +346,17 @@ def _maximize(data: BattleData, model: TieModel, start: FloatArray, basis: Float
             if following.log_likelihood >= current.log_likelihood - slack or factor < 1e-9:
                 break
             factor /= 2
-        largest = int(np.abs(following.parameters).argmax())
-        if abs(following.parameters[largest]) > _MAX_PARAMETER:
-            raise NoMaximumError(largest)
+        # (Strengths that are far apart are found only if they exist.)
+        effects = np.abs(following.parameters[k:])
+        if effects.max() > _MAX_EFFECT:
+            raise NoMaximumError(k + int(effects.argmax()))
         current = following
         if np.abs(factor * step).max() < _TOLERANCE:
             return current
     raise NoMaximumError(int(np.abs(step).argmax()))
 
 
-def _solve(matrix: FloatArray, vector: FloatArray, basis: FloatArray) -> FloatArray:
+def _solve(matrix: FloatArray, vector: FloatArray, basis: Any) -> FloatArray:
     """Solve a linear system with an information matrix; raise an error if it is singular."""
     from scipy.linalg import cho_factor, cho_solve
 
@@ -358,20 +364,20 @@ def _solve(matrix: FloatArray, vector: FloatArray, basis: FloatArray) -> FloatAr
         return vector
     scale = np.sqrt(np.diag(matrix))
     if not (scale > 0).all():
-        raise NoMaximumError(_largest_index(basis, int(np.argmin(scale))))
+        raise NoMaximumError(_changed_parameter(basis, int(np.argmin(scale))))
     try:
         factor = cho_factor(matrix / np.outer(scale, scale), lower=True)
     except np.linalg.LinAlgError:
         factor = None
     if factor is None or np.square(np.diag(factor[0])).min() < _SINGULAR:
         index = len(vector) - 1 if factor is None else int(np.diag(factor[0]).argmin())
-        raise NoMaximumError(_largest_index(basis, index))
+        raise NoMaximumError(_changed_parameter(basis, index))
     return np.asarray(cho_solve(factor, vector / scale) / scale)
 
 
-def _largest_index(basis: FloatArray, column: int) -> int:
+def _changed_parameter(basis: Any, column: int) -> int:
     """Return the parameter that a column of the basis changes most."""
-    return int(np.abs(basis[:, column]).argmax())
+    return int(basis[column] if basis.ndim == 1 else np.abs(basis[:, column]).argmax())
 
 
 # --- Existence ------------------------------------------------------------------------------------
@@ -533,6 +539,30 @@ class ClusteredBattles:
     weight: FloatArray | None
     clusters: ClusterIndex
 
+    @classmethod
+    def from_codes(
+        cls,
+        data: BattleData,
+        first: npt.NDArray[np.integer[Any]],
+        second: npt.NDArray[np.integer[Any]],
+        outcome: npt.NDArray[np.integer[Any]],
+        weight: FloatArray | None,
+        clusters: ClusterIndex,
+    ) -> ClusteredBattles:
+        """Find the cells of battles, given their systems and outcomes, in data that are cells."""
+        if not data.covariates.shape[1]:  # there is one order of each pair
+            is_reversed = first > second
+            first, second = np.minimum(first, second), np.maximum(first, second)
+            outcome = np.where(is_reversed, WIN - outcome, outcome)
+        cell = cell_codes(first, second, outcome, data.n_systems)
+        cells = cell_codes(data.first, data.second, data.outcome, data.n_systems)  # ascending
+        size = int(cells[-1]) + 1
+        if size > 4 * len(cell) + (1 << 20):
+            return cls(np.searchsorted(cells, cell).astype(np.int32), weight, clusters)
+        index_by_cell = np.zeros(size, np.int32)
+        index_by_cell[cells] = np.arange(len(cells))
+        return cls(index_by_cell[cell], weight, clusters)
+
     @cached_property
     def _weighted(self) -> ClusterIndex:
         return replace(self.clusters, weight=self.weight)
@@ -562,9 +592,10 @@ class ClusteredBattles:
         """
         weights = self._weighted.cluster_weights
         n = self.clusters.n_clusters
+        if n < 2:
+            return np.full(len(weights), math.nan)
         proportions = np.full(len(weights), 1 / n) if self.is_even else weights / weights.sum()
-        with np.errstate(divide="ignore"):  # of a single cluster
-            return np.asarray(1 / np.sqrt(1 - proportions))
+        return np.asarray(1 / np.sqrt(1 - proportions))
 
 
 def fit_battles(
@@ -605,18 +636,15 @@ def fit_battles(
     has_ties = model.has_parameter and bool((data.outcome == TIE).any())
     if model.has_parameter and not has_ties:
         model = TIE_MODELS["half"]  # which all models are without ties
-    basis = np.eye(k + 1 + data.covariates.shape[1])
-    is_free = np.ones(len(basis), bool)
-    is_free[[0] if has_ties else [0, k]] = False
-    basis = basis[:, is_free]
-    start = np.zeros(len(basis))
+    start = np.zeros(k + 1 + data.covariates.shape[1])
     start[k] = model.start
+    free = np.delete(np.arange(len(start)), [0] if has_ties else [0, k])
     try:
-        maximum = _maximize(data, model, start, basis)
+        maximum = _maximize(data, model, start, free)
     except NoMaximumError as error:
         raise InputError(_no_effect_message(error.parameter - k - 1, labels)) from None
-    inverse = np.zeros(basis.shape[:1] * 2)
-    inverse[np.ix_(is_free, is_free)] = np.linalg.inv(maximum.information[np.ix_(is_free, is_free)])
+    inverse = np.zeros((len(start), len(start)))
+    inverse[np.ix_(free, free)] = np.linalg.inv(maximum.information[np.ix_(free, free)])
     derivatives, df = maximum.derivatives, None
     d, g = derivatives.score_d, derivatives.score_g
     if clustered is None:
