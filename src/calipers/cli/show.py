@@ -25,7 +25,7 @@ from calipers.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from calipers.results import Comparison, Definition, Evaluation, Plan
+    from calipers.results import Comparison, Definition, Evaluation, MonitorResult, Plan
     from calipers.results.learning import LearningResult
 
 _PAGES = (".html", ".htm")
@@ -37,8 +37,8 @@ _PAGES = (".html", ".htm")
 def command(file: str, **options: Any) -> None:
     """Display a saved result (JSON or HTML report) in any output format.
 
-    The result is an evaluation, a comparison or plans, saved with -o FILE.json or --report. With
-    --open alone, a saved page opens in the browser as it is.
+    The result is an evaluation, a comparison, plans and so on, saved with -o FILE.json or --report.
+    With --open alone, a saved page opens in the browser as it is.
 
     \b
     Examples:
@@ -60,6 +60,7 @@ def command(file: str, **options: Any) -> None:
                 )
             open_in_browser(file)
             return
+    from calipers.results import MonitorResult
     from calipers.results.learning import LearningResult
 
     kind, path = format_and_file(options, DATA, "this result")
@@ -71,7 +72,7 @@ def command(file: str, **options: Any) -> None:
         if page.is_requested or layout is not None:
             raise click.UsageError("a plan has no page and one layout only")
         write_plans(result, kind, path)
-    elif isinstance(result, LearningResult):
+    elif isinstance(result, LearningResult | MonitorResult):
         from calipers.cli.learn.shared import write_learning_result
 
         if (
@@ -79,16 +80,19 @@ def command(file: str, **options: Any) -> None:
             or layout is not None
             or (page.opens_report and page.path is None)
         ):
-            raise click.UsageError("a result of learning has one layout, and a page by --report")
+            name = "a result of learning" if isinstance(result, LearningResult) else "this result"
+            raise click.UsageError(f"{name} has one layout, and a page by --report")
         write_learning_result(result, kind, path, page.path, opens_report=page.opens_report)
     else:
         write(result, kind, path, page, layout)
 
 
-def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[Plan, ...]:
+def read_result(
+    file: str,
+) -> Evaluation | Comparison | LearningResult | MonitorResult | tuple[Plan, ...]:
     """Read the result in a JSON file or in an HTML report."""
     from calipers.data.errors import FileError, InputError
-    from calipers.results import Comparison, Evaluation, Plan, from_json
+    from calipers.results import Comparison, Evaluation, MonitorResult, Plan, from_json
     from calipers.results.learning import LearningResult
 
     try:
@@ -108,7 +112,7 @@ def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[P
             if result.definitions
             else replace(result, definitions=_known_definitions(result))
         )
-    if isinstance(result, Comparison | LearningResult):
+    if isinstance(result, Comparison | LearningResult | MonitorResult):
         return result
     type_name = getattr(type(result), "__name__", "something else")
     raise FileError(f"{file}: holds {type_name}, expected an evaluation, a comparison or a plan")

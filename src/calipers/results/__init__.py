@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         TunedThreshold,
         ValidationCurve,
     )
+    from calipers.results.monitor import MonitoredSystem, MonitorLook, MonitorResult
     from calipers.results.pareto_fronts import ParetoFront, ParetoRow
     from calipers.results.per_unit import PerUnit
     from calipers.results.plan import Plan, PlanRow
@@ -52,6 +53,7 @@ _HOMES = {
     "finding": "SEVERITIES, Definition, Finding",
     "labels": "LabelTable, LabelTables",
     "learning": "BiasVariance, LearningCurve, Selection, TunedThreshold, ValidationCurve",
+    "monitor": "MonitorLook, MonitorResult, MonitoredSystem",
     "pareto_fronts": "ParetoFront, ParetoRow",
     "per_unit": "PerUnit",
     "plan": "Plan, PlanRow",
@@ -88,6 +90,9 @@ __all__ = [
     "LabelTable",
     "LabelTables",
     "LearningCurve",
+    "MonitorLook",
+    "MonitorResult",
+    "MonitoredSystem",
     "OmnibusTest",
     "ParetoFront",
     "ParetoRow",

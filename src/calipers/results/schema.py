@@ -27,6 +27,7 @@ from calipers.results.learning import (
     ValidationCurve,
     ValidationCurveRow,
 )
+from calipers.results.monitor import MonitoredSystem, MonitorLook, MonitorResult
 from calipers.results.pareto_fronts import ParetoFront, ParetoRow
 from calipers.results.per_unit import PerUnit, PerUnitRow
 from calipers.results.plan import Plan, PlanRow
@@ -68,6 +69,7 @@ KINDS = {
             LearningCurveExtrapolation,
         ),
         *(BiasVariance, BiasVarianceRow, Selection, Candidate, TunedThreshold),
+        *(MonitorResult, MonitorLook, MonitoredSystem),
     )
 }
 

@@ -45,6 +45,7 @@ from calipers.learning.parameters import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from calipers.results import MonitorResult
     from calipers.results.learning import LearningResult
 
 #: Options of what is fitted.
@@ -183,7 +184,12 @@ def exit_if_interrupted(notes: Sequence[str]) -> None:
 
 
 def write_learning_result(
-    result: LearningResult, kind: str, path: str | None, report: str | None, *, opens_report: bool
+    result: LearningResult | MonitorResult,
+    kind: str,
+    path: str | None,
+    report: str | None,
+    *,
+    opens_report: bool,
 ) -> None:
     """Write the result in one format, and as an HTML report if requested."""
     if report is not None:

@@ -1,0 +1,90 @@
+"""Measures of interleaved rankings, with one value per impression.
+
+They are not in the catalogue, which has measures of a system against the truth: here two rankers
+are compared by clicks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from calipers.lazy_imports import numpy as np
+from calipers.measures.definition import Measure
+from calipers.measures.registry import external_definition
+from calipers.statistics import FloatArray
+from calipers.statistics.interleaving import ImpressionCredits
+
+
+def preference(c: ImpressionCredits) -> FloatArray:
+    """Preference, the share of impressions that the ranker wins, ties counting half.
+
+    It is (wins + ties/2)/impressions. A ranker wins an impression if more clicks are credited to it
+    than to its opponent; without clicks, both tie. It ranges from 0 to 1, is ½ for equal rankers,
+    and is undefined without impressions. Less ½ it is the Δ of Chapelle et al., and half of the
+    difference between the two rankers.
+    """
+    return np.asarray(c.win + (1 - c.win - c.loss) / 2)
+
+
+def credit(c: ImpressionCredits) -> FloatArray:
+    """Credit, the number of clicks per impression on documents that the ranker contributed.
+
+    If it is unknown which ranker contributed a document, it is the expected number. It ranges from
+    0 to the number of documents and is undefined without impressions.
+    """
+    return c.credit
+
+
+_defined = partial(
+    external_definition, family="interleaving", statistic=ImpressionCredits, higher_is_better=True
+)
+
+_PREFERENCE = _defined(
+    name="preference", formula=preference, range=(0, 1), reference="Chapelle et al. 2012"
+)
+_CREDIT = _defined(name="credit", formula=credit, range=(0, np.inf))
+
+
+def interleaving_measures() -> list[Measure]:
+    """Return the measures of interleaved rankings."""
+    return [_PREFERENCE.bind({}), _CREDIT.bind({})]
+
+
+def selection_probabilities(ranking: Sequence[str], tau: float) -> dict[str, float]:
+    """Return the weight with which probabilistic interleaving selects each document of a ranking.
+
+    It is proportional to 1/rank^τ; documents that were selected before are left out, so that only
+    proportions matter (Hofmann et al. 2011).
+    """
+    return {document: rank**-tau for rank, document in enumerate(ranking, 1)}
+
+
+def contribution_probabilities(
+    shown: Sequence[str], first: Sequence[str], second: Sequence[str], tau: float
+) -> list[float]:
+    """Return the probability that each shown document was contributed by the second ranking.
+
+    At each rank a fair coin decides which ranking contributes a document, which is drawn from those
+    not yet shown with probability proportional to 1/rank^τ. Given the documents that are shown, the
+    coins are independent, and each has the probability returned. NaN is that of a document in
+    neither ranking.
+
+    Examples
+    --------
+    >>> shares = contribution_probabilities(["b", "a"], ["a", "b"], ["b", "a"], 3.0)
+    >>> [round(p, 4) for p in shares]
+    [0.8889, 0.5]
+    """
+    weights = [selection_probabilities(ranking, tau) for ranking in (first, second)]
+    totals = [sum(by_document.values()) for by_document in weights]
+    shares = []
+    for document in shown:
+        a, b = (
+            by_document.pop(document, 0.0) / total if by_document else 0.0
+            for by_document, total in zip(weights, totals, strict=True)
+        )
+        # Sums of what is left, which differences would lose to rounding.
+        totals = [sum(by_document.values()) for by_document in weights]
+        shares.append(b / (a + b) if a + b > 0 else float("nan"))
+    return shares
