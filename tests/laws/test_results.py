@@ -38,6 +38,9 @@ from calipers.results import (
     Evaluation,
     Finding,
     LabelTable,
+    MonitoredSystem,
+    MonitorLook,
+    MonitorResult,
     OmnibusTest,
     ParetoFront,
     ParetoRow,
@@ -191,6 +194,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
         SparseConfusion,
         ValidationCurveRow, BiasVarianceRow, BiasVariance, LearningCurve, LearningCurveExtrapolation, LearningCurveRow, ValidationCurve,
         Candidate, Selection, TunedThreshold,
+        MonitorResult, MonitorLook, MonitoredSystem,
         ParetoFront, ParetoRow, LabelTable, OmnibusTest, PerUnit, Plan, PlanRow, DecisionRegions, SliceEstimate, SliceDifference, Slices,
     }  # fmt: skip
 

@@ -17,7 +17,9 @@ from calipers.cli.shared_options import OutputOptions, inference_options, output
 @option_with_default(
     "--team", "team", "Column of the ranker that contributed each document.", metavar="COL"
 )
-@option_with_default("--shown", "shown", "Column of the documents shown.", metavar="COL")
+@option_with_default(
+    "--documents", "documents", "Column of the documents displayed.", metavar="COL"
+)
 @repeatable_option(
     "--ranking rankings",
     "COL",
@@ -46,7 +48,7 @@ def command(log: str, rankings: tuple[str, ...], **options: Any) -> None:
     """Compare two rankers by the clicks on interleaved rankings in LOG.
 
     LOG has a row for each impression with lists of documents (JSON Lines, Parquet), or for each
-    document shown. A ranker wins an impression if more clicks are on its documents.
+    document displayed. A ranker wins an impression if more clicks are on its documents.
 
     \b
     Examples:

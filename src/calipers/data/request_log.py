@@ -169,13 +169,13 @@ class _Fields:
     def select(self, names: Sequence[str], location: str) -> tuple[str, ...]:
         """Return the columns to be read of those that there are."""
         if not self.columns:
-            usual = [name for name in _DEFAULT_NAMES if name in names]
-            if len(names) != 1 and len(usual) != 1:
+            matching = [name for name in _DEFAULT_NAMES if name in names]
+            if len(names) != 1 and len(matching) != 1:
                 raise InputError(
                     f"{location}: name the column of the scores; there are "
                     f"{', '.join(map(repr, names))}"
                 )
-            self.columns = (names[0] if len(names) == 1 else usual[0],)
+            self.columns = (names[0] if len(names) == 1 else matching[0],)
         for column in self.columns:
             if column not in names:
                 raise InputError(f"{location}: no column {column!r}; {did_you_mean(column, names)}")
@@ -200,11 +200,12 @@ class _Fields:
 def _text_requests(path: str, columns: Sequence[str]) -> Iterator[list[Request]]:
     if path in (STDIN, "/dev/stdin"):
         reader = _LineReader("stdin", columns)
-        for block in _standard_input():
-            yield [request for line in block for request in reader.read(*line)]
+        for lines in _standard_input():
+            yield [request for line in lines for request in reader.read(*line)]
         return
     check_file(path, "a log of requests: CSV, JSON Lines, or a value in each line")
-    reader, block = _LineReader(path, columns), []
+    reader = _LineReader(path, columns)
+    block: list[Request] = []
     with ByteSource.from_input(path).text() as text:
         for number, line in text.lines():
             block += reader.read(number, line)
@@ -216,7 +217,8 @@ def _text_requests(path: str, columns: Sequence[str]) -> Iterator[list[Request]]
 
 def _standard_input() -> Iterator[list[tuple[int, bytes]]]:
     """Yield the lines of the standard input with their numbers, those that have arrived at once."""
-    stream, partial_line, number = sys.stdin.buffer, b"", 0
+    stream: Any = sys.stdin.buffer
+    partial_line, number = b"", 0
     while block := stream.read1(_BLOCK):
         *lines, partial_line = (partial_line + block).split(b"\n")
         if len(partial_line) > LONGEST:

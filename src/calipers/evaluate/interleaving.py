@@ -32,7 +32,7 @@ def interleaving(
     *,
     clicks: str = "clicks",
     team: str = "team",
-    shown: str = "shown",
+    documents: str = "documents",
     rankings: Sequence[str] | None = None,
     impression: str | None = None,
     cluster: str | None = None,
@@ -54,15 +54,15 @@ def interleaving(
     ----------
     data : path, data frame, dict of columns, or iterable of dict
         Log with a row for each impression, in columns of lists (JSON Lines, Parquet); or, with
-        ``impression``, a row for each shown document, in the order in which they were shown.
+        ``impression``, a row for each document, in the order in which they were displayed.
     clicks : str, default='clicks'
         Column of the list of clicked documents; with ``impression``, of the number of clicks on the
         document.
     team : str, default='team'
-        Column of the ranker that contributed each document, in a list as long as ``shown``; none
-        for a document that is credited to neither.
-    shown : str, default='shown'
-        Column of the list of documents shown, from the top.
+        Column of the ranker that contributed each document, in a list as long as ``documents``;
+        none for a document that is credited to neither.
+    documents : str, default='documents'
+        Column of the list of documents that were displayed, from the top.
     rankings : list of str, optional
         Columns of the rankings of the two rankers, for probabilistic interleaving; they are called
         by these names. Each has a list of documents.
@@ -89,10 +89,10 @@ def interleaving(
     Returns
     -------
     Evaluation
-        ``preference``, the share of impressions won with ties as half, and ``credit``, the clicks
-        per impression, of either ranker, and their differences. ``per_unit`` has the values of each
-        impression. ``evaluation.compare(test="sign")`` is the exact sign test of the impressions
-        that are not tied.
+        ``preference``, the proportion of impressions won with ties as half, and ``credit``, the
+        clicks per impression, of either ranker, and their differences. ``per_unit`` has the values
+        of each impression. ``evaluation.compare(test="sign")`` is the exact sign test of the
+        impressions that are not tied.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def interleaving(
     Examples
     --------
     >>> import calipers as cal
-    >>> row = {"shown": ["a", "b", "c"], "team": ["new", "old", "new"]}
+    >>> row = {"documents": ["a", "b", "c"], "team": ["new", "old", "new"]}
     >>> log = [{**row, "clicks": clicked} for clicked in (["a"], ["b"], ["a", "c"], [])] * 10
     >>> ev = cal.interleaving(log, baseline="old")
     >>> ev["new", "preference"].value, ev.comparison["preference"].wins
@@ -128,7 +128,7 @@ def interleaving(
     settings = make_settings(interval, level, n_resamples, seed)
     if check_finite(tau, "tau", "a positive number such as 3") <= 0:
         raise InputError(f"tau is {tau:g}, expected a positive number such as 3")
-    log = _read(data, clicks, team, shown, rankings, impression, cluster)
+    log = _read(data, clicks, team, documents, rankings, impression, cluster)
     if not log.names:
         raise InputError("data: there are no impressions")
     rankers = _rankers(log, rankings, baseline)
@@ -140,9 +140,7 @@ def interleaving(
     else:
         # Rankings are in the order of their names, of which the baseline may be the second.
         swapped = list(rankings) != list(rankers)
-        probabilities = [
-            [1 - p if swapped else p for p in shares] for shares in _probabilities(log, tau)
-        ]
+        probabilities = [[1 - p if swapped else p for p in row] for row in _probabilities(log, tau)]
     credits_ = ImpressionCredits.from_probabilities(tuple(log.names), probabilities)
     measures = interleaving_measures()
     source = TopicScores.from_systems(
@@ -180,18 +178,18 @@ class _Log:
     first_teams: list[str | None] = field(default_factory=list)
     clicked_teams: list[list[str | None]] = field(default_factory=list)
     teams: dict[str, None] = field(default_factory=dict)
-    shown: list[list[str]] = field(default_factory=list)
+    displayed: list[list[str]] = field(default_factory=list)
     clicked: list[list[int]] = field(default_factory=list)
-    rankings: list[tuple[list[str], ...]] = field(default_factory=list)
+    rankings: list[tuple[list[str], list[str]]] = field(default_factory=list)
 
     def add(
-        self, name: str, location: str, cluster: Any, shown: list[str], clicked: list[int]
+        self, name: str, location: str, cluster: Any, displayed: list[str], clicked: list[int]
     ) -> None:
         """Add an impression, with the indices of the clicked documents."""
         self.names.append(name)
         self.locations.append(location)
         self.clusters.append(cluster)
-        self.shown.append(shown)
+        self.displayed.append(displayed)
         self.clicked.append(clicked)
 
     def add_teams(self, teams: list[str | None]) -> None:
@@ -205,7 +203,7 @@ def _read(
     data: Any,
     clicks: str,
     team: str,
-    shown: str,
+    documents: str,
     rankings: Sequence[str] | None,
     impression: str | None,
     cluster: str | None,
@@ -224,22 +222,25 @@ def _read(
         columns = [impression, clicks, team, *shared]
         _add_documents(log, _rows(data, columns))
         return log
-    columns = [shown, clicks, *([team] if rankings is None else rankings), *shared]
+    columns = [documents, clicks, *([team] if rankings is None else rankings), *shared]
     for index, (location, row) in enumerate(_rows(data, columns), 1):
-        documents = _documents(row[0], location, shown)
-        clicked = _clicked(_documents(row[1], location, clicks), documents, location, clicks)
-        log.add(str(index), location, row[-1] if cluster is not None else None, documents, clicked)
+        displayed = _documents(row[0], location, documents)
+        clicked = _clicked(_documents(row[1], location, clicks), displayed, location, clicks)
+        log.add(str(index), location, row[-1] if cluster is not None else None, displayed, clicked)
         if rankings is None:
             teams = _items(row[2], location, team)
-            if len(teams) != len(documents):
+            if len(teams) != len(displayed):
                 raise InputError(
                     f"{location}: {team!r} has {len(teams)} entries, expected one for each of the "
-                    f"{len(documents)} documents of {shown!r}"
+                    f"{len(displayed)} documents of {documents!r}"
                 )
             log.add_teams([None if is_missing(name) else str(name) for name in teams])
         else:
-            names = zip(row[2:4], rankings, strict=True)
-            log.rankings.append(tuple(_documents(x, location, name) for x, name in names))
+            first, second = (
+                _documents(ranking, location, name)
+                for ranking, name in zip(row[2:4], rankings, strict=True)
+            )
+            log.rankings.append((first, second))
     return log
 
 
@@ -303,12 +304,12 @@ def _documents(value: Any, location: str, column: str) -> list[str]:
     return documents
 
 
-def _clicked(clicked: list[str], shown: list[str], location: str, column: str) -> list[int]:
+def _clicked(clicked: list[str], displayed: list[str], location: str, column: str) -> list[int]:
     """Return the indices of the clicked documents among those shown."""
-    index_by_document = {document: index for index, document in enumerate(shown)}
+    index_by_document = {document: index for index, document in enumerate(displayed)}
     for document in clicked:
         if document not in index_by_document:
-            raise InputError(f"{location}: {column!r} has {document!r}, which was not shown")
+            raise InputError(f"{location}: {column!r} has {document!r}, which was not displayed")
     return [index_by_document[document] for document in clicked]
 
 
@@ -328,14 +329,16 @@ def _rankers(log: _Log, rankings: Sequence[str] | None, baseline: str | None) ->
 def _probabilities(log: _Log, tau: float) -> list[list[float]]:
     """Return the probability that each clicked document is from the second ranking."""
     probabilities = []
-    for location, shown, clicked, lists in zip(
-        log.locations, log.shown, log.clicked, log.rankings, strict=True
+    for location, displayed, clicked, lists in zip(
+        log.locations, log.displayed, log.clicked, log.rankings, strict=True
     ):
-        shares = contribution_probabilities(shown, *lists, tau)
-        unknown = next((d for d, p in zip(shown, shares, strict=True) if math.isnan(p)), None)
+        contributed = contribution_probabilities(displayed, *lists, tau)
+        unknown = next(
+            (d for d, p in zip(displayed, contributed, strict=True) if math.isnan(p)), None
+        )
         if unknown is not None:
-            raise InputError(f"{location}: document {unknown!r} was shown, but is in no ranking")
-        probabilities.append([shares[index] for index in clicked])
+            raise InputError(f"{location}: document {unknown!r} was displayed, but is in no ranking")
+        probabilities.append([contributed[index] for index in clicked])
     return probabilities
 
 

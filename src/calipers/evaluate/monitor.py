@@ -65,7 +65,7 @@ def monitor(
 
     There are four designs: the scores of one system, with a ``target`` or without; the scores of
     two systems on the same requests; their outcomes (``pairs``); and the scores of two systems,
-    each on its share of the requests (``system``).
+    each on a part of the requests (``system``).
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _open(score: Any, data: Any, system: Any) -> tuple[Any, tuple[str, ...]]:
         if not all(isinstance(name, str) for name in (*names, system or "")):
             raise InputError("score and system: expected names of columns of data")
         if system is not None and not names:
-            raise InputError("score: name the column of the scores, beside that of system")
+            raise InputError("score: name the column of the scores, as well as that of system")
         return data, (*names, *(() if system is None else (system,)))
     if score is None:
         raise InputError("score: expected the scores of requests, or the name of a column of data")
@@ -302,10 +302,10 @@ class MonitorSession:
         self._null = null
         self._scaled_null = (null - self._origin) / self._unit if self.is_bounded else null
         if self._has_test and self.is_bounded and not 0 < self._scaled_null < 1:
-            ends = self._origin, self._origin + self._unit
+            endpoints = self._origin, self._origin + self._unit
             raise InputError(
                 f"target is {format_value(self.target)}, expected a value strictly between "
-                f"{ends[0]:g} and {ends[1]:g}, the bounds"
+                f"{endpoints[0]:g} and {endpoints[1]:g}, the bounds"
             )
         self._capital = (
             sequences.CapitalPath(self._scaled_null, self.prior)
@@ -388,7 +388,7 @@ class MonitorSession:
             return PAIRED, [old, _NEW if old != _NEW else f"not {_NEW}"]
         if self.is_split:
             if len(scores) != 1:
-                raise InputError("system: expected one column of scores beside that of systems")
+                raise InputError("system: expected one column of scores as well as that of systems")
             if self.baseline is None:
                 raise InputError("baseline: name the system that the other one is compared with")
             return SPLIT, [self.baseline]
@@ -417,8 +417,9 @@ class MonitorSession:
             return -1.0, 2.0
         if self.design == PAIRED:
             return -self._range, 2 * self._range
-        share = self.allocation
-        return -self._range / (1 - share), self._range / (share * (1 - share))
+        # A score less another one, divided by the probability of the rarer system.
+        reach = self._range / min(self.allocation, 1 - self.allocation)
+        return -reach, 2 * reach
 
     # --- Requests ---------------------------------------------------------------------------------
 
@@ -439,16 +440,17 @@ class MonitorSession:
         parse = parse_outcome if self.pairs else parse_score
         rows = [[parse(value, r.location) for value in self._score_values(r)] for r in block]
         scores = np.array(rows, np.float64).reshape(len(block), -1)
-        missing = np.isnan(scores).any(axis=1)
+        missing = np.array([any(map(math.isnan, row)) for row in rows], np.bool_)
         if self.is_split:
-            missing |= [is_missing(r.values[-1]) or r.values[-1] == "" for r in block]
+            names = [r.values[-1] for r in block]
+            missing |= np.array([is_missing(name) or name == "" for name in names], np.bool_)
         if not missing.any():
             return block, scores
         if self.missing == "error":
             location = block[int(np.argmax(missing))].location
             raise InputError(f"{location}: a value is missing; missing='drop' drops such requests")
         self._n_missing += int(missing.sum())
-        return [block[i] for i in np.flatnonzero(~missing)], scores[~missing]
+        return [block[int(i)] for i in np.flatnonzero(~missing)], scores[~missing]
 
     def _score_values(self, request: Request) -> tuple[Any, ...]:
         return request.values[:-1] if self.is_split else request.values
@@ -527,14 +529,14 @@ class MonitorSession:
                 self._names.append(name)
                 self._scores[name] = _SystemScores()
         is_new = np.array([str(r.values[-1]) != self._names[0] for r in requests])
-        share = self.allocation
+        allocation = self.allocation
         # A mean of the scores before is subtracted.
-        weight = np.where(is_new, (1 - share) / share, share / (1 - share))
+        weight = np.where(is_new, (1 - allocation) / allocation, allocation / (1 - allocation))
         sums = self._center_sums[0] + np.cumsum(weight * scores)
         weights = self._center_sums[1] + np.cumsum(weight)
         centers = np.r_[self._center_sums[0], sums[:-1]] / np.r_[self._center_sums[1], weights[:-1]]
         self._center_sums = np.array([sums[-1], weights[-1]])
-        signs = np.where(is_new, 1 / share, -1 / (1 - share))
+        signs = np.where(is_new, 1 / allocation, -1 / (1 - allocation))
 
         def record(n: int) -> None:
             masks = ~is_new[:n], is_new[:n]
@@ -623,7 +625,7 @@ class MonitorSession:
         moments = self._moments
         interval = self._last_interval = self._interval()
         has_outcomes = self.design == PAIRED
-        lost, tied, won = (int(n) if has_outcomes else None for n in self._outcomes)
+        losses, ties, wins = (int(n) if has_outcomes else None for n in self._outcomes)
         log_e = self._log_e
         self._last = MonitorLook(
             n=moments.n,
@@ -632,9 +634,9 @@ class MonitorSession:
             high=interval.high,
             e_value=NAN if math.isnan(log_e) else _exp(log_e),
             p=_exp(-max(self._max_log_e, 0.0)) if self._has_test else NAN,
-            wins=won,
-            losses=lost,
-            ties=tied,
+            wins=wins,
+            losses=losses,
+            ties=ties,
         )
         return self._last
 

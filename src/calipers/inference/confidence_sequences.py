@@ -8,7 +8,7 @@ is m, no strategy of betting on them multiplies the capital by 1/α, ever, with 
 at any time.
 
 The strategy is Cover's (1991) universal portfolio: a proportion π of the capital on each value is
-bet on x, and the rest on 1 − x, with π spread out by a Beta(g, g) distribution,
+bet on x, and all else on 1 − x, with π spread out by a Beta(g, g) distribution,
 
     K(m) = ∫ ∏ (x·π/m + (1 − x)·(1 − π)/(1 − m)) dBeta(π; g, g).
 
@@ -55,7 +55,7 @@ _CHUNK = 1 << 17
 
 
 def log_rate_e_value(
-    successes: Any, failures: Any, rate: float = 0.5, prior: float = PRIOR
+    successes: Any, failures: Any, rate: float | FloatArray = 0.5, prior: float = PRIOR
 ) -> FloatArray:
     """Return the logarithm of the e-value of the hypothesis that a rate has a given value.
 
@@ -64,7 +64,7 @@ def log_rate_e_value(
     successes, failures : int or ndarray of int
         Number of successes and of failures so far. Of two systems on the same requests these are
         the requests won and lost, with ``rate`` ½.
-    rate : float, default=0.5
+    rate : float or ndarray of float, default=0.5
         Rate under the hypothesis.
     prior : float, default=2.0
         Parameter g of the Beta(g, g) distribution over which likelihood ratios are averaged.
@@ -257,7 +257,7 @@ def _outer_root(excess: Callable[[float], float], mean: float, end: float, step:
 class ValueGrid:
     """Counts of values in [0, 1] on a grid, of bounded size whatever their number.
 
-    A value between two points counts as a share of each that has the same mean. As the logarithm of
+    A value between two points counts partly as either, with the same mean. As the logarithm of
     the capital is concave in the values, this makes e-values smaller, never larger, and confidence
     sequences wider: by some 10⁻⁹ of a value's contribution.
 
@@ -274,11 +274,11 @@ class ValueGrid:
 
     def add(self, values: FloatArray) -> None:
         """Count some more values."""
-        place = values * _GRID
-        below = np.minimum(np.floor(place), _GRID - 1).astype(np.intp)
-        share = place - below
-        self._counts += np.bincount(below, 1 - share, _GRID + 1)
-        self._counts += np.bincount(below + 1, share, _GRID + 1)
+        position = values * _GRID
+        below = np.minimum(np.floor(position), _GRID - 1).astype(np.intp)
+        upper = position - below
+        self._counts += np.bincount(below, 1 - upper, _GRID + 1)
+        self._counts += np.bincount(below + 1, upper, _GRID + 1)
 
     @property
     def values(self) -> FloatArray:
@@ -288,7 +288,7 @@ class ValueGrid:
     @property
     def counts(self) -> FloatArray:
         """Count of each of :attr:`values`."""
-        return self._counts[self._counts != 0]
+        return np.asarray(self._counts[self._counts != 0])
 
 
 class CapitalPath:
@@ -315,7 +315,7 @@ class CapitalPath:
 
     def __init__(self, mean: float, prior: float) -> None:
         self.mean, self.prior = mean, prior
-        self._ends = np.zeros(2)  # how many values were 0 and 1
+        self._end_counts = np.zeros(2)  # how many values were 0 and 1
         self._log_capitals: FloatArray | None = None
         self._n_ties = 0
 
@@ -326,10 +326,12 @@ class CapitalPath:
             # A tie is bet at even odds where the hypothesis is that nobody wins more often.
             is_known = is_end[0] | is_end[1] | ((values == 0.5) & (self.mean == 0.5))
             if is_known.all():
-                f, s = (n + np.cumsum(mask) for n, mask in zip(self._ends, is_end, strict=True))
+                f, s = (
+                    n + np.cumsum(mask) for n, mask in zip(self._end_counts, is_end, strict=True)
+                )
                 self._n_ties += len(values) - int(is_end[0].sum() + is_end[1].sum())
                 if len(values):
-                    self._ends = np.array([f[-1], s[-1]], np.float64)
+                    self._end_counts = np.array([f[-1], s[-1]], np.float64)
                 return log_rate_e_value(s, f, self.mean, self.prior)
             self._log_capitals = self._start()
         n = max(1, _CHUNK // _NODES)
@@ -349,8 +351,8 @@ class CapitalPath:
         density = power * (np.log(np.sin(angle)) + np.log(np.cos(angle)))
         start = np.log(weights) + density - betaln(self.prior, self.prior)
         start -= _log_sum(start)
-        seen = np.array([0.0, 1.0, 0.5]), np.array([*self._ends, self._n_ties])
-        return np.asarray(start + self._log_factors(seen[0]).T @ seen[1])
+        past = np.array([0.0, 1.0, 0.5]), np.array([*self._end_counts, self._n_ties])
+        return np.asarray(start + self._log_factors(past[0]).T @ past[1])
 
     def _log_factors(self, values: FloatArray) -> FloatArray:
         up, down = self._pi / self.mean, (1 - self._pi) / (1 - self.mean)
@@ -360,7 +362,7 @@ class CapitalPath:
         assert self._log_capitals is not None
         path = self._log_capitals + np.cumsum(self._log_factors(values), axis=0)
         self._log_capitals = path[-1]
-        return _log_sum(path)
+        return np.asarray(_log_sum(path))
 
 
 def _log_sum(logs: FloatArray) -> Any:
@@ -464,9 +466,9 @@ def repeated_test_error(n_looks: int, level: float = 0.95) -> float:
         return NAN
     width = 0.02 if n_looks <= 100 else 0.05
     edge = math.ceil(z * math.sqrt(n_looks) / width)
-    grid = width * np.arange(-edge, edge + 1)
+    grid = np.asarray(width * np.arange(-edge, edge + 1), np.float64)
     reach = round(8 / width)
-    kernel = _normal_density(width * np.arange(-reach, reach + 1))
+    kernel = _normal_density(np.asarray(width * np.arange(-reach, reach + 1), np.float64))
     density, inside = np.zeros(len(grid)), 1.0
     for look in range(1, n_looks + 1):
         if look == 1:
@@ -475,9 +477,9 @@ def repeated_test_error(n_looks: int, level: float = 0.95) -> float:
             full = np.convolve(density, kernel) * width
             density = full[reach : reach + len(grid)]
         limit = z * math.sqrt(look)
-        # The cell in which the limit lies counts by its share below the limit.
-        share = np.clip((limit - np.abs(grid)) / width + 0.5, 0.0, 1.0)
-        density = density * share
+        # The cell in which the limit lies counts by its proportion below the limit.
+        proportion = np.clip((limit - np.abs(grid)) / width + 0.5, 0.0, 1.0)
+        density = density * proportion
         inside = float(density.sum() * width)
     return 1 - inside
 

@@ -17,7 +17,7 @@ from calipers.statistics.interleaving import ImpressionCredits
 
 
 def preference(c: ImpressionCredits) -> FloatArray:
-    """Preference, the share of impressions that the ranker wins, ties counting half.
+    """Preference, the proportion of impressions that the ranker wins, ties counting half.
 
     It is (wins + ties/2)/impressions. A ranker wins an impression if more clicks are credited to it
     than to its opponent; without clicks, both tie. It ranges from 0 to 1, is ½ for equal rankers,
@@ -61,30 +61,30 @@ def selection_probabilities(ranking: Sequence[str], tau: float) -> dict[str, flo
 
 
 def contribution_probabilities(
-    shown: Sequence[str], first: Sequence[str], second: Sequence[str], tau: float
+    displayed: Sequence[str], first: Sequence[str], second: Sequence[str], tau: float
 ) -> list[float]:
-    """Return the probability that each shown document was contributed by the second ranking.
+    """Return the probability that each displayed document was contributed by the second ranking.
 
     At each rank a fair coin decides which ranking contributes a document, which is drawn from those
-    not yet shown with probability proportional to 1/rank^τ. Given the documents that are shown, the
-    coins are independent, and each has the probability returned. NaN is that of a document in
-    neither ranking.
+    not yet displayed with probability proportional to 1/rank^τ. Given the documents that are
+    displayed, the coins are independent, and each has the probability returned. NaN is that of a
+    document in neither ranking.
 
     Examples
     --------
-    >>> shares = contribution_probabilities(["b", "a"], ["a", "b"], ["b", "a"], 3.0)
-    >>> [round(p, 4) for p in shares]
+    >>> contributed = contribution_probabilities(["b", "a"], ["a", "b"], ["b", "a"], 3.0)
+    >>> [round(p, 4) for p in contributed]
     [0.8889, 0.5]
     """
     weights = [selection_probabilities(ranking, tau) for ranking in (first, second)]
     totals = [sum(by_document.values()) for by_document in weights]
-    shares = []
-    for document in shown:
+    contributed = []
+    for document in displayed:
         a, b = (
             by_document.pop(document, 0.0) / total if by_document else 0.0
             for by_document, total in zip(weights, totals, strict=True)
         )
         # Sums of what is left, which differences would lose to rounding.
         totals = [sum(by_document.values()) for by_document in weights]
-        shares.append(b / (a + b) if a + b > 0 else float("nan"))
-    return shares
+        contributed.append(b / (a + b) if a + b > 0 else float("nan"))
+    return contributed

@@ -33,11 +33,11 @@ def _quantity(system: str, baseline: str) -> str:
 
 
 def look_line(system: str, baseline: str, look: MonitorLook) -> str:
-    """Return a look in a line, as it is printed while requests arrive."""
-    texts = [*_outcomes(system, look), _value(_quantity(system, baseline), look)]
+    """Return an interim look as a line, as it is printed while requests arrive."""
+    phrases = [*_outcomes(system, look), _value(_quantity(system, baseline), look)]
     if not math.isnan(look.p):
-        texts.append(_evidence(look))
-    return f"request {look.n:,}: {'; '.join(texts)}"
+        phrases.append(_evidence(look))
+    return f"request {look.n:,}: {'; '.join(phrases)}"
 
 
 def sentences(result: MonitorResult) -> list[str]:
@@ -93,7 +93,9 @@ def _conclusion(result: MonitorResult) -> str:
             f"hypothesis is rejected at E = {1 / (1 - result.level):.4g}."
         )
     is_higher = look.value > result.target
-    if result.design == ONE_SYSTEM or result.target:
+    if not result.stopped and look.low <= result.target <= look.high:
+        verdict = "the hypothesis was rejected"
+    elif result.design == ONE_SYSTEM or result.target:
         verdict = f"{quantity(result)} is {'above' if is_higher else 'below'} "
         verdict += f"{result.target:g}" if result.design != ONE_SYSTEM else comparison
     else:

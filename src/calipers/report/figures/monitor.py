@@ -17,7 +17,7 @@ def figure(result: MonitorResult) -> Figure:
     """Return the figure of the looks of a sequential evaluation."""
     columns = monitor.columns(result)
     caption = (
-        "The value after each look, with the confidence sequence, which holds the truth at all "
+        "The value at every look, with the confidence sequence, which covers the truth at all "
         "looks at once."
     )
     if not math.isnan(result.target):
