@@ -110,7 +110,7 @@ def interleaving(
     Chapelle, Joachims, Radlinski and Yue (2012). Large-scale validation and analysis of interleaved
     search evaluation.
 
-    Hofmann, Whiteson and de Rijke (2011). A probabilistic method for inferring preferences from
+    Hofmann et al. (2011). A probabilistic method for inferring preferences from
     clicks.
 
     Examples
@@ -337,7 +337,9 @@ def _probabilities(log: _Log, tau: float) -> list[list[float]]:
             (d for d, p in zip(displayed, contributed, strict=True) if math.isnan(p)), None
         )
         if unknown is not None:
-            raise InputError(f"{location}: document {unknown!r} was displayed, but is in no ranking")
+            raise InputError(
+                f"{location}: document {unknown!r} was displayed, but is in no ranking"
+            )
         probabilities.append([contributed[index] for index in clicked])
     return probabilities
 

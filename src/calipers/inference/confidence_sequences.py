@@ -12,7 +12,7 @@ bet on x, and all else on 1 − x, with π spread out by a Beta(g, g) distributi
 
     K(m) = ∫ ∏ (x·π/m + (1 − x)·(1 − π)/(1 − m)) dBeta(π; g, g).
 
-For values 0 and 1 it is Robbins' (1970) mixture of likelihood ratios, B(s + g, f + g)/B(g, g)
+For values 0 and 1 it is the mixture of likelihood ratios of Robbins (1970), B(s + g, f + g)/B(g, g)
 divided by mˢ(1 − m)ᶠ; for the differences −1, 0 and 1 of two systems on the same requests (mapped
 to 0, ½ and 1) and m = ½, it is the e-value of the sign test, to which ties contribute nothing.
 Expanded, the product is a sum of terms that are log-convex in m, and so is K: the means with
