@@ -73,6 +73,11 @@ def split(old: Any, new: Any, allocation: float = 0.5) -> Callable[[Random], lis
     return draw
 
 
+def lognormal(sigma: float) -> Callable[[Random], list[Any]]:
+    """Numbers whose logarithms are normal."""
+    return lambda random: [random.lognormal(sigma=sigma, size=LENGTH)]
+
+
 TIME = np.linspace(0, 1, LENGTH)
 #: A rate that moves up and down, and one that falls steadily.
 WAVE, FALL = 0.5 + 0.4 * np.sin(12 * TIME), 0.95 - 0.4 * TIME
@@ -130,13 +135,10 @@ def worlds() -> Iterator[World]:
     yield World("both rise and fall together", "split", split(WAVE, WAVE), 0.0, SPLIT)
     yield World("both fall from 0.95 to 0.55", "split", split(FALL, FALL), 0.0, SPLIT)
     yield World("normal", "no bounds", lambda random: [random.normal(size=LENGTH)], 0.0, FREE)
-    yield World(
-        "lognormal",
-        "no bounds",
-        lambda random: [random.lognormal(size=LENGTH)],
-        math.exp(0.5),
-        FREE,
-    )
+    for sigma in (1.0, 2.0):
+        yield World(
+            f"lognormal, σ = {sigma:g}", "no bounds", lognormal(sigma), math.exp(sigma**2 / 2), FREE
+        )
 
 
 def effects() -> Iterator[World]:

@@ -43,6 +43,8 @@ LINES = {
         WRITTEN,
     ),
     "overlap": ("overlap IN1 IN2", WRITTEN),
+    "monitor": ("monitor IN1", ("-o", "--report")),
+    "interleaving": ("interleaving IN1", WRITTEN),
     "precision-recall": ("precision-recall IN1", WRITTEN),
     "compare retrieval": ("compare retrieval IN1 IN2 IN3", ("-o", "--report")),
     "compare classification": (
