@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -146,3 +147,19 @@ def test_interleaving(tmp_path: Path) -> None:
     assert data["provenance"]["conventions"]["interleaving"] == "probabilistic"
     gate = command(tmp_path, "interleaving", "log.jsonl", "--require", "preference > 0.9")
     assert gate.returncode == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_what_is_known_is_printed_when_it_is_interrupted(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "calipers", "monitor", "-", "--target", "0.5", "--every", "5"]
+    with subprocess.Popen(
+        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("1\n0\n1\n1\n0\n")
+        process.stdin.flush()
+        assert process.stdout.readline().startswith("request 5: score 0.6")
+        process.send_signal(signal.SIGINT)
+        assert "No decision after 5 requests" in process.stdout.read()
+        assert process.wait(60) == 130

@@ -43,6 +43,8 @@ _DEFAULT_NAMES = ("score", "outcome")
 
 #: Number of bytes that are read at once; a pipe returns what has arrived.
 _BLOCK = 1 << 16
+#: Number of requests of a block of a file.
+_ROWS = 1 << 12
 
 
 class Request(NamedTuple):
@@ -132,8 +134,15 @@ def read_requests(data: Any, columns: Sequence[str] = ()) -> Iterator[list[Reque
         yield _table_requests(to_arrow(data), columns, "data")
     elif isinstance(data, Iterable):
         fields = _Fields("data", columns)
+        # What is in memory need not be waited for.
+        size = _ROWS if hasattr(data, "__len__") else 1
+        block: list[Request] = []
         for index, row in enumerate(data):
-            yield [fields.request(f"data: row {index}", row)]
+            block.append(fields.request(f"data: row {index}", row))
+            if len(block) >= size:
+                yield block
+                block = []
+        yield block
     else:
         raise InputError(
             f"data is {format_value(data)}, expected a path, a data frame, a dict of columns, or "
@@ -209,7 +218,7 @@ def _text_requests(path: str, columns: Sequence[str]) -> Iterator[list[Request]]
     with ByteSource.from_input(path).text() as text:
         for number, line in text.lines():
             block += reader.read(number, line)
-            if len(block) >= 4096:
+            if len(block) >= _ROWS:
                 yield block
                 block = []
     yield block

@@ -202,7 +202,7 @@ def _open(score: Any, data: Any, system: Any) -> tuple[Any, tuple[str, ...]]:
     if len(lengths) > 1:
         text = join_words([f"{name} has {len(column)}" for name, column in by_name.items()])
         raise InputError(f"the columns differ in length: {text}")
-    rows = (dict(zip(by_name, row, strict=True)) for row in zip(*by_name.values(), strict=True))
+    rows = [dict(zip(by_name, row, strict=True)) for row in zip(*by_name.values(), strict=True)]
     return rows, tuple(by_name)
 
 
