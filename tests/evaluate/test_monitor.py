@@ -424,8 +424,21 @@ def test_a_result_in_every_format(tmp_path: Path) -> None:
     page = result.to_html()
     assert "Sequential comparison on the same requests: new - old" in page
     assert "<svg" in page
+    cell = result._repr_html_()
+    assert "<svg" in cell
+    assert "lost" in cell
     for kind in ("typst", "org"):
         assert "new - old" in result.to_format(kind)
+
+
+@pytest.mark.parametrize("name", ["<b>&amp;", "a|b*_`c`", "\x1b[31m", "$x_1$ % {", "-"])
+def test_names_may_be_anything(name: str) -> None:
+    result = cal.monitor({"old": [1, 0, 1, 1], name: [0, 1, 1, 1]}, every=2)
+    for kind in ("table", "markdown", "latex", "typst", "org", "html"):
+        text = result.to_format(kind)
+        assert "\x1b" not in text
+        assert "<b>" not in text or kind not in ("markdown", "html")
+    assert cal.from_json(result.to_json()).system == name
 
 
 def test_a_result_that_contradicts_itself_is_refused() -> None:

@@ -266,3 +266,8 @@ class MonitorResult(JsonSerializable, TidyResult):
         return self.to_format("table")
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from calipers.report.notebook_fragments import sequential
+
+        return sequential(self)
