@@ -387,7 +387,7 @@ def test_numbers_that_may_be_meant_otherwise_are_noted() -> None:
         ([1], {"system": ["a"]}, "baseline: name the system"),
         ("passed", {}, "score is 'passed', the name of a column; give data="),
         (None, {}, "score: expected the scores of requests"),
-        ([], {}, "there are no requests"),
+        ([], {}, "score: is empty"),
     ],
 )
 def test_arguments_are_checked(scores: Any, options: dict[str, Any], message: str) -> None:

@@ -24,6 +24,8 @@ from calipers.statistics.interleaving import ImpressionCredits
 
 #: From this p-value, a note says that the rankers did not have the first pick equally often.
 UNEQUAL_PICKS = 0.001
+#: With a larger exponent, rankings would only ever contribute their first document.
+MAX_TAU = 1000.0
 
 
 @validate_arguments
@@ -126,7 +128,7 @@ def interleaving(
     True
     """
     settings = make_settings(interval, level, n_resamples, seed)
-    if check_finite(tau, "tau", "a positive number such as 3") <= 0:
+    if not 0 < check_finite(tau, "tau", "a positive number such as 3") <= MAX_TAU:
         raise InputError(f"tau is {tau:g}, expected a positive number such as 3")
     log = _read(data, clicks, team, documents, rankings, impression, cluster)
     if not log.names:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calipers import __version__
-from calipers.data.arrays import is_missing
+from calipers.data.arrays import is_missing, to_array
 from calipers.data.columns import check_missing
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.request_log import Request, parse_outcome, parse_score, read_requests
@@ -184,9 +184,16 @@ def monitor(
 def _open(score: Any, data: Any, system: Any) -> tuple[Any, tuple[str, ...]]:
     """Return the log of requests, and the names of its columns."""
     if data is not None:
-        names = [score] if isinstance(score, str) else list(score or ())
-        if not all(isinstance(name, str) for name in (*names, system or "")):
-            raise InputError("score and system: expected names of columns of data")
+        names = [] if score is None else [score] if isinstance(score, str) else score
+        if not isinstance(names, list | tuple) or not all(isinstance(x, str) for x in names):
+            raise InputError(
+                f"score is {format_value(score)}, expected the name of a column of data, or a list "
+                "of two names"
+            )
+        if not isinstance(system, str | None):
+            raise InputError(
+                f"system is {format_value(system)}, expected the name of a column of data"
+            )
         if system is not None and not names:
             raise InputError("score: name the column of the scores, as well as that of system")
         return data, (*names, *(() if system is None else (system,)))
@@ -197,7 +204,7 @@ def _open(score: Any, data: Any, system: Any) -> tuple[Any, tuple[str, ...]]:
     columns = dict(score) if isinstance(score, Mapping) else {"score": score}
     if system is not None:
         columns["system"] = system
-    by_name = {str(name): list(_to_list(column)) for name, column in columns.items()}
+    by_name = {str(name): _to_list(column, str(name)) for name, column in columns.items()}
     lengths = {len(column) for column in by_name.values()}
     if len(lengths) > 1:
         text = join_words([f"{name} has {len(column)}" for name, column in by_name.items()])
@@ -206,11 +213,16 @@ def _open(score: Any, data: Any, system: Any) -> tuple[Any, tuple[str, ...]]:
     return rows, tuple(by_name)
 
 
-def _to_list(column: Any) -> Any:
-    for method in ("to_pylist", "tolist"):
-        if hasattr(column, method):
-            return getattr(column, method)()
-    return column
+def _to_list(column: Any, name: str) -> list[Any]:
+    """Return the values of a column in memory, with None for missing ones."""
+    values = list(column) if isinstance(column, list | tuple) else None
+    for method in ("to_pylist", "to_list", "tolist"):
+        if values is None and hasattr(column, method) and getattr(column, "ndim", 1) == 1:
+            values = getattr(column, method)()
+    if values is not None and any(map(is_missing, values)):
+        return [None if is_missing(value) else value for value in values]
+    checked: list[Any] = to_array(column, name).tolist()
+    return checked
 
 
 @dataclass(eq=False)
@@ -437,6 +449,8 @@ class MonitorSession:
 
     def _parse(self, block: Sequence[Request]) -> tuple[Sequence[Request], FloatArray]:
         """Return the requests without a missing value, and their scores or outcomes."""
+        if not block:
+            return block, np.zeros((0, 1))
         parse = parse_outcome if self.pairs else parse_score
         rows = [[parse(value, r.location) for value in self._score_values(r)] for r in block]
         scores = np.array(rows, np.float64).reshape(len(block), -1)

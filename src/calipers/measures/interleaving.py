@@ -6,6 +6,7 @@ are compared by clicks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -51,24 +52,15 @@ def interleaving_measures() -> list[Measure]:
     return [_PREFERENCE.bind({}), _CREDIT.bind({})]
 
 
-def selection_probabilities(ranking: Sequence[str], tau: float) -> dict[str, float]:
-    """Return the weight with which probabilistic interleaving selects each document of a ranking.
-
-    It is proportional to 1/rank^τ; documents that were selected before are left out, so that only
-    proportions matter (Hofmann et al. 2011).
-    """
-    return {document: rank**-tau for rank, document in enumerate(ranking, 1)}
-
-
 def contribution_probabilities(
     displayed: Sequence[str], first: Sequence[str], second: Sequence[str], tau: float
 ) -> list[float]:
     """Return the probability that each displayed document was contributed by the second ranking.
 
     At each rank a fair coin decides which ranking contributes a document, which is drawn from those
-    not yet displayed with probability proportional to 1/rank^τ. Given the documents that are
-    displayed, the coins are independent, and each has the probability returned. NaN is that of a
-    document in neither ranking.
+    not yet displayed with probability proportional to 1/rank^τ (Hofmann et al. 2011). Given the
+    documents that are displayed, the coins are independent, and each has the probability returned.
+    NaN is that of a document in neither ranking.
 
     Examples
     --------
@@ -76,15 +68,25 @@ def contribution_probabilities(
     >>> [round(p, 4) for p in contributed]
     [0.8889, 0.5]
     """
-    weights = [selection_probabilities(ranking, tau) for ranking in (first, second)]
-    totals = [sum(by_document.values()) for by_document in weights]
+    # Logarithms of weights, as large exponents leave nothing of most of them.
+    weights = [
+        {document: -tau * math.log(rank) for rank, document in enumerate(ranking, 1)}
+        for ranking in (first, second)
+    ]
     contributed = []
     for document in displayed:
-        a, b = (
-            by_document.pop(document, 0.0) / total if by_document else 0.0
-            for by_document, total in zip(weights, totals, strict=True)
-        )
-        # Sums of what is left, which differences would lose to rounding.
-        totals = [sum(by_document.values()) for by_document in weights]
-        contributed.append(b / (a + b) if a + b > 0 else float("nan"))
+        a, b = (_log_proportion(by_document, document) for by_document in weights)
+        if a == b == -math.inf:
+            contributed.append(math.nan)
+        else:
+            contributed.append(1 / (1 + math.exp(min(a - b, 700.0))))
     return contributed
+
+
+def _log_proportion(weights: dict[str, float], document: str) -> float:
+    """Remove a document, and return the logarithm of the proportion of the weight that it had."""
+    if document not in weights:
+        return -math.inf
+    top = max(weights.values())
+    total = sum(math.exp(weight - top) for weight in weights.values())
+    return weights.pop(document) - top - math.log(total)
