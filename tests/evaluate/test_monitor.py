@@ -211,6 +211,25 @@ def test_scores_without_bounds() -> None:
     assert half == pytest.approx(asymptotic_half_width(sd, result.last.n, 0.95))
 
 
+def test_differences_without_bounds() -> None:
+    random = np.random.default_rng(11)
+    old, new = random.normal(10, 3, 1500), random.normal(11, 3, 1500)
+    pairs = cal.monitor({"old": old, "new": new}, bounds=None, stop=False)
+    difference = new - old
+    assert pairs.last.value == pytest.approx(difference.mean())
+    assert pairs.last.wins == (difference > 0).sum()
+    assert pairs.last.low > 0
+    is_new = random.random(1500) < 0.5
+    split = cal.monitor(
+        np.where(is_new, new, old), system=np.where(is_new, "b", "a"), baseline="a", bounds=None,
+        stop=False,
+    )  # fmt: skip
+    assert split.last.value == pytest.approx(new[is_new].mean() - old[~is_new].mean(), abs=0.05)
+    # As precise as a comparison of two means: s² of both over the numbers of requests.
+    se = math.sqrt(new[is_new].var() / is_new.sum() + old[~is_new].var() / (~is_new).sum())
+    assert split.fixed_half_width == pytest.approx(1.96 * se, rel=0.05)
+
+
 def test_bounded_scores_have_an_asymptotic_interval_with_enough_events() -> None:
     few = cal.monitor([1] * 980 + [0] * 20, interval="asymptotic")
     enough = cal.monitor([1] * 960 + [0] * 40, interval="asymptotic")

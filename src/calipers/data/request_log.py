@@ -132,7 +132,7 @@ def read_requests(data: Any, columns: Sequence[str] = ()) -> Iterator[list[Reque
             yield from _text_requests(name, columns)
     elif isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__") or _is_frame(data):
         yield _table_requests(to_arrow(data), columns, "data")
-    elif isinstance(data, Iterable) and getattr(data, "ndim", 1):
+    elif isinstance(data, Iterable) and getattr(data, "ndim", 1) != 0:
         fields = _Fields("data", columns)
         # What is in memory need not be waited for.
         size = _ROWS if hasattr(data, "__len__") else 1
