@@ -137,8 +137,8 @@ def monitor(
     On split traffic, each request counts (y − c)/π for the system and −(y − c)/(1 − π) for the
     baseline, where π is the allocation and c a mean of the scores before it. The expectation is the
     difference whatever c is; the mean of these numbers is the reported value, which is close to the
-    difference of the two means, but not equal to it. Requests have to be allocated at random, with a probability that stays
-    the same.
+    difference of the two means, but not equal to it. Requests have to be allocated at random, with
+    a probability that stays the same.
 
     References
     ----------
