@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from calipers.evaluate.clustering import clustering
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
     from calipers.evaluate.external_values import from_values
+    from calipers.evaluate.interleaving import interleaving
     from calipers.evaluate.merge_states import merge_states, save_state
+    from calipers.evaluate.monitor import monitor
     from calipers.evaluate.multilabel import multilabel
     from calipers.evaluate.operating_points import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
         Finding,
         Leaderboard,
         LearningCurve,
+        MonitorResult,
         Plan,
         ValidationCurve,
         from_json,
@@ -90,7 +93,9 @@ _HOMES = {
     "evaluate.threshold_tables": "threshold_table",
     "evaluate.requirements": "check_requirements",
     "evaluation.stored_predictions": "keep_predictions",
+    "evaluate.interleaving": "interleaving",
     "evaluate.merge_states": "merge_states, save_state",
+    "evaluate.monitor": "monitor",
     "evaluate.multilabel": "multilabel",
     "evaluate.operating_points": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
@@ -110,7 +115,7 @@ _HOMES = {
     "learning.bias_variance": "bias_variance",
     "measures": "parse as measure",
     "results": "Comparison, BiasVariance, Difference, Estimate, Evaluation, Finding, "
-    "Leaderboard, LearningCurve, Plan, ValidationCurve, from_json",
+    "Leaderboard, LearningCurve, MonitorResult, Plan, ValidationCurve, from_json",
 }
 
 __all__ = [
@@ -124,6 +129,7 @@ __all__ = [
     "InputError",
     "Leaderboard",
     "LearningCurve",
+    "MonitorResult",
     "Plan",
     "ValidationCurve",
     "__version__",
@@ -141,11 +147,13 @@ __all__ = [
     "curve",
     "from_json",
     "from_values",
+    "interleaving",
     "keep_predictions",
     "learning_curve",
     "measure",
     "measures",
     "merge_states",
+    "monitor",
     "multilabel",
     "operating_point",
     "overlap",

@@ -45,6 +45,8 @@ LINES = {
     ),
     "overlap": ("overlap IN1 IN2", WRITTEN),
     "pairs": ("pairs IN1", ("-o", "--report")),
+    "monitor": ("monitor IN1", ("-o", "--report")),
+    "interleaving": ("interleaving IN1", WRITTEN),
     "precision-recall": ("precision-recall IN1", WRITTEN),
     "compare retrieval": ("compare retrieval IN1 IN2 IN3", ("-o", "--report")),
     "compare classification": (

@@ -85,6 +85,9 @@ MADE: dict[str, Callable[[], Any]] = {
         LABELS, probability=np.clip(LABELS * 0.5 + GENERATOR.random((ROWS, 3)) / 2, 0, 1), **FEW
     ),
     "regression": _regression,
+    "monitored": lambda: cal.monitor(
+        {"old": TRUTH, "new": SCORES["fine"] > 0.5}, every=len(TRUTH) // 3, stop=False
+    ),
     "outputs": _outputs,
     "predicted quantiles": lambda: cal.regression(
         NUMBERS,

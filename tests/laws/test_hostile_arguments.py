@@ -321,6 +321,38 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.system_rank_correlation,
         {"evaluation": ranked, "reference": "AP", "measure": "nDCG@2", "n_resamples": 100},
     ),
+    "monitor": (cal.monitor, {"score": SCORE, "target": 0.4, "every": 5}),
+    "monitor of two systems": (
+        cal.monitor,
+        {"score": {"old": SCORE, "new": OTHER}, "baseline": "old", "bounds": (0, 2)},
+    ),
+    "monitor of split traffic": (
+        cal.monitor,
+        {"score": TRUTH, "system": ["u", "v"] * 6, "baseline": "u", "allocation": 0.4},
+    ),
+    "monitor by name": (cal.monitor, {"score": "s", "data": {"s": SCORE, "y": TRUTH}}),
+    "interleaving": (
+        cal.interleaving,
+        {
+            "data": [
+                {"documents": ["a", "b"], "team": ["x", "y"][:: 1 - 2 * c], "clicks": ["a"], "u": c}
+                for c in TRUTH
+            ],
+            "baseline": "x",
+            **QUICK,
+        },
+    ),
+    "interleaving by rankings": (
+        cal.interleaving,
+        {
+            "data": [
+                {"documents": ["a", "b"], "clicks": ["ab"[c]], "p": ["a", "b"], "q": ["b", "a"]}
+                for c in TRUTH
+            ],
+            "rankings": ["p", "q"],
+            **QUICK,
+        },
+    ),
     "rank_correlation": (cal.rank_correlation, {"reference": SCORE, "values": OTHER}),
     "scores": (cal.scores, {"score": {"a": [1, 0, 1, 1], "b": [0, 0, 1, 1]}, **QUICK}),
     "agreement": (cal.agreement, {"ratings": {"a": CLASSES, "b": CLASSES[::-1]}}),

@@ -40,6 +40,9 @@ from calipers.results import (
     LabelTable,
     Leaderboard,
     LeaderboardRow,
+    MonitoredSystem,
+    MonitorLook,
+    MonitorResult,
     OmnibusTest,
     ParetoFront,
     ParetoRow,
@@ -193,6 +196,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
         SparseConfusion,
         ValidationCurveRow, BiasVarianceRow, BiasVariance, LearningCurve, LearningCurveExtrapolation, LearningCurveRow, ValidationCurve,
         Candidate, Selection, TunedThreshold, Leaderboard, LeaderboardRow,
+        MonitorResult, MonitorLook, MonitoredSystem,
         ParetoFront, ParetoRow, LabelTable, OmnibusTest, PerUnit, Plan, PlanRow, DecisionRegions, SliceEstimate, SliceDifference, Slices,
     }  # fmt: skip
 

@@ -20,6 +20,8 @@ COMMANDS = {
     "merge": "Merge saved states (of days or shards) into one evaluation.",
     "overlap": "Measure the overlap of runs (RBO, overlap@k) without judgments.",
     "pairs": "Rate systems from pairwise battles (Elo, ranks, expected scores).",
+    "monitor": "Evaluate requests as they arrive, valid at every look.",
+    "interleaving": "Compare two rankers by clicks on interleaved results.",
     "precision-recall": "Evaluate a precision-recall curve from its points.",
     "show": "Display a saved result (JSON or HTML report) in any output format.",
     "diff": "Report the changes between two saved evaluations.",

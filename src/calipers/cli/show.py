@@ -26,7 +26,7 @@ from calipers.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from calipers.results import Comparison, Definition, Evaluation, Plan
+    from calipers.results import Comparison, Definition, Evaluation, MonitorResult, Plan
     from calipers.results.leaderboard import Leaderboard
     from calipers.results.learning import LearningResult
 
@@ -39,8 +39,8 @@ _PAGES = (".html", ".htm")
 def command(file: str, **options: Any) -> None:
     """Display a saved result (JSON or HTML report) in any output format.
 
-    The result is an evaluation, a comparison or plans, saved with -o FILE.json or --report. With
-    --open alone, a saved page opens in the browser as it is.
+    The result is an evaluation, a comparison, plans and so on, saved with -o FILE.json or --report.
+    With --open alone, a saved page opens in the browser as it is.
 
     \b
     Examples:
@@ -62,6 +62,7 @@ def command(file: str, **options: Any) -> None:
                 )
             open_in_browser(file)
             return
+    from calipers.results import MonitorResult
     from calipers.results.leaderboard import Leaderboard
     from calipers.results.learning import LearningResult
 
@@ -74,13 +75,14 @@ def command(file: str, **options: Any) -> None:
         if page.is_requested or layout is not None:
             raise click.UsageError("a plan has no page and one layout only")
         write_plans(result, kind, path)
-    elif isinstance(result, LearningResult | Leaderboard):
+    elif isinstance(result, LearningResult | Leaderboard | MonitorResult):
         if (
             page.charts is not None
             or layout is not None
             or (page.opens_report and page.path is None)
         ):
-            noun = "a leaderboard" if isinstance(result, Leaderboard) else "a result of learning"
+            nouns = {Leaderboard: "a leaderboard", MonitorResult: "a sequential evaluation"}
+            noun = nouns.get(type(result), "a result of learning")
             raise click.UsageError(f"{noun} has one layout, and a page by --report")
         write_with_report(result, kind, path, page.path, opens_report=page.opens_report)
     else:
@@ -89,10 +91,10 @@ def command(file: str, **options: Any) -> None:
 
 def read_result(
     file: str,
-) -> Evaluation | Comparison | LearningResult | Leaderboard | tuple[Plan, ...]:
+) -> Evaluation | Comparison | LearningResult | Leaderboard | MonitorResult | tuple[Plan, ...]:
     """Read the result in a JSON file or in an HTML report."""
     from calipers.data.errors import FileError, InputError
-    from calipers.results import Comparison, Evaluation, Plan, from_json
+    from calipers.results import Comparison, Evaluation, MonitorResult, Plan, from_json
     from calipers.results.leaderboard import Leaderboard
     from calipers.results.learning import LearningResult
 
@@ -113,7 +115,7 @@ def read_result(
             if result.definitions
             else replace(result, definitions=_known_definitions(result))
         )
-    if isinstance(result, Comparison | LearningResult | Leaderboard):
+    if isinstance(result, Comparison | LearningResult | Leaderboard | MonitorResult):
         return result
     type_name = getattr(type(result), "__name__", "something else")
     raise FileError(f"{file}: holds {type_name}, expected an evaluation, a comparison or a plan")

@@ -15,6 +15,7 @@ from calipers.report import (
     class_tables,
     leaderboard,
     learning,
+    monitor,
     numbers,
     page_data,
     pareto_fronts,
@@ -81,6 +82,7 @@ from calipers.results import (
     Evaluation,
     Finding,
     LabelTable,
+    MonitorResult,
     Plan,
     Slices,
     ThresholdTable,
@@ -195,6 +197,8 @@ def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
             return selection_document(result, look)
         case Leaderboard():
             return leaderboard_document(result, look)
+        case MonitorResult():
+            return monitor_document(result, look)
         case ThresholdTables():
             return threshold_document(result, look)
         case Slices():
@@ -891,6 +895,34 @@ def leaderboard_document(board: Leaderboard, look: DisplayOptions) -> Iterator[B
 
         yield from _charts(assign_ids([figure(board)]))
     yield from () if look.is_on_screen else _provenance(board.provenance)
+
+
+def monitor_document(result: MonitorResult, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the blocks of a sequential evaluation."""
+    table = Table(monitor.columns(result), plain=True, title="Looks")
+    if look.medium is Medium.PAPER:
+        yield Table(table.columns, [f"{monitor.heading(result)}.", *monitor.sentences(result)])
+        return
+    yield from _table_document(
+        monitor.heading(result),
+        monitor.sentences(result),
+        table,
+        result.notes,
+        look,
+        result,
+    )
+    if look.is_in_browser and len(result) > 1:
+        from calipers.report.figures.figure import assign_ids
+        from calipers.report.figures.monitor import figure
+
+        yield from _charts(assign_ids([figure(result)]))
+    yield from () if look.is_on_screen else _provenance(result.provenance)
+
+
+def monitor_summary(result: MonitorResult) -> Iterator[Block]:
+    """Yield the sentences and notes of a sequential evaluation whose looks were printed before."""
+    yield Lines(["", *monitor.sentences(result)])
+    yield Lines([f"note: {note}" for note in result.notes])
 
 
 def _table_document(

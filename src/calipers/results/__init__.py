@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         TunedThreshold,
         ValidationCurve,
     )
+    from calipers.results.monitor import MonitoredSystem, MonitorLook, MonitorResult
     from calipers.results.pareto_fronts import ParetoFront, ParetoRow
     from calipers.results.per_unit import PerUnit
     from calipers.results.plan import Plan, PlanRow
@@ -54,6 +55,7 @@ _HOMES = {
     "labels": "LabelTable, LabelTables",
     "leaderboard": "Leaderboard, LeaderboardRow",
     "learning": "BiasVariance, LearningCurve, Selection, TunedThreshold, ValidationCurve",
+    "monitor": "MonitorLook, MonitorResult, MonitoredSystem",
     "pareto_fronts": "ParetoFront, ParetoRow",
     "per_unit": "PerUnit",
     "plan": "Plan, PlanRow",
@@ -92,6 +94,9 @@ __all__ = [
     "Leaderboard",
     "LeaderboardRow",
     "LearningCurve",
+    "MonitorLook",
+    "MonitorResult",
+    "MonitoredSystem",
     "OmnibusTest",
     "ParetoFront",
     "ParetoRow",

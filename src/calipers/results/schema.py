@@ -28,6 +28,7 @@ from calipers.results.learning import (
     ValidationCurve,
     ValidationCurveRow,
 )
+from calipers.results.monitor import MonitoredSystem, MonitorLook, MonitorResult
 from calipers.results.pareto_fronts import ParetoFront, ParetoRow
 from calipers.results.per_unit import PerUnit, PerUnitRow
 from calipers.results.plan import Plan, PlanRow
@@ -70,6 +71,7 @@ KINDS = {
         ),
         *(BiasVariance, BiasVarianceRow, Selection, Candidate, TunedThreshold),
         *(Leaderboard, LeaderboardRow),
+        *(MonitorResult, MonitorLook, MonitoredSystem),
     )
 }
 
