@@ -331,7 +331,7 @@ def test_a_system_without_a_row_for_a_case_has_no_score_of_it() -> None:
         ([("a", 1, 1), ("a", None, 0)], {}, "case: is missing in row 1"),
         ([(None, 1, 1), ("a", 1, 0)], {}, "system: is missing in row 0"),
         ([("a", 1, 1), ("b", 1, 0)], {"score": "points"}, "score: there is no column 'points'"),
-        ([("a", 1, 1), ("b", 1, 0)], {"system": "modell"}, "did you mean 'model'"),
+        ([("a", 1, 1), ("b", 1, 0)], {"system": "modelx"}, "did you mean 'model'"),
         ([("a", 1, 1), ("b", 1, 0)], {"case": None}, "expected the name of the column of the cases"),
         ([("a", 1, 1), ("b", 1, 0)], {"cluster": "score"}, "cluster: 'score' of 1 is '0' in row 1"),
         ([("a", 1, 1), ("b", 1, "good")], {}, "score 'score': holds 'good' in row 1, expected a number"),
@@ -628,6 +628,12 @@ def test_the_value_of_a_measure_alone() -> None:
         cal.measure("pass-rate")([1, 0], [1, 1])
     with pytest.raises(cal.InputError, match="the scores of the reference and those"):
         cal.measure("win-rate")([1, 0])
+
+
+def test_how_many_cases_are_needed() -> None:
+    plan = cal.plan("pass-rate", value=0.8, half_width=0.05)
+    accuracy = cal.plan("accuracy", value=0.8, half_width=0.05)
+    assert (plan.n, plan.unit) == (accuracy.n, "cases")
 
 
 JOB = Path("/work/shared/research/judges_prototype/job1.csv")

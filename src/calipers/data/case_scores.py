@@ -236,26 +236,26 @@ def case_ids(cases: Any) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def scores_as_text(data: Any, names: Sequence[str]) -> Any:
-    """Return a table with columns of scores that mix numbers and words as text.
+def mixed_as_text(data: Any) -> Any:
+    """Return a table with columns that mix numbers and words as text.
 
     Arrow has no columns of several types. A table that is a path, or has none of these, is returned
     as it is.
 
-    >>> scores_as_text({"a": [1, "error", None], "b": [1, 2, 3]}, ["a", "b"])
+    >>> mixed_as_text({"a": [1, "error", None], "b": [1, 2, 3]})
     {'a': ['1', 'error', None], 'b': [1, 2, 3]}
     """
     is_pandas = type(data).__module__.startswith("pandas") and hasattr(data, "assign")
     if not (isinstance(data, Mapping) or is_pandas):
         return data
-    columns = {name: _mixed_as_text(data[name]) for name in names if name in data}
+    columns = {name: _cells_as_text(data[name]) for name in data}
     changed = {name: cells for name, cells in columns.items() if cells is not None}
     if not changed:
         return data
     return data.assign(**changed) if is_pandas else {**data, **changed}
 
 
-def _mixed_as_text(values: Any) -> list[str | None] | None:
+def _cells_as_text(values: Any) -> list[str | None] | None:
     """Return the values of a column as text if some, but not all, of them are; else None."""
     if not (isinstance(values, list | tuple) or str(getattr(values, "dtype", "")) == "object"):
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.arrays import column_names, is_frame
-from calipers.data.case_scores import NO_SCORE, case_ids, read_case_table, scores_as_text
+from calipers.data.case_scores import NO_SCORE, case_ids, mixed_as_text, read_case_table
 from calipers.data.costs import Costs
 from calipers.data.errors import InputError, format_value
 from calipers.evaluation.arguments import validate_arguments
@@ -182,7 +182,7 @@ def scores(
     """
     Options.from_arguments(locals())  # checked before any data
     arguments = {**locals(), "score": _columns_by_system(score)}
-    arguments["data"] = scores_as_text(data, flatten_names(score))
+    arguments["data"] = mixed_as_text(data)
     stated_range = _check_range(score_range)
     ids: tuple[str, ...] = ()
     if system is not None or samples is not None:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
 
+#: With fewer cases, components of the variance are mostly noise.
+FEW_CASES = 10
+
 #: Range of scores that may be any number.
 ANY_SCORE = (-inf, inf)
 
@@ -215,7 +218,7 @@ def _needs_range(measures: Sequence[Measure]) -> bool:
 
 def _sampling_note(name: str, values: FloatArray) -> str:
     """Return a note on the proportion of the variance of a mean that is from sampling."""
-    components = VarianceComponents.from_samples(values)
+    components = VarianceComponents.from_samples(values) if len(values) >= FEW_CASES else None
     if components is None:
         return ""
     prefix = "" if name == UNNAMED else f"{name}: "
