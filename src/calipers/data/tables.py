@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.arrays import is_missing
+from calipers.data.arrow_types import to_plain_table
 from calipers.data.byte_sources import ByteSource, JsonLines
 from calipers.data.categories import (
     Category,
@@ -257,7 +258,7 @@ def _read(
         with parquet.ParquetFile(source.seekable(), page_checksum_verification=True) as file:
             names = file.schema_arrow.names
             check_names(name, names)
-            return file.read(columns=list(select_columns(names)))
+            return to_plain_table(file.read(columns=list(select_columns(names))))
     if isinstance(table_format.read, DelimitedText):
         table = table_format.read(source, text, categories)
     else:
@@ -598,19 +599,19 @@ def to_arrow(frame: Any) -> pa.Table:
     import pyarrow as pa
 
     if isinstance(frame, pa.Table):
-        return frame
+        return to_plain_table(frame)
     if isinstance(frame, Mapping):
         columns = {str(name): _arrow_column(str(name), values) for name, values in frame.items()}
         if len({len(values) for values in columns.values()}) > 1:
             lengths = ", ".join(f"{name!r} has {len(values)}" for name, values in columns.items())
             raise InputError(f"the columns differ in length: {lengths} rows")
-        return pa.table(columns)
+        return to_plain_table(pa.table(columns))
     is_pandas = type(frame).__module__.startswith("pandas")
     try:
         if is_pandas and hasattr(frame, "columns"):  # whose stream has the index as a column
-            return pa.Table.from_pandas(frame, preserve_index=False)
+            return to_plain_table(pa.Table.from_pandas(frame, preserve_index=False))
         if hasattr(frame, "__arrow_c_stream__"):
-            return pa.table(frame)
+            return to_plain_table(pa.table(frame))
     except (MemoryError, InputError):
         raise
     except Exception as error:

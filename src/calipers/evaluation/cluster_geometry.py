@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
+from calipers.data.arrow_types import decode_dictionary
 from calipers.data.errors import InputError
 from calipers.data.points import to_points
 from calipers.engines.base import Engine, Mergeable
@@ -121,10 +122,8 @@ class _PointReader:
 
 def _label_codes(column: Any, values: Any, codes: IntArray) -> IntArray:
     import pyarrow.compute as pc
-    import pyarrow.types as of_type
 
-    plain = column.dictionary_decode() if of_type.is_dictionary(column.type) else column
-    indices = pc.index_in(plain.cast(values.type), value_set=values)
+    indices = pc.index_in(decode_dictionary(column).cast(values.type), value_set=values)
     return np.asarray(codes[indices.to_numpy()], np.int64)
 
 

@@ -18,6 +18,7 @@ from calipers.data.arrays import (
     to_weights,
     unsigned_zeros,
 )
+from calipers.data.arrow_types import decode_dictionary
 from calipers.data.columns import incomplete_rows
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
@@ -189,7 +190,7 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
     clusters: _ClusterNames = stream.reduce(
         _FindClusters(columns), list(dict.fromkeys(names)), description="finding clusters"
     )
-    cluster_names = clusters.distinct.present_values
+    cluster_names = decode_dictionary(clusters.distinct.present_values)
     if len(cluster_names) == clusters.n_rows > 1:
         return replace(columns, cluster=None, single_row_cluster=name)
     return replace(columns, cluster_names=cluster_names)

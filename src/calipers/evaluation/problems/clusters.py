@@ -18,6 +18,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.curves.lazy_curves import ClusterCurves
 from calipers.data.arrays import missing_mask, report_missing
+from calipers.data.arrow_types import decode_dictionary
 from calipers.data.class_labels import EncodedLabels, encode_labels
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import NOTHING, RowRepeats
@@ -336,13 +337,6 @@ class _CountCombinations:
             columns[_SLICE.format(k)] = pa.array(definition.codes(batch_columns).astype(np.int64))
         table = pa.table({**columns, _N_POINTS: np.ones(number)})
         return _LabelCombinations.from_points(table, missing)
-
-
-def decode_dictionary(column: Any) -> Any:
-    """Return a column without dictionary encoding, which may differ between batches."""
-    import pyarrow.types as of_type
-
-    return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
 
 
 def one_column(name: str, column: Any) -> str:
