@@ -25,7 +25,6 @@ from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.frequency_weights import check_counts
 from calipers.data.streams import Batch, Stream, is_large, memory_budget
-from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Engine, Mergeable, P, identity
 from calipers.engines.local import StreamEngine
 from calipers.engines.pass_tasks import MissingCounts
@@ -117,7 +116,12 @@ class SelectedRows(Engine):
     @property
     def source(self) -> Engine:
         """Engine that reads the rows."""
-        return self.inner.source if isinstance(self.inner, SelectedRows) else self.inner
+        return unselected_rows(self.inner)
+
+
+def unselected_rows(rows: Engine) -> Engine:
+    """Return the engine that reads each row once, whatever its count."""
+    return rows.source if isinstance(rows, SelectedRows) else rows
 
 
 class CompleteRows(SelectedRows):
@@ -396,10 +400,9 @@ def get_engine(data: Any, engine: str | None, categories: CategorySelector | Non
 
 def process_memory(memory: int | str | None, rows: Engine) -> int:
     """Return the number of bytes that each process may use."""
-    source = rows.source if isinstance(rows, SelectedRows) else rows
     return (
         _PROCESS_MEMORY
-        if memory is None and isinstance(source, RemoteEngine)
+        if memory is None and isinstance(unselected_rows(rows), RemoteEngine)
         else memory_budget(memory)
     )
 
@@ -532,6 +535,12 @@ class StreamColumns:
         )
 
     @property
+    def unrepeated_stream(self) -> Engine:
+        """Engine that reads each row once, whatever its count."""
+        rows = unselected_rows(self.stream)
+        return CompleteRows(rows) if self.missing == "drop" else rows
+
+    @property
     def names(self) -> list[str]:
         """Names of all columns that are read, without duplicates."""
         return list(dict.fromkeys([*self.required_columns, *self.slice_columns]))
@@ -647,44 +656,6 @@ def systems_by_name(
 
 #: A column with more distinct values is not a column of classes.
 MOST_CLASSES = 10_000
-
-
-@dataclass(frozen=True)
-class _ClassLimit:
-    """Limit of the number of classes."""
-
-    label: str
-
-    def __call__(self, distinct: DistinctValues) -> DistinctValues:
-        if len(distinct.values) > MOST_CLASSES:
-            raise InputError(f"{self.label}: has more than {MOST_CLASSES:,} classes")
-        return distinct
-
-
-@dataclass(frozen=True)
-class DistinctLabels:
-    """Task that finds the distinct values of a column."""
-
-    column: str
-
-    def __call__(self, batch: Batch) -> DistinctValues:
-        """Return the distinct values of a batch."""
-        return DistinctValues.from_array(batch.columns[self.column])
-
-
-def distinct_labels(rows: Engine, column: str, display_name: str) -> Any:
-    """Return the distinct labels of a column, in a pass over it alone."""
-    if not rows.is_rereadable:
-        raise InputError(
-            f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
-        )
-    distinct = rows.reduce(
-        DistinctLabels(column), [column], _ClassLimit(display_name), f"finding classes in {column}"
-    )
-    present_values = distinct.present_values  # the pass over all columns reports missing ones
-    if not len(present_values):
-        raise InputError(f"no row is complete; all values of {display_name} are missing")
-    return present_values
 
 
 def file_origins(stream: Engine) -> list[InputOrigin]:

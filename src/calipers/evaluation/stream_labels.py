@@ -22,9 +22,9 @@ from calipers.engines.local import StreamEngine
 from calipers.evaluation.shared import column_name
 from calipers.evaluation.stream_columns import (
     MOST_CLASSES,
-    SelectedRows,
     StreamColumns,
     flatten_names,
+    unselected_rows,
     wrap_unnamed,
 )
 from calipers.evaluation.stream_rows import ReadBatch
@@ -60,7 +60,7 @@ def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns
 
 
 def _is_csv(rows: Engine) -> bool:
-    source = rows.source if isinstance(rows, SelectedRows) else rows
+    source = unselected_rows(rows)
     if isinstance(source, StreamEngine):
         return source.stream.csv
     return any(file_extension(name)[0] in (".csv", ".tsv") for name in rows.files)
