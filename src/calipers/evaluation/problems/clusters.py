@@ -367,9 +367,9 @@ def _systems(
     )
     shared: dict[str, Any] = {"point_counts": np.asarray(repeats(point_counts), np.float64)}
     if truth is not None:
-        classes = _encode(cells.table, truth)
+        classes = _encode(cells.table, truth).take(repeats.row_indices)
         shared |= {
-            "truth": np.asarray(repeats(classes.codes), np.int64),
+            "truth": np.asarray(classes.codes, np.int64),
             "classes": classes.names,
         }
     systems = {
