@@ -153,3 +153,44 @@ def test_points_of_count_zero_have_no_cluster_and_no_class(noise: str, labels: A
         assert str(other.label_tables) == str(first.label_tables)
         for a, b in zip(other, first, strict=True):
             assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("slices", [None, "s"])
+@pytest.mark.parametrize(
+    ("verb", "arguments", "expected"),
+    [
+        (cal.classification, {"truth": "y", "probability": "p"}, "probability: is 1.7 in row 79"),
+        (
+            cal.classification, {"truth": "y", "predicted": "z", "positive": 1},
+            "predicted: 2 in row 79 is not a class",
+        ),
+        (cal.regression, {"truth": "y", "predicted": "x"}, "predicted: is NaN in row 79"),
+        (cal.multilabel, {"truth": "t", "predicted": "y", "separator": "|"}, "truth: 1 of "),
+        (cal.clustering, {"features": None, "labels": "y", "truth": "t"}, "truth: 1 of "),
+        (
+            cal.clustering, {"features": ["x"], "labels": "y", "measures": ["WCSS"]},
+            "features 'x': is NaN in row 79",
+        ),
+    ],
+)  # fmt: skip
+def test_cells_of_rows_of_count_zero_are_checked(
+    verb: Any, arguments: dict[str, Any], expected: str, slices: str | None
+) -> None:
+    if slices and arguments.get("features"):
+        return
+    random = np.random.default_rng(5)
+    y = random.integers(0, 2, 80)
+    data = pa.table(
+        {
+            "y": y,
+            "p": [*random.random(79), 1.7],
+            "z": [*y[:79], 2],
+            "x": [*random.random(79), float("nan")],
+            "t": [*np.array(["a", "b"])[y[:79]], None],
+            "s": ["u", "v"] * 40,
+            "n": [2] * 79 + [0],
+        }
+    )
+    for engine in ("memory", "stream"):
+        with pytest.raises(InputError, match=expected):
+            verb(**arguments, data=data, count="n", slices=slices, engine=engine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -163,6 +164,17 @@ class _SkipIncomplete:
         except NoCompleteRowError as error:
             return OptionalResult(None, error.missing)
 
+    def check(self, batch: Batch) -> None:
+        """Check the cells of a batch."""
+        with suppress(NoCompleteRowError):
+            _check_cells(self.work, batch)
+
+
+def _check_cells(work: Callable[[Any], Any], batch: Batch) -> None:
+    """Check the cells of a batch, if the task does so apart from its result."""
+    if hasattr(work, "check"):
+        work.check(batch)
+
 
 class FrequencyWeightedRows(SelectedRows):
     """Rows of another engine, repeated as often as a column of counts states.
@@ -231,6 +243,8 @@ class _RepeatRows:
 
     def __call__(self, batch: Batch) -> OptionalResult:
         counts = self._counts(batch)
+        if not counts.all():  # rows of count 0 are left out, but have to be valid, as in memory
+            _check_cells(self.work, batch)
         try:
             return OptionalResult(self._sum(map(self.work, self._repeat_batches(batch, counts))))
         except InputError:

@@ -324,6 +324,20 @@ class _CountCombinations:
         if self.read is not None:
             batch_columns, _, count_missing = self.read.read_columns(batch)
             missing = count_missing()
+        columns = self._label_columns(batch, batch_columns)
+        number = len(next(iter(columns.values())))
+        for k, definition in enumerate(self.slicing):
+            columns[_SLICE.format(k)] = pa.array(definition.codes(batch_columns).astype(np.int64))
+        table = pa.table({**columns, _N_POINTS: np.ones(number)})
+        return _LabelCombinations.from_points(table, missing)
+
+    def check(self, batch: Batch) -> None:
+        """Check the labels of a batch, of which some rows have a count of 0."""
+        if self.read is None:
+            self._label_columns(batch, batch.columns)
+
+    def _label_columns(self, batch: Batch, batch_columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of labels; raise an error if one has a missing value."""
         columns = {}
         for name, display_name in self.display_names.items():
             column = batch_columns[name]
@@ -331,11 +345,7 @@ class _CountCombinations:
             if len(missing_indices):
                 raise batch.locate_error(report_missing(display_name, missing_indices, batch.rows))
             columns[name] = decode_dictionary(column)
-        number = len(next(iter(columns.values())))
-        for k, definition in enumerate(self.slicing):
-            columns[_SLICE.format(k)] = pa.array(definition.codes(batch_columns).astype(np.int64))
-        table = pa.table({**columns, _N_POINTS: np.ones(number)})
-        return _LabelCombinations.from_points(table, missing)
+        return columns
 
 
 def decode_dictionary(column: Any) -> Any:
