@@ -46,6 +46,12 @@ class EncodedLabels:
         """Labels as text."""
         return tuple(label_name(label) for label in self.labels)
 
+    def take(self, rows: Codes | None) -> EncodedLabels:
+        """Return the labels of some rows, without those that occur in none of them."""
+        if rows is None:
+            return self
+        return _drop_unused(self.labels, self.codes[rows], ordered=self.ordered)
+
 
 @dataclass(frozen=True)
 class ClassLabels:

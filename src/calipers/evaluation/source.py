@@ -15,12 +15,7 @@ from calipers.evaluation.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluation.options import Options
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.evaluation.slice_definitions import slice_columns
-from calipers.evaluation.stream_columns import (
-    StreamColumns,
-    distinct_labels,
-    is_streamed,
-    process_memory,
-)
+from calipers.evaluation.stream_columns import StreamColumns, is_streamed, process_memory
 
 if TYPE_CHECKING:
     from calipers.evaluation.sample import Problem
@@ -58,10 +53,12 @@ class Source:
         if self.stream is None:
             by_system = named_systems(self.rows.columns[role], role)
             return [(column_name(role, name), column) for name, column in by_system.items()]
+        from calipers.evaluation.stream_rows import distinct_labels
+
         columns = self.stream
         name_by_system = {"": columns.truth} if role == "truth" else columns.output_columns[role]
         return [
-            (display_name, distinct_labels(columns.stream, column, display_name))
+            (display_name, distinct_labels(columns, column, display_name))
             for display_name, column in (
                 (column_name(role, n), x) for n, x in name_by_system.items()
             )

@@ -27,7 +27,7 @@ from calipers.engines.base import Mergeable
 from calipers.engines.pass_tasks import BatchSystems, MissingCounts
 from calipers.evaluation.batch import Batch
 from calipers.evaluation.shared import unwrap_unnamed
-from calipers.evaluation.stream_columns import DistinctLabels, NoCompleteRowError, StreamColumns
+from calipers.evaluation.stream_columns import MOST_CLASSES, NoCompleteRowError, StreamColumns
 from calipers.inference.clusters import ClusterIndex
 
 if TYPE_CHECKING:
@@ -82,8 +82,14 @@ class ReadBatch:
         )
 
     def complete(self, batch: streams.Batch) -> dict[str, Any]:
-        """Return the columns of a batch, without incomplete rows if these are dropped."""
-        return self.read_columns(batch)[0]
+        """Return the columns of a batch, without incomplete rows if these are dropped.
+
+        If no row remains, an error is raised that engines without such batches catch.
+        """
+        columns, row_mask, count_missing = self.read_columns(batch)
+        if row_mask is not None and not row_mask.true_count:
+            raise NoCompleteRowError(count_missing())
+        return columns
 
     def read_columns(
         self, batch: streams.Batch
@@ -140,6 +146,58 @@ class ReadBatch:
         return ClusterIndex(code if indices is None else code[indices], len(names), weights)
 
 
+def _complete_columns(columns: StreamColumns, batch: streams.Batch) -> Mapping[str, Any]:
+    """Return the columns of a batch, without the rows that are left out as incomplete."""
+    if columns.missing != "drop":
+        return batch.columns
+    return ReadBatch(columns, None).complete(batch)
+
+
+@dataclass(frozen=True)
+class _ClassLimit:
+    """Limit of the number of classes."""
+
+    label: str
+
+    def __call__(self, distinct: DistinctValues) -> DistinctValues:
+        if len(distinct.values) > MOST_CLASSES:
+            raise InputError(f"{self.label}: has more than {MOST_CLASSES:,} classes")
+        return distinct
+
+
+@dataclass(frozen=True, eq=False)
+class _FindLabels:
+    """Task that finds the distinct labels of a column in a batch."""
+
+    columns: StreamColumns
+    column: str
+
+    def __call__(self, batch: streams.Batch) -> DistinctValues:
+        return DistinctValues.from_array(_complete_columns(self.columns, batch)[self.column])
+
+
+def distinct_labels(columns: StreamColumns, column: str, display_name: str) -> Any:
+    """Return the distinct labels of a column, in a pass over the rows that are not left out.
+
+    Those of a row of count 0 are known, as in memory; those of an incomplete row are not.
+    """
+    rows = columns.unrepeated_stream
+    if not rows.is_rereadable:
+        raise InputError(
+            f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
+        )
+    distinct = rows.reduce(
+        _FindLabels(columns, column),
+        columns.required_columns if columns.missing == "drop" else [column],
+        _ClassLimit(display_name),
+        f"finding classes in {column}",
+    )
+    present_values = distinct.present_values  # the pass over all columns reports missing ones
+    if not len(present_values):
+        raise InputError(f"no row is complete; all values of {display_name} are missing")
+    return present_values
+
+
 @dataclass(frozen=True, eq=False)
 class _ClusterNames(Mergeable):
     """Names of the clusters of the rows that count, and the number of these rows."""
@@ -161,17 +219,14 @@ class _FindClusters:
         name, weight = self.columns.cluster, self.columns.weight
         assert name is not None
         try:
-            columns = batch.columns
-            if self.columns.missing == "drop":
-                columns = ReadBatch(self.columns, None).complete(batch)
+            columns = _complete_columns(self.columns, batch)
             column = columns[name]
             if weight is not None:
                 indices = batch_weights(columns[weight], len(column))[1]
                 column = column if indices is None else take_rows(column, indices)
         except InputError as error:
             raise batch.locate_error(error) from None
-        distinct = DistinctLabels(name)(replace(batch, columns={name: column}))
-        return _ClusterNames(distinct, len(column))
+        return _ClusterNames(DistinctValues.from_array(column), len(column))
 
 
 def find_clusters(columns: StreamColumns) -> StreamColumns:

@@ -464,6 +464,10 @@ class CombinedTask:
         subsets = self.subset_systems(batch)
         return PerSubset(tuple(work(subsets) for work in self.works))
 
+    def check(self, batch: Batch) -> None:
+        """Check the cells of a batch, of which some rows have a count of 0."""
+        self.subset_systems.builds(batch)
+
 
 @dataclass(frozen=True, eq=False)
 class _MemoryLimit:

@@ -325,6 +325,20 @@ class _CountCombinations:
         if self.read is not None:
             batch_columns, _, count_missing = self.read.read_columns(batch)
             missing = count_missing()
+        columns = self._label_columns(batch, batch_columns)
+        number = len(next(iter(columns.values())))
+        for k, definition in enumerate(self.slicing):
+            columns[_SLICE.format(k)] = pa.array(definition.codes(batch_columns).astype(np.int64))
+        table = pa.table({**columns, _N_POINTS: np.ones(number)})
+        return _LabelCombinations.from_points(table, missing)
+
+    def check(self, batch: Batch) -> None:
+        """Check the labels of a batch, of which some rows have a count of 0."""
+        if self.read is None:
+            self._label_columns(batch, batch.columns)
+
+    def _label_columns(self, batch: Batch, batch_columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of labels; raise an error if one has a missing value."""
         columns = {}
         for name, display_name in self.display_names.items():
             column = batch_columns[name]
@@ -332,11 +346,7 @@ class _CountCombinations:
             if len(missing_indices):
                 raise batch.locate_error(report_missing(display_name, missing_indices, batch.rows))
             columns[name] = decode_dictionary(column)
-        number = len(next(iter(columns.values())))
-        for k, definition in enumerate(self.slicing):
-            columns[_SLICE.format(k)] = pa.array(definition.codes(batch_columns).astype(np.int64))
-        table = pa.table({**columns, _N_POINTS: np.ones(number)})
-        return _LabelCombinations.from_points(table, missing)
+        return columns
 
 
 def one_column(name: str, column: Any) -> str:
@@ -361,9 +371,9 @@ def _systems(
     )
     shared: dict[str, Any] = {"point_counts": np.asarray(repeats(point_counts), np.float64)}
     if truth is not None:
-        classes = _encode(cells.table, truth)
+        classes = _encode(cells.table, truth).take(repeats.row_indices)
         shared |= {
-            "truth": np.asarray(repeats(classes.codes), np.int64),
+            "truth": np.asarray(classes.codes, np.int64),
             "classes": classes.names,
         }
     systems = {
