@@ -566,6 +566,7 @@ def test_a_column_has_one_type_whatever_is_in_it() -> None:
             ValidationCurve: lambda t: replace(t, rows_by_value=()),
             Leaderboard: lambda t: replace(t, rows_by_system=(), reference=""),
             LearningCurve: lambda t: replace(t, rows_by_size=()),
+            MonitorResult: lambda t: replace(t, looks=()),
             BiasVariance: lambda t: replace(t, rows_by_value=()),
             Selection: lambda t: replace(t, candidates=()),
         }[kind](table)
