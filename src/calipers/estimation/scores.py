@@ -193,6 +193,9 @@ def estimate_from_table(
         se = standard_error(measure, table)
         return None if se is None else StandardError(se, "delta")
 
+    # Where replicates are missing, the interval of separated scores is not that of others.
+    is_area = definition.area is not None
+    is_at_end = min(abs(value - end) for end in definition.range) <= intervals.ROUNDING
     return PointEstimate(
         value=value,
         kind=kind,
@@ -205,7 +208,7 @@ def estimate_from_table(
         transform="logit" if definition.range == (0, 1) else None,
         caution=_few_beyond(measure, table),
         error=error_of,
-        methods=_table_intervals(measure, value, table),
+        methods=_table_intervals(measure, value, table) if is_area or is_at_end else {},
     )
 
 
