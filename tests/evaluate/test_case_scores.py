@@ -502,7 +502,7 @@ def test_reference_values_of_pass_at_k() -> None:
     assert parse("pass^3").losses(np.array([8.0]), np.array([5.0])) == pytest.approx(10 / 56)
 
 
-JOB_3 = Path("/work/shared/research/judges_prototype/job3.csv")
+JOB_3 = Path(__file__).parents[3] / "shared/research/judges_prototype/job3.csv"
 
 
 @pytest.mark.skipif(not JOB_3.exists(), reason="a table of the specification")
@@ -636,7 +636,7 @@ def test_how_many_cases_are_needed() -> None:
     assert (plan.n, plan.unit) == (accuracy.n, "cases")
 
 
-JOB = Path("/work/shared/research/judges_prototype/job1.csv")
+JOB = Path(__file__).parents[3] / "shared/research/judges_prototype/job1.csv"
 
 
 @pytest.mark.skipif(not JOB.exists(), reason="a table of the specification")

@@ -17,7 +17,7 @@ from calipers.data.request_log import Request, read_requests
 from calipers.evaluate.monitor import MonitorSession
 from calipers.results import MonitorResult
 
-JOB = Path("/work/shared/research/judges_prototype/job5.csv")
+JOB = Path(__file__).parents[3] / "shared/research/judges_prototype/job5.csv"
 
 
 def log_e(result: MonitorResult) -> float:

@@ -16,7 +16,7 @@ import pytest
 import calipers as cal
 
 #: A leaderboard from 536 votes of 120 users (job 4 of the specification).
-VOTES = Path("/work/shared/research/judges_prototype/job4.csv")
+VOTES = Path(__file__).parents[3] / "shared/research/judges_prototype/job4.csv"
 
 
 def votes(wins: int = 40, losses: int = 25, ties: int = 35, **others: Any) -> dict[str, Any]:

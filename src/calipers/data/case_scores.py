@@ -36,8 +36,9 @@ Codes = npt.NDArray[np.int64]
 #: Why a case has no score. The status of a score is 0 if it was given, else the position of the
 #: reason here, counted from 1.
 NO_SCORE = ("missing", "error", "refused")
-#: Scores that are written as words, and words in place of a score, all in lower case.
-_WORDS = {"pass": 1.0, "fail": 0.0, "true": 1.0, "false": 0.0}
+#: Scores that are written as words, in lower case.
+SCORE_WORDS = {"pass": 1.0, "fail": 0.0, "true": 1.0, "false": 0.0}
+#: Status of the words in place of a score, in lower case.
 _STATUS_BY_WORD = {"error": 2, "refused": 3}
 
 _EXPECTED = (
@@ -195,8 +196,8 @@ def _parse(cell: Any) -> tuple[float, int] | None:
             return 0.0, 1
         if word in _STATUS_BY_WORD:
             return 0.0, _STATUS_BY_WORD[word]
-        if word in _WORDS:
-            return _WORDS[word], 0
+        if word in SCORE_WORDS:
+            return SCORE_WORDS[word], 0
         if "_" in text:
             return None
         cell = text

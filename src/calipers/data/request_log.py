@@ -15,23 +15,22 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from calipers.data.arrays import is_missing
+from calipers.data import case_scores
+from calipers.data.arrays import is_frame, is_missing
 from calipers.data.byte_sources import LONGEST, STDIN, ByteSource
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.tables import (
     TEXT_FORMATS,
     check_file,
+    check_unique_keys,
     file_extension,
     is_table,
     read_table,
     to_arrow,
 )
 
-#: Words for scores, in lower case.
-SCORE_WORDS = {
-    **dict.fromkeys(("true", "pass", "passed", "yes"), 1.0),
-    **dict.fromkeys(("false", "fail", "failed", "no"), 0.0),
-}
+#: Words for scores, in lower case: those of tables of cases, and others that logs have.
+SCORE_WORDS = {**case_scores.SCORE_WORDS, "passed": 1.0, "yes": 1.0, "failed": 0.0, "no": 0.0}
 #: Words for the outcome of a system on a request, compared with another one.
 OUTCOME_WORDS = {
     **dict.fromkeys(("won", "win"), 1.0),
@@ -130,7 +129,7 @@ def read_requests(data: Any, columns: Sequence[str] = ()) -> Iterator[list[Reque
             yield _table_requests(read_table(name), columns, name)
         else:
             yield from _text_requests(name, columns)
-    elif isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__") or _is_frame(data):
+    elif isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__") or is_frame(data):
         yield _table_requests(to_arrow(data), columns, "data")
     elif isinstance(data, Iterable) and getattr(data, "ndim", 1) != 0:
         fields = _Fields("data", columns)
@@ -148,10 +147,6 @@ def read_requests(data: Any, columns: Sequence[str] = ()) -> Iterator[list[Reque
             f"data is {format_value(data)}, expected a path, a data frame, a dict of columns, or "
             "an iterable of requests"
         )
-
-
-def _is_frame(data: Any) -> bool:
-    return type(data).__module__.startswith(("pandas", "pyarrow")) and hasattr(data, "columns")
 
 
 def _is_other_table(name: str) -> bool:
@@ -286,7 +281,7 @@ class _LineReader:
 
     def _json(self, location: str, text: str) -> Mapping[str, Any]:
         try:
-            row = json.loads(text, object_pairs_hook=_unique_keys)
+            row = json.loads(text, object_pairs_hook=check_unique_keys)
         except (ValueError, RecursionError) as error:
             reason = getattr(error, "msg", error)
             raise InputError(f"{location}: expected a JSON object: {reason}") from None
@@ -315,15 +310,6 @@ class _LineReader:
         except (csv.Error, ValueError) as error:
             raise InputError(f"{location}: is not a line of CSV: {error}") from None
         return cells
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {repeated!r} appears more than once")
-    return data
 
 
 def _is_value(text: str) -> bool:

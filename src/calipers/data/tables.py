@@ -529,7 +529,7 @@ def check_json_lines(source: ByteSource) -> None:
                 continue
             location = f"{source.name}:{number}"
             try:
-                row = json.loads(line, object_pairs_hook=_check_unique_keys)
+                row = json.loads(line, object_pairs_hook=check_unique_keys)
             except (ValueError, RecursionError) as error:
                 reason = getattr(error, "msg", error)
                 raise InputError(f"{location}: expected a JSON object: {reason}") from None
@@ -567,12 +567,13 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     check_file(name, "a JSON file")
     with read_errors(name, "JSON"), ByteSource.from_input(name).text(longest=None) as stream:
         try:
-            return json.loads(stream.read(), object_pairs_hook=_check_unique_keys)
+            return json.loads(stream.read(), object_pairs_hook=check_unique_keys)
         except json.JSONDecodeError as error:
             raise InputError(f"{name}:{error.lineno}: is not valid JSON: {error.msg}") from None
 
 
-def _check_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def check_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these pairs in JSON; raise ValueError if a key is there twice."""
     by_key = dict(pairs)
     if len(by_key) < len(pairs):
         repeated_key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
