@@ -144,6 +144,20 @@ EXAMPLES = {
     "separations": _POINTS,
     "costs": _COSTS,
     "cost-quantiles": _COSTS,
+    **dict.fromkeys(
+        ("case-scores", "score-quantiles", "reference-scores"),
+        (
+            'scores = {"old": [1, 0, 1, 0], "new": [1, 1, 1, None]}',
+            "cal.scores(scores, reference_system='old', measures={name!r}, interval='none')",
+        ),
+    ),
+    "sampled-scores": (
+        ('samples = {"case": [1] * 5 + [2] * 5, "new": [1, 0, 1, 1, 0, 0, 0, 0, 1, 0]}'),
+        (
+            "cal.scores(['new'], case='case', samples=5, data=samples, measures={name!r}, "
+            "interval='none')"
+        ),
+    ),
     "agreement": (
         'ratings = {"ann": [1, 2, 3, 3], "ben": [1, 2, 3, 2], "eve": [1, 2, 2, 3]}',
         "cal.agreement(ratings, measures={name!r}, interval='none')",

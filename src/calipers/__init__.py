@@ -18,14 +18,18 @@ if TYPE_CHECKING:
     from calipers.data.errors import InputError
     from calipers.evaluate.agreement import agreement
     from calipers.evaluate.best_system import best_system
+    from calipers.evaluate.case_scores import scores
     from calipers.evaluate.classification import classification
     from calipers.evaluate.clustering import clustering
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
     from calipers.evaluate.external_values import from_values
+    from calipers.evaluate.interleaving import interleaving
     from calipers.evaluate.merge_states import merge_states, save_state
+    from calipers.evaluate.monitor import monitor
     from calipers.evaluate.multilabel import multilabel
     from calipers.evaluate.operating_points import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
+    from calipers.evaluate.pairs import pairs
     from calipers.evaluate.plan import plan
     from calipers.evaluate.precision_recall import precision_recall
     from calipers.evaluate.rank_correlation import rank_correlation, system_rank_correlation
@@ -52,7 +56,9 @@ if TYPE_CHECKING:
         Estimate,
         Evaluation,
         Finding,
+        Leaderboard,
         LearningCurve,
+        MonitorResult,
         Plan,
         ValidationCurve,
         from_json,
@@ -79,6 +85,7 @@ _HOMES = {
     "evaluate.rank_correlation": "system_rank_correlation, rank_correlation",
     "evaluate.agreement": "agreement",
     "evaluate.best_system": "best_system",
+    "evaluate.case_scores": "scores",
     "evaluate.classification": "classification",
     "evaluate.clustering": "clustering",
     "evaluation.compare": "compare",
@@ -86,10 +93,13 @@ _HOMES = {
     "evaluate.threshold_tables": "threshold_table",
     "evaluate.requirements": "check_requirements",
     "evaluation.stored_predictions": "keep_predictions",
+    "evaluate.interleaving": "interleaving",
     "evaluate.merge_states": "merge_states, save_state",
+    "evaluate.monitor": "monitor",
     "evaluate.multilabel": "multilabel",
     "evaluate.operating_points": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
+    "evaluate.pairs": "pairs",
     "evaluate.plan": "plan",
     "evaluate.precision_recall": "precision_recall",
     "evaluate.ranking": "ranking",
@@ -105,7 +115,7 @@ _HOMES = {
     "learning.bias_variance": "bias_variance",
     "measures": "parse as measure",
     "results": "Comparison, BiasVariance, Difference, Estimate, Evaluation, Finding, "
-    "LearningCurve, Plan, ValidationCurve, from_json",
+    "Leaderboard, LearningCurve, MonitorResult, Plan, ValidationCurve, from_json",
 }
 
 __all__ = [
@@ -117,7 +127,9 @@ __all__ = [
     "Evaluation",
     "Finding",
     "InputError",
+    "Leaderboard",
     "LearningCurve",
+    "MonitorResult",
     "Plan",
     "ValidationCurve",
     "__version__",
@@ -135,14 +147,17 @@ __all__ = [
     "curve",
     "from_json",
     "from_values",
+    "interleaving",
     "keep_predictions",
     "learning_curve",
     "measure",
     "measures",
     "merge_states",
+    "monitor",
     "multilabel",
     "operating_point",
     "overlap",
+    "pairs",
     "plan",
     "precision_recall",
     "rank_correlation",
@@ -152,6 +167,7 @@ __all__ = [
     "retrieval",
     "rule_in_rule_out",
     "save_state",
+    "scores",
     "select_model",
     "split",
     "system_rank_correlation",

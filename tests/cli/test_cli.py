@@ -190,8 +190,9 @@ BAD_INPUT = {
     "a table that is a directory": (
         {},
         "ranking . --group g --truth y --score s",
-        ".: is a directory, expected a table: .csv, .tsv, .parquet, .feather, .arrow, .jsonl or "
-        ".ndjson (.csv and .jsonl also as .gz or .zst)",
+        "data: '.' is not a single file. Several files are read in batches, with engine='stream' "
+        "(--engine stream), if the rows of each group are consecutive; otherwise combine them into "
+        "one file",
     ),
     "an empty table": (
         {"e.csv": ""},

@@ -87,6 +87,10 @@ CASES = {
         "clustering t.csv --truth y --labels t --labels forest -m ARI -m purity --layout long",
         [("ARI", "t"), ("ARI", "forest"), ("purity", "forest - t")],
     ),
+    "scores": (
+        "scores t.csv --score y --score forest -m mean-score -m median-score --layout long",
+        [("mean-score", "y"), ("median-score", "forest"), ("mean-score", "forest - y")],
+    ),
     "agreement": (
         "agreement t.csv --raters y,forest --by-rater",
         [("Krippendorff-alpha",), ("y ~ forest",)],

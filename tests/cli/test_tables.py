@@ -26,6 +26,7 @@ SAMPLES = {
     "classification": "classification TABLE --truth y --score s",
     "regression": "regression TABLE --truth s --predicted t",
     "clustering": "clustering TABLE --labels fold --truth word",
+    "scores": "scores TABLE --score p --score q --slice word",
     "agreement": "agreement TABLE --raters p,q --slice word",
     "ranking": "ranking TABLE --group fold --truth y --score s",
     "multilabel": "multilabel TABLE --truth word --predicted word --separator ;",

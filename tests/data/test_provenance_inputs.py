@@ -19,6 +19,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "multilabel": {"truth": "y_*", "predicted": "p_*"},
     "clustering": {"features": None, "truth": "y", "labels": "y_a"},
     "agreement": {"raters": ["y", "y_a"]},
+    "scores": {"score": ["y", "p"]},
     "ranking": {"group": "group", "truth": "y", "score": "p"},
 }
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import calipers as cal
@@ -673,3 +674,59 @@ def test_two_systems_with_one_row_of_a_class_have_the_limits_of_both(
         if one[0] == "limits of both":
             assert one[:3] == other[:3]
             assert one[3:] == pytest.approx(other[3:], rel=1e-9)
+
+
+PIPED: dict[str, Any] = {
+    "classification": {"truth": "y", "predicted": ["h", "g"], "labels": [0, 1]},
+    "regression": {"truth": "y", "predicted": ["h", "g"]},
+    "agreement": {"raters": ["h", "g"], "order": [0, 1]},
+}
+
+
+@pytest.mark.parametrize("task", PIPED)
+def test_clusters_of_rows_that_can_be_read_once(task: str) -> None:
+    """Their values are those of the table, without intervals that a second pass would give."""
+    table = pa.table(
+        {"y": [0, 1] * 8, "h": [0, 1, 1, 1] * 4, "g": [1, 1, 0, 1] * 4, "c": [-0.0, 0, 1, 2] * 4}
+    )
+    evaluate, options = getattr(cal, task), PIPED[task]
+    whole = evaluate(**options, data=table, cluster="c", engine="stream", compare=False)
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    piped = evaluate(**options, data=reader, cluster="c", compare=False)
+    assert [e.measure for e in piped.estimates] == [e.measure for e in whole.estimates]
+    for one, other in zip(piped.estimates, whole.estimates, strict=True):
+        assert one.value == pytest.approx(other.value, nan_ok=True)
+        assert not one.has_interval
+
+
+def test_equal_clusters_do_not_show_how_clusters_vary() -> None:
+    """Rounding errors of their influence are no spread: limits were equal and p 1e-54."""
+    size = {"y": [0, 1, 0, 1, 1], "a": [0, 1, 1, 1, 0], "b": [0, 1, 0, 1, 1]}
+    scores = {"p": [0.2, 0.7, 0.6, 0.4, 0.9], "q": [0.2, 0.6, 0.3, 0.4, 0.9]}
+    data = {name: column * 6 for name, column in (size | scores).items()}
+    data["c"] = [row // 5 for row in range(30)]
+    counts = {"predicted": ["a", "b"], "measures": ["accuracy", "F1", "MCC", "macro-F1", "kappa"]}
+    areas = {"probability": ["p", "q"], "measures": ["AUC", "AP", "PR-AUC", "KS", "Brier"]}
+    options: Any
+    for options in (counts, areas):
+        memory, stream = (
+            cal.classification("y", data=data, cluster="c", engine=engine, **options)
+            for engine in ("memory", "stream")
+        )
+        for one, other in zip(memory.estimates, stream.estimates, strict=True):
+            assert (one.low, one.high) == pytest.approx((other.low, other.high), nan_ok=True)
+            assert one.has_interval == other.has_interval
+        for difference in stream.comparison:
+            assert difference.test in ("none", "limits of both")
+
+
+def test_the_intercept_of_constant_probabilities_of_clusters() -> None:
+    data = {"y": [0, 1] * 20, "p": [0.3] * 40, "c": [row // 3 for row in range(40)]}
+    options: Any = {"probability": "p", "measures": ["calibration-intercept"], "cluster": "c"}
+    memory, stream = (
+        cal.classification("y", data=data, engine=engine, **options).estimates[0]
+        for engine in ("memory", "stream")
+    )
+    assert memory.has_interval
+    assert (memory.low, memory.high) == pytest.approx((stream.low, stream.high), rel=1e-9)
+    assert memory.method == stream.method

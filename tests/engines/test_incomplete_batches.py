@@ -126,3 +126,40 @@ def test_no_complete_row_is_an_error(case: str, design: str) -> None:
     for engine in ("memory", "stream"):
         with pytest.raises(InputError, match="no row is complete"):
             verb(**arguments, **DESIGNS[design], data=rows(0, ROWS), engine=engine, missing="drop")
+
+
+@pytest.mark.parametrize("options", [{"probability": "p"}, {"predicted": "h"}])
+def test_classes_of_dropped_rows_are_unknown(options: dict[str, str]) -> None:
+    """A class that only an incomplete row has is none, whatever its count."""
+    data = {
+        "y": [0, 1, 0, 1, 0, 1, 0, 2],
+        "p": [0.2, 0.7, 0.6, 0.6, 0.4, 0.9, 0.3, None],
+        "h": [0, 1, 1, 1, 0, 1, 0, None],
+        "n": [1, 2, 1, 1, 3, 1, 1, 1],
+    }
+    for count in (None, "n"):
+        memory, stream = (
+            cal.classification(
+                "y", data=pa.table(data), missing="drop", count=count, engine=engine, **options
+            )
+            for engine in ("memory", "stream")
+        )
+        assert [e.measure for e in stream] == [e.measure for e in memory]
+        assert numbers(stream) == pytest.approx(numbers(memory), rel=1e-9, nan_ok=True)
+
+
+def test_text_of_dropped_rows_is_no_class() -> None:
+    data = pa.table({"y": list("abababz"), "h": [*"abbbab", None]})
+    for engine in ("memory", "stream"):
+        with pytest.raises(InputError, match="truth: has the classes 'a' and 'b'; say which"):
+            cal.classification("y", "h", data=data, missing="drop", engine=engine)
+        told = cal.classification("y", "h", data=data, missing="drop", positive="a", engine=engine)
+        assert told.confusion is not None
+        assert told.confusion.labels == ("b", "a")
+
+
+def test_classes_without_a_complete_row_report_all_missing_values() -> None:
+    data = pa.table({"y": [None, "a", "b"], "h": ["a", None, None], "w": [1.0, 2.0, 3.0]})
+    for engine in ("memory", "stream"):
+        with pytest.raises(InputError, match="values are missing: 1 in truth, 2 in predicted"):
+            cal.classification("y", "h", data=data, missing="drop", weight="w", engine=engine)

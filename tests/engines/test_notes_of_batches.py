@@ -37,6 +37,7 @@ FEW_CLUSTERS: dict[str, Any] = {
     "regression": {"truth": "x", "predicted": "y", "weight": "w"},
     "multilabel": {"truth": "l_*", "probability": "q_*"},
     "agreement": {"raters": ["first", "second"]},
+    "scores": {"score": ["first", "second"]},
 }
 
 

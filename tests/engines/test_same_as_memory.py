@@ -63,6 +63,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         "clustering",
         {"truth": "kind", "labels": ["bins", "coarse"], "features": ["x", "z"]},
     ),
+    "scores of cases": ("scores", {"score": ["real", "guess"], "reference_system": "real"}),
     "raters": (
         "agreement",
         {"raters": {of: [f"{of}{k}" for k in range(3)] for of in ("skilled", "crowd")}},
@@ -98,6 +99,7 @@ REFUSED = {
     "quantiles": set[str](),
     "distributions": set[str](),
     "clusters": {"silhouette", "squared-silhouette", "Dunn"},
+    "scores of cases": set[str](),
     "raters": set[str](),
 }
 
@@ -115,7 +117,6 @@ NUMBERS: dict[tuple[str, str], str] = {
     ("bootstrap [B]", "Wilson [W], of positives"): DRAWS,
     ("basic bootstrap [B], *", f"{POISSON}, *"): CELLS,
     ("cluster bootstrap [B], *", "none"): CLUSTERS,
-    ("cluster bootstrap [B], *", "delta"): CLUSTERS,
     ("basic cluster bootstrap [B], but a biased measure*", "none"): CLUSTERS,
     ("basic cluster bootstrap [B], logit, *", "delta, logit"): CLUSTERS,
     ("Wilson [W], of the smaller class", "none"): CLUSTERS,

@@ -118,6 +118,10 @@ ASKED: dict[str, dict[str, Any]] = {
         "raters": {n: [f"rater{2 * k}", f"rater{2 * k + 1}"] for k, n in enumerate(SYSTEMS)},
         "measures": ["Krippendorff-alpha", "percent-agreement"],
     },
+    "scores": {
+        "score": {name: f"n{name}" for name in SYSTEMS},
+        "measures": ["mean-score", "pass-rate@0.5"],
+    },
     "retrieval": {"measures": ["AP", "P@1"]},
 }
 

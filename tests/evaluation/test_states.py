@@ -68,6 +68,10 @@ TASKS: dict[str, dict[str, Any]] = {
         "verb": "regression", "truth": "real", "predicted": {"one": "guess", "two": "p"},
         "measures": ["RMSE", "MAE", "R2", "Pearson", "mean-error", "median-absolute-error"],
     },
+    "scores": {
+        "verb": "scores", "score": {"one": "guess", "two": "p"}, "reference_system": "one",
+        "measures": ["mean-score", "pass-rate@0.5", "median-score", "win-rate"],
+    },
 }  # fmt: skip
 
 

@@ -108,3 +108,89 @@ def test_rows_without_a_count_may_be_left_out(table: pa.Table) -> None:
         for engine in ("stream", "memory")
     )
     assert (ours.value, ours.n) == (pytest.approx(theirs.value, rel=1e-12), theirs.n)
+
+
+def test_labels_of_a_row_of_count_zero_stay_known() -> None:
+    data = pa.table(
+        {
+            "t": ["a", "b", "a|b", "z", "b", "a"],
+            "p": ["a", "b", "a", "a", "b", "b"],
+            "n": [1, 1, 2, 0, 1, 1],
+        }
+    )
+    for engine in ("memory", "stream"):
+        for missing in ("error", "drop"):
+            told = cal.multilabel(
+                "t", "p", separator="|", data=data, count="n", engine=engine, missing=missing,
+                undefined="zero", measures=["Hamming-loss", "macro-F1", "F1[z]"],
+            )  # fmt: skip
+            assert [e.value for e in told] == pytest.approx([2 / 9, 10 / 21, 0])
+
+
+@pytest.mark.parametrize("noise", ["cluster", "drop"])
+@pytest.mark.parametrize("labels", ["a", ["a", "c"]])
+def test_points_of_count_zero_have_no_cluster_and_no_class(noise: str, labels: Any) -> None:
+    """Neither have dropped points of noise, which all clusterings lose."""
+    data = pa.table(
+        {
+            "a": ["x", "y", "x", "z", "-1", "x", "y"],
+            "c": ["x", "y", "x", "z", "-1", "-1", "y"],
+            "t": ["x", "y", "y", "z", "k", "w", "x"],
+            "n": [1, 2, 3, 1, 0, 1, 2],
+        }
+    )
+    counted = data.filter(pa.array([n > 0 for n in data["n"].to_pylist()]))
+    first, *others = (
+        cal.clustering(
+            None, labels, "t", data=rows, count="n", noise=noise, measures=["ARI", "AMI"],
+            engine=engine,
+        )
+        for engine in ("memory", "stream")
+        for rows in (counted, data)
+    )  # fmt: skip
+    for other in others:
+        assert other.notes == first.notes
+        assert str(other.label_tables) == str(first.label_tables)
+        for a, b in zip(other, first, strict=True):
+            assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("slices", [None, "s"])
+@pytest.mark.parametrize(
+    ("verb", "arguments", "expected"),
+    [
+        (cal.classification, {"truth": "y", "probability": "p"}, "probability: is 1.7 in row 79"),
+        (
+            cal.classification, {"truth": "y", "predicted": "z", "positive": 1},
+            "predicted: 2 in row 79 is not a class",
+        ),
+        (cal.regression, {"truth": "y", "predicted": "x"}, "predicted: is NaN in row 79"),
+        (cal.multilabel, {"truth": "t", "predicted": "y", "separator": "|"}, "truth: 1 of "),
+        (cal.clustering, {"features": None, "labels": "y", "truth": "t"}, "truth: 1 of "),
+        (
+            cal.clustering, {"features": ["x"], "labels": "y", "measures": ["WCSS"]},
+            "features 'x': is NaN in row 79",
+        ),
+    ],
+)  # fmt: skip
+def test_cells_of_rows_of_count_zero_are_checked(
+    verb: Any, arguments: dict[str, Any], expected: str, slices: str | None
+) -> None:
+    if slices and arguments.get("features"):
+        return
+    random = np.random.default_rng(5)
+    y = random.integers(0, 2, 80)
+    data = pa.table(
+        {
+            "y": y,
+            "p": [*random.random(79), 1.7],
+            "z": [*y[:79], 2],
+            "x": [*random.random(79), float("nan")],
+            "t": [*np.array(["a", "b"])[y[:79]], None],
+            "s": ["u", "v"] * 40,
+            "n": [2] * 79 + [0],
+        }
+    )
+    for engine in ("memory", "stream"):
+        with pytest.raises(InputError, match=expected):
+            verb(**arguments, data=data, count="n", slices=slices, engine=engine)

@@ -96,9 +96,10 @@ def test_few_rows_are_drawn_as_well(table: pa.Table) -> None:
 @pytest.mark.parametrize("how", [{"cluster": "user"}, {"interval": "analytic"}])
 def test_what_is_not_drawn(table: pa.Table, how: dict[str, str]) -> None:
     found = cal.classification(
-        "y", probability="p", data=table, engine="stream", measures=["KS"], **how
+        "y", probability="p", data=table, engine="stream", measures=["KS", "EER"], **how
     )
-    assert found["KS"].interval_reason == "no_analytic_interval"
+    assert found["EER"].interval_reason == "no_analytic_interval"
+    assert found["KS"].method.startswith("delta, logit")
 
 
 def test_squares_of_weights_are_drawn_with_them(table: pa.Table) -> None:

@@ -31,6 +31,7 @@ from calipers.statistics import (
     QuantileRows,
     Ratings,
     SampledRankings,
+    ScoreRows,
     ScoreTable,
     Statistic,
 )
@@ -138,6 +139,15 @@ def _losses(definition: Definition, rows: Sequence[Row]) -> Moments:
     truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
     assert definition.row_formula is not None, f"{definition.name} says no loss of a row"
     return Moments.from_rows(definition.example().losses(truth, prediction), _weights(rows))
+
+
+def _sampled_losses(definition: Definition, rows: Sequence[Row]) -> Moments:
+    """A row is a case: how many samples it has, and how many of them pass. One with too few has no
+    value, and is left out."""
+    samples, passed = (np.array([row[i] for row in rows], float) for i in (0, 1))
+    values = definition.example().losses(samples, passed)
+    weight, has = np.array([row[-1] for row in rows], np.float64), ~np.isnan(values)
+    return Moments.from_rows(values[has], None if (weight == 1).all() else weight[has])
 
 
 LEVELS_OF_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -344,6 +354,16 @@ KINDS = {
         *(Kind(family, on, st.tuples(st.just(0.0), POSITIVE, WEIGHTS), build, _same)
           for family, on, build in (("costs", Moments, _losses),
                                     ("cost-quantiles", NumericRows, _numbers))),
+        *(Kind(family, on, st.tuples(*[st.integers(0, 1).map(float)] * 2, WEIGHTS), build,
+               lambda rows, _: [(row[0], 1.0, row[2]) for row in rows])
+          for family, on, build in (("case-scores", Moments, _losses),
+                                    ("score-quantiles", ScoreRows, _numbers),
+                                    ("reference-scores", Moments, _losses))),
+        Kind("sampled-scores", Moments,
+             st.tuples(st.integers(1, 6), st.integers(0, 6), WEIGHTS).map(
+                 lambda row: (float(row[0]), float(min(row[:2])), row[2])
+             ),
+             _sampled_losses, lambda rows, _: [(row[0], row[0], row[2]) for row in rows]),
         Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
              _contingency, _same, weighted=False),
         Kind("silhouettes", Moments,
@@ -438,6 +458,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "dcg": _one_of("log2", "exp-log2", "log-base"),
     "gains": _gains,
     "min_grade": _one_of(0, 1, 2),
+    "min_score": _one_of(0.0, 0.5, 1.0),
     "base": _one_of(2.0, 2.5, 10.0),
     "ideal": _one_of("judged", "uncut", "retrieved"),
     "denominator": _one_of("R", "min(k,R)"),

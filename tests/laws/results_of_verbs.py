@@ -85,6 +85,9 @@ MADE: dict[str, Callable[[], Any]] = {
         LABELS, probability=np.clip(LABELS * 0.5 + GENERATOR.random((ROWS, 3)) / 2, 0, 1), **FEW
     ),
     "regression": _regression,
+    "monitored": lambda: cal.monitor(
+        {"old": TRUTH, "new": SCORES["fine"] > 0.5}, every=len(TRUTH) // 3, stop=False
+    ),
     "outputs": _outputs,
     "predicted quantiles": lambda: cal.regression(
         NUMBERS,
@@ -165,6 +168,20 @@ MADE: dict[str, Callable[[], Any]] = {
         Ridge(), SCORES["fine"][:, None], NUMBERS, training_sets=4
     ),
     "the best of several": lambda: cal.best_system(_scored(), measure="AUC", n_resamples=20),
+    "leaderboard": lambda: cal.pairs(
+        {
+            "model_a": ["a", "b", "c", "a", "b", "c", "new"] * 6,
+            "model_b": ["b", "c", "a", "c", "a", "b", "a"] * 6,
+            "winner": [
+                {"a": "model_a", "b": "model_b"}.get(x, "tie") for x in "aatbaaabtaabba" * 3
+            ],
+            "length_a": [3, 5, 2, 4, 0, 1, 6] * 6,
+            "length_b": [4, 1, 2, 5, 0, 3, 2, 3, 2, 6, 1, 1, 0, 2] * 3,
+            "user": list(range(21)) * 2,
+        },
+        style=["length"],
+        cluster="user",
+    ),
     "rank correlation": lambda: cal.rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]),
     "raters": lambda: cal.agreement({"a": [0, 1, 1, 0], "b": [0, 1, 0, None]}, **FEW),
 }

@@ -113,6 +113,14 @@ VERBS: dict[str, tuple[Callable[..., Any], dict[str, str], dict[str, Any]]] = {
     "outputs": (cal.regression, {"truth": "outputs", "predicted": "of_outputs"}, {}),
     "quantiles": (cal.regression, {"truth": "number", "quantiles": "quantiles"}, {}),
     "operating point": (cal.operating_point, {"truth": "positive", "score": "score"}, {}),
+    "scores of cases": (
+        cal.scores,
+        {"score": "predicted"},
+        {
+            "measures": ["mean-score", "median-score", "pass-rate@0.5", "win-rate"],
+            "reference_system": "fine",
+        },
+    ),
     "raters": (
         cal.agreement,
         {"ratings": "ratings"},

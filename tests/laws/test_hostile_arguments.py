@@ -165,6 +165,22 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             **QUICK,
         },
     ),
+    "pairs": (
+        cal.pairs,
+        {
+            "battles": {
+                "model_a": ["a", "b", "c", "a", "b", "c"] * 2,
+                "model_b": ["b", "c", "a", "c", "a", "b"] * 2,
+                "winner": ["model_a", "tie", "model_b", "model_b", "model_a", "model_a"] * 2,
+                "length_a": [1, 3, 2, 2, 4, 1, 3, 2, 1, 2, 5, 2],
+                "length_b": [2, 1, 2, 3, 1, 1, 2, 4, 3, 1, 2, 6],
+                "user": [1, 2, 3, 4] * 3,
+            },
+            "cluster": "user",
+            "style": ["length"],
+            "reference": "a",
+        },
+    ),
     "overlap": (cal.overlap, {"runs": {"r": RUN, "s": RUN}, **QUICK}),
     "rbo": (cal.rbo, {"first": ["a", "b"], "second": ["b", "c"], **QUICK}),
     "from_values": (
@@ -305,7 +321,40 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.system_rank_correlation,
         {"evaluation": ranked, "reference": "AP", "measure": "nDCG@2", "n_resamples": 100},
     ),
+    "monitor": (cal.monitor, {"score": SCORE, "target": 0.4, "every": 5}),
+    "monitor of two systems": (
+        cal.monitor,
+        {"score": {"old": SCORE, "new": OTHER}, "baseline": "old", "bounds": (0, 2)},
+    ),
+    "monitor of split traffic": (
+        cal.monitor,
+        {"score": TRUTH, "system": ["u", "v"] * 6, "baseline": "u", "allocation": 0.4},
+    ),
+    "monitor by name": (cal.monitor, {"score": "s", "data": {"s": SCORE, "y": TRUTH}}),
+    "interleaving": (
+        cal.interleaving,
+        {
+            "data": [
+                {"documents": ["a", "b"], "team": ["x", "y"][:: 1 - 2 * c], "clicks": ["a"], "u": c}
+                for c in TRUTH
+            ],
+            "baseline": "x",
+            **QUICK,
+        },
+    ),
+    "interleaving by rankings": (
+        cal.interleaving,
+        {
+            "data": [
+                {"documents": ["a", "b"], "clicks": ["ab"[c]], "p": ["a", "b"], "q": ["b", "a"]}
+                for c in TRUTH
+            ],
+            "rankings": ["p", "q"],
+            **QUICK,
+        },
+    ),
     "rank_correlation": (cal.rank_correlation, {"reference": SCORE, "values": OTHER}),
+    "scores": (cal.scores, {"score": {"a": [1, 0, 1, 1], "b": [0, 0, 1, 1]}, **QUICK}),
     "agreement": (cal.agreement, {"ratings": {"a": CLASSES, "b": CLASSES[::-1]}}),
     "plan": (cal.plan, {"measure": "nDCG@10", "sd": 0.1, "difference": 0.02}),
     "plan of a pilot": (cal.plan, {"measure": "AP", "pilot": ranked, "half_width": 0.3}),

@@ -310,6 +310,8 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "partitions": [(0, 0), (1, 1), (1, 1)],
         "silhouettes": [(0.0, 1.0, 1.0)],
         "agreement": [(0, 0, 0), (1, 1, 1)],
+        "case-scores": [(0.0, 1.0, 1.0)],
+        "sampled-scores": [(6.0, 6.0, 1.0)],
         "dispersion": [(0, -1.0, 0.0), (1, 1.0, 0.0), (1, 1.0, 0.0)],
         **{f: [(0.0, 0.0, 1.0)] * 40 for f in ("costs", "cost-quantiles")},
         "soft": [((0.5, 0.25, 0.25),) * 2 + (1.0,)],

@@ -38,6 +38,11 @@ from calipers.results import (
     Evaluation,
     Finding,
     LabelTable,
+    Leaderboard,
+    LeaderboardRow,
+    MonitoredSystem,
+    MonitorLook,
+    MonitorResult,
     OmnibusTest,
     ParetoFront,
     ParetoRow,
@@ -190,7 +195,8 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
         Comparison, ConfusionMatrixResult, Curve, ThresholdTables, ThresholdTable, Definition, Difference, Estimate, Evaluation, Finding,
         SparseConfusion,
         ValidationCurveRow, BiasVarianceRow, BiasVariance, LearningCurve, LearningCurveExtrapolation, LearningCurveRow, ValidationCurve,
-        Candidate, Selection, TunedThreshold,
+        Candidate, Selection, TunedThreshold, Leaderboard, LeaderboardRow,
+        MonitorResult, MonitorLook, MonitoredSystem,
         ParetoFront, ParetoRow, LabelTable, OmnibusTest, PerUnit, Plan, PlanRow, DecisionRegions, SliceEstimate, SliceDifference, Slices,
     }  # fmt: skip
 
@@ -558,7 +564,9 @@ def test_a_column_has_one_type_whatever_is_in_it() -> None:
             ThresholdTables: lambda t: replace(t, tables=()),
             PerUnit: lambda t: replace(t, values={}, undefined={}, bounds={}),
             ValidationCurve: lambda t: replace(t, rows_by_value=()),
+            Leaderboard: lambda t: replace(t, rows_by_system=(), reference=""),
             LearningCurve: lambda t: replace(t, rows_by_size=()),
+            MonitorResult: lambda t: replace(t, looks=()),
             BiasVariance: lambda t: replace(t, rows_by_value=()),
             Selection: lambda t: replace(t, candidates=()),
         }[kind](table)

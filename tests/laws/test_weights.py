@@ -284,6 +284,14 @@ STREAMED: dict[str, tuple[Any, dict[str, Any]]] = {
             ],
         },
     ),
+    "scores of cases": (
+        cal.scores,
+        {
+            "score": ["rough_called", "fine_called"],
+            "reference_system": "rough_called",
+            "measures": ["pass-rate", "mean-score", "win-rate"],
+        },
+    ),
     "raters": (
         cal.agreement,
         {

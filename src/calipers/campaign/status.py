@@ -141,9 +141,9 @@ def _topic_statuses(
         if judgment.assessor in persons:
             grades[judgment.topic][judgment.document].append(judgment.grade)
     judged: dict[str, set[str]] = defaultdict(set)
-    for entry, documents in _judged_documents(campaign):
-        if entry.assessor in persons:
-            judged[entry.topic].update(documents)
+    for record, documents in _judged_documents(campaign):
+        if record.assessor in persons:
+            judged[record.topic].update(documents)
     adjudicated = {(entry.topic, entry.document) for entry in campaign.adjudications()}
     final = adjudicated_grades(campaign).grades
     assigned = Counter(topic for topics in campaign.assignments().values() for topic in topics)

@@ -244,6 +244,17 @@ def write_result(result: Any, kind: str, output: str | None, **look: Any) -> Non
     write_document(document(result, DisplayOptions(medium, **look)), kind, output)
 
 
+def write_with_report(
+    result: Any, kind: str, path: str | None, report: str | None, *, opens_report: bool
+) -> None:
+    """Write the result in one format, and as an HTML report if requested."""
+    if report is not None:
+        write_output(result.to_html(), report)
+        if opens_report:
+            open_in_browser(report)
+    write_result(result, kind, path)
+
+
 def write_document(blocks: Iterable[Block], kind: str, output: str | None) -> None:
     """Write a document in one format, to a file or to stdout."""
     from calipers.report.writers.text import Text

@@ -22,10 +22,12 @@ from calipers.cli.output import (
     open_in_browser,
     pop_layout,
     write_evaluation,
+    write_with_report,
 )
 
 if TYPE_CHECKING:
-    from calipers.results import Comparison, Definition, Evaluation, Plan
+    from calipers.results import Comparison, Definition, Evaluation, MonitorResult, Plan
+    from calipers.results.leaderboard import Leaderboard
     from calipers.results.learning import LearningResult
 
 _PAGE_SUFFIXES = (".html", ".htm")
@@ -37,8 +39,8 @@ _PAGE_SUFFIXES = (".html", ".htm")
 def command(file: str, **options: Any) -> None:
     """Display a saved result (JSON or HTML report) in any output format.
 
-    The result is an evaluation, a comparison or plans, saved with -o FILE.json or --report. With
-    --open alone, a saved page opens in the browser as it is.
+    The result is an evaluation, a comparison, plans and so on, saved with -o FILE.json or --report.
+    With --open alone, a saved page opens in the browser as it is.
 
     \b
     Examples:
@@ -60,6 +62,8 @@ def command(file: str, **options: Any) -> None:
                 )
             open_in_browser(file)
             return
+    from calipers.results import MonitorResult
+    from calipers.results.leaderboard import Leaderboard
     from calipers.results.learning import LearningResult
 
     kind, path = format_and_file(options, DATA_FORMATS, "this result")
@@ -71,24 +75,27 @@ def command(file: str, **options: Any) -> None:
         if page.is_requested or layout is not None:
             raise click.UsageError("a plan has no page and one layout only")
         write_plans(result, kind, path)
-    elif isinstance(result, LearningResult):
-        from calipers.cli.learn.shared import write_learning_result
-
+    elif isinstance(result, LearningResult | Leaderboard | MonitorResult):
         if (
             page.charts is not None
             or layout is not None
             or (page.opens_report and page.path is None)
         ):
-            raise click.UsageError("a result of learning has one layout, and a page by --report")
-        write_learning_result(result, kind, path, page.path, opens_report=page.opens_report)
+            nouns = {Leaderboard: "a leaderboard", MonitorResult: "a sequential evaluation"}
+            noun = nouns.get(type(result), "a result of learning")
+            raise click.UsageError(f"{noun} has one layout, and a page by --report")
+        write_with_report(result, kind, path, page.path, opens_report=page.opens_report)
     else:
         write_evaluation(result, kind, path, page, layout)
 
 
-def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[Plan, ...]:
+def read_result(
+    file: str,
+) -> Evaluation | Comparison | LearningResult | Leaderboard | MonitorResult | tuple[Plan, ...]:
     """Read the result in a JSON file or in an HTML report."""
     from calipers.data.errors import FileError, InputError
-    from calipers.results import Comparison, Evaluation, Plan, from_json
+    from calipers.results import Comparison, Evaluation, MonitorResult, Plan, from_json
+    from calipers.results.leaderboard import Leaderboard
     from calipers.results.learning import LearningResult
 
     try:
@@ -108,7 +115,7 @@ def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[P
             if result.definitions
             else replace(result, definitions=_known_definitions(result))
         )
-    if isinstance(result, Comparison | LearningResult):
+    if isinstance(result, Comparison | LearningResult | Leaderboard | MonitorResult):
         return result
     type_name = getattr(type(result), "__name__", "something else")
     raise FileError(f"{file}: holds {type_name}, expected an evaluation, a comparison or a plan")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from calipers.data.arrow_types import decode_dictionary, to_plain
 from calipers.data.errors import InputError, format_value
 
 if TYPE_CHECKING:
@@ -131,8 +132,8 @@ def take_rows(values: Any, rows: npt.NDArray[np.intp]) -> Any:
     if isinstance(values, Mapping):
         return {name: take_rows(value, rows) for name, value in values.items()}
     module = type(values).__module__.split(".")[0]
-    if module == "pyarrow" and str(getattr(values, "type", "")) == "string_view":
-        values = values.dictionary_encode()  # of views Arrow takes no rows
+    if module == "pyarrow" and hasattr(values, "type"):
+        values = to_plain(values)  # of views Arrow takes no rows
     if module in ("pyarrow", "pandas"):
         return values.take(rows)
     return (values if module == "polars" else _to_numpy(values, "column"))[rows]
@@ -204,12 +205,12 @@ def _from_protocol(values: Any) -> Array | None:
         if type(values).__module__.startswith("pyarrow"):
             if hasattr(values, "combine_chunks"):  # a chunked array
                 values = values.combine_chunks()
-            return from_arrow(_decode_dictionary(values))
+            return from_arrow(decode_dictionary(values))
         return np.asarray(values.to_numpy())
     if hasattr(values, "__arrow_c_array__"):
         import pyarrow as pa
 
-        return from_arrow(_decode_dictionary(pa.array(values)))
+        return from_arrow(decode_dictionary(pa.array(values)))
     if hasattr(values, "__array__"):
         array: Array = np.asanyarray(values)
         return array
@@ -251,13 +252,6 @@ def _from_list(values: list[Any]) -> Array:
     if len(kinds) > 1 and not kinds.isdisjoint((str, bytes, np.str_, np.bytes_)):
         return np.fromiter(values, object, len(values))
     return np.array(values)
-
-
-def _decode_dictionary(array: Any) -> Any:
-    """Return an Arrow array with its dictionary encoding, if any, decoded."""
-    import pyarrow as pa
-
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def to_numbers(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:

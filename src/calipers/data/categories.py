@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Roles of arguments that are categories in every task.
 LABEL_ROLES = (
     "group", "cluster", "labels", "fold", "repetition", "split", "stratify", "system", "item",
-    "rater",
+    "rater", "case",
 )  # fmt: skip
 #: Roles of categories that may be quantities, so that their decimals may have any form.
 QUANTITY_ROLES = ("slices", "ratings", "rating")

@@ -19,6 +19,7 @@ from calipers.data.arrays import (
     to_array,
     to_numbers,
 )
+from calipers.data.arrow_types import to_plain
 from calipers.data.errors import InputError, did_you_mean, find_duplicate, format_value
 
 if TYPE_CHECKING:
@@ -44,6 +45,12 @@ class EncodedLabels:
     def names(self) -> tuple[str, ...]:
         """Labels as text."""
         return tuple(label_name(label) for label in self.labels)
+
+    def take(self, rows: Codes | None) -> EncodedLabels:
+        """Return the labels of some rows, without those that occur in none of them."""
+        if rows is None:
+            return self
+        return _drop_unused(self.labels, self.codes[rows], ordered=self.ordered)
 
 
 @dataclass(frozen=True)
@@ -191,14 +198,13 @@ def _encode_dictionary(values: Any) -> pa.DictionaryArray | None:
 
     if not isinstance(values, pa.Array | pa.ChunkedArray):
         return None
+    values = to_plain(values)
     if isinstance(values, pa.ChunkedArray):
         values = values.unify_dictionaries().combine_chunks()
     kind = values.type
     if pa.types.is_dictionary(kind):
         return values
-    text = (
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return values.dictionary_encode() if text else None
 
 

@@ -18,6 +18,7 @@ from calipers.data.arrays import (
     to_numbers,
     to_probabilities,
 )
+from calipers.data.arrow_types import decode_dictionary
 from calipers.data.class_labels import encode_labels, label_name, sort_labels
 from calipers.data.class_probabilities import SUM_TOLERANCE, probability_columns
 from calipers.data.errors import (
@@ -382,8 +383,7 @@ def _to_arrow(values: Any) -> Any:
     column = column if module != "pandas" else pa.array(column)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = decode_dictionary(column)
     return (
         pa.array([], pa.string()) if pa.types.is_null(column.type) and not len(column) else column
     )

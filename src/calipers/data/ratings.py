@@ -76,8 +76,9 @@ def _encode(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
         try:
             if not pa.types.is_dictionary(array.type):
                 array = array.dictionary_encode()
-            indices = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-            return array.dictionary.to_pylist(), indices.astype(np.int64)
+            # Indices may be unsigned.
+            indices = array.indices.cast(pa.int64()).fill_null(-1)
+            return array.dictionary.to_pylist(), indices.to_numpy(zero_copy_only=False)
         except pa.ArrowNotImplementedError:  # of lists and the like, which are not ratings
             pass
     rows = array.to_pylist() if hasattr(array, "to_pylist") else list(array)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data import tables
+from calipers.data.arrow_types import plain_type, to_plain
 from calipers.data.batch_sources import (
     BatchSource,
     DatasetSource,
@@ -85,6 +86,7 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
     """
     import pyarrow as pa
 
+    kind = plain_type(kind)
     return kind.value_type if pa.types.is_dictionary(kind) and not kind.ordered else kind
 
 
@@ -106,6 +108,7 @@ class BatchConformer:
         import pyarrow as pa
 
         array.validate(full=True)
+        array = to_plain(array)
         if pa.types.is_dictionary(array.type):
             if pa.types.is_dictionary(field.type):
                 self._check_levels(array, field.name, origin)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.arrays import is_missing
+from calipers.data.arrow_types import to_plain_table
 from calipers.data.byte_sources import ByteSource, JsonLines
 from calipers.data.categories import (
     Category,
@@ -259,7 +260,7 @@ def _read_source(
         with parquet.ParquetFile(source.seekable(), page_checksum_verification=True) as file:
             names = file.schema_arrow.names
             check_names(name, names)
-            return file.read(columns=list(select_columns(names)))
+            return to_plain_table(file.read(columns=list(select_columns(names))))
     if isinstance(table_format.read, DelimitedText):
         table = table_format.read(source, text, categories)
     else:
@@ -537,7 +538,7 @@ def check_json_lines(source: ByteSource) -> None:
                 continue
             location = f"{source.name}:{number}"
             try:
-                row = json.loads(line, object_pairs_hook=_check_unique_keys)
+                row = json.loads(line, object_pairs_hook=check_unique_keys)
             except (ValueError, RecursionError) as error:
                 reason = getattr(error, "msg", error)
                 raise InputError(f"{location}: expected a JSON object: {reason}") from None
@@ -575,12 +576,13 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     check_file(name, "a JSON file")
     with read_errors(name, "JSON"), ByteSource.from_input(name).text(longest=None) as stream:
         try:
-            return json.loads(stream.read(), object_pairs_hook=_check_unique_keys)
+            return json.loads(stream.read(), object_pairs_hook=check_unique_keys)
         except json.JSONDecodeError as error:
             raise InputError(f"{name}:{error.lineno}: is not valid JSON: {error.msg}") from None
 
 
-def _check_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def check_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these pairs in JSON; raise ValueError if a key is there twice."""
     by_key = dict(pairs)
     if len(by_key) < len(pairs):
         repeated_key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
@@ -607,19 +609,19 @@ def to_arrow(frame: Any) -> pa.Table:
     import pyarrow as pa
 
     if isinstance(frame, pa.Table):
-        return frame
+        return to_plain_table(frame)
     if isinstance(frame, Mapping):
         columns = {str(name): _arrow_column(str(name), values) for name, values in frame.items()}
         if len({len(values) for values in columns.values()}) > 1:
             lengths = ", ".join(f"{name!r} has {len(values)}" for name, values in columns.items())
             raise InputError(f"the columns differ in length: {lengths} rows")
-        return pa.table(columns)
+        return to_plain_table(pa.table(columns))
     is_pandas = type(frame).__module__.startswith("pandas")
     try:
         if is_pandas and hasattr(frame, "columns"):  # whose stream has the index as a column
-            return pa.Table.from_pandas(frame, preserve_index=False)
+            return to_plain_table(pa.Table.from_pandas(frame, preserve_index=False))
         if hasattr(frame, "__arrow_c_stream__"):
-            return pa.table(frame)
+            return to_plain_table(pa.table(frame))
     except (MemoryError, InputError):
         raise
     except Exception as error:

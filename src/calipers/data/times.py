@@ -19,6 +19,8 @@ _ISO = re.compile(
     r"\d{4}(-?(\d{2}(-?\d{2})?|W\d{2}(-?\d)?|Q[1-4]|\d{3}))?"
     r"([T ]\d{2}(:?\d{2}(:?\d{2}([.,]\d+)?)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?"
 )
+#: Several days, as pandas writes a week: the first day is the time.
+_DAYS = re.compile(r"\A\s*(\d{4}-\d{2}-\d{2})/\d{4}-\d{2}-\d{2}\s*\Z")
 _ZONE = re.compile(r"[T ].*(Z|[+-]\d{2}(:?\d{2})?)$")
 _FRACTION = re.compile(r"[.,](\d+)")
 EXPECTED = "numbers, dates, or text in the form of ISO 8601 such as 2024-01-31"
@@ -52,7 +54,7 @@ def _to_sortable(column: npt.NDArray[Any], input_name: str) -> npt.NDArray[Any]:
             raise InputError(
                 f"{input_name}: has values without an order, expected {EXPECTED}"
             ) from None
-    strings = [value if isinstance(value, str) else "" for value in values]
+    strings = [_DAYS.sub(r"\1", value) if isinstance(value, str) else "" for value in values]
     invalid_rows = [row for row, text in enumerate(strings) if not _ISO.fullmatch(text.strip())]
     if invalid_rows:
         raise InputError(

@@ -242,7 +242,7 @@ class TopicTable:
         row = self.row_of.get(topic)
         if row is None:
             return self.input_name
-        lines = None if self.source is None else _table_lines(self.source, len(self.row_of))
+        lines = None if self.source is None else table_lines(self.source, len(self.row_of))
         return (
             f"{self.input_name}: row {row}" if lines is None else f"{self.input_name}:{lines[row]}"
         )
@@ -295,16 +295,19 @@ def _row_index(names: Sequence[str], input_name: str, source: ByteSource | None)
     for row, name in enumerate(names):
         first = row_by_topic.setdefault(name, row)
         if first != row:
-            lines = None if source is None else _table_lines(source, len(names))
+            lines = None if source is None else table_lines(source, len(names))
             location = f"{input_name}: row {row}" if lines is None else f"{input_name}:{lines[row]}"
             earlier = f"row {first}" if lines is None else f"line {lines[first]}"
             raise InputError(f"{location}: topic {format_value(name)} already appears in {earlier}")
     return row_by_topic
 
 
-def _table_lines(source: ByteSource, rows: int) -> list[int] | None:
+def table_lines(source: ByteSource, rows: int) -> list[int] | None:
     """Return the line of each row of a text file; None if rows are not lines."""
-    kind = TEXT_FORMATS.get(file_extension(source.name)[0])
+    extension = file_extension(source.name)[0]
+    if not source.is_file and extension not in TEXT_FORMATS:
+        extension = source.infer_extension()
+    kind = TEXT_FORMATS.get(extension)
     if kind is None:
         return None
     with source.text() as stream:

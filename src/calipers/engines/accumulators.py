@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from calipers.data.arrays import from_arrow, unsigned_zeros
+from calipers.data.arrow_types import decode_dictionary
 from calipers.engines.base import Mergeable, identity
 from calipers.statistics.base import dot
 
@@ -126,7 +127,8 @@ class DistinctValues(Mergeable):
             import pyarrow.compute as pc
 
             distinct = pc.unique(unsigned_zeros(values))
-        if pa.types.is_dictionary(distinct.type):
+        # The order of ordered categories is kept.
+        if pa.types.is_dictionary(distinct.type) and not distinct.type.ordered:
             distinct = distinct.dictionary_decode()
         return cls(_serialize_table(pa.table({"values": distinct})))
 
@@ -151,7 +153,10 @@ class DistinctValues(Mergeable):
     def __add__(self, other: DistinctValues) -> DistinctValues:
         import pyarrow as pa
 
-        return DistinctValues.from_array(pa.concat_arrays([self.values, other.values]))
+        pieces = [self.values, other.values]
+        if pieces[0].type != pieces[1].type:  # other categories in another process
+            pieces = [decode_dictionary(piece) for piece in pieces]
+        return DistinctValues.from_array(pa.concat_arrays(pieces))
 
 
 def _distinct_integers(values: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import calipers
 from calipers.caching import cached_property
 from calipers.data import tables
+from calipers.data.arrow_types import to_plain_table
 from calipers.data.distributed_frames import is_dask
 from calipers.data.errors import InputError
 from calipers.engines import remote
@@ -178,7 +179,8 @@ class DaskEngine(RemoteEngine):
         """Arrow schema of the columns."""
         import pyarrow as pa
 
-        return pa.Schema.from_pandas(self.frame._meta, preserve_index=False)
+        schema = pa.Schema.from_pandas(self.frame._meta, preserve_index=False)
+        return to_plain_table(schema.empty_table()).schema
 
     def reduce(
         self,
@@ -336,7 +338,7 @@ def _sort_frame(frame: Any, column: Any) -> Any:
 def _process_partition(task: PartitionTask, index: int, frame: Any) -> PartitionResult | None:
     import pyarrow as pa
 
-    table = pa.Table.from_pandas(frame, preserve_index=False)
+    table = to_plain_table(pa.Table.from_pandas(frame, preserve_index=False))
     return task.partition(index, table.to_batches(max_chunksize=task.rows))
 
 

@@ -181,6 +181,10 @@ class FirstPass:
             missing.by_column,
         )
 
+    def check(self, batch: Any) -> None:
+        """Check the cells of a batch, of which some rows have a count of 0."""
+        self.build(batch)
+
 
 @dataclass(frozen=True, eq=False)
 class InfluenceTask:

@@ -44,6 +44,7 @@ from calipers.engines.pass_tasks import (
     SquaredNorm,
 )
 from calipers.estimation.averages import RowSummary, estimate_from_tables
+from calipers.estimation.case_scores import CaseValues, add_unscored
 from calipers.estimation.counts import ClassCounts, PairedCounts
 from calipers.estimation.effective_sample_size import add_auc_interval
 from calipers.estimation.losses import estimate_from_moments, is_mean, loss_derivative
@@ -65,7 +66,7 @@ from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.influence import measure_influence as score_influence
 from calipers.inference.multinomial_cells import MultinomialCells
-from calipers.inference.point_estimate import UnitSummary
+from calipers.inference.point_estimate import NO_SPREAD, UnitSummary
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
 from calipers.statistics import (
     ClassTables,
@@ -74,12 +75,14 @@ from calipers.statistics import (
     NumericMoments,
     NumericRows,
     Ratings,
+    ScoreRows,
     ScoreTable,
     StatisticVector,
     UnitDifferences,
 )
 from calipers.statistics.base import effective_size
 from calipers.systems import costs
+from calipers.systems.base import SystemOutput
 from calipers.systems.multioutput import StreamedOutputLosses
 
 if TYPE_CHECKING:
@@ -88,7 +91,6 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Signs, Statistic
-    from calipers.systems.base import SystemOutput
 
 #: Maximum number of scores of the tables in which the influence of rows is looked up. With more
 #: scores, standard errors have a relative error of about 1e-6.
@@ -110,14 +112,15 @@ def _separated_intervals(
     """Return the intervals for scores that separate the classes, from the clusters of each class.
 
     Between the ends of the range a proportion of the smaller class has none, because the numbers
-    of its clusters do not show how much these vary.
+    of its clusters do not show how much these vary, unless all clusters are equal.
     """
     space = influence.space
     if not isinstance(space, TwoClassVariance):
         return {}
     methods = separated_intervals(measure, estimate.value, table, space.clusters, space.positive)
     is_at_end = min(abs(estimate.value - end) for end in estimate.bounds) <= estimate.tolerance
-    return methods if is_at_end else {}
+    has_spread = influence.error.se > NO_SPREAD
+    return {} if has_spread and not is_at_end else methods
 
 
 def _limit_cells(statistic: Any, max_cells: int = MAX_TABLE_CELLS) -> Any:
@@ -245,6 +248,8 @@ class TwoPassEvaluation:
         scale = self._scale(request, applied_measure, estimate.value)
         # What two estimates share is known of their rows, which are gone, or of their differences.
         estimate = replace(estimate, joint_distribution=None)
+        if isinstance(statistic, ScoreRows):
+            estimate = add_unscored(applied_measure, estimate, statistic.rows)
         sample, by_cluster = delegate.sample_for(applied_measure), None
         if first_result.clustered:
             by_cluster = get_influence()
@@ -271,6 +276,7 @@ class TwoPassEvaluation:
             estimate = replace(estimate, error=error)
         return replace(
             estimate,
+            unit=template.unit if estimate.unit == SystemOutput.unit else estimate.unit,
             value=estimate.value if value is None else value,
             influence=get_influence,
             has_unequal_weights=first_result.weight.has_unequal_weights,
@@ -298,6 +304,8 @@ class TwoPassEvaluation:
         estimate = estimate_from_moments(formula, moments, *rows, value_range, by_cluster)
         if isinstance(sample, RowValues):
             estimate = complete_streamed_estimate(measure, estimate, moments, summary.rows)
+        if isinstance(sample, CaseValues):
+            estimate = sample.complete(estimate)
         if not self.engine.is_rereadable:
             return estimate
         rate = loss_derivative(formula, estimate.value, moments)
@@ -460,7 +468,28 @@ class TwoPassEvaluation:
                     difference, unit_differences, weight.total / self.unit
                 )
             )
-        return replace(difference, unit_spread=spread)
+        difference = replace(difference, unit_spread=spread)
+        if not self._counts_cases(pair, measure):
+            return difference
+
+        def discordant() -> tuple[float, float]:
+            signs = self._signs(pair, measure)
+            assert signs is not None
+            above, _, below = signs
+            return float(above), float(below)
+
+        return replace(difference, discordant_proportions=discordant)
+
+    def _counts_cases(self, pair: tuple[str, str], measure: Measure) -> bool:
+        """Return whether every row is a case that counts 0 or 1 for both systems, unweighted."""
+        delegate, applied_measure = self.like[pair[0]].delegate(measure)
+        if applied_measure.definition.counts_hits is None or not isinstance(
+            delegate.sample_for(applied_measure), CaseValues
+        ):
+            return False
+        pair_moments: Any = [self.statistics[name, measure] for name in pair]
+        is_complete = all(moments.rows == self.first_result.rows for moments in pair_moments)
+        return is_complete and not self.first_result.weight.has_unequal_weights
 
     def _clustered_difference(
         self, pair: tuple[str, str], measure: Measure, difference: PointEstimate

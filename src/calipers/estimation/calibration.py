@@ -199,8 +199,7 @@ def estimate_from_sums(
     definition = measure.definition
     has_slope, coefficient_index = measure.parameters.get("slope") != "one", definition.coefficient
     assert coefficient_index is not None
-    reason = sums.undefined or ("separated" if has_slope and sums.is_separated else None)
-    fit = None if reason is not None else sums.line(fit_slope=has_slope)
+    reason, fit = _fit_sums(sums, fit_slope=has_slope)
     value = NAN if fit is None else (fit.slope if coefficient_index else fit.intercept)
     # Weights that are all alike say as little as none.
     total, squares = float(sums.sums[:, :, 0].sum()), float(sums.squares[:, :, 0].sum())
@@ -221,6 +220,12 @@ def estimate_from_sums(
         sizes=lambda: sums.sizes[::-1],
         error=lambda: error,
     )
+
+
+def _fit_sums(sums: LogitSummary, *, fit_slope: bool) -> tuple[str | None, RecalibrationFit | None]:
+    """Return the reason why there is no line of recalibration, if that is known, and the line."""
+    reason = sums.undefined or ("separated" if fit_slope and sums.is_separated else None)
+    return reason, None if reason is not None else sums.line(fit_slope=fit_slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -457,8 +462,7 @@ def recalibration_influence(
     """
     fit: Recalibration | RecalibrationFit | None
     if isinstance(total, LogitSummary):
-        is_defined = total.undefined is None and not total.is_separated
-        fit = total.line(fit_slope=measure.parameters.get("slope") != "one") if is_defined else None
+        _, fit = _fit_sums(total, fit_slope=measure.parameters.get("slope") != "one")
         if fit is None:
             return None
         variance_row, sizes = fit.variance[measure.definition.coefficient or 0], total.sizes

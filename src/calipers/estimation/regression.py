@@ -296,6 +296,11 @@ class SortedRows(NumericSample):
         """Sorted rows."""
         return NumericRows.from_rows(self.truth, self.predicted, self.weight)
 
+    @property
+    def ordered_values(self) -> FloatArray:
+        """Value of each row whose quantiles are estimated: the absolute error."""
+        return np.abs(self.predicted - self.truth)
+
     def _influence(
         self, measure: MeasureLike, total: NumericRows | None = None
     ) -> Influence | None:
@@ -399,7 +404,7 @@ class SortedRows(NumericSample):
 
         def values() -> FloatArray | None:
             limits = self._woodruff(estimate.value, 0.95)
-            error = np.abs(self.predicted - self.truth)
+            error = self.ordered_values
             above = np.where(error == estimate.value, 0.5, error > estimate.value) - 0.5
             above = above if self.weight is None else above * self.weight
             norm = float(np.linalg.norm(above))
@@ -419,10 +424,8 @@ class SortedRows(NumericSample):
         name, clusters, rows = WOODRUFF_NAME, self.clusters, self.statistic
         size = self.size
         if clusters is not None:
-            below_indicator = np.abs(self.predicted - self.truth)
-            below_indicator = np.where(
-                below_indicator == value, proportion, below_indicator < value
-            )
+            values = self.ordered_values
+            below_indicator = np.where(values == value, proportion, values < value)
             error, variance = clusters.mean_error(below_indicator), proportion * (1 - proportion)
             if not clusters.degrees > 0:
                 return intervals.no_interval(name, "too_few_clusters")

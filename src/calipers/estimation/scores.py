@@ -198,6 +198,9 @@ def estimate_from_table(
         se = standard_error(measure, table)
         return None if se is None else StandardError(se, "delta")
 
+    # Where replicates are missing, the interval of separated scores is not that of others.
+    is_area = definition.area is not None
+    is_at_end = min(abs(value - end) for end in definition.range) <= intervals.ROUNDING_TOLERANCE
     return PointEstimate(
         value=value,
         kind=kind,
@@ -210,7 +213,7 @@ def estimate_from_table(
         transform="logit" if definition.range == (0, 1) else None,
         caution=_rare_rate_caution(measure, table),
         error=error_of,
-        methods=_table_intervals(measure, value, table),
+        methods=_table_intervals(measure, value, table) if is_area or is_at_end else {},
     )
 
 

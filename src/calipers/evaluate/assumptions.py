@@ -51,7 +51,7 @@ def model_from_assumptions(
         str(parsed_measure),
     )
     is_difference = goal in ("difference", "margin")
-    unit = "topics" if definition.reads == "rankings" else "rows"
+    unit = _UNITS.get(definition.reads or "", "rows")
     if "sd" in assumed:
         _check_assumed(name, assumed, unused=("discordant", "prevalence"))
         _check_spread(
@@ -64,6 +64,8 @@ def model_from_assumptions(
     denominator = (
         None if parsed_measure.average in ("macro", "weighted") else definition.proportion_of
     )
+    if unit == "cases" and definition.counts_hits is not None:
+        denominator = "total"
     design: VarianceModel
     if denominator is not None:
         design, dependence_name = (
@@ -87,6 +89,10 @@ def model_from_assumptions(
     assumes_independence = is_difference and paired and dependence_name not in assumed
     notes = (INDEPENDENT_NOTE.format(dependence_name),) if assumes_independence else ()
     return MeasureVarianceModel(name, design, unit, proportion, assumed, notes=notes)
+
+
+#: What the units are called, by what measures read; else rows.
+_UNITS = {"rankings": "topics", "case scores": "cases", "reference scores": "cases"}
 
 
 def _check_assumed(

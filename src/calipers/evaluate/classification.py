@@ -25,17 +25,11 @@ from calipers.evaluation.shared import column_name, named_systems, unwrap_unname
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
-from calipers.evaluation.stream_columns import (
-    MAX_CLASSES,
-    StreamColumns,
-    flatten_names,
-    read_distinct_labels,
-)
+from calipers.evaluation.stream_columns import MAX_CLASSES, StreamColumns, flatten_names
 from calipers.evaluation.tasks import CLASSIFICATION
 from calipers.results import Evaluation
 
 if TYPE_CHECKING:
-    from calipers.engines.base import Engine
     from calipers.evaluation.problems.classes import MulticlassProblem
     from calipers.evaluation.problems.soft_labels import SoftLabelProblem
 
@@ -342,6 +336,8 @@ def _problem_from_stream(
     Returns the problem and the columns: a table with one column becomes that column, and the class
     columns of a single system are wrapped so that they are not mistaken for systems.
     """
+    from calipers.evaluation.stream_rows import read_distinct_labels
+
     if len(flatten_names(columns.truth)) > 1:
         return _soft_label_problem(columns, positive, labels, threshold)
     (truth,) = flatten_names(columns.truth)
@@ -350,7 +346,7 @@ def _problem_from_stream(
         encoded = encode_labels(list(labels), "labels")
         encoded = EncodedLabels(tuple(labels), np.arange(len(encoded.codes)), ordered=True)
     else:
-        encoded = encode_labels(read_distinct_labels(columns.stream, truth, "truth"), "truth")
+        encoded = encode_labels(read_distinct_labels(columns, truth, "truth"), "truth")
         check_classes(encoded, columns.stream.rows or MAX_CLASSES)
     outputs = {
         kind: unwrap_unnamed(by_system) for kind, by_system in columns.output_columns.items()
@@ -360,7 +356,7 @@ def _problem_from_stream(
     if _is_binary(encoded, labels, positive, *scores, threshold):
         problem = BinaryProblem.from_columns(encoded, positive, labels, threshold, undefined)
     else:
-        problem = _multiclass_problem(columns.stream, outputs, encoded, labels, undefined)
+        problem = _multiclass_problem(columns, outputs, encoded, labels, undefined)
     return problem, _name_systems(columns, problem)
 
 
@@ -388,7 +384,7 @@ def _soft_label_problem(
 
 
 def _multiclass_problem(
-    stream: Engine,
+    columns: StreamColumns,
     outputs: Mapping[str, Any],
     encoded: EncodedLabels,
     labels: Sequence[Any] | None,
@@ -396,6 +392,7 @@ def _multiclass_problem(
 ) -> MulticlassProblem:
     """Return the problem of several classes for the columns of a stream."""
     from calipers.evaluation.problems.classes import MulticlassProblem
+    from calipers.evaluation.stream_rows import read_distinct_labels
 
     predicted = {}
     for name, column in (
@@ -407,7 +404,7 @@ def _multiclass_problem(
         if not isinstance(column, str):
             raise InputError(f"{display_name}: has several columns, expected one of labels")
         predicted[name] = encode_labels(
-            read_distinct_labels(stream, column, display_name), display_name
+            read_distinct_labels(columns, column, display_name), display_name
         )
     return MulticlassProblem.from_columns(
         encoded,

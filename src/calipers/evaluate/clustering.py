@@ -325,8 +325,9 @@ def clustering(
     if truth is not None:
         classes = encode_labels(truth, "truth")
         check_length(classes.codes, rows, "truth")
+        classes = classes.take(repeats.row_indices)
         truth_fields = {
-            "truth": np.asarray(repeats(classes.codes), np.int64),
+            "truth": np.asarray(classes.codes, np.int64),
             "classes": classes.names,
         }
     default_names = (

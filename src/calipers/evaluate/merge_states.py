@@ -14,6 +14,7 @@ from calipers.evaluate.agreement import AgreementProblem
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.evaluator import evaluate_stream
 from calipers.evaluation.options import MeasureNames, Options, inference_provenance
+from calipers.evaluation.problems.case_scores import CaseScoresProblem
 from calipers.evaluation.problems.classes import MulticlassProblem
 from calipers.evaluation.problems.labels import MultilabelProblem
 from calipers.evaluation.problems.numbers import RegressionProblem
@@ -175,8 +176,9 @@ def _make_problem(plan: Mapping[str, Any]) -> Problem:
     for named_problem in (MultioutputProblem, SoftLabelProblem):
         if plan["task"] == named_problem.kind:
             return named_problem(tuple(plan["classes"]))
-    if plan["task"] == AgreementProblem.kind:
-        return AgreementProblem.of_plan(plan)
+    for planned_problem in (AgreementProblem, CaseScoresProblem):
+        if plan["task"] == planned_problem.kind:
+            return planned_problem.of_plan(plan)
     names, stated = tuple(plan["classes"]), plan.get("stated", False)
     undefined = plan["undefined"]
     if plan["task"] == MultilabelProblem.kind:

@@ -72,7 +72,7 @@ def compute_value(
         Measure to compute.
     truth : array-like
         Truth in the form that the evaluation function of the task accepts; for retrieval, relevance
-        judgments.
+        judgments; for scores without a truth, these scores, or those of the reference.
     prediction : array-like
         Predicted labels, scores, probabilities or values, depending on the measure; for retrieval,
         a run.
@@ -107,6 +107,8 @@ def compute_value(
     """
     definition = measure.definition
     labels = _resolve_alias(labels, classes)
+    if definition.task == "scores":
+        return _case_value(measure, truth, prediction, weight, count)
     if prediction is None:
         raise InputError(f"{measure} takes two columns: the truth and the predictions")
     if issubclass(definition.statistic, JudgedRankings | GroupedRankings):
@@ -194,6 +196,33 @@ def _rater_value(
         )
     item_options = {"weight": weight, "count": count, "order": labels}
     evaluation = agreement(ratings, measures=[measure], interval="none", **item_options)
+    return evaluation.estimates[0].value
+
+
+def _case_value(
+    measure: Measure, scores: Any, system_scores: Any, weight: Any, count: Any
+) -> float:
+    """Compute the value of scores of cases, or of those of a system against a reference."""
+    from calipers.evaluate.case_scores import scores as evaluate_scores
+
+    needs_reference = measure.definition.reads == "reference scores"
+    if (system_scores is None) == needs_reference:
+        expected = (
+            "two columns: the scores of the reference and those of the system"
+            if needs_reference
+            else "one column, the scores"
+        )
+        raise InputError(f"{measure} takes {expected}")
+    by_system = {"system": system_scores, "reference": scores} if needs_reference else scores
+    evaluation = evaluate_scores(
+        by_system,
+        weight=weight,
+        count=count,
+        reference_system="reference" if needs_reference else None,
+        measures=[measure],
+        interval="none",
+        compare=False,
+    )
     return evaluation.estimates[0].value
 
 

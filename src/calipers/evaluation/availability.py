@@ -49,6 +49,13 @@ TASK_REASONS: Mapping[tuple[str, str], str] = {
         "a rating may be missing: agreement is defined for items that not everybody rated, and "
         "none is dropped"
     ),
+    ("scores", "undefined"): _NO_COUNTS_REASON,
+    ("scores", "id"): "case= names the column of the ids",
+    ("scores", "missing"): (
+        "a score may be missing: a case without a score is left out of the values of the system, "
+        "and counted"
+    ),
+    ("scores", "curves"): "scores are compared with no truth, so there is nothing to draw",
     ("agreement", "curves"): "agreement is one number, without a threshold to draw it over",
 }
 
@@ -67,6 +74,9 @@ ROW_REASONS: Mapping[str, str] = {
     "recluster": "re-clustering requires all points in memory",
     "rater": "a batch would cut through the ratings of an item, which are in several rows",
     "rating": "a batch would cut through the ratings of an item, which are in several rows",
+    "case": "that no case has two rows is seen in all of them",
+    "samples": "a batch would cut through the samples of a case, which are in several rows",
+    "system": "a batch would cut through the scores of a case, which are in several rows",
     "y": "a model predicts all rows at once",
     "confusion": "a confusion matrix is small, and no table of rows",
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
+from calipers.data.arrow_types import decode_dictionary
 from calipers.data.errors import InputError
 from calipers.data.points import to_points
 from calipers.engines.base import Engine, Mergeable
@@ -93,13 +94,7 @@ class _PointReader:
 
     def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
         """Return the points of a batch, their cluster in each clustering, and their class."""
-        columns = batch.columns if self.read_batch is None else self.read_batch.complete(batch)
-        features = {name: columns[name] for name in self.features}
-        try:
-            n_rows = len(next(iter(features.values())))
-            points = to_points(features, "features") if n_rows else np.zeros((0, len(features)))
-        except InputError as error:
-            raise batch.locate_error(error) from None
+        columns, points = self.read_points(batch)
         clusters_by_name = {}
         for name, column in self.labels.items():
             clusters_by_name[name] = _label_codes(columns[column], *self.codes[name])
@@ -118,13 +113,22 @@ class _PointReader:
             None if truth is None else truth[clustered_mask],
         )
 
+    def read_points(self, batch: Batch) -> tuple[Mapping[str, Any], FloatArray]:
+        """Return the columns of a batch, and its points."""
+        columns = batch.columns if self.read_batch is None else self.read_batch.complete(batch)
+        features = {name: columns[name] for name in self.features}
+        try:
+            n_rows = len(next(iter(features.values())))
+            points = to_points(features, "features") if n_rows else np.zeros((0, len(features)))
+        except InputError as error:
+            raise batch.locate_error(error) from None
+        return columns, points
+
 
 def _label_codes(column: Any, values: Any, codes: IntArray) -> IntArray:
     import pyarrow.compute as pc
-    import pyarrow.types as of_type
 
-    plain = column.dictionary_decode() if of_type.is_dictionary(column.type) else column
-    indices = pc.index_in(plain.cast(values.type), value_set=values)
+    indices = pc.index_in(decode_dictionary(column).cast(values.type), value_set=values)
     return np.asarray(codes[indices.to_numpy()], np.int64)
 
 
@@ -174,6 +178,10 @@ class _MomentsTask(_PointTask):
             name: dispersion.statistic for name, (dispersion, _) in self.samples(batch)[0].items()
         }
         return CenteredMoments(moments, {}, {}, {})
+
+    def check(self, batch: Batch) -> None:
+        """Check the features of a batch, of which some rows have a count of 0."""
+        self.points.read_points(batch)
 
 
 class _CenterTask(_PointTask):

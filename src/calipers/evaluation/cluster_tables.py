@@ -62,22 +62,26 @@ def treat_noise(
     notes : list of str
         Notes on what was done.
     clusters : dict
-        For each clustering the cluster of each of these points, and the names of the clusters.
+        For each clustering the cluster of each of these points, and the names of the clusters that
+        have some of them.
     """
     if noise not in NOISE_TREATMENTS:
         raise InputError(f"noise is {noise!r}, expected one of {', '.join(NOISE_TREATMENTS)}")
+    counted_labels = {
+        name: labels.take(repeats.row_indices) for name, labels in encoded_labels.items()
+    }
     noise_codes = {
         name: labels.names.index(NOISE_LABEL)
-        for name, labels in encoded_labels.items()
+        for name, labels in counted_labels.items()
         if NOISE_LABEL in labels.names
     }
-    noise_mask = np.zeros(repeats.rows, bool)
+    noise_mask = np.zeros(repeats.number, bool)
     for name, noise_code in noise_codes.items():
-        noise_mask |= encoded_labels[name].codes == noise_code
-    n_equal = np.ones(repeats.rows) if point_counts is None else point_counts
+        noise_mask |= counted_labels[name].codes == noise_code
+    n_equal = np.ones(repeats.number) if point_counts is None else repeats(point_counts)
     clustering_names, n_noise = (
         join_words([*noise_codes] or [""]),
-        int(repeats(n_equal * noise_mask).sum()),
+        int((n_equal * noise_mask).sum()),
     )
     notes = []
     if noise_codes and noise == "cluster":
@@ -86,9 +90,9 @@ def treat_noise(
             "here, as in scikit-learn; noise='drop' leaves them out."
         )
     elif noise_codes:
-        n_points = int(repeats(n_equal).sum())
+        n_points = int(n_equal.sum())
         indices = np.arange(repeats.rows) if repeats.row_indices is None else repeats.row_indices
-        repeats = RowRepeats(repeats.rows, indices[~noise_mask[indices]])
+        repeats = RowRepeats(repeats.rows, indices[~noise_mask])
         if not repeats.number:
             raise InputError(
                 f"{clustering_names}: all points are labeled −1, and noise='drop' leaves none"
@@ -97,16 +101,13 @@ def treat_noise(
             f"Left out: {n_noise:,} of {format_count(n_points, 'points')} that are noise in "
             f"{clustering_names}."
         )
-    clusters = {}
-    for name, labels in encoded_labels.items():
-        code, names = np.asarray(repeats(labels.codes), np.int64), labels.names
-        if noise == "drop" and name in noise_codes:
-            noise_code = noise_codes[name]
-            code, names = (
-                code - (code > noise_code),
-                (*names[:noise_code], *names[noise_code + 1 :]),
-            )
-        clusters[name] = code, names
+        counted_labels = {
+            name: labels.take(repeats.row_indices) for name, labels in encoded_labels.items()
+        }
+    clusters = {
+        name: (np.asarray(labels.codes, np.int64), labels.names)
+        for name, labels in counted_labels.items()
+    }
     return repeats, notes, clusters
 
 

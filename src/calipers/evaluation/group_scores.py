@@ -12,6 +12,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.curves.ranking_curves import CutoffCurves, measures_at_ranks
 from calipers.data.arrays import take_rows, to_numbers
+from calipers.data.arrow_types import decode_dictionary
 from calipers.data.columns import incomplete_rows
 from calipers.data.costs import Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError
@@ -34,7 +35,6 @@ from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import pyarrow as pa
 
     from calipers.data.streams import Batch
     from calipers.evaluation.options import Options
@@ -312,7 +312,7 @@ class _GroupTask:
 
     def _complete(self, batch: Batch) -> tuple[dict[str, Any], MissingCounts]:
         """Return the columns by role without incomplete rows, and the counts of missing values."""
-        columns = {name: _decode_dictionary(column) for name, column in batch.columns.items()}
+        columns = {name: decode_dictionary(column) for name, column in batch.columns.items()}
         score_columns = {name: columns[column] for name, column in self.score.items()}
         by_role = {
             "group": columns[self.group],
@@ -338,13 +338,6 @@ class _GroupTask:
         return complete_columns, MissingCounts(
             batch.rows, batch.rows - len(complete_indices), missing_by_column
         )
-
-
-def _decode_dictionary(column: pa.Array) -> pa.Array:
-    """Return a column without dictionary encoding, which may differ between batches."""
-    import pyarrow.types as of_type
-
-    return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
 
 
 #: Other roles that a group may have.

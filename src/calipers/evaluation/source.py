@@ -19,7 +19,6 @@ from calipers.evaluation.stream_columns import (
     StreamColumns,
     is_streamed,
     process_memory,
-    read_distinct_labels,
 )
 
 if TYPE_CHECKING:
@@ -58,10 +57,12 @@ class ColumnSource:
         if self.stream is None:
             by_system = named_systems(self.rows.columns[role], role)
             return [(column_name(role, name), column) for name, column in by_system.items()]
+        from calipers.evaluation.stream_rows import read_distinct_labels
+
         columns = self.stream
         name_by_system = {"": columns.truth} if role == "truth" else columns.output_columns[role]
         return [
-            (display_name, read_distinct_labels(columns.stream, column, display_name))
+            (display_name, read_distinct_labels(columns, column, display_name))
             for display_name, column in (
                 (column_name(role, n), x) for n, x in name_by_system.items()
             )

@@ -40,7 +40,10 @@ _COMMON_PARAMETERS = {
 
 #: Parameters that state whether an argument was given: whether it names the classes, and whether
 #: their order has a meaning. States of earlier versions may lack them.
-_GIVEN = {"stated": "labels=", "ordered": "an order of the classes (labels=, or order= of ratings)"}
+_STATED_ARGUMENTS = {
+    "stated": "labels=",
+    "ordered": "an order of the classes (labels=, or order= of ratings)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,13 +294,13 @@ def _check_mergeable(
                 f"{second.location}: {label}: {other_value!r}, but {first.location} has "
                 f"{first_value!r}{hint}"
             )
-    for name, label in _GIVEN.items():
-        is_given, is_given_too = plan.get(name), second.plan.get(name)
-        if None not in (is_given, is_given_too) and is_given != is_given_too:
+    for name, label in _STATED_ARGUMENTS.items():
+        is_stated, is_stated_too = plan.get(name), second.plan.get(name)
+        if None not in (is_stated, is_stated_too) and is_stated != is_stated_too:
+            words = ("with", "without") if is_stated_too else ("without", "with")
             raise InputError(
-                f"{second.location}: was made {'with' if is_given_too else 'without'} {label}, but "
-                f"{first.location} {'without' if is_given_too else 'with'}; give all states the "
-                "same"
+                f"{second.location}: was made {words[0]} {label}, but {first.location} {words[1]}; "
+                "expected the same of all states"
             )
     if set(first.request_numbers) != set(second.request_numbers):
         unshared_measures = sorted(

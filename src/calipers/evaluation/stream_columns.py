@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -25,7 +26,6 @@ from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.frequency_weights import check_counts
 from calipers.data.streams import Batch, Stream, is_large, memory_budget
-from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Engine, Mergeable, P, identity
 from calipers.engines.local import StreamEngine
 from calipers.engines.pass_tasks import MissingCounts
@@ -117,7 +117,12 @@ class SelectedRows(Engine):
     @property
     def source(self) -> Engine:
         """Engine that reads the rows."""
-        return self.inner.source if isinstance(self.inner, SelectedRows) else self.inner
+        return unselected_rows(self.inner)
+
+
+def unselected_rows(rows: Engine) -> Engine:
+    """Return the engine that reads each row once, whatever its count."""
+    return rows.source if isinstance(rows, SelectedRows) else rows
 
 
 class CompleteRows(SelectedRows):
@@ -158,6 +163,17 @@ class _SkipIncomplete:
             return OptionalResult(self.work(batch))
         except NoCompleteRowError as error:
             return OptionalResult(None, error.missing)
+
+    def check(self, batch: Batch) -> None:
+        """Check the cells of a batch."""
+        with suppress(NoCompleteRowError):
+            _check_cells(self.work, batch)
+
+
+def _check_cells(work: Callable[[Any], Any], batch: Batch) -> None:
+    """Check the cells of a batch, if the task does so apart from its result."""
+    if hasattr(work, "check"):
+        work.check(batch)
 
 
 class FrequencyWeightedRows(SelectedRows):
@@ -227,6 +243,8 @@ class _RepeatRows:
 
     def __call__(self, batch: Batch) -> OptionalResult:
         counts = self._counts(batch)
+        if not counts.all():  # rows of count 0 are left out, but have to be valid, as in memory
+            _check_cells(self.work, batch)
         try:
             return OptionalResult(self._sum(map(self.work, self._repeat_batches(batch, counts))))
         except InputError:
@@ -396,10 +414,9 @@ def get_engine(data: Any, engine: str | None, categories: CategorySelector | Non
 
 def process_memory(memory: int | str | None, rows: Engine) -> int:
     """Return the number of bytes that each process may use."""
-    source = rows.source if isinstance(rows, SelectedRows) else rows
     return (
         _PROCESS_MEMORY
-        if memory is None and isinstance(source, RemoteEngine)
+        if memory is None and isinstance(unselected_rows(rows), RemoteEngine)
         else memory_budget(memory)
     )
 
@@ -532,6 +549,12 @@ class StreamColumns:
         )
 
     @property
+    def unrepeated_stream(self) -> Engine:
+        """Engine that reads each row once, whatever its count."""
+        rows = unselected_rows(self.stream)
+        return CompleteRows(rows) if self.missing == "drop" else rows
+
+    @property
     def names(self) -> list[str]:
         """Names of all columns that are read, without duplicates."""
         return list(dict.fromkeys([*self.required_columns, *self.slice_columns]))
@@ -653,47 +676,6 @@ def systems_by_name(
 
 #: A column with more distinct values is not a column of classes.
 MAX_CLASSES = 10_000
-
-
-@dataclass(frozen=True)
-class _ClassLimit:
-    """Limit of the number of classes."""
-
-    label: str
-
-    def __call__(self, distinct: DistinctValues) -> DistinctValues:
-        if len(distinct.values) > MAX_CLASSES:
-            raise InputError(f"{self.label}: has more than {MAX_CLASSES:,} classes")
-        return distinct
-
-
-@dataclass(frozen=True)
-class DistinctValuesTask:
-    """Task that finds the distinct values of a column."""
-
-    column: str
-
-    def __call__(self, batch: Batch) -> DistinctValues:
-        """Return the distinct values of a batch."""
-        return DistinctValues.from_array(batch.columns[self.column])
-
-
-def read_distinct_labels(rows: Engine, column: str, display_name: str) -> Any:
-    """Return the distinct labels of a column, in a pass over it alone."""
-    if not rows.is_rereadable:
-        raise InputError(
-            f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
-        )
-    distinct = rows.reduce(
-        DistinctValuesTask(column),
-        [column],
-        _ClassLimit(display_name),
-        f"finding classes in {column}",
-    )
-    present_values = distinct.present_values  # the pass over all columns reports missing ones
-    if not len(present_values):
-        raise InputError(f"no row is complete; all values of {display_name} are missing")
-    return present_values
 
 
 def file_origins(stream: Engine) -> list[InputOrigin]:

@@ -22,9 +22,9 @@ from calipers.engines.local import StreamEngine
 from calipers.evaluation.shared import column_name
 from calipers.evaluation.stream_columns import (
     MAX_CLASSES,
-    SelectedRows,
     StreamColumns,
     flatten_names,
+    unselected_rows,
     wrap_unnamed,
 )
 from calipers.evaluation.stream_rows import BatchReader
@@ -60,7 +60,7 @@ def group_numeric_columns(columns: StreamColumns, separator: str | None) -> Stre
 
 
 def _is_csv(rows: Engine) -> bool:
-    source = rows.source if isinstance(rows, SelectedRows) else rows
+    source = unselected_rows(rows)
     if isinstance(source, StreamEngine):
         return source.stream.csv
     return any(file_extension(name)[0] in (".csv", ".tsv") for name in rows.files)
@@ -95,7 +95,8 @@ def find_stream_labels(
     """Return the known labels of each column, by the name of the column in messages.
 
     Labels in the cells of a column are found in a pass over all rows, unless they are ``stated``;
-    that pass is also made if a column may hold a 0 or 1 for each label.
+    that pass is also made if a column may hold a 0 or 1 for each label. As in memory, the labels of
+    a row of count 0 are known.
     """
     list_columns = _list_columns(columns)
     label_rows: dict[str, LabelRows] = {
@@ -112,7 +113,7 @@ def find_stream_labels(
     )
     if not list_columns or (stated and not has_indicators):
         return label_rows
-    rows = columns.stream
+    rows = columns.unrepeated_stream
     if not rows.is_rereadable:
         raise InputError(
             f"{rows.name}: can be read only once: name the labels, as in labels=['sea', 'sun']"

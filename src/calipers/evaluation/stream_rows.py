@@ -18,6 +18,7 @@ from calipers.data.arrays import (
     to_weights,
     unsigned_zeros,
 )
+from calipers.data.arrow_types import decode_dictionary
 from calipers.data.columns import incomplete_rows
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
@@ -26,8 +27,7 @@ from calipers.engines.base import Mergeable
 from calipers.engines.pass_tasks import BatchSystems, MissingCounts
 from calipers.evaluation.batch import Batch
 from calipers.evaluation.shared import unwrap_unnamed
-from calipers.evaluation.states import StateEngine
-from calipers.evaluation.stream_columns import DistinctValuesTask, NoCompleteRowError, StreamColumns
+from calipers.evaluation.stream_columns import MAX_CLASSES, NoCompleteRowError, StreamColumns
 from calipers.inference.clusters import ClusterIndex
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class BatchReader:
     """Reader of the rows of batches, in this process or another."""
 
     columns: StreamColumns
-    #: The names of all clusters.
+    #: Names of all clusters; by default those of the batch.
     clusters: Any
 
     def __call__(self, batch: streams.Batch) -> Batch:
@@ -82,8 +82,14 @@ class BatchReader:
         )
 
     def complete(self, batch: streams.Batch) -> dict[str, Any]:
-        """Return the columns of a batch, without incomplete rows if these are dropped."""
-        return self.read_columns(batch)[0]
+        """Return the columns of a batch, without incomplete rows if these are dropped.
+
+        If no row remains, an error is raised that engines without such batches catch.
+        """
+        columns, row_mask, count_missing = self.read_columns(batch)
+        if row_mask is not None and not row_mask.true_count:
+            raise NoCompleteRowError(count_missing())
+        return columns
 
     def read_columns(
         self, batch: streams.Batch
@@ -132,11 +138,64 @@ class BatchReader:
             raise InputError(f"cluster: is missing in row {row}")
         if pa.types.is_floating(column.type):
             to_numbers(column, "cluster")  # NaN is not a cluster
-        names = self.clusters
+        column = unsigned_zeros(column)
+        names = column.unique() if self.clusters is None else self.clusters
         # Clusters whose rows all have weight 0 have no name.
-        index = pc.index_in(unsigned_zeros(column), value_set=names).fill_null(0)
+        index = pc.index_in(column, value_set=names).fill_null(0)
         code = from_arrow(index).astype(np.uint32)
         return ClusterIndex(code if indices is None else code[indices], len(names), weights)
+
+
+def _complete_columns(columns: StreamColumns, batch: streams.Batch) -> Mapping[str, Any]:
+    """Return the columns of a batch, without the rows that are left out as incomplete."""
+    if columns.missing != "drop":
+        return batch.columns
+    return BatchReader(columns, None).complete(batch)
+
+
+@dataclass(frozen=True)
+class _ClassLimit:
+    """Limit of the number of classes."""
+
+    label: str
+
+    def __call__(self, distinct: DistinctValues) -> DistinctValues:
+        if len(distinct.values) > MAX_CLASSES:
+            raise InputError(f"{self.label}: has more than {MAX_CLASSES:,} classes")
+        return distinct
+
+
+@dataclass(frozen=True, eq=False)
+class _FindLabels:
+    """Task that finds the distinct labels of a column in a batch."""
+
+    columns: StreamColumns
+    column: str
+
+    def __call__(self, batch: streams.Batch) -> DistinctValues:
+        return DistinctValues.from_array(_complete_columns(self.columns, batch)[self.column])
+
+
+def read_distinct_labels(columns: StreamColumns, column: str, display_name: str) -> Any:
+    """Return the distinct labels of a column, in a pass over the rows that are not left out.
+
+    Those of a row of count 0 are known, as in memory; those of an incomplete row are not.
+    """
+    rows = columns.unrepeated_stream
+    if not rows.is_rereadable:
+        raise InputError(
+            f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
+        )
+    distinct = rows.reduce(
+        _FindLabels(columns, column),
+        columns.required_columns if columns.missing == "drop" else [column],
+        _ClassLimit(display_name),
+        f"finding classes in {column}",
+    )
+    present_values = distinct.present_values  # the pass over all columns reports missing ones
+    if not len(present_values):
+        raise InputError(f"no row is complete; all values of {display_name} are missing")
+    return present_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,26 +219,24 @@ class _FindClusters:
         name, weight = self.columns.cluster, self.columns.weight
         assert name is not None
         try:
-            columns = batch.columns
-            if self.columns.missing == "drop":
-                columns = BatchReader(self.columns, None).complete(batch)
+            columns = _complete_columns(self.columns, batch)
             column = columns[name]
             if weight is not None:
                 indices = batch_weights(columns[weight], len(column))[1]
                 column = column if indices is None else take_rows(column, indices)
         except InputError as error:
             raise batch.locate_error(error) from None
-        distinct = DistinctValuesTask(name)(replace(batch, columns={name: column}))
-        return _ClusterNames(distinct, len(column))
+        return _ClusterNames(DistinctValues.from_array(column), len(column))
 
 
 def find_clusters(columns: StreamColumns) -> StreamColumns:
     """Return the columns with the names of the clusters, from a pass of its own.
 
-    If every row is a cluster of its own, rows are independent, as in memory.
+    If every row is a cluster of its own, rows are independent, as in memory. Rows that can be read
+    only once have values alone, for which it suffices that they have clusters.
     """
     stream, name = columns.stream, columns.cluster
-    if name is None or isinstance(stream, StateEngine):
+    if name is None or not stream.is_rereadable:
         return columns
     read_columns = (name, columns.weight, columns.count)
     names = [column for column in read_columns if column is not None]
@@ -188,7 +245,7 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
     clusters: _ClusterNames = stream.reduce(
         _FindClusters(columns), list(dict.fromkeys(names)), description="finding clusters"
     )
-    cluster_names = clusters.distinct.present_values
+    cluster_names = decode_dictionary(clusters.distinct.present_values)
     if len(cluster_names) == clusters.n_rows > 1:
         return replace(columns, cluster=None, single_row_cluster=name)
     return replace(columns, cluster_names=cluster_names)

@@ -12,6 +12,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.data.arrays import format_other_rows, from_arrow, missing_mask, unsigned_zeros
+from calipers.data.arrow_types import decode_dictionary
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
 from calipers.engines.accumulators import DistinctValues
@@ -71,7 +72,7 @@ class CategoricalSlices:
         """Return the slice of each row."""
         import pyarrow.compute as pc
 
-        values = unsigned_zeros(_decode_dictionary(column).cast(self.values.type))
+        values = unsigned_zeros(decode_dictionary(column).cast(self.values.type))
         indices = pc.index_in(values, value_set=self.values)
         return np.asarray(from_arrow(indices.fill_null(len(self.values))), np.intp)
 
@@ -138,12 +139,6 @@ def _check_finite(name: str, column: Any, row_mask: npt.NDArray[np.bool_]) -> No
             f"slice {name!r}: is infinite in row {infinite_rows[0]}"
             f"{format_other_rows(len(infinite_rows))}, expected finite numbers"
         )
-
-
-def _decode_dictionary(column: Any) -> Any:
-    import pyarrow as pa
-
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 # --- The first pass ------------------------------------------------------------------------------
@@ -337,7 +332,7 @@ def _categorical_slices(values: Any, name: str) -> CategoricalSlices:
             "another "
             "name of the latter"
         )
-    return CategoricalSlices(column.names, values.take(pa.array(order)))
+    return CategoricalSlices(column.names, decode_dictionary(values).take(pa.array(order)))
 
 
 def _bin_numbers(
@@ -475,6 +470,10 @@ class CombinedTask:
         """Return the result of each task on a batch."""
         subsets = self.subset_systems(batch)
         return SubsetResults(tuple(work(subsets) for work in self.works))
+
+    def check(self, batch: Batch) -> None:
+        """Check the cells of a batch, of which some rows have a count of 0."""
+        self.subset_systems.builds(batch)
 
 
 @dataclass(frozen=True, eq=False)

@@ -317,7 +317,10 @@ class StreamedSample(Sample):
     def auxiliary_fields(
         self, system: str, measure: Measure, reading: PointEstimate
     ) -> Mapping[str, Any]:
-        """Return the threshold of an operating point, and bounds of a value of merged scores."""
+        """Return the threshold of an operating point, and bounds of a value of merged scores.
+
+        Other fields are those that the systems know from the statistic.
+        """
         statistic = self.passes.statistics.get((system, measure))
         tables: Sequence[ScoreTable] = ()
         if isinstance(statistic, ScoreTable):
@@ -329,7 +332,9 @@ class StreamedSample(Sample):
             labeled_tables = zip(statistic.labels, statistic.tables, strict=True)
             tables = [table for label, table in labeled_tables if label in weights]
         if not tables:
-            return {}
+            weight = self.passes.first_result.weight.total / self.passes.unit
+            template = self.template_systems[system]
+            return {} if statistic is None else template.merged_values(measure, statistic, weight)
         area, fields = measure.definition.area, dict[str, Any]()
         if any(table.shift for table in tables):
             if area is None or area.name not in DEFAULT_AREAS:

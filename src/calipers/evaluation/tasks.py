@@ -318,6 +318,15 @@ def parse_thresholds(text: str) -> Any:
         ) from None
 
 
+def parse_range(text: str) -> tuple[float, float]:
+    """Parse two numbers, given as ``1,5``."""
+    try:
+        low, high = (float(number) for number in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r}: expected two numbers, as in 1,5") from None
+    return low, high
+
+
 def check_not_empty(text: str) -> str:
     """Check that text is not empty."""
     if not text:
@@ -1352,6 +1361,114 @@ AGREEMENT = Task(
     required=(),
 )
 
+SCORES = Task(
+    "scores",
+    verb="calipers.evaluate.case_scores:scores",
+    unit="cases",
+    summary="Evaluate scores of outputs, by people or LLM judges; needs no truth.",
+    help=f"""Evaluate scores that people or models gave to the outputs of systems, {_TABLE_HELP}.
+
+    There is no truth: a score says how good an output is. Scores are pass or fail, true or false,
+    or numbers. Where a case has none, its field is empty, error or refused. The table has one
+    column per system and one row per case, or one row per score.
+
+    \b
+    Examples:
+      calipers scores verdicts.csv --score old --score new --baseline old
+      calipers scores grades.csv --score gpt --score llama --score-range 1,5 -m mean-score \\
+        -m pass-rate@4 --slice topic --cluster conversation
+      calipers scores long.jsonl --case id --system model --score grade -m win-rate \\
+        --reference-system gpt
+    """,
+    columns=(
+        Column(
+            "score",
+            "Column of the scores of a system; repeatable. With --system, the one column of all "
+            "scores.",
+            required=True,
+            per_system=True,
+            description="Score of each case: numbers, ``pass`` or ``fail``, ``true`` or ``false``; "
+            "where a case has none, a missing value, ``error`` or ``refused``. For several systems "
+            "a dict or data frame from their names to columns. With ``system``, the name of the "
+            "column of all scores.",
+            type="array-like of shape (n,), or dict of such",
+        ),
+        Column(
+            "case",
+            "Column of the names of the cases.",
+            description="Name of each case: a column without duplicates. Required with ``system``, "
+            "where cases have several rows.",
+        ),
+        Column(
+            "system",
+            "Column of the systems, in a table with one row per score.",
+            description="Name of the column of the systems, in a table ``data`` with one row for "
+            "each case and system. Weights, clusters and slices have one value for each case, and "
+            "a system without a row for a case has no score of it.",
+            type="str",
+            annotation="str | None",
+        ),
+        WEIGHT,
+        replace(
+            COUNT,
+            help="Column of frequency weights: a case of count 20 is the same as that case 20 "
+            "times.",
+            description="Number of cases that each case stands for, an integer: a case of count "
+            "20 is the same as that case 20 times, in every value, interval and test. A case of "
+            "count 0 is left out.",
+        ),
+        replace(
+            CLUSTER,
+            help="Column of cluster identifiers (user, conversation). Intervals and tests are "
+            "cluster-robust.",
+            description="Cluster of each case (user, conversation, document), where several cases "
+            "come from one. Intervals and tests are then cluster-robust: clusters are taken as "
+            "independent, rather than cases, and the bootstrap draws whole clusters.",
+        ),
+        TIME,
+        SLICES,
+    ),
+    arguments=(
+        Argument(
+            "samples",
+            "Number of samples of each case and system: a case has a row for each of them.",
+            metavar="K",
+            kind="whole",
+            low=1,
+            description="Number of samples (repetitions, epochs) of each case and system, if "
+            "``data`` has a row for each of them. A value of a case is then the mean over its "
+            "samples, and intervals are over cases: samples of a case are not independent.",
+        ),
+        Argument(
+            "score_range",
+            "Lowest and highest possible score (default: 0,1 if all scores are between these).",
+            metavar="LOW,HIGH",
+            parse=parse_range,
+            description="Lowest and highest possible score, such as ``(1, 5)``. Intervals of means "
+            "respect it, and bounds for cases without a score need it. By default ``(0, 1)`` if "
+            "all scores are between these, else none.",
+            type="tuple of float",
+            annotation="Sequence[float] | None",
+        ),
+        Argument(
+            "reference_system",
+            "System that win rates are against (default: --baseline).",
+            metavar="NAME",
+            description="System that win rates are against, by default the ``baseline``.",
+        ),
+    ),
+    options=("slice_bins", "cost", *INFERENCE, "inputs", "memory", "states"),
+    engines=_ROW_ENGINES,
+    positional=("score",),
+    required=(),
+    extra_help={
+        "measures": "The pass rate of other scores than 0 and 1 states what passes: "
+        '``"pass-rate@4"`` is the proportion of cases with a score of 4 or more.',
+        "cost": "With ``system``, the cost of a system is that of its own rows.",
+    },
+    categories=("score", "case"),
+)
+
 #: All of them, in the order in which they are listed.
 TASKS: Mapping[str, Task] = {
     task.name: task
@@ -1363,5 +1480,6 @@ TASKS: Mapping[str, Task] = {
         CLUSTERING,
         RANKING,
         AGREEMENT,
+        SCORES,
     )
 }

@@ -11,6 +11,7 @@ import numpy as np
 
 from calipers.findings.formatting import IntervalNumber, quote
 from calipers.inference import intervals, proportions
+from calipers.inference.point_estimate import NO_SPREAD
 from calipers.statistics import ConfusionMatrix, FloatArray, effective_size
 
 
@@ -125,7 +126,7 @@ class ConfusionCells:
             return lambda level: IntervalNumber.within(
                 proportion, method(proportion, effective_n, level)
             )
-        se, df = self.error(
+        se, df = self._cluster_error(
             lambda: (self._inside(numerator) - proportion * self._inside(denominator)) / rows
         )
         if not se > 0:
@@ -148,7 +149,7 @@ class ConfusionCells:
         high, low = (float(cells(self.matrix)) / total for cells in (first, second))
         value = high - low
         if self.clusters:
-            se, df = self.error(
+            se, df = self._cluster_error(
                 lambda: (self._inside(first) - self._inside(second) - value) / total
             )
             if se > 0 or math.isnan(se):
@@ -205,7 +206,9 @@ class ConfusionCells:
             np.zeros(self.matrix.counts.shape),
         )
         if self.clusters:
-            se, df = self.error(lambda: influence)
+            se, df = self._cluster_error(lambda: influence)
+            if not se > 0:  # equal clusters do not show how much clusters vary
+                return lambda level: IntervalNumber(value, math.nan, math.nan)
         else:
             se, df = math.sqrt(float((self.matrix.squares * influence**2).sum())), math.inf
 
@@ -218,6 +221,11 @@ class ConfusionCells:
             return IntervalNumber(value, value / math.exp(width), value * math.exp(width))
 
         return interval_at
+
+    def _cluster_error(self, influence: Callable[[], FloatArray]) -> tuple[float, float]:
+        """Return the standard error of clustered rows, 0 if it is rounding, and its df."""
+        se, df = self.error(influence)
+        return (0.0 if se <= NO_SPREAD else se), df
 
     def _inside(self, cells: CellSelection) -> FloatArray:
         """Return the mask of the selected cells, shape (K, K)."""

@@ -113,8 +113,9 @@ def _transformed_interval(reading: PointEstimate, error: StandardError, level: f
     scale, value, se = TRANSFORMATIONS[reading.transform], reading.value, error.se
     name = f"{error.name}, {scale.name}"
     if not (0 < se < np.inf and scale.is_defined(value)):
-        at_end = "area_at_its_limit" if reading.transform == "logit" else "no_spread"
-        return intervals.no_interval(name, at_end if se >= 0 else "too_few_rows")
+        is_area_at_end = reading.transform == "logit" and not scale.is_defined(value)
+        reason = "area_at_its_limit" if is_area_at_end else "no_spread"
+        return intervals.no_interval(name, reason if se >= 0 else "too_few_rows")
     se_factor = 1.0
     rows = (reading.sizes() or (effective_rows(reading),))[0]
     if reading.transform == "rest" and rows >= MIN_ROWS_FOR_MAX_LOG_ERROR:
@@ -178,7 +179,8 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
                 f"{error.name if influence is None else influence.name}, logit"
             )
             if not (se > 0 and 0 < proportion < 1):
-                return intervals.no_interval(name, "area_at_its_limit")
+                reason = "no_spread" if 0 < proportion < 1 else "area_at_its_limit"
+                return intervals.no_interval(name, reason)
             student_se = intervals.student_se(se, error.degrees, level)
             interval = intervals.logit_interval(proportion, student_se, level, name)
             return replace(

@@ -223,14 +223,15 @@ def _maximum_influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluenc
     assert definition.maximum_of is not None
     assert definition.threshold_index is not None
     formula = partial(definition.maximum_of, **parameters)
-    index = int(definition.threshold_index(table, **parameters))
-    counts = table.confusion().counts[index]
 
     def value(cells: FloatArray) -> FloatArray:
         matrices = cells.reshape(-1, 2, 2)
         return np.asarray(formula(ConfusionMatrix(matrices, matrices)))
 
-    derivatives = numerical_derivatives(value, counts.ravel(), _MAX_BATCH_ELEMENTS)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the measure is undefined
+        index = int(definition.threshold_index(table, **parameters))
+        counts = table.confusion().counts[index]
+        derivatives = numerical_derivatives(value, counts.ravel(), _MAX_BATCH_ELEMENTS)
     negative, positive = derivatives.reshape(2, 2)
     is_predicted = (np.arange(len(table.scores)) < index).astype(np.intp)
     return ScoreInfluence(positive[is_predicted], negative[is_predicted])

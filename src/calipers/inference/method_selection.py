@@ -552,11 +552,12 @@ BOOTSTRAP_METHODS = (
 )
 _UNIT_MEAN_KINDS = ("proportion of topics", "mean over topics")
 
-#: Kinds without an interval: a count of the data, a p-value, and values that single rows
-#: determine.
+#: Kinds without an interval: a count of the data, a p-value, a value that is known beforehand, and
+#: values that single rows determine.
 ABSENT_INTERVALS = {
     "count": intervals.no_interval("count", "exact_count"),
     "p-value": intervals.no_interval("none", "p_value"),
+    "known constant": intervals.no_interval("none", "known_constant"),
     "extremes of distances": intervals.no_interval("none", "two_pairs"),
     "largest": intervals.no_interval("none", "largest_of_rows"),
     "number of a system": intervals.no_interval("none", "of_system"),

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, Signs, UnitDifferences
 
+#: A standard error of at most this proportion of the size of the value is 0: numerical derivatives
+#: of equal clusters do not cancel to the last digit.
+NO_SPREAD = 1e-10
+
 #: Function of the confidence level that returns the interval, or None if the method does not apply.
 IntervalFunction = Callable[[float], "Interval | None"]
 
@@ -386,22 +390,26 @@ class PointEstimate:
         The name of the error of a difference is that of its operands with “paired”.
         """
         error = self._by_influence if self.error is None else self.error()
-        if (
-            isinstance(error, StandardError)
-            and self.operands is not None
-            and self.procedure_by_method is None
-        ):
-            se = 0.0 if error.se <= self.tolerance else error.se
-            return replace(error, se=se, name=f"{error.name}, paired")
+        if not isinstance(error, StandardError):
+            return error
+        if error.se <= NO_SPREAD * self._size:
+            error = replace(error, se=0.0)
+        if self.operands is not None and self.procedure_by_method is None:
+            return replace(error, name=f"{error.name}, paired")
         return error
 
     @property
     def tolerance(self) -> float:
         """Tolerance for rounding error in values of this kind."""
+        return ROUNDING_TOLERANCE * self._size
+
+    @property
+    def _size(self) -> float:
+        """Length of the range of the value, or its absolute value if that is infinite."""
         size = self.bounds[1] - self.bounds[0]
-        if not np.isfinite(size):
-            size = max(abs(estimate.value) for estimate in self.operands or (self,))
-        return ROUNDING_TOLERANCE * size
+        if np.isfinite(size):
+            return size
+        return max(abs(estimate.value) for estimate in self.operands or (self,))
 
     @property
     def _by_influence(self) -> StandardError | Interval | None:

@@ -132,7 +132,8 @@ class VarianceEstimator:
             else self.weight
         )
         denominator = np.ones(len(self.clusters.code)) if denominator is None else denominator
-        return np.asarray(denominator * (self.n_terms / denominator.sum()))
+        total = float(denominator.sum())
+        return np.asarray(denominator * (self.n_terms / total if total > 0 else 0.0))
 
 
 @dataclass(frozen=True, eq=False)

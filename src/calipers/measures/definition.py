@@ -696,8 +696,9 @@ class Measure:
         ----------
         *data : Statistic or array-like
             A statistic; or ``(truth, predicted)`` for measures of counts, ``(truth, score)`` for
-            measures of scores, and ``(qrels, run)`` for retrieval. Probabilities of several classes
-            have a column for each class, and rows may have sets of labels.
+            measures of scores, and ``(qrels, run)`` for retrieval; ``(score)`` for scores without
+            a truth. Probabilities of several classes have a column for each class, and rows may
+            have sets of labels.
         **options
             ``weight``, ``count``, ``positive`` and ``labels`` (or ``classes``) as in
             :func:`calipers.classification`.

@@ -22,8 +22,9 @@ class Family:
     reads : str
         What the measures take of a system: ``"labels"``, ``"scores"``, ``"probabilities"``,
         ``"numbers"``, ``"quantiles"`` or ``"rankings"``, ``"sets"`` of labels, the ``"ranks"`` of
-        the true classes, ``"partitions"`` of points, ``"ratings"`` of items, ``"costs"``, or a word
-        of a new task.
+        the true classes, ``"partitions"`` of points, ``"ratings"`` of items, ``"case scores"``,
+        ``"samples"`` or ``"reference scores"`` of cases without a truth, ``"costs"``, or a word of
+        a new task.
     home : str, optional
         Module that registers the measures, imported when one of them is requested. By default they
         are registered elsewhere.
@@ -105,6 +106,10 @@ FAMILIES: dict[str, Family] = {
         _make_family("dispersion", "points", "cluster_indices"),
         _make_family("separations", "pairs", "cluster_indices"),
         _make_family("agreement", "ratings", "rater_agreement"),
+        _make_family("case-scores", "case scores", "case_scores"),
+        _make_family("score-quantiles", "case scores", "case_scores"),
+        _make_family("sampled-scores", "samples", "case_scores"),
+        _make_family("reference-scores", "reference scores", "case_scores"),
         _make_family("costs", "costs", "costs", label_kind="cost"),
         _make_family("cost-quantiles", "costs", "costs", label_kind="cost"),
     )
@@ -118,6 +123,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
     "agreement": ("agreement",),
+    "scores": ("case-scores", "score-quantiles", "sampled-scores", "reference-scores"),
     "costs": ("costs", "cost-quantiles"),
 }
 

@@ -139,6 +139,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "max_grade": ParameterDomain(low=1, integer=True, example=3),
     "min_fpr": ParameterDomain(low=0, high=1),
     "min_grade": ParameterDomain(integer=True),
+    "min_score": ParameterDomain(example=4),
     "multiple": ParameterDomain(low=0, open=True),
     "naive_mae": ParameterDomain(low=0, open=True, example=1.0),
     "odds": ParameterDomain(low=0),

@@ -77,6 +77,9 @@ REASONS = {
     "one_category": "all ratings are of one category",
     "unequal_ratings": "items have unequal numbers of ratings",
     "no_distances": "ratings are text, which has no distances",
+    "no_score": "no case has a score",
+    "too_few_samples": "no case has as many samples as k",
+    "neither_pass_nor_fail": "a score is neither 0 nor 1, and no score to pass is stated",
     "nothing_to_test": "all probabilities are 0, 1/2 or 1, which carry no information for the test",
 }
 

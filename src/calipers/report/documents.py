@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers.report import (
     class_tables,
+    leaderboard,
     learning,
+    monitor,
     numbers,
     page_data,
     pareto_fronts,
@@ -80,12 +82,14 @@ from calipers.results import (
     Evaluation,
     Finding,
     LabelTable,
+    MonitorResult,
     Plan,
     Slices,
     ThresholdTable,
     ThresholdTables,
 )
 from calipers.results.estimate import RATER_SET_NAME
+from calipers.results.leaderboard import Leaderboard
 from calipers.results.learning import LearningResult, Selection
 from calipers.results.name_lookup import match_name
 
@@ -153,7 +157,7 @@ def render(result: Any, format: str, **look: Any) -> str:  # noqa: A002
     return writer.write(document(result, DisplayOptions(writer.medium, **look)))
 
 
-def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
+def notebook_cell(result: Evaluation | Comparison | LearningResult | Leaderboard) -> str:
     """Return a result as HTML for the output of a notebook cell."""
     from calipers.report.writers.html import NotebookHTML
 
@@ -193,6 +197,10 @@ def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
             return learning_document(result, look)
         case Selection():
             return selection_document(result, look)
+        case Leaderboard():
+            return leaderboard_document(result, look)
+        case MonitorResult():
+            return monitor_document(result, look)
         case ThresholdTables():
             return threshold_document(result, look)
         case Slices():
@@ -875,6 +883,52 @@ def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[B
         selection,
     )
     yield from () if look.is_on_screen else _provenance(selection.provenance)
+
+
+def leaderboard_document(board: Leaderboard, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the blocks of a leaderboard."""
+    main_sentences, notes = leaderboard.sentences(board), leaderboard.notes(board)
+    if look.medium is Medium.PAPER:
+        yield Table(leaderboard.columns(board), caption=[*main_sentences, *notes])
+        return
+    table = Table(leaderboard.columns(board), title="Ratings")
+    yield from _table_document(
+        leaderboard.heading(board), main_sentences, table, notes, look, board
+    )
+    if look.is_in_browser and board.rated:
+        from calipers.report.figures.figure import assign_ids
+        from calipers.report.figures.leaderboard import figure
+
+        yield from _charts(assign_ids([figure(board)]))
+    yield from () if look.is_on_screen else _provenance(board.provenance)
+
+
+def monitor_document(result: MonitorResult, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the blocks of a sequential evaluation."""
+    table = Table(monitor.columns(result), plain=True, title="Looks")
+    if look.medium is Medium.PAPER:
+        yield Table(table.columns, [f"{monitor.heading(result)}.", *monitor.sentences(result)])
+        return
+    yield from _table_document(
+        monitor.heading(result),
+        monitor.sentences(result),
+        table,
+        result.notes,
+        look,
+        result,
+    )
+    if look.is_in_browser and len(result) > 1:
+        from calipers.report.figures.figure import assign_ids
+        from calipers.report.figures.monitor import figure
+
+        yield from _charts(assign_ids([figure(result)]))
+    yield from () if look.is_on_screen else _provenance(result.provenance)
+
+
+def monitor_summary(result: MonitorResult) -> Iterator[Block]:
+    """Yield the sentences and notes of a sequential evaluation whose looks were printed before."""
+    yield Lines(["", *monitor.sentences(result)])
+    yield Lines([f"note: {note}" for note in result.notes])
 
 
 def _table_document(

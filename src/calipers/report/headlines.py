@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from calipers.report import numbers
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import MAX_NAME_LENGTH, join_words, method_text, shorten_name
-from calipers.report.table_rows import judgment_bounds_text, remarks_text, tolerance_text
+from calipers.report.table_rows import CASES, judgment_bounds_text, remarks_text, tolerance_text
 from calipers.report.verdict import (
     NameFormatter,
     Outcome,
@@ -335,7 +335,8 @@ def estimate_sentence(estimate: Estimate) -> str:
     if not math.isnan(e.value):
         phrases.append(f"over {numbers.format_count(e.n, shorten_name(e.unit))}")
     if judged := judgment_bounds_text(e, digits):
-        phrases.append(f"(bounds if all were judged: {judged})")
+        condition = "had a score" if e.unit == CASES else "were judged"
+        phrases.append(f"(bounds if all {condition}: {judged})")
     if exact := tolerance_text(e):
         phrases.append(f"(bounds of the exact value: {exact})")
     remark = remarks_text(e)

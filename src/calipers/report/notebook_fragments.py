@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.report import numbers
+from calipers.report import monitor, numbers
 from calipers.report.class_tables import label_caption, label_grid
 from calipers.report.figures.figure import Figure
 from calipers.report.headlines import estimate_sentence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Estimate,
         Finding,
         LabelTable,
+        MonitorResult,
         Plan,
     )
 
@@ -76,6 +77,20 @@ def plan_fragment(p: Plan) -> str:
     rows = list(zip(*(column.cells for column in table_columns), strict=True))
     sentences = [("", first), *(("soft", line) for line in other_lines)]
     return compact_fragment(sentences, tables=[([column.name for column in table_columns], rows)])
+
+
+def sequential(result: MonitorResult) -> str:
+    """Return the fragment of a sequential evaluation: its sentences, looks and chart."""
+    from calipers.report.figures.monitor import figure
+
+    first, *other_lines = monitor.sentences(result)
+    table_columns = monitor.columns(result)
+    rows = list(zip(*(column.cells for column in table_columns), strict=True))
+    return compact_fragment(
+        [("", first), *(("soft", line) for line in (*other_lines, *result.notes))],
+        tables=[([column.name for column in table_columns], rows)],
+        figures=[figure(result)] if len(result) > 1 else [],
+    )
 
 
 def figures_fragment(figures: Sequence[Figure], digest: str) -> str:

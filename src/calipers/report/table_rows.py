@@ -27,6 +27,9 @@ from calipers.results import (
     Finding,
 )
 
+#: Units that were given scores, for some of which there may be none.
+CASES = "cases"
+
 
 @dataclass(frozen=True, slots=True)
 class EstimateRow:
@@ -38,6 +41,7 @@ class EstimateRow:
     value: str
     interval: str
     judgments: str
+    unscored: str
     bounds: str
     method: str
     n: str
@@ -92,7 +96,8 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         system=system,
         value=digits(e.value),
         interval=digits.interval(e.low, e.high),
-        judgments=judgment_bounds_text(e, digits),
+        judgments="" if e.unit == CASES else judgment_bounds_text(e, digits),
+        unscored=judgment_bounds_text(e, digits) if e.unit == CASES else "",
         bounds=tolerance_text(e),
         method=method_text(e.method) if e.has_interval else "",
         n=n_used_text(e.n, e.n_total),
@@ -115,7 +120,7 @@ def optimism_text(e: Estimate) -> str:
 
 
 def judgment_bounds_text(e: Estimate, digits: numbers.Rounding) -> str:
-    """Return the bounds for incomplete judgments, such as ``[0.21, 0.57]``.
+    """Return the bounds for missing judgments or scores, such as ``[0.21, 0.57]``.
 
     Outer bounds, which may be wider than necessary, are marked.
     """

@@ -102,6 +102,8 @@ def drop_empty_columns(columns: Iterable[Column]) -> list[Column]:
 EXPLANATIONS = {
     "judgments": "Bounds for incomplete judgments: the range of the value over all grades of "
     "unjudged documents; pale in the drawing",
+    "if scored": "Bounds for cases without a score: the value if all of them had the lowest "
+    "score, and the highest; pale in the drawing",
     "bounds": "Bounds of the exact value, as not all scores fitted into memory",
     "pooled": "Measure of the pooled out-of-fold predictions of all rows; the value is "
     "the mean over folds",
@@ -150,6 +152,7 @@ def estimate_columns(
         ("value", NUMBER, "value", VALUE),
         (f"{numbers.format_percent(evaluation.level)} CI", NUMBERS, "interval", INTERVAL),
         ("judgments", NUMBERS, "judgments"),
+        ("if scored", NUMBERS, "unscored"),
         ("bounds", NUMBERS, "bounds"),
         ("method", WORDS, "method", METHOD),
         (unit_label(evaluation), NUMBER, "n"),

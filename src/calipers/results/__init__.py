@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from calipers.results.evaluation import Evaluation, StoredPredictions
     from calipers.results.finding import SEVERITIES, Definition, Finding
     from calipers.results.labels import LabelTable, LabelTables
+    from calipers.results.leaderboard import Leaderboard, LeaderboardRow
     from calipers.results.learning import (
         BiasVariance,
         LearningCurve,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         TunedThreshold,
         ValidationCurve,
     )
+    from calipers.results.monitor import MonitoredSystem, MonitorLook, MonitorResult
     from calipers.results.pareto_fronts import ParetoFront, ParetoRow
     from calipers.results.per_unit import PerUnit
     from calipers.results.plan import Plan, PlanRow
@@ -51,7 +53,9 @@ _NAMES_BY_MODULE = {
     "evaluation": "Evaluation, StoredPredictions",
     "finding": "SEVERITIES, Definition, Finding",
     "labels": "LabelTable, LabelTables",
+    "leaderboard": "Leaderboard, LeaderboardRow",
     "learning": "BiasVariance, LearningCurve, Selection, TunedThreshold, ValidationCurve",
+    "monitor": "MonitorLook, MonitorResult, MonitoredSystem",
     "pareto_fronts": "ParetoFront, ParetoRow",
     "per_unit": "PerUnit",
     "plan": "Plan, PlanRow",
@@ -86,7 +90,12 @@ __all__ = [
     "FloatArray",
     "LabelTable",
     "LabelTables",
+    "Leaderboard",
+    "LeaderboardRow",
     "LearningCurve",
+    "MonitorLook",
+    "MonitorResult",
+    "MonitoredSystem",
     "OmnibusTest",
     "ParetoFront",
     "ParetoRow",

@@ -51,6 +51,8 @@ INTERVAL_REASONS = {
     "of_system": "one number for the whole system; nothing is estimated",
     "no_rows_behind": "the number of rows behind the points is unknown",
     "one_value_an_item": "each item has one value; there is nothing to resample",
+    "too_few_for_asymptotics": "too few requests for an asymptotic interval: fewer than 300, or 30 "
+    "on either side",
     "too_few_folds": "fewer than two folds have a value",
     "no_mean_of_losses": "nested cross-validation needs a mean of losses per row",
 }
@@ -93,7 +95,7 @@ class Estimate(JsonSerializable):
         Name of the system.
     lower_bound, upper_bound : float
         Bounds of the value over all possible judgments of the unjudged documents, if they were
-        requested.
+        requested, or over all possible scores of the cases that have none.
     bounds_kind : {"sharp", "outer"} or None
         Whether these bounds are sharp (``"sharp"``) or may be wider than necessary (``"outer"``).
     threshold : float

@@ -15,6 +15,7 @@ from calipers.results.estimate import Difference, Estimate
 from calipers.results.evaluation import Evaluation
 from calipers.results.finding import Definition, Finding
 from calipers.results.labels import LabelTable
+from calipers.results.leaderboard import Leaderboard, LeaderboardRow
 from calipers.results.learning import (
     BiasVariance,
     BiasVarianceRow,
@@ -27,6 +28,7 @@ from calipers.results.learning import (
     ValidationCurve,
     ValidationCurveRow,
 )
+from calipers.results.monitor import MonitoredSystem, MonitorLook, MonitorResult
 from calipers.results.pareto_fronts import ParetoFront, ParetoRow
 from calipers.results.per_unit import PerUnit, PerUnitRow
 from calipers.results.plan import Plan, PlanRow
@@ -68,6 +70,8 @@ RESULT_CLASSES = {
             LearningCurveExtrapolation,
         ),
         *(BiasVariance, BiasVarianceRow, Selection, Candidate, TunedThreshold),
+        *(Leaderboard, LeaderboardRow),
+        *(MonitorResult, MonitorLook, MonitoredSystem),
     )
 }
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         effective_size_from_weights,
         leave_one_out_sums,
     )
+    from calipers.statistics.battles import BattleCounts
+    from calipers.statistics.case_scores import ScoreRows, ScoreSummary
     from calipers.statistics.class_losses import ClassLosses
     from calipers.statistics.class_scores import ClassRanks, ClassScoreRows, rank_cells
     from calipers.statistics.class_tables import ClassTables
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
     "effective_size_from_weights",
+    "battles": "BattleCounts",
+    "case_scores": "ScoreRows, ScoreSummary",
     "class_losses": "ClassLosses",
     "class_tables": "ClassTables",
     "class_scores": "ClassRanks, ClassScoreRows, rank_cells",
@@ -68,6 +72,7 @@ _HOMES = {
 
 __all__ = [
     "GEOMETRIC_FLOOR",
+    "BattleCounts",
     "ClassLosses",
     "ClassRanks",
     "ClassScoreRows",
@@ -95,6 +100,8 @@ __all__ = [
     "SampledRankings",
     "SampledRows",
     "ScoreOrder",
+    "ScoreRows",
+    "ScoreSummary",
     "ScoreTable",
     "Signs",
     "SkewMoments",

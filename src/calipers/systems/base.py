@@ -262,6 +262,25 @@ class SystemOutput:
         system, system_measure = self.delegate(measure)
         return {} if system is self else system.auxiliary_values(system_measure)
 
+    def merged_values(self, measure: Measure, statistic: Any, weight: float) -> Mapping[str, Any]:
+        """Return additional values of an estimate of rows in batches, or {}.
+
+        Parameters
+        ----------
+        measure : Measure
+            Measure of the estimate.
+        statistic : Statistic
+            Statistic of all rows.
+        weight : float
+            Weight of all rows, also of those that the statistic leaves out.
+
+        Returns
+        -------
+        dict
+            Values by field of the estimate.
+        """
+        return {}
+
     def supports(self, reads: str) -> bool:
         """Return whether the system has the input that some measures read."""
         field, _ = self.needs.get(reads, ("", ""))

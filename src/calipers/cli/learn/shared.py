@@ -25,9 +25,7 @@ from calipers.cli.output import (
     DATA_FORMATS,
     format_and_file,
     format_options,
-    open_in_browser,
-    write_output,
-    write_result,
+    write_with_report,
 )
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import label_columns, read_input_table
@@ -172,7 +170,7 @@ def run_learning_command(
                 inputs=[read_input_table(table).origin],
                 **options,
             )
-    write_learning_result(result, kind, path, report, opens_report=opens_report)
+    write_with_report(result, kind, path, report, opens_report=opens_report)
     exit_if_interrupted(result.notes)
 
 
@@ -180,17 +178,6 @@ def exit_if_interrupted(notes: Sequence[str]) -> None:
     """Exit with the code of an interruption if fits were interrupted."""
     if any(note.startswith("Interrupted:") for note in notes):
         raise SystemExit(EXIT_INTERRUPTED)
-
-
-def write_learning_result(
-    result: LearningResult, kind: str, path: str | None, report: str | None, *, opens_report: bool
-) -> None:
-    """Write the result in one format, and as an HTML report if requested."""
-    if report is not None:
-        write_output(result.to_html(), report)
-        if opens_report:
-            open_in_browser(report)
-    write_result(result, kind, path)
 
 
 def select_features(

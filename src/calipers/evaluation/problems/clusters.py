@@ -18,6 +18,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.curves.lazy_curves import ClusterCurves
 from calipers.data.arrays import missing_mask, missing_values_error
+from calipers.data.arrow_types import decode_dictionary
 from calipers.data.class_labels import EncodedLabels, encode_labels
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import NO_ROW_INFO, RowRepeats
@@ -339,6 +340,22 @@ class _CombinationTask:
         if self.read is not None:
             batch_columns, _, count_missing = self.read.read_columns(batch)
             missing = count_missing()
+        columns = self._label_columns(batch, batch_columns)
+        number = len(next(iter(columns.values())))
+        for k, definition in enumerate(self.slicing):
+            columns[_SLICE_COLUMN.format(k)] = pa.array(
+                definition.codes(batch_columns).astype(np.int64)
+            )
+        table = pa.table({**columns, _COUNT_COLUMN: np.ones(number)})
+        return _LabelCombinations.from_points(table, missing)
+
+    def check(self, batch: Batch) -> None:
+        """Check the labels of a batch, of which some rows have a count of 0."""
+        if self.read is None:
+            self._label_columns(batch, batch.columns)
+
+    def _label_columns(self, batch: Batch, batch_columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of labels; raise an error if one has a missing value."""
         columns = {}
         for name, display_name in self.display_names.items():
             column = batch_columns[name]
@@ -348,20 +365,7 @@ class _CombinationTask:
                     missing_values_error(display_name, missing_indices, batch.rows)
                 )
             columns[name] = decode_dictionary(column)
-        number = len(next(iter(columns.values())))
-        for k, definition in enumerate(self.slicing):
-            columns[_SLICE_COLUMN.format(k)] = pa.array(
-                definition.codes(batch_columns).astype(np.int64)
-            )
-        table = pa.table({**columns, _COUNT_COLUMN: np.ones(number)})
-        return _LabelCombinations.from_points(table, missing)
-
-
-def decode_dictionary(column: Any) -> Any:
-    """Return a column without dictionary encoding, which may differ between batches."""
-    import pyarrow.types as of_type
-
-    return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
+        return columns
 
 
 def check_single_column(name: str, column: Any) -> str:
@@ -386,9 +390,9 @@ def _make_clusterings(
     )
     shared: dict[str, Any] = {"point_counts": np.asarray(repeats(point_counts), np.float64)}
     if truth is not None:
-        classes = _encode_column(cells.table, truth)
+        classes = _encode_column(cells.table, truth).take(repeats.row_indices)
         shared |= {
-            "truth": np.asarray(repeats(classes.codes), np.int64),
+            "truth": np.asarray(classes.codes, np.int64),
             "classes": classes.names,
         }
     systems = {

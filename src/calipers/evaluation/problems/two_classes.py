@@ -371,7 +371,12 @@ class BinaryProblem(ClassificationProblem):
                 "certain_probability" in sample.point_estimate(name, m).undefined for m in optional
             )
         ]
-        remaining = [m for m in sample.measures if not (certain and m in optional)]
+        if not certain:
+            return sample.measures, ()
+        if has_defaults(options.measures):  # in the order of memory
+            remaining = self._without_recalibration(sample.template_systems, options)
+        else:  # those of states
+            remaining = [measure for measure in sample.measures if measure not in optional]
         return remaining, omission_notes(certain)
 
     def optional_measures(
@@ -380,13 +385,19 @@ class BinaryProblem(ClassificationProblem):
         """Return the measures of recalibration that are requested by default only."""
         if not has_defaults(options.measures):
             return ()
+        remaining = self._without_recalibration(systems, options)
+        return [m for m in self.measures(systems, options) if m not in remaining]
+
+    def _without_recalibration(
+        self, systems: Mapping[str, BinaryOutput], options: Options
+    ) -> Sequence[Measure]:
+        """Return the measures, without those of recalibration that are requested by default."""
         names = [
             name for name in self.default_measures(systems) if name not in CALIBRATION_MEASURES
         ]
-        remaining = select_measures(
+        return select_measures(
             options.measures, names, self.task, undefined=options.undefined, stated=self.is_stated
         )
-        return [m for m in self.measures(systems, options) if m not in remaining]
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return the thresholds that a rule chose on the rows, as estimates."""

@@ -21,6 +21,7 @@ _REPLACEMENTS = {
     "∞": r"$\infty$", "−": "$-$", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$",
     "≤": r"$\leq$", "≥": r"$\geq$", "²": "$^2$", "½": "$1/2$", "–": "--", "…": r"\ldots{}",
     "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "κ": r"$\kappa$", "λ": r"$\lambda$",
+    "ν": r"$\nu$", "θ": r"$\theta$",
     "ρ": r"$\rho$", "τ": r"$\tau$", "χ": r"$\chi$", "ω": r"$\omega$",
 }  # fmt: skip
 

@@ -1,0 +1,319 @@
+"""Evaluation of scores that were given to the outputs of systems, without a truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.arrays import column_names, is_frame
+from calipers.data.case_scores import NO_SCORE, case_ids, mixed_as_text, read_case_table
+from calipers.data.costs import Costs
+from calipers.data.errors import InputError, format_value
+from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluation.problems.case_scores import (
+    CaseScoresProblem,
+    find_reference,
+    read_columns,
+)
+from calipers.evaluation.slice_definitions import Bins, parse_slice_columns
+from calipers.evaluation.source import ROW_ROLES, ColumnSource, open_source
+from calipers.evaluation.stored_predictions import Baseline
+from calipers.evaluation.stream_columns import flatten_names
+from calipers.evaluation.stream_slices import SubsetResults
+from calipers.results import Evaluation
+from calipers.statistics import ScoreSummary
+
+if TYPE_CHECKING:
+    from calipers.data import streams
+    from calipers.evaluation.stream_columns import StreamColumns
+
+
+@validate_arguments
+def scores(
+    score: Any = None,
+    *,
+    case: Any = None,
+    system: str | None = None,
+    weight: Any = None,
+    count: Any = None,
+    cluster: Any = None,
+    time: Any = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
+    cost: Any = None,
+    data: Any = None,
+    samples: int | None = None,
+    score_range: Sequence[float] | None = None,
+    reference_system: str | None = None,
+    measures: MeasureNames | None = None,
+    primary: str | None = None,
+    baseline: Baseline = None,
+    compare: bool = True,
+    interval: str | Sequence[str] = "auto",
+    level: float = 0.95,
+    n_resamples: int = 2000,
+    seed: int = 0,
+    engine: str | None = None,
+    memory: int | str | None = None,
+    inputs: Sequence[Any] = (),
+) -> Evaluation:
+    """Evaluate scores of the outputs of systems, given by people or models, without a truth.
+
+    Parameters
+    ----------
+    score : array-like of shape (n,), or dict of such, optional
+        Score of each case: numbers, ``pass`` or ``fail``, ``true`` or ``false``; where a case has
+        none, a missing value, ``error`` or ``refused``. For several systems a dict or data frame
+        from their names to columns. With ``system``, the name of the column of all scores.
+    case : array-like of shape (n,), optional
+        Name of each case: a column without duplicates. Required with ``system``, where cases have
+        several rows.
+    system : str, optional
+        Name of the column of the systems, in a table ``data`` with one row for each case and
+        system. Weights, clusters and slices have one value for each case, and a system without a
+        row for a case has no score of it.
+    weight : array-like of shape (n,), optional
+        Weight of each row. Only the proportions of weights matter: equal weights, or weights times
+        a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
+        of the largest: beyond that, sums and their products would overflow or lose the row.
+        Intervals take the rows that are there as the sample: for rows that stand for several, use
+        ``count``.
+    count : array-like of shape (n,), optional
+        Number of cases that each case stands for, an integer: a case of count 20 is the same as
+        that case 20 times, in every value, interval and test. A case of count 0 is left out.
+    cluster : array-like of shape (n,), optional
+        Cluster of each case (user, conversation, document), where several cases come from one.
+        Intervals and tests are then cluster-robust: clusters are taken as independent, rather than
+        cases, and the bootstrap draws whole clusters.
+    time : array-like of shape (n,), optional
+        Time of each row: numbers, dates, or ISO 8601 text, in any order. If errors are found to be
+        autocorrelated, the wider of the usual interval and that of a HAC standard error is
+        reported, with a note; tests likewise. Rows of the same time are summed, as in a panel. With
+        ``cluster`` the usual intervals are cluster-robust at all times.
+    slices : dict of array-like of shape (n,), or list of str, optional
+        Columns that define slices, by name: every measure is computed on each slice and compared
+        with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
+        ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
+        is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
+        list of names will do.
+    slice_bins : dict of list of float, optional
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
+    cost : dict of array-like of shape (n,), float, or dict of such, optional
+        Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
+        price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
+        are evaluated in ``evaluation.costs`` and compared with quality in
+        ``evaluation.pareto_fronts``. With ``system``, the cost of a system is that of its own rows.
+    data : data frame, dict of columns, or path, optional
+        Table whose columns the other arguments may name. Columns may also be passed as NumPy
+        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
+    samples : int, optional
+        Number of samples (repetitions, epochs) of each case and system, if ``data`` has a row for
+        each of them. A value of a case is then the mean over its samples, and intervals are over
+        cases: samples of a case are not independent.
+    score_range : tuple of float, optional
+        Lowest and highest possible score, such as ``(1, 5)``. Intervals of means respect it, and
+        bounds for cases without a score need it. By default ``(0, 1)`` if all scores are between
+        these, else none.
+    reference_system : str, optional
+        System that win rates are against, by default the ``baseline``.
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
+        measures. The pass rate of other scores than 0 and 1 states what passes: ``"pass-rate@4"``
+        is the proportion of cases with a score of 4 or more.
+    primary : str, optional
+        Primary measure, by default the first. p-values of the other measures are adjusted as a
+        separate family.
+    baseline : str, path or Evaluation, optional
+        Reference system. By default all pairs are compared, the later minus the earlier. It may be
+        a system of an earlier evaluation: the evaluation, or the path of a file with its stored
+        predictions; ``"FILE.json:NAME"`` selects one of several systems.
+    compare : bool, default=True
+        Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
+    interval : str or list of str, default='auto'
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
+    level : float, default=0.95
+        Confidence level of the intervals.
+    n_resamples : int, default=2000
+        Number of bootstrap replicates.
+    seed : int, default=0
+        Seed of the random number generator.
+    engine : {'memory', 'stream', 'spark', 'dask'}, optional
+        ``"memory"`` loads all rows. ``"stream"`` reads ``data`` in batches and stores only the
+        statistics of the measures: Parquet, CSV, Feather or JSON Lines, one file, several or a
+        directory, of any size; columns are then given by name. By default a file is streamed if its
+        columns do not fit into memory. ``"spark"`` and ``"dask"`` read paths with Spark or Dask;
+        their data frames are recognised as ``data``.
+    memory : int or str, optional
+        Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
+        Dask, 1 GB in each process.
+    inputs : list, optional
+        Origins of the columns, for the provenance.
+
+    Returns
+    -------
+    Evaluation
+        Pass rates if all scores are 0 or 1, else means, with intervals over cases, paired
+        comparisons of several systems, and slices. Where a case has no score, ``lower_bound`` and
+        ``upper_bound`` of an estimate are its values if all such cases had the lowest score, or
+        the highest.
+
+    Raises
+    ------
+    InputError
+        If the input is invalid; the message says where, and what was expected.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> old, new = ["pass", "fail", "fail", "pass"], ["pass", "pass", "error", "pass"]
+    >>> ev = cal.scores({"old": old, "new": new}, baseline="old")
+    >>> ev["old", "pass-rate"].value, ev["new", "pass-rate"].value
+    (0.5, 1.0)
+    >>> ev["new", "pass-rate"].lower_bound, ev["new", "pass-rate"].n
+    (0.75, 3)
+    >>> grades = {"case": [1, 1, 2, 2], "model": ["a", "b", "a", "b"], "grade": [3, 5, 4, 4]}
+    >>> ev = cal.scores("grade", case="case", system="model", data=grades, score_range=(1, 5))
+    >>> ev["b", "mean-score"].value
+    4.5
+    """
+    Options.from_arguments(locals())  # checked before any data
+    arguments = {**locals(), "score": _columns_by_system(score)}
+    arguments["data"] = mixed_as_text(data)
+    stated_range = _check_range(score_range)
+    ids: tuple[str, ...] = ()
+    if system is not None or samples is not None:
+        arguments, ids = _fold_rows(arguments)
+    source = open_source(arguments, "score", "case", categories=("score", "case"))
+    if source.stream is not None:
+        columns = source.stream.output_columns["score"]
+        chosen_reference = find_reference(reference_system, baseline, tuple(columns))
+        summary = _summarize_stream(source.stream, stated_range, source.options)
+        return source.evaluate(
+            CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
+        )
+    row_columns = source.rows.columns
+    by_system = read_columns(row_columns["score"])
+    number = len(next(iter(by_system.values())))
+    if row_columns["case"] is not None:
+        ids = case_ids(row_columns["case"])
+    source = _with_ids(source, ids, number)
+    chosen_reference = find_reference(reference_system, baseline, tuple(by_system))
+    summary = ScoreSummary.from_columns(
+        [(column.scores, column.status) for column in by_system.values()], len(NO_SCORE)
+    )
+    problem = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
+    return source.evaluate(problem, {**row_columns, "score": by_system}, number)
+
+
+def _columns_by_system(score: Any) -> Any:
+    """Return scores by system; a data frame has a column for each system."""
+    return {str(n): score[n] for n in column_names(score)} if is_frame(score) else score
+
+
+def _check_range(score_range: Any) -> tuple[float, float] | None:
+    """Return the lowest and the highest score, checked."""
+    if score_range is None:
+        return None
+    try:
+        low, high = map(float, score_range)
+    except (TypeError, ValueError):
+        low, high = 0.0, 0.0
+    if not low < high:
+        raise InputError(
+            f"score_range is {format_value(score_range)}, expected the lowest and the highest "
+            "score, as in (1, 5)"
+        )
+    return low, high
+
+
+def _with_ids(source: ColumnSource, ids: Sequence[str], number: int) -> ColumnSource:
+    """Return the source with the names of its cases, if they are known."""
+    if not ids:
+        return source
+    import pyarrow as pa
+
+    if len(ids) != number:
+        raise InputError(f"case: has {len(ids)} rows, score has {number}")
+    return replace(source, gathered=replace(source.rows, ids=pa.array(ids)))
+
+
+def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the arguments of a table with one row for each case, and the names of the cases."""
+    data, case, score = arguments["data"], arguments["case"], arguments["score"]
+    system, samples = arguments["system"], arguments["samples"]
+    option = "system" if system is not None else "samples"
+    if arguments["engine"] not in (None, "memory"):
+        return dict(arguments), ()  # refused with the reason, as any option that takes all rows
+    if data is None:
+        raise InputError(f"{option} is about the rows of data=, which is not given")
+    if samples is not None and samples < 1:
+        raise InputError(f"samples is {samples}, expected 1 or more")
+    score = [score] if isinstance(score, str) else score
+    if isinstance(score, list | tuple):
+        score = {str(column): column for column in score}
+    names = flatten_names(score)
+    if system is not None and len(names) != 1:
+        raise InputError(
+            f"score is {format_value(score)}, expected the name of the one column of scores, as "
+            "system= says that the table has one row for each score"
+        )
+    if not names or len(names) != len(score):
+        raise InputError(f"score is {format_value(score)}, expected names of columns of data=")
+    if not isinstance(case, str):
+        raise InputError(
+            f"case is {format_value(case)}, expected the name of the column of the cases, as "
+            f"{option}= says that a case has several rows"
+        )
+    row_columns: dict[str, Any] = {role: arguments[role] for role in ROW_ROLES}
+    row_columns["slices"] = parse_slice_columns(row_columns["slices"])
+    roles = {name: role for role, value in row_columns.items() for name in flatten_names(value)}
+    costs = Costs.from_argument(arguments["cost"])
+    table = read_case_table(data, case, system, score, roles, costs.columns, samples)
+    changed: dict[str, Any] = {
+        "data": table.rows,
+        "score": dict(table.scores),
+        "case": None,
+        "cost": {**costs.numbers, **table.costs} or None,
+        "inputs": [*table.origins, *arguments["inputs"]],
+    }
+    return {**arguments, **changed}, table.ids
+
+
+def _summarize_stream(
+    columns: StreamColumns, stated_range: tuple[float, float] | None, options: Options
+) -> ScoreSummary | None:
+    """Summarize the scores in a pass over them; None if the rows can be read only once."""
+    names = flatten_names(columns.output_columns["score"])
+    if columns.stream.is_rereadable:
+        summaries: SubsetResults = columns.stream.reduce(
+            _SummarizeScores(tuple(names)), names, description="finding the range of scores"
+        )
+        summary: ScoreSummary = summaries.values[0]
+        return summary
+    if options.measures is None or stated_range is None:
+        raise InputError(
+            f"{columns.stream.name}: can be read only once: name the measures and the range of the "
+            "scores, as in measures=['pass-rate'], score_range=(0, 1)"
+        )
+    return None
+
+
+@dataclass(frozen=True)
+class _SummarizeScores:
+    """Task that summarizes the scores of a batch."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: streams.Batch) -> SubsetResults:
+        try:
+            columns = read_columns({name: batch.columns[name] for name in self.names})
+        except InputError as error:
+            raise batch.locate_error(error) from None
+        summary = ScoreSummary.from_columns(
+            [(column.scores, column.status) for column in columns.values()], len(NO_SCORE)
+        )
+        return SubsetResults((summary,))

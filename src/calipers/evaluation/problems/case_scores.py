@@ -1,0 +1,244 @@
+"""Scores of cases without a truth, one for each case and system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite, sqrt
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calipers.data.arrays import check_length
+from calipers.data.case_scores import NO_SCORE, ScoreColumn, check_range, read_scores
+from calipers.data.errors import InputError, did_you_mean
+from calipers.estimation.case_scores import VarianceComponents
+from calipers.evaluation.batch import constant_batch
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import column_name, named_systems
+from calipers.report.numbers import format_count
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME
+from calipers.statistics import ScoreSummary
+from calipers.systems.case_scores import CaseScores
+
+if TYPE_CHECKING:
+    from calipers.evaluation.batch import Batch
+    from calipers.evaluation.options import Options
+    from calipers.evaluation.sample import Sample
+    from calipers.evaluation.stream_columns import StreamColumns
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.statistics import FloatArray
+
+#: With fewer cases, components of the variance are mostly noise.
+FEW_CASES = 10
+
+#: Range of scores that may be any number.
+ANY_SCORE = (-inf, inf)
+
+
+@dataclass(frozen=True, eq=False)
+class CaseScoresProblem(Problem):
+    """A score for each case and system, in place of a truth and predictions.
+
+    ``is_binary`` tells whether all scores are 0 or 1; ``reference`` is the system that win rates
+    are against, and ``is_range_assumed`` whether nobody stated the range of the scores.
+    """
+
+    task = "scores"
+    kind: ClassVar[str] = "case-scores"
+
+    is_binary: bool = False
+    score_range: tuple[float, float] = ANY_SCORE
+    reference: str | None = None
+    is_range_assumed: bool = field(default=False, kw_only=True)
+
+    @classmethod
+    def from_summary(
+        cls, summary: ScoreSummary | None, stated: tuple[float, float] | None, reference: str | None
+    ) -> CaseScoresProblem:
+        """Return the problem of scores of this kind.
+
+        Scores between 0 and 1 are taken to have that range, and others to have none, unless it is
+        stated. ``summary`` is None if the scores are not known beforehand.
+        """
+        is_binary = summary is not None and summary.is_binary
+        if stated is not None:
+            return cls(is_binary, stated, reference)
+        is_proportion = summary is not None and summary.is_proportion
+        score_range = (0.0, 1.0) if is_proportion else ANY_SCORE
+        return cls(is_binary, score_range, reference, is_range_assumed=not is_binary)
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, CaseScores]:
+        """Return the systems on a batch of cases."""
+        columns = read_columns(batch["score"])
+        if self.score_range != ANY_SCORE:
+            for name, column in columns.items():
+                check_range(column, self.score_range, column_name("score", name))
+        repeats, reference = batch.frequencies, None
+        if self.reference is not None:
+            column = columns[self.reference]
+            reference = repeats(np.where(column.status == 0, column.scores, np.nan))
+        return {
+            name: CaseScores(
+                name=name,
+                scores=repeats(column.scores),
+                status=repeats(column.status),
+                reference=reference,
+                score_range=self.score_range,
+                is_reference=name == self.reference,
+                **batch.shared_columns(settings),
+            )
+            for name, column in columns.items()
+        }
+
+    def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
+        """Return the pass rate if all scores are 0 or 1, else the mean."""
+        return ("pass-rate",) if self.is_binary else ("mean-score",)
+
+    @staticmethod
+    def summary(systems: Mapping[str, Any]) -> ScoreSummary:
+        """Return the number of cases without a score, by system and reason."""
+        columns = [(system.scores, system.status) for system in systems.values()]
+        return ScoreSummary.from_columns(columns, len(NO_SCORE))
+
+    def template(
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, CaseScores]:
+        """Return systems on artificial cases, with a score in the range."""
+        low = self.score_range[0]
+        return self.systems(
+            constant_batch(columns, np.full(2, low if isfinite(low) else 0.0)), settings
+        )
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """Return the range of the scores, and the reference of win rates."""
+        has_range = all(map(isfinite, self.score_range))
+        return {
+            **({"score_range": list(self.score_range)} if has_range else {}),
+            **({} if self.reference is None else {"reference": self.reference}),
+        }
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """Return notes on the cases without a score, and on the range of the scores."""
+        systems: Any = sample.in_memory_systems
+        streamed: Any = sample
+        summary: ScoreSummary = (
+            streamed.passes.first_result.auxiliary if systems is None else self.summary(systems)
+        )
+        n_samples = self._n_samples(systems)
+        unit = "cases" if n_samples is None else "samples"
+        notes = [
+            _unscored_note(name, counts, format_count(summary.total, unit))
+            for name, counts in zip(sample.systems, summary.unscored.tolist(), strict=True)
+            if any(counts)
+        ]
+        has_range, needs_range = self.score_range != ANY_SCORE, _needs_range(sample.measures)
+        if notes:
+            notes.append(
+                f"{unit.capitalize()} without a score are left out; bounds are the values if all "
+                "of them had the lowest score, or the highest."
+            )
+            if needs_range and not has_range:
+                notes.append(
+                    "Bounds of means need the range of the scores, as in score_range=(1, 5)."
+                )
+        if needs_range and has_range and self.is_range_assumed:
+            notes.append(
+                "All scores are between 0 and 1, which is taken as their range; use score_range= "
+                "to state another."
+            )
+        if n_samples is not None:
+            n_cases = sample.n_rows
+            notes.append(
+                f"Intervals and tests are over {format_count(n_cases, 'cases')}, not "
+                f"{n_cases * n_samples:,} samples of them."
+            )
+            sampling = (_sampling_note(name, system.values) for name, system in systems.items())
+            notes += [note for note in sampling if note]
+        return notes
+
+    @staticmethod
+    def _n_samples(systems: Any) -> int | None:
+        """Return the number of samples of each case, or None if each has one score."""
+        first = None if systems is None else next(iter(systems.values()))
+        return int(first.scores.shape[1]) if first is not None and first.is_sampled else None
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """Kind and range of the scores, as stored in a state file."""
+        return {
+            "is_binary": self.is_binary,
+            "score_range": [end if isfinite(end) else None for end in self.score_range],
+            "reference": self.reference,
+            "is_range_assumed": self.is_range_assumed,
+        }
+
+    @classmethod
+    def of_plan(cls, plan: Mapping[str, Any]) -> CaseScoresProblem:
+        """Restore the problem from the plan in a state file."""
+        low, high = plan["score_range"]
+        score_range = (-inf if low is None else low, inf if high is None else high)
+        is_assumed = plan["is_range_assumed"]
+        return cls(plan["is_binary"], score_range, plan["reference"], is_range_assumed=is_assumed)
+
+
+def read_columns(scores: Any) -> dict[str, ScoreColumn]:
+    """Read the scores of each system by name, and check that all have the same cases."""
+    columns: dict[str, ScoreColumn] = {}
+    for name, values in named_systems(scores, "score").items():
+        display_name = column_name("score", name)
+        columns[name] = read_scores(values, display_name)
+        first = next(iter(columns))
+        reference = f"{column_name('score', first)} has"
+        check_length(columns[name].scores, len(columns[first]), display_name, reference)
+    return columns
+
+
+def find_reference(reference: str | None, baseline: Any, systems: Sequence[str]) -> str | None:
+    """Return the system that win rates are against, by default the baseline, or None.
+
+    Raises
+    ------
+    InputError
+        If the reference is not one of the systems.
+    """
+    if reference is None:
+        return baseline if isinstance(baseline, str) and baseline in systems else None
+    if reference not in systems:
+        hint = did_you_mean(reference, systems)
+        raise InputError(f"reference_system: there is no system {reference!r}; {hint}")
+    return reference
+
+
+def _needs_range(measures: Sequence[Measure]) -> bool:
+    """Return whether the range of some value is that of the scores."""
+    return any(not np.isfinite(measure.definition.range).all() for measure in measures)
+
+
+def _sampling_note(name: str, values: FloatArray) -> str:
+    """Return a note on the proportion of the variance of a mean that is from sampling."""
+    components = VarianceComponents.from_samples(values) if len(values) >= FEW_CASES else None
+    if components is None:
+        return ""
+    prefix = "" if name == DEFAULT_SYSTEM_NAME else f"{name}: "
+    return (
+        f"{prefix}{_percent(components.sampling)} of the variance of the mean over cases is "
+        "from sampling: more samples of each case can shorten its interval by at most "
+        f"{_percent(1 - sqrt(1 - components.sampling))}, twice as many cases by "
+        f"{_percent(1 - sqrt(0.5))}."
+    )
+
+
+def _percent(proportion: float) -> str:
+    return f"{100 * proportion:.0f}%"
+
+
+def _unscored_note(name: str, counts: Sequence[int], total: str) -> str:
+    reasons = [
+        f"{count:,} {'errors' if reason == 'error' and count > 1 else reason}"
+        for reason, count in zip(NO_SCORE, counts, strict=True)
+        if count
+    ]
+    prefix = "" if name == DEFAULT_SYSTEM_NAME else f"{name}: "
+    return f"{prefix}{sum(counts):,} of {total} have no score ({', '.join(reasons)})."

@@ -1,0 +1,166 @@
+"""Scores of cases: systems that somebody gave a score for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calipers.caching import cached_property
+from calipers.estimation.case_scores import (
+    CaseValues,
+    SortedScores,
+    mean_of_samples,
+    value_bounds,
+)
+from calipers.statistics import FloatArray, IntArray, Moments
+from calipers.systems.base import RowSystem
+
+if TYPE_CHECKING:
+    from calipers.inference.point_estimate import PointEstimate
+    from calipers.measures import Measure
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CaseScores(RowSystem):
+    """Scores that one system was given for some cases.
+
+    Attributes
+    ----------
+    scores : array of shape (n,) or (n, n_samples)
+        Score of each case, or of each sample of it; 0 if there is none.
+    status : array of int of the same shape
+        0 where there is a score, else the number of the reason why there is none.
+    reference : array of the same shape, optional
+        Scores of the reference system, NaN if it has none.
+    score_range : tuple of float
+        Lowest and highest possible score.
+    is_reference : bool, default=False
+        Whether this is the reference system.
+    """
+
+    scores: FloatArray
+    status: IntArray
+    reference: FloatArray | None = None
+    score_range: tuple[float, float] = (-inf, inf)
+    is_reference: bool = False
+
+    unit: ClassVar = "cases"
+    columns: ClassVar = ("scores", "status", "reference", "weight")
+    output_fields: ClassVar = {"scores": float, "status": np.int64}
+    needs: ClassVar = {
+        "case scores": ("scores", "scores of the cases"),
+        "samples": ("is_sampled", "several samples of each case: samples="),
+        "reference scores": (
+            "reference",
+            "a reference: baseline= or reference_system= names a system of the table",
+        ),
+    }
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether cases have several samples."""
+        return self.scores.ndim == 2
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Score of each case, or of each sample, NaN if it has none."""
+        return np.where(self.status == 0, self.scores, np.nan)
+
+    @cached_property
+    def case_means(self) -> FloatArray:
+        """Mean score of the samples of each case, NaN if it has none."""
+        return mean_of_samples(self.values) if self.is_sampled else self.values
+
+    def with_outputs(self, name: str, outputs: Mapping[str, Any]) -> CaseScores:
+        """Return a system of another name with other scores of the same cases."""
+        return self._with(name=name, is_reference=False, **outputs)
+
+    def sample_for(self, measure: Measure) -> CaseValues | SortedScores:
+        """Return the value of each case, or the sorted scores."""
+        if measure.definition.statistic is not Moments:
+            return self.cached("sorted", self._sort)
+        reference = self.values if self.reference is None else self.reference
+        if self.is_sampled:
+            values = self._sampled_values(measure, reference)
+        else:
+            values = measure.losses(reference, self.values)
+        rows = self.weight, self.clusters, self.settings, self._value_limits(measure)
+        return CaseValues(values, *rows, is_constant=self._is_constant(measure))
+
+    def _sampled_values(self, measure: Measure, reference: FloatArray) -> FloatArray:
+        """Return the value of each case, from its samples."""
+        if measure.definition.reads == "samples":
+            given_mask, is_pass = self.status == 0, self.values == 1
+            is_other = given_mask & ~is_pass & (self.values != 0)
+            passed = np.where(is_other.any(axis=1), inf, is_pass.sum(axis=1))
+            return measure.losses(given_mask.sum(axis=1).astype(np.float64), passed)
+        # Each sample against each one of the reference, for measures that compare the two.
+        pairs = measure.losses(reference[:, None, :], self.values[:, :, None])
+        return mean_of_samples(pairs.reshape(len(pairs), -1))
+
+    def _sort(self) -> SortedScores:
+        scored_mask = ~np.isnan(self.case_means)
+        scores = np.where(scored_mask, self.case_means, 0.0)
+        weight = self.weight
+        if not scored_mask.all():
+            weight = scored_mask * (1.0 if weight is None else weight)
+        columns = np.zeros(len(scores)), scores, weight, self.clusters
+        return SortedScores(*columns, self.settings, int(np.count_nonzero(scored_mask)))
+
+    def _value_limits(self, measure: Measure) -> tuple[float, float]:
+        """Return the lowest and the highest value that a case can have."""
+        limits: tuple[float, float] = measure.definition.range
+        return limits if np.isfinite(limits).all() else self.score_range
+
+    def point_estimate(self, measure: Measure) -> PointEstimate:
+        """Return the point estimate, with the name of its unit."""
+        return replace(super().point_estimate(measure), unit=self.unit)
+
+    def auxiliary_values(self, measure: Measure) -> Mapping[str, Any]:
+        """Return the bounds of a value if cases without a score had the worst, or the best one."""
+        if self.is_sampled:
+            return self._sampled_bounds(measure)
+        total = float(len(self.scores) if self.weight is None else self.weight.sum())
+        return self.merged_values(measure, self.sample_for(measure).statistic, total)
+
+    def merged_values(self, measure: Measure, statistic: Any, weight: float) -> Mapping[str, Any]:
+        """Return these bounds from the statistic of all cases with a score."""
+        if self._is_constant(measure):
+            return {}
+        bounds = value_bounds(measure, statistic, weight, self._value_limits(measure))
+        if bounds and measure.definition.reads == "reference scores":
+            # A score of one system may leave some results of the comparison impossible.
+            return {**bounds, "bounds_kind": "outer"}
+        return bounds
+
+    def _sampled_bounds(self, measure: Measure) -> Mapping[str, Any]:
+        """Return the bounds of a value if samples without a score had the worst or best one."""
+        is_compared = measure.definition.reads == "reference scores"
+        is_complete = not self.status.any()
+        if is_compared and self.reference is not None:
+            is_complete &= not np.isnan(self.reference).any()
+        if is_complete or self._is_constant(measure):
+            return {}
+        bounds = [self._filled_value(measure, *limits)
+                  for limits in (self.score_range, self.score_range[::-1])]  # fmt: skip
+        if not np.isfinite(bounds).all():
+            return {}
+        return {"lower_bound": bounds[0], "upper_bound": bounds[1], "bounds_kind": "sharp"}
+
+    def _filled_value(self, measure: Measure, score: float, reference_score: float) -> float:
+        """Return the value with scores in place of those that were not given."""
+        reference = self.reference
+        if reference is not None:
+            reference = np.where(np.isnan(reference), reference_score, reference)
+        scores = np.where(self.status == 0, self.scores, score)
+        status = np.zeros_like(self.status)
+        system = replace(self, scores=scores, status=status, reference=reference)
+        with np.errstate(invalid="ignore"):
+            return float(measure.apply(system.sample_for(measure).statistic))
+
+    def _is_constant(self, measure: Measure) -> bool:
+        return self.is_reference and measure.definition.reads == "reference scores"

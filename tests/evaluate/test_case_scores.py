@@ -1,0 +1,647 @@
+"""Scores of cases without a truth, beside values computed by hand, statsmodels and SciPy."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.proportion import proportion_confint
+
+import calipers as cal
+from calipers.cli.group import cli
+from calipers.data import streams
+from calipers.estimation.case_scores import VarianceComponents
+from calipers.measures import parse
+from calipers.results import from_json
+
+ROWS = 240
+RANDOM = np.random.default_rng(4)
+EASE = RANDOM.normal(size=ROWS)
+#: Verdicts of two systems, all given.
+VERDICTS = {
+    name: (EASE + RANDOM.normal(size=ROWS) > threshold).astype(int)
+    for name, threshold in (("old", 0.2), ("new", -0.2))
+}
+#: Grades from 1 to 5, some of which the judge did not give.
+GRADES = {
+    name: np.clip(np.round(3.4 + shift + EASE + RANDOM.normal(0, 0.8, ROWS)), 1, 5)
+    for name, shift in (("old", 0.0), ("new", 0.4))
+}
+STATUS = {name: RANDOM.choice(["", "error", "refused", "ok"], ROWS, p=[0.03, 0.02, 0.05, 0.9])
+          for name in GRADES}  # fmt: skip
+SCORES = {
+    name: [str(int(x)) if s == "ok" else s for x, s in zip(GRADES[name], STATUS[name], strict=True)]
+    for name in GRADES
+}
+ALL = ["mean-score", "median-score", "pass-rate@4", "win-rate"]
+
+
+def given(name: str) -> np.ndarray:
+    return np.asarray(GRADES[name][STATUS[name] == "ok"])
+
+
+# --- Values and their intervals -------------------------------------------------------------------
+
+
+def test_pass_rates_are_proportions_of_cases() -> None:
+    ev = cal.scores(VERDICTS, baseline="old")
+    for name, verdicts in VERDICTS.items():
+        e = ev[name, "pass-rate"]
+        limits = proportion_confint(verdicts.sum(), ROWS, method="wilson")
+        assert (e.value, e.n, e.unit) == (verdicts.mean(), ROWS, "cases")
+        assert (e.low, e.high) == pytest.approx(limits, abs=1e-12)
+
+
+def test_a_difference_of_pass_rates_has_the_test_of_mcnemar() -> None:
+    ev = cal.scores(VERDICTS, baseline="old")
+    [d] = ev.compare(baseline="old", test="mcnemar")
+    table = [[((VERDICTS["new"] == i) & (VERDICTS["old"] == k)).sum() for k in (0, 1)]
+             for i in (0, 1)]  # fmt: skip
+    assert d.p == pytest.approx(mcnemar(table, exact=True).pvalue, rel=1e-12)
+    assert d.value == pytest.approx(VERDICTS["new"].mean() - VERDICTS["old"].mean())
+    assert (d.wins, d.losses) == (table[1][0], table[0][1])
+
+
+def test_it_is_the_accuracy_of_predictions_that_should_all_be_positive() -> None:
+    """What such a table was given as, before there was a task for it."""
+    ours = cal.scores(VERDICTS, baseline="old")
+    theirs = cal.classification([1] * ROWS, VERDICTS, positive=1, measures=["accuracy"],
+                                baseline="old")  # fmt: skip
+    for name in VERDICTS:
+        a, b = ours[name, "pass-rate"], theirs[name, "accuracy"]
+        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), abs=1e-12)
+    assert ours.comparison is not None
+    assert theirs.comparison is not None
+    [c], [d] = ours.comparison, theirs.comparison
+    assert (c.value, c.low, c.high, c.p) == pytest.approx((d.value, d.low, d.high, d.p), abs=1e-9)
+
+
+def test_values_are_those_of_the_cases_with_a_score() -> None:
+    ev = cal.scores(SCORES, measures=ALL, baseline="old", score_range=(1, 5))
+    for name in GRADES:
+        numbers = given(name)
+        assert ev[name, "mean-score"].value == pytest.approx(numbers.mean())
+        assert ev[name, "median-score"].value == np.median(numbers)
+        assert ev[name, "pass-rate@4"].value == pytest.approx((numbers >= 4).mean())
+        for measure in ALL[:3]:
+            e = ev[name, measure]
+            assert (e.n, e.n_total) == (len(numbers), ROWS)
+            assert e.undefined == {"no_score": ROWS - len(numbers)}
+    both = (STATUS["old"] == "ok") & (STATUS["new"] == "ok")
+    sign = np.sign(GRADES["new"] - GRADES["old"])[both]
+    e = ev["new", "win-rate"]
+    assert e.value == pytest.approx((sign > 0).mean() + (sign == 0).mean() / 2)
+    assert e.n == both.sum()
+    own = ev["old", "win-rate"]
+    assert (own.value, own.interval_reason) == (0.5, "known_constant")
+
+
+@pytest.mark.parametrize("measure", ALL[:3])
+def test_bounds_are_the_values_if_all_had_the_worst_score_or_the_best(measure: str) -> None:
+    ev = cal.scores(SCORES, measures=ALL, score_range=(1, 5), baseline="old")
+    for name, scores in SCORES.items():
+        bounds = []
+        for end in ("1", "5"):
+            filled = [score if score.isdigit() else end for score in scores]
+            bounds.append(cal.scores(filled, measures=[measure], score_range=(1, 5))[measure].value)
+        e = ev[name, measure]
+        assert (e.lower_bound, e.upper_bound) == pytest.approx(tuple(bounds))
+        assert e.bounds_kind == "sharp"
+        assert e.lower_bound <= e.value <= e.upper_bound
+
+
+def test_bounds_of_a_win_rate_hold_whatever_the_scores_were() -> None:
+    ev = cal.scores(SCORES, measures=["win-rate"], baseline="old")
+    e = ev["new", "win-rate"]
+    for end, other in (("1", "5"), ("5", "1")):
+        filled = {
+            name: [score if score.isdigit() else value for score in SCORES[name]]
+            for name, value in (("new", end), ("old", other))
+        }
+        value = cal.scores(filled, measures=["win-rate"], baseline="old")["new", "win-rate"].value
+        assert e.lower_bound <= value <= e.upper_bound
+    assert e.bounds_kind == "outer"
+
+
+def test_a_score_that_was_not_given_is_not_a_failure() -> None:
+    ev = cal.scores(["pass"] * 9 + ["refused"])
+    e = ev["pass-rate"]
+    assert (e.value, e.lower_bound, e.upper_bound) == (1.0, 0.9, 1.0)
+    assert ev.notes[0] == "1 of 10 cases have no score (1 refused)."
+    assert "if all had a score: [0.9" in str(e)
+
+
+def test_free_scores_have_no_bounds_until_somebody_states_their_range() -> None:
+    scores = [3.0, None, 4.0, 2.5]
+    ev = cal.scores(scores)
+    assert math.isnan(ev["mean-score"].lower_bound)
+    assert "score_range=(1, 5)" in ev.notes[-1]
+    ev = cal.scores(scores, score_range=(0, 10))
+    e = ev["mean-score"]
+    assert (e.lower_bound, e.upper_bound) == (9.5 / 4, 19.5 / 4)
+
+
+def test_no_score_at_all() -> None:
+    ev = cal.scores({"a": ["error"] * 4, "b": ["pass", "fail", "pass", "pass"]})
+    assert math.isnan(ev["a", "pass-rate"].value)
+    assert ev["a", "pass-rate"].undefined == {"no_score": 4}
+    assert (ev["a", "pass-rate"].lower_bound, ev["a", "pass-rate"].upper_bound) == (0, 1)
+    assert ev.comparison is not None
+    [d] = ev.comparison
+    assert math.isnan(d.value)
+
+
+def test_a_pass_rate_of_grades_needs_the_grade_that_passes() -> None:
+    ev = cal.scores(GRADES, measures=["pass-rate", "pass-rate@3"])
+    e = ev["old", "pass-rate"]
+    assert math.isnan(e.value)
+    assert e.undefined == {"neither_pass_nor_fail": ROWS}
+    assert ev["old", "pass-rate@3"].value == (GRADES["old"] >= 3).mean()
+
+
+def test_default_measures_follow_the_scores() -> None:
+    assert cal.scores([0, 1, 1]).measures == ("pass-rate",)
+    assert cal.scores(["fail", "PASS", "True"]).measures == ("pass-rate",)
+    assert cal.scores([0.25, 1, 1]).measures == ("mean-score",)
+    assert cal.scores([1, 2, 3]).measures == ("mean-score",)
+
+
+def test_a_mean_of_scores_between_0_and_1_has_that_range() -> None:
+    ev = cal.scores([0.9, 0.95, 1.0, 0.99])
+    assert ev["mean-score"].high <= 1
+    assert "taken as their range" in ev.notes[-1]
+    assert ev.provenance["conventions"]["score_range"] == [0, 1]
+
+
+def test_the_mean_has_the_interval_of_a_mean() -> None:
+    numbers = RANDOM.normal(20, 3, 400)
+    e = cal.scores(numbers)["mean-score"]
+    low, high = stats.t.interval(0.95, 399, numbers.mean(), stats.sem(numbers))
+    assert (e.low, e.high) == pytest.approx((low, high), abs=0.05)
+
+
+@pytest.mark.parametrize("shares", [(0.1, 0.2, 0.3, 0.3, 0.1), (0.3, 0.2, 0.0, 0.2, 0.3),
+                                    (0.02, 0.03, 0.15, 0.45, 0.35)])  # fmt: skip
+@pytest.mark.parametrize("rows", [20, 100])
+def test_intervals_of_a_median_of_grades_hold_it(shares: tuple[float, ...], rows: int) -> None:
+    """Between grades nothing is interpolated: with that they held it 60 to 90 times of 100."""
+    random = np.random.default_rng(rows)
+    running = np.cumsum(shares)
+    median = float(np.argmax(running >= 0.5 - 1e-9)) + 1
+    if abs(running[int(median) - 1] - 0.5) < 1e-9:  # any number up to the next grade
+        median += 0.5
+    held = 0
+    for _ in range(200):
+        grades = random.choice(5, rows, p=shares) + 1
+        e = cal.scores(grades, measures=["median-score"], compare=False)["median-score"]
+        held += e.low <= median <= e.high
+    assert held >= 182
+
+
+# --- The table ------------------------------------------------------------------------------------
+
+
+def long_table() -> pa.Table:
+    rows: list[dict[str, Any]] = [
+        {
+            "id": f"c{row}", "model": name, "grade": SCORES[name][row] or None,
+            "topic": "xy"[row % 2], "w": 1 + row % 3, "user": row // 4,
+            "ms": float(row % 7) + (name == "new"),
+        }
+        for row in range(ROWS)
+        for name in ("old", "new")
+    ]  # fmt: skip
+    order = np.random.default_rng(1).permutation(len(rows))
+    return pa.Table.from_pylist([rows[k] for k in order])
+
+
+def wide_table() -> pa.Table:
+    return pa.table(
+        {
+            "id": [f"c{row}" for row in range(ROWS)],
+            **{name: [score or None for score in SCORES[name]] for name in SCORES},
+            "topic": ["xy"[row % 2] for row in range(ROWS)],
+            "w": [1 + row % 3 for row in range(ROWS)],
+            "user": [row // 4 for row in range(ROWS)],
+            "ms_old": [float(row % 7) for row in range(ROWS)],
+            "ms_new": [float(row % 7) + 1 for row in range(ROWS)],
+        }
+    )
+
+
+BESIDES: dict[str, dict[str, Any]] = {
+    "alone": {},
+    "slices": {"slices": ["topic"]},
+    "weights": {"weight": "w"},
+    "counts": {"count": "w"},
+    "clusters": {"cluster": "user"},
+}
+
+
+def numbers(ev: cal.Evaluation) -> dict[Any, tuple[float, ...]]:
+    found: dict[Any, tuple[float, ...]] = {
+        (e.system, e.measure): (
+            e.value,
+            e.low,
+            e.high,
+            e.n,
+            e.n_total,
+            e.lower_bound,
+            e.upper_bound,
+        )
+        for e in ev
+    }
+    assert ev.comparison is not None
+    found |= {(d.system, d.baseline, d.measure): (d.value, d.low, d.high) for d in ev.comparison}
+    for s in ev.slices or ():
+        e = s.estimate
+        found[s.slice, e.system, e.measure] = (e.value, e.low, e.high, e.n)
+    return found
+
+
+def alike(a: cal.Evaluation, b: cal.Evaluation, rel: float = 1e-9) -> None:
+    first, second = numbers(a), numbers(b)
+    assert first.keys() == second.keys()
+    for key, values in first.items():
+        assert values == pytest.approx(second[key], rel=rel, abs=1e-9, nan_ok=True), key
+
+
+@pytest.mark.parametrize("beside", BESIDES)
+def test_a_row_for_each_score_is_a_row_for_each_case(beside: str) -> None:
+    how = {"measures": ALL[:2] + ALL[3:], "baseline": "old", "score_range": (1, 5), "n_resamples": 300,
+           **BESIDES[beside]}  # fmt: skip
+    wide = cal.scores(["old", "new"], data=wide_table(), case="id", **how)
+    long = cal.scores("grade", case="id", system="model", data=long_table(), **how)
+    first = {e.system: e.value for e in wide if e.measure == "mean-score"}
+    assert {e.system: e.value for e in long if e.measure == "mean-score"} == pytest.approx(first)
+    if beside != "counts":
+        # Cases are in the order of their first rows, which draws depend on.
+        for key, values in numbers(long).items():
+            assert values[0] == pytest.approx(numbers(wide)[key][0], nan_ok=True)
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    table = long_table()
+    how: dict[str, Any] = {"case": "id", "system": "model", "score_range": (1, 5),
+                           "measures": ["mean-score", "pass-rate@4"], "baseline": "old"}  # fmt: skip
+    sorted_rows = table.sort_by([("id", "ascending"), ("model", "descending")])
+    alike(cal.scores("grade", data=table, **how), cal.scores("grade", data=sorted_rows, **how))
+
+
+def test_costs_of_a_table_with_a_row_for_each_score_are_those_of_its_rows() -> None:
+    how: dict[str, Any] = {"measures": ["mean-score"], "n_resamples": 200}
+    wide = cal.scores(
+        ["old", "new"], data=wide_table(), cost={"ms": {"old": "ms_old", "new": "ms_new"}}, **how
+    )
+    long = cal.scores(
+        "grade", case="id", system="model", data=long_table(), cost={"ms": "ms"}, **how
+    )
+    assert long.costs is not None
+    assert wide.costs is not None
+    ours, theirs = (
+        {(c.system, c.measure): c.value for c in costs} for costs in (long.costs, wide.costs)
+    )
+    assert ours == pytest.approx(theirs)
+    assert long.pareto_fronts is not None
+
+
+def test_a_system_without_a_row_for_a_case_has_no_score_of_it() -> None:
+    table = long_table()
+    kept = table.filter(pa.array([k != 5 for k in range(len(table))]))
+    dropped = table.slice(5, 1).to_pylist()[0]
+    ev = cal.scores("grade", case="id", system="model", data=kept, score_range=(1, 5))
+    name = dropped["model"]
+    n_missing = SCORES[name].count("") + (dropped["grade"] is not None)
+    assert any(f"{n_missing} missing" in note for note in ev.notes if note.startswith(f"{name}: "))
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "expected"),
+    [
+        ([("a", 1, 1), ("a", 1, 0)], {}, r"row 1: 'a' has a second score of 1"),
+        ([("a", 1, 1), ("a", None, 0)], {}, "case: is missing in row 1"),
+        ([(None, 1, 1), ("a", 1, 0)], {}, "system: is missing in row 0"),
+        ([("a", 1, 1), ("b", 1, 0)], {"score": "points"}, "score: there is no column 'points'"),
+        ([("a", 1, 1), ("b", 1, 0)], {"system": "modelx"}, "did you mean 'model'"),
+        ([("a", 1, 1), ("b", 1, 0)], {"case": None}, "expected the name of the column of the cases"),
+        ([("a", 1, 1), ("b", 1, 0)], {"cluster": "score"}, "cluster: 'score' of 1 is '0' in row 1"),
+        ([("a", 1, 1), ("b", 1, "good")], {}, "score 'score': holds 'good' in row 1, expected a number"),
+        ([("a", 1, 1), ("b", 1, 7)], {"score_range": (1, 5)}, "is 7 in row 0, expected scores from 1"),
+        ([("a", 1, 1), ("b", 1, 2)], {"score_range": (5, 1)}, r"expected the lowest and the highest"),
+        ([("a", 1, 1), ("b", 1, 2)], {"reference_system": "c"}, "there is no system 'c'"),
+        ([("a", 1, 1), ("b", 1, 2)], {"measures": ["win-rate"]}, "win-rate needs a reference"),
+        ([("a", 1, 1), ("b", 1, 2)], {"engine": "stream"}, "takes all rows in memory"),
+    ],
+)  # fmt: skip
+def test_what_a_table_may_not_hold(rows: list[Any], more: dict[str, Any], expected: str) -> None:
+    table = {
+        "model": [row[0] for row in rows],
+        "id": [row[1] for row in rows],
+        "score": [str(row[2]) for row in rows],
+    }
+    how: dict[str, Any] = {"score": "score", "case": "id", "system": "model", **more}
+    with pytest.raises(cal.InputError, match=expected):
+        cal.scores(data=pa.table(table), **how)
+
+
+def test_numbers_and_words_in_one_column() -> None:
+    pandas = pytest.importorskip("pandas")
+    mixed = {"a": [1, "error", 0, 1.0, None, "pass"], "b": [True, False, True, None, "refused", 1]}
+    expected = {"a": (0.75, 4), "b": (0.75, 4)}
+    for table in (mixed, pandas.DataFrame(mixed)):
+        for ev in (
+            cal.scores(["a", "b"], data=table),
+            cal.scores(mixed if table is mixed else table),
+        ):
+            assert {e.system: (e.value, e.n) for e in ev} == expected
+
+
+def test_cases_are_named_once() -> None:
+    with pytest.raises(cal.InputError, match="'a' is in row 0 and again in row 2"):
+        cal.scores([1, 0, 1], case=["a", "b", "a"])
+    with pytest.raises(cal.InputError, match="case: is missing in row 1"):
+        cal.scores([1, 0, 1], case=["a", None, "b"])
+    with pytest.raises(cal.InputError, match="score 'b': has 2 rows, score 'a' has 3"):
+        cal.scores({"a": [1, 0, 1], "b": [1, 0]})
+
+
+def test_a_later_system_is_compared_with_a_stored_one(tmp_path: Path) -> None:
+    table, path = wide_table(), tmp_path / "old.json"
+    how: dict[str, Any] = {"case": "id", "score_range": (1, 5), "measures": ["mean-score"]}
+    stored = cal.keep_predictions(cal.scores({"old": "old"}, data=table, **how))
+    path.write_text(stored.to_json())
+    turned = table.take(np.arange(ROWS)[::-1])
+    later = cal.scores({"new": "new"}, data=turned, baseline=str(path), **how)
+    both = cal.scores(["old", "new"], data=turned, baseline="old", **how)
+    assert later.comparison is not None
+    assert both.comparison is not None
+    [a], [b] = later.comparison, both.comparison
+    assert (a.value, a.low, a.high, a.p) == pytest.approx((b.value, b.low, b.high, b.p))
+
+
+# --- Samples --------------------------------------------------------------------------------------
+
+K = 5
+PASSED = {name: RANDOM.binomial(K, 1 / (1 + np.exp(-EASE - shift)))
+          for name, shift in (("A", 0.2), ("B", 0.6))}  # fmt: skip
+
+
+def sampled() -> pa.Table:
+    return pa.table(
+        {
+            "problem": np.repeat(np.arange(ROWS), K),
+            **{name: (np.arange(K) < c[:, None]).astype(int).ravel() for name, c in PASSED.items()},
+            "user": np.repeat(np.arange(ROWS) // 3, K),
+        }
+    )
+
+
+OF_SAMPLES = ["pass@1", "pass@3", "pass@5", "pass^3", "pass-rate"]
+
+
+def probability(name: str, measure: str) -> np.ndarray:
+    """By all ways to draw the samples of a case."""
+    _, _, number = measure.replace("^", "@").partition("@")
+    k = int(number or 1)
+    drawn = list(combinations(range(K), k))
+    passes = np.arange(K) < PASSED[name][:, None]
+    each = np.array([[passes[row, list(of)].sum() for of in drawn] for row in range(ROWS)])
+    return np.asarray(((each == k) if "^" in measure else (each > 0)).mean(axis=1))
+
+
+def test_pass_at_k_by_all_ways_to_draw() -> None:
+    ev = cal.scores(["A", "B"], case="problem", samples=K, data=sampled(), measures=OF_SAMPLES,
+                    baseline="A")  # fmt: skip
+    for name in PASSED:
+        for measure in OF_SAMPLES:
+            e = ev[name, measure]
+            assert e.value == pytest.approx(probability(name, measure).mean()), measure
+            assert (e.n, e.unit) == (ROWS, "cases")
+            assert e.method == "Bayesian bootstrap"
+    assert ev.comparison is not None
+    d = ev.comparison["pass@3"]
+    differences = probability("B", "pass@3") - probability("A", "pass@3")
+    assert d.value == pytest.approx(differences.mean())
+    assert d.standard_error == pytest.approx(stats.sem(differences), rel=0.03)
+    assert "Intervals and tests are over 240 cases, not 1,200 samples of them." in ev.notes
+
+
+def test_win_rates_of_samples_are_over_pairs_of_them() -> None:
+    ev = cal.scores(["A", "B"], case="problem", samples=K, data=sampled(), measures=["win-rate"],
+                    baseline="A")  # fmt: skip
+    a, b = PASSED["A"] / K, PASSED["B"] / K
+    expected = b * (1 - a) + (a * b + (1 - a) * (1 - b)) / 2
+    assert ev["B", "win-rate"].value == pytest.approx(expected.mean())
+
+
+def test_samples_of_a_table_with_a_row_for_each_score() -> None:
+    table = sampled()
+    long = pa.concat_tables(
+        pa.table({"problem": table["problem"], "model": [name] * len(table), "passed": table[name],
+                  "user": table["user"]})
+        for name in PASSED
+    )  # fmt: skip
+    how: dict[str, Any] = {"case": "problem", "samples": K, "measures": OF_SAMPLES,
+                           "baseline": "A", "cluster": "user"}  # fmt: skip
+    wide = cal.scores(["A", "B"], data=table, **how)
+    alike(wide, cal.scores("passed", system="model", data=long, **how))
+
+
+def test_a_sample_that_was_not_given_is_not_a_failure() -> None:
+    rows = {"case": [1, 1, 1, 2, 2, 2], "a": ["pass", "fail", "error", "pass", "pass", "pass"]}
+    ev = cal.scores(["a"], case="case", samples=3, data=rows,
+                    measures=["pass-rate", "pass@2", "pass@3", "mean-score"])  # fmt: skip
+    assert ev["pass-rate"].value == 0.75
+    assert (ev["pass-rate"].lower_bound, ev["pass-rate"].upper_bound) == pytest.approx(
+        (2 / 3, 5 / 6)
+    )
+    assert ev["pass@2"].value == 1
+    assert (ev["pass@3"].value, ev["pass@3"].n) == (1, 1)
+    assert ev["pass@3"].undefined == {"too_few_samples": 1}
+    assert ev.notes[0] == "a: 1 of 6 samples have no score (1 error)."
+
+
+def test_what_samples_need() -> None:
+    table = sampled()
+    for how, expected in (
+        ({"case": "problem", "samples": 4}, "it has more than 4 scores of 0"),
+        ({"samples": K}, "expected the name of the column of the cases"),
+        ({"case": "problem", "samples": 0}, "samples is 0, expected 1 or more"),
+        ({"case": "problem", "samples": K, "engine": "stream"}, "takes all rows in memory"),
+        ({"measures": ["pass@2"]}, "pass@2 needs several samples of each case"),
+        ({"case": "problem"}, "is in row 0 and again in row 1"),
+    ):
+        with pytest.raises(cal.InputError, match=expected):
+            cal.scores(["A", "B"], data=table, **how)
+    with pytest.raises(cal.InputError, match="samples is about the rows of data="):
+        cal.scores([1, 0], case="case", samples=2)
+
+
+def test_components_of_the_variance() -> None:
+    components = VarianceComponents.from_samples(np.array([[1.0, 1, 0, 1], [0, 0, 1, 0], [1] * 4]))
+    assert components is not None
+    told = components.case, components.sample, components.mean
+    assert told == pytest.approx((0.1041667, 0.1666667, 0.0486111), abs=5e-8)
+    assert components.case / (components.case + components.sample) == pytest.approx(0.3846154)
+    assert VarianceComponents.from_samples(np.ones((5, 3))) is None
+    assert VarianceComponents.from_samples(np.ones((5, 1))) is None
+
+
+def test_reference_values_of_pass_at_k() -> None:
+    """Ten samples, three of which pass, five drawn; and eight, five of which pass, three drawn."""
+    assert parse("pass@5").losses(np.array([10.0]), np.array([3.0])) == pytest.approx(11 / 12)
+    assert parse("pass^3").losses(np.array([8.0]), np.array([5.0])) == pytest.approx(10 / 56)
+
+
+JOB_3 = Path(__file__).parents[3] / "shared/research/judges_prototype/job3.csv"
+
+
+@pytest.mark.skipif(not JOB_3.exists(), reason="a table of the specification")
+def test_the_third_job() -> None:
+    counts = csv.read_csv(JOB_3)
+    table = {
+        "problem": np.repeat(counts["problem"].to_numpy(), 5),
+        **{
+            name: (np.arange(5) < counts[name].to_numpy()[:, None]).astype(int).ravel()
+            for name in "AB"
+        },
+    }
+    ev = cal.scores(["A", "B"], case="problem", samples=5, data=table, baseline="A",
+                    measures=["pass@1", "pass@5", "pass^3"])  # fmt: skip
+    told = {
+        (e.system, e.measure): (round(e.value, 2), round(e.low, 2), round(e.high, 2)) for e in ev
+    }
+    assert told == {
+        ("A", "pass@1"): (0.58, 0.52, 0.63), ("B", "pass@1"): (0.66, 0.61, 0.72),
+        ("A", "pass@5"): (0.84, 0.78, 0.89), ("B", "pass@5"): (0.91, 0.86, 0.95),
+        ("A", "pass^3"): (0.35, 0.29, 0.42), ("B", "pass^3"): (0.47, 0.40, 0.54),
+    }  # fmt: skip
+    assert ev.comparison is not None
+    d = ev.comparison["pass@1"]
+    assert (d.value, d.low, d.high) == pytest.approx((0.085, 0.045, 0.125), abs=5e-4)
+    assert any(
+        note.startswith("A: 22% of the variance") and "at most 12%" in note and "29%" in note
+        for note in ev.notes
+    )
+
+
+# --- Batches --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    found = {"csv": tmp_path / "t.csv", "parquet": tmp_path / "t.parquet"}
+    csv.write_csv(wide_table(), found["csv"])
+    parquet.write_table(wide_table(), found["parquet"])
+    return found
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("beside", BESIDES)
+def test_batches_are_as_in_memory(
+    files: dict[str, Path], kind: str, beside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "ROWS", 50)
+    how: dict[str, Any] = {
+        "score": ["old", "new"], "data": str(files[kind]), "baseline": "old",
+        "measures": ["mean-score", "pass-rate@4", "win-rate"], "score_range": (1, 5),
+        **BESIDES[beside],
+    }  # fmt: skip
+    memory, stream = (cal.scores(engine=engine, **how) for engine in ("memory", "stream"))
+    alike(memory, stream, rel=1e-6)
+    assert set(memory.notes) <= set(stream.notes)
+
+
+def test_mcnemar_of_batches(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table(VERDICTS), path)
+    memory, stream = (
+        cal.scores(["old", "new"], data=str(path), engine=engine).compare(test="mcnemar")
+        for engine in ("memory", "stream")
+    )
+    assert [d.p for d in stream] == pytest.approx([d.p for d in memory], rel=1e-12)
+
+
+def test_states_of_days_are_merged() -> None:
+    table = wide_table()
+    how: dict[str, Any] = {"engine": "stream", "score_range": (1, 5),
+                           "measures": ["mean-score", "pass-rate@4", "win-rate"],
+                           "reference_system": "old"}  # fmt: skip
+    days = [cal.scores(["old", "new"], data=part, **how)
+            for part in (table.slice(0, 90), table.slice(90))]  # fmt: skip
+    both = cal.merge_states(days)
+    whole = cal.scores(["old", "new"], data=table, **how)
+    for e in whole:
+        merged = both[e.system, e.measure]
+        assert (merged.value, merged.n, merged.lower_bound) == pytest.approx(
+            (e.value, e.n, e.lower_bound), nan_ok=True
+        )
+    assert set(both.notes) & set(whole.notes)
+
+
+# --- Results --------------------------------------------------------------------------------------
+
+
+def test_every_format_shows_it(tmp_path: Path) -> None:
+    ev = cal.scores(SCORES, measures=ALL, baseline="old", score_range=(1, 5))
+    again = from_json(ev.to_json())
+    assert isinstance(again, cal.Evaluation)
+    assert again.to_json() == ev.to_json()
+    page = ev.to_html(tmp_path / "r.html")
+    for text in (str(ev), ev.to_markdown(), page):
+        assert "if scored" in text.lower()
+        assert "have no score" in text
+    assert "pass-rate@4" in ev.to_latex()
+
+
+def test_the_command(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    path = tmp_path / "long.csv"
+    csv.write_csv(long_table(), path)
+    line = f"scores {path} --case id --system model --score grade --score-range 1,5"
+    done = CliRunner().invoke(cli, [*line.split(), "--baseline", "old", "--format", "json"])
+    assert done.exit_code == 0, done.output
+    read = json.loads(done.stdout)
+    mean = {s["name"]: s["estimates"][0]["value"] for s in read["systems"]}
+    assert mean == pytest.approx({name: given(name).mean() for name in GRADES})
+    done = CliRunner().invoke(cli, [*line.split()[:-1], "1-5"])
+    assert done.exit_code == 2
+    assert "expected two numbers, as in 1,5" in done.output
+
+
+def test_the_value_of_a_measure_alone() -> None:
+    assert cal.measure("pass-rate")(["pass", "fail", "pass", None]) == pytest.approx(2 / 3)
+    assert cal.measure("pass-rate@4")([5, 4, 3, 1]) == 0.5
+    assert cal.measure("median-score")([5, 4, 3, 1]) == 3.5
+    assert cal.measure("win-rate")([1, 2, 3], [2, 2, 1]) == 0.5
+    with pytest.raises(cal.InputError, match="one column, the scores"):
+        cal.measure("pass-rate")([1, 0], [1, 1])
+    with pytest.raises(cal.InputError, match="the scores of the reference and those"):
+        cal.measure("win-rate")([1, 0])
+
+
+def test_how_many_cases_are_needed() -> None:
+    plan = cal.plan("pass-rate", value=0.8, half_width=0.05)
+    accuracy = cal.plan("accuracy", value=0.8, half_width=0.05)
+    assert (plan.n, plan.unit) == (accuracy.n, "cases")
+
+
+JOB = Path(__file__).parents[3] / "shared/research/judges_prototype/job1.csv"
+
+
+@pytest.mark.skipif(not JOB.exists(), reason="a table of the specification")
+def test_the_first_job_by_the_judge_alone() -> None:
+    ev = cal.scores(["old", "new"], data=str(JOB), case="case", baseline="old")
+    assert (ev["old", "pass-rate"].value, ev["new", "pass-rate"].value) == (0.69, 0.8)
+    [d] = ev.compare(baseline="old", test="mcnemar")
+    assert (round(d.value, 3), round(d.p, 4)) == (0.11, 0.0062)

@@ -1,0 +1,237 @@
+"""Confidence sequences: against published values, integrals by quadrature, and all sequences."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import integrate, special
+
+from calipers.inference import confidence_sequences as sequences
+from calipers.statistics import FloatArray
+
+TERNARY = np.array([0.0, 0.5, 1.0])
+
+
+def capital(x: Sequence[float], mean: float, prior: float = 2.0) -> float:
+    """K(m) of a sequence, by SciPy's quadrature."""
+
+    def integrand(pi: float) -> float:
+        product = math.prod(v * pi / mean + (1 - v) * (1 - pi) / (1 - mean) for v in x)
+        return product * (pi * (1 - pi)) ** (prior - 1) / special.beta(prior, prior)
+
+    return float(integrate.quad(integrand, 0, 1, epsabs=0, epsrel=1e-10, limit=200)[0])
+
+
+def counted(x: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    values, counts = np.unique(np.array(x, float), return_counts=True)
+    return values, counts.astype(float)
+
+
+# ------------------------------------------------------------------------------------ known values
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "prior", "expected"),
+    [(10, 0, 0.5, 180.4258), (15, 5, 0.5, 2.404461), (10, 0, 10, 4.722667)],
+)
+def test_e_values_of_discordant_pairs(won: int, lost: int, prior: float, expected: float) -> None:
+    log_e = sequences.log_rate_e_value(won, lost, prior=prior)
+    assert float(np.exp(log_e)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_asymptotic_widths() -> None:
+    assert sequences.tuning(0.95) == pytest.approx(0.162646, abs=5e-7)
+    widths = [sequences.asymptotic_half_width(1.0, n, 0.95) for n in (100, 300, 1000)]
+    assert widths == pytest.approx([0.316840, 0.175238, 0.098263], abs=5e-7)
+
+
+def test_the_asymptotic_interval_is_narrowest_where_it_is_tuned() -> None:
+    for n in (200, 450):
+        rho = sequences.tuning(0.95, n)
+        size = n * rho**2
+        best = math.sqrt(2 * (size + 1) / (n * size) * math.log(math.sqrt(size + 1) / 0.05))
+        assert best < sequences.asymptotic_half_width(1.0, n, 0.95)
+
+
+def test_asymptotic_intervals_need_requests() -> None:
+    few = sequences.asymptotic_interval(0.5, 0.5, 299, 0.95)
+    one_sided = sequences.asymptotic_interval(0.02, 0.14, 1000, 0.95, 20)
+    assert few.reason == one_sided.reason == "too_few_for_asymptotics"
+    assert sequences.asymptotic_interval(1.0, 0.0, 1000, 0.95).reason == "no_spread"
+    interval = sequences.asymptotic_interval(0.5, 0.5, 1000, 0.95, 480)
+    assert interval.high - interval.low == pytest.approx(0.098263, abs=1e-6)
+
+
+@pytest.mark.parametrize("mean", [0.02, 0.1, 0.3])
+def test_the_asymptotic_test_and_interval_agree(mean: float) -> None:
+    n, sd = 500, 1.3
+    log_e = float(sequences.log_asymptotic_e_value(mean * n, sd, n, 0.95))
+    is_outside = abs(mean) > sequences.asymptotic_half_width(sd, n, 0.95)
+    assert (log_e > math.log(20)) == is_outside
+
+
+def test_errors_of_repeated_tests_are_those_of_armitage() -> None:
+    # Armitage, McPherson and Rowe, table 2: two-sided 5% level, known variance.
+    table = {1: 0.05, 2: 0.083, 3: 0.107, 4: 0.126, 5: 0.142, 10: 0.193, 20: 0.248, 50: 0.320}
+    for n_looks, error in table.items():
+        assert sequences.repeated_test_error(n_looks) == pytest.approx(error, abs=6e-4)
+    assert sequences.repeated_test_error(0) != sequences.repeated_test_error(0)
+    assert sequences.repeated_test_error(10**6) == sequences.repeated_test_error(500)
+
+
+# ------------------------------------------------------------------------------------- quadrature
+
+
+@pytest.mark.parametrize("prior", [1.0, 2.0, 10.0])
+@pytest.mark.parametrize("mean", [0.03, 0.5, 0.8])
+def test_the_capital_is_its_integral(prior: float, mean: float) -> None:
+    random = np.random.default_rng(5)
+    for x in (
+        [1.0, 0.0, 1.0],
+        [0.5, 0.5, 1.0, 0.0],
+        [0.3] * 5,
+        random.random(30).tolist(),
+        random.beta(5, 1, 40).tolist(),
+        [0.0] * 20 + [0.25],
+        [0.999] * 25,
+    ):
+        found = sequences.log_capital(*counted(x), mean, prior)
+        assert found == pytest.approx(math.log(capital(x, mean, prior)), rel=1e-6, abs=1e-8)
+        path = sequences.CapitalPath(mean, prior).update(np.array(x))
+        assert path[-1] == pytest.approx(found, rel=1e-5, abs=1e-5)
+
+
+def test_the_capital_of_rates_is_that_of_likelihood_ratios() -> None:
+    x = [1.0] * 7 + [0.0] * 4
+    expected = special.beta(9, 6) / special.beta(2, 2) / (0.3**7 * 0.7**4)
+    assert capital(x, 0.3) == pytest.approx(expected, rel=1e-9)
+    assert sequences.log_capital(*counted(x), 0.3) == pytest.approx(math.log(expected), rel=1e-12)
+
+
+def test_a_path_is_the_same_whatever_its_batches() -> None:
+    random = np.random.default_rng(1)
+    x = np.r_[random.integers(0, 3, 20) / 2, random.random(30), 1.0]
+    for mean in (0.5, 0.4):
+        whole = sequences.CapitalPath(mean, 2.0).update(x)
+        path = sequences.CapitalPath(mean, 2.0)
+        single = np.concatenate([path.update(x[i : i + 1]) for i in range(len(x))])
+        assert single == pytest.approx(whole, rel=1e-9, abs=1e-9)
+        assert len(path.update(np.zeros(0))) == 0
+
+
+# ---------------------------------------------------------------------------------- all sequences
+
+
+@pytest.mark.parametrize(
+    ("values", "chances"),
+    [
+        ((0.0, 1.0), (0.98, 0.02)),
+        ((0.0, 1.0), (0.3, 0.7)),
+        ((0.0, 0.5, 1.0), (0.1, 0.8, 0.1)),
+        ((0.0, 0.5, 1.0), (0.3, 0.2, 0.5)),
+        ((0.0, 0.25, 0.9), (0.6, 0.1, 0.3)),
+    ],
+)
+def test_the_expected_capital_is_one_at_any_stopping_time(
+    values: tuple[float, ...], chances: tuple[float, ...]
+) -> None:
+    """Of a martingale, over all sequences: at the end, and where it first is 1.5 or more."""
+    mean, length = float(np.dot(values, chances)), 6
+    at_end = stopped = 0.0
+    for indices in itertools.product(range(len(values)), repeat=length):
+        chance = math.prod(chances[i] for i in indices)
+        path = np.exp(
+            sequences.CapitalPath(mean, 2.0).update(np.array([values[i] for i in indices]))
+        )
+        above = np.flatnonzero(path >= 1.5)
+        at_end += chance * path[-1]
+        stopped += chance * path[above[0] if len(above) else -1]
+    assert at_end == pytest.approx(1, abs=1e-9)
+    assert stopped == pytest.approx(1, abs=1e-9)
+
+
+def test_a_fixed_number_of_drifting_rates_has_at_most_the_capital_one() -> None:
+    """The mean of the rates so far is covered at any one time, by the inequality of the means."""
+    rates = (0.1, 0.9, 0.5, 0.7, 0.2)
+    total = 0.0
+    for x in itertools.product((0.0, 1.0), repeat=len(rates)):
+        chance = math.prod(p if v else 1 - p for p, v in zip(rates, x, strict=True))
+        total += chance * math.exp(sequences.log_capital(*counted(x), float(np.mean(rates))))
+    assert 0.5 < total <= 1
+
+
+# ----------------------------------------------------------------------------------- the interval
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_are_where_the_capital_is_enough(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    n = int(random.integers(5, 300))
+    x = [
+        (random.random(n) < 0.04) * 1.0,
+        random.choice(TERNARY, n, p=(0.05, 0.85, 0.1)),
+        random.beta(6, 1, n),
+    ][seed % 3]
+    level = (0.95, 0.8)[seed % 2]
+    values, counts = counted(x.tolist())
+    low, high = sequences.betting_limits(values, counts, level)
+    assert 0 <= low <= x.mean() <= high <= 1
+    threshold = -math.log(1 - level)
+    for limit, inside in ((low, 1), (high, -1)):
+        if 0 < limit < 1:
+            assert sequences.log_capital(values, counts, limit) == pytest.approx(
+                threshold, abs=1e-5
+            )
+            within = limit + inside * 1e-4 * (high - low)
+            assert sequences.log_capital(values, counts, within) < threshold
+
+
+def test_limits_of_extreme_values() -> None:
+    assert sequences.betting_limits(np.zeros(0), np.zeros(0), 0.95) == (0.0, 1.0)
+    low, high = sequences.betting_limits(np.zeros(1), np.full(1, 50.0), 0.95)
+    assert low == 0
+    # B(2, 52)/B(2, 2)/(1 − m)⁵⁰ = 20
+    expected = 1 - (special.beta(2, 52) / special.beta(2, 2) / 20) ** (1 / 50)
+    assert high == pytest.approx(expected, rel=1e-9)
+    reflected = sequences.betting_limits(np.ones(1), np.full(1, 50.0), 0.95)
+    assert reflected == pytest.approx((1 - high, 1.0))
+    rare = sequences.betting_limits(np.array([0.0, 1.0]), np.array([1e6, 3.0]), 0.95)
+    assert 0 < rare[0] < 3e-6 < rare[1] < 5e-5
+
+
+def test_the_capital_is_convex_in_the_mean() -> None:
+    random = np.random.default_rng(3)
+    values, counts = counted(random.choice([0.0, 0.2, 0.5, 1.0], 40).tolist())
+    means = np.linspace(0.05, 0.95, 61)
+    logs = [sequences.log_capital(values, counts, m) for m in means]
+    assert (np.diff(logs, 2) > 0).all()
+
+
+def test_values_on_a_grid_bet_less_and_never_more() -> None:
+    random = np.random.default_rng(4)
+    x = random.beta(2, 5, 200)
+    grid = sequences.ValueGrid()
+    grid.add(x[:90])
+    grid.add(x[90:])
+    assert grid.counts.sum() == pytest.approx(200)
+    assert grid.values @ grid.counts == pytest.approx(x.sum())
+    for mean in (0.1, 0.25, 0.3, 0.5):
+        exact = sequences.log_capital(*counted(x.tolist()), mean)
+        on_grid = sequences.log_capital(grid.values, grid.counts, mean)
+        assert exact - 1e-3 < on_grid <= exact + 1e-9
+
+
+# ------------------------------------------------------------------------------------- simulation
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.5, 0.95])
+def test_a_rate_is_rarely_left_at_any_of_a_thousand_looks(rate: float) -> None:
+    random = np.random.default_rng(7)
+    n = np.arange(1, 1001)
+    successes = np.cumsum(random.random((600, 1000)) < rate, axis=1)
+    log_e = sequences.log_rate_e_value(successes, n - successes, rate)
+    assert (log_e.max(axis=1) >= math.log(20)).mean() <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 600)
