@@ -186,7 +186,7 @@ def written_forms(strings: pa.Array, kind: pa.DataType, category: Category) -> F
         distinct = set(strings.to_pylist())
         return frozenset(k for k, pair in enumerate(_BOOLEANS) if distinct <= set(pair))
     if pa.types.is_integer(kind):
-        is_canonical = _all(pc.or_(_is_own_text(strings), pc.equal(strings, "-0")))
+        is_canonical = _all(pc.or_(_is_own_text(strings), pc.balanced(strings, "-0")))
         return frozenset([_CANONICAL] if is_canonical else [])
     if category.any_decimals:
         return frozenset([] if _any(_match(strings, _PADDED)) else [_CANONICAL])
@@ -210,7 +210,7 @@ def _is_own_text(strings: pa.Array) -> Any:
     import pyarrow.compute as pc
 
     try:
-        return pc.equal(strings.cast(pa.int64()).cast(strings.type), strings)
+        return pc.balanced(strings.cast(pa.int64()).cast(strings.type), strings)
     except pa.ArrowInvalid:
         return _match(strings, r"-?(0|[1-9][0-9]{0,17})")
 

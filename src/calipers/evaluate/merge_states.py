@@ -140,7 +140,7 @@ def merge_states(
         )
     budget = memory_budget(memory)
     state = merge_compatible(_iterate_states(states), LimitStatistics(MemoryLimit(budget)))
-    plan = state.plan
+    plan = state.parameters
     columns = StreamColumns(
         StateEngine(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"]
     )
@@ -161,7 +161,7 @@ def _make_problem(plan: Mapping[str, Any]) -> Problem:
         if plan["task"] == named_problem.kind:
             return named_problem(tuple(plan["classes"]))
     if plan["task"] == AgreementProblem.kind:
-        return AgreementProblem.of_plan(plan)
+        return AgreementProblem.from_plan(plan)
     names, stated = tuple(plan["classes"]), plan.get("stated", False)
     undefined = plan["undefined"]
     if plan["task"] == MultilabelProblem.kind:

@@ -51,20 +51,22 @@ _SCORE_BYTES = 40
 class MemoryLimit:
     """Limit of the memory of an accumulated statistic."""
 
-    memory: int
+    max_bytes: int
 
     def __call__(self, statistic: Any) -> Any:
         """Return the statistic, compressed if it takes too much memory."""
         if isinstance(statistic, ClassTables):
-            return statistic.with_tables(MemoryLimit(self.memory // max(1, len(statistic.tables))))
+            return statistic.map_tables(
+                MemoryLimit(self.max_bytes // max(1, len(statistic.tables)))
+            )
         if isinstance(statistic, StatisticVector):
-            component_limit = MemoryLimit(self.memory // max(len(statistic.components), 1))
+            component_limit = MemoryLimit(self.max_bytes // max(len(statistic.components), 1))
             return statistic.map_components(component_limit)
         if isinstance(statistic, ScoreBuffer):
-            fits_memory = statistic.rows * _ROW_BYTES <= self.memory * _BUFFER_MEMORY_SHARE
+            fits_memory = statistic.rows * _ROW_BYTES <= self.max_bytes * _BUFFER_MEMORY_SHARE
             return statistic if fits_memory else self(statistic.finalize())
         if isinstance(statistic, ScoreTable):
-            max_scores = max(MIN_SCORES, int(self.memory * _TABLE_MEMORY_SHARE) // _SCORE_BYTES)
+            max_scores = max(MIN_SCORES, int(self.max_bytes * _TABLE_MEMORY_SHARE) // _SCORE_BYTES)
             return (
                 statistic.compress(max_scores // 2)
                 if len(statistic.scores) > max_scores
@@ -74,7 +76,7 @@ class MemoryLimit:
             size = sum(
                 array.nbytes for array in vars(statistic).values() if isinstance(array, np.ndarray)
             )
-            if size > self.memory / 2:
+            if size > self.max_bytes / 2:
                 raise InputError(
                     f"measures of ranks and medians take all rows in memory, {size / 2**30:,.1f} "
                     "GiB so far; leave them out, or allow more with memory="
@@ -95,29 +97,29 @@ class FrequencyWeightedRows(Engine):
     """
 
     def __init__(self, rows: Engine, count: str, *, drop: bool) -> None:
-        self.inner, self.count, self.drop = rows, count, drop
-        self.kind, self.name, self.names = rows.kind, rows.name, rows.names
-        self.rows, self.is_rereadable, self.files = rows.rows, rows.is_rereadable, rows.files
-        self.stamps = rows.stamps
+        self.inner_engine, self.count, self.drops_missing = rows, count, drop
+        self.kind, self.name, self.column_names = rows.kind, rows.name, rows.column_names
+        self.n_rows, self.is_rereadable, self.files = rows.n_rows, rows.is_rereadable, rows.files
+        self.file_stamps = rows.file_stamps
 
     @property
     def schema(self) -> pa.Schema:
         """Arrow types of the columns."""
-        return self.inner.schema
+        return self.inner_engine.schema
 
     def reduce(
         self,
-        work: Callable[[Any], P],
+        map_batch: Callable[[Any], P],
         columns: Sequence[str] = (),
-        limit: Callable[[P], P] = identity,
+        limit_size: Callable[[P], P] = identity,
         description: str = "reading",
     ) -> P:
         """Reduce all batches, as the protocol of engines defines."""
         if self.count not in columns:
-            return self.inner.reduce(work, columns, limit, description)
-        repeat_rows = _RepeatRows(work, self.count, self.drop)
-        result: P | None = self.inner.reduce(
-            repeat_rows, columns, _BoundedResult(limit), description
+            return self.inner_engine.reduce(map_batch, columns, limit_size, description)
+        repeat_rows = _RepeatRows(map_batch, self.count, self.drops_missing)
+        result: P | None = self.inner_engine.reduce(
+            repeat_rows, columns, _BoundedResult(limit_size), description
         ).result
         if result is None:
             raise InputError(f"{self.name}: count: all counts are 0")
@@ -173,8 +175,8 @@ class _RepeatRows:
 
     def _counts(self, batch: Batch) -> npt.NDArray[np.int64]:
         column = batch.columns[self.count]
-        counts = np.ones(batch.rows, np.int64)
-        present_mask = np.ones(batch.rows, bool)
+        counts = np.ones(batch.n_rows, np.int64)
+        present_mask = np.ones(batch.n_rows, bool)
         if self.drop:  # those without a count are left out where others are
             present_mask = ~missing_mask(column, "count")
             column = column.filter(_to_arrow(present_mask))
@@ -212,7 +214,7 @@ class _RepeatRows:
             yield replace(
                 batch,
                 columns=columns,
-                numbers=batch.first + row_indices,
+                row_indices=batch.first_row + row_indices,
                 input_columns=input_columns,
             )
 
@@ -312,7 +314,7 @@ def get_engine(data: Any, engine: str | None, categories: CategorySelector | Non
 
 def process_memory(memory: int | str | None, rows: Engine) -> int:
     """Return the number of bytes that each process may use."""
-    inner = rows.inner if isinstance(rows, FrequencyWeightedRows) else rows
+    inner = rows.inner_engine if isinstance(rows, FrequencyWeightedRows) else rows
     return (
         _PROCESS_MEMORY
         if memory is None and isinstance(inner, RemoteEngine)
@@ -349,7 +351,7 @@ class StreamColumns:
     Truth, weights and clusters have one column each, predictions one for each kind and system.
     """
 
-    stream: Engine
+    engine: Engine
     #: One column, or one for each class, label or output; none where nothing is known to be true.
     truth: str | Mapping[str, str]
     #: Predictions by role and system: a column, or a column for each class.
@@ -442,7 +444,7 @@ class StreamColumns:
         )
 
     @property
-    def names(self) -> list[str]:
+    def column_names(self) -> list[str]:
         """Names of all columns that are read, without duplicates."""
         return list(dict.fromkeys([*self.required_columns, *self.slice_columns]))
 
@@ -487,8 +489,10 @@ def _find_column(name: Any, role: str, stream: Engine) -> str | None:
         return None
     if not isinstance(name, str):
         raise InputError(f"{role}: a stream takes the name of a column, not values")
-    if name not in stream.names:
-        raise InputError(f"{stream.name}: no column {name!r}; {did_you_mean(name, stream.names)}")
+    if name not in stream.column_names:
+        raise InputError(
+            f"{stream.name}: no column {name!r}; {did_you_mean(name, stream.column_names)}"
+        )
     return name
 
 
@@ -497,7 +501,7 @@ def _resolve_names(names: Any, role: str, stream: Engine) -> Any:
     for name in _leaves(names):
         if not (isinstance(name, str) and name.endswith("*")):
             _find_column(name, role, stream)
-    return named_columns(names, stream.names, stream.name)
+    return named_columns(names, stream.column_names, stream.name)
 
 
 def _resolve_system_columns(

@@ -46,15 +46,15 @@ class BatchReader:
 
     columns: StreamColumns
     #: The names of all clusters.
-    clusters: Any
+    cluster_names: Any
 
     def __call__(self, batch: streams.Batch) -> Batch:
         """Return the rows of a batch by role."""
         stream_columns = self.columns
-        columns, row_mask = self.complete(batch)
+        columns, row_mask = self.drop_incomplete(batch)
         if row_mask is not None and not row_mask.true_count:
             raise InputError(
-                f"all {batch.rows:,} rows from row 0 on are incomplete, and missing='drop' "
+                f"all {batch.n_rows:,} rows from row 0 on are incomplete, and missing='drop' "
                 "does not leave out complete batches; filter them out beforehand, or use "
                 "engine='memory'"
             )
@@ -85,7 +85,7 @@ class BatchReader:
             numbers=lambda: frequencies(_row_numbers(batch, row_mask)),
         )
 
-    def complete(self, batch: streams.Batch) -> tuple[dict[str, Any], Any]:
+    def drop_incomplete(self, batch: streams.Batch) -> tuple[dict[str, Any], Any]:
         """Return the columns of a batch, without incomplete rows if these are dropped.
 
         The mask of the remaining rows is returned as well; it is None if all remain.
@@ -94,7 +94,7 @@ class BatchReader:
             name: _fill_nulls(batch.columns[name]) for name in self.columns.text_columns
         }
         columns = {**batch.columns, **text_columns}
-        row_mask = self._present_mask(columns) if self.columns.missing == "drop" else None
+        row_mask = self._complete_mask(columns) if self.columns.missing == "drop" else None
         if row_mask is not None:
             columns = {name: column.filter(row_mask) for name, column in columns.items()}
         return columns, row_mask
@@ -122,7 +122,7 @@ class BatchReader:
         n_dropped = 0 if incomplete_mask is None else int(incomplete_mask.sum())
         return MissingCounts(n_rows, n_dropped, by_column)
 
-    def _present_mask(self, columns: dict[str, Any]) -> Any:
+    def _complete_mask(self, columns: dict[str, Any]) -> Any:
         """Return the mask of rows without missing values, or None if all are complete."""
         import pyarrow as pa
 
@@ -146,7 +146,7 @@ class BatchReader:
             raise InputError(f"cluster: is missing in row {row}")
         if pa.types.is_floating(column.type):
             to_numbers(column, "cluster")  # NaN is not a cluster
-        names = self.clusters
+        names = self.cluster_names
         # Clusters whose rows all have weight 0 have no name.
         index = pc.index_in(unsigned_zeros(column), value_set=names).fill_null(0)
         code = from_arrow(index).astype(np.uint32)
@@ -176,7 +176,7 @@ class _FindClusters:
         try:
             columns = batch.columns
             if self.columns.missing == "drop":
-                columns = BatchReader(self.columns, None).complete(batch)[0]
+                columns = BatchReader(self.columns, None).drop_incomplete(batch)[0]
             column = columns[name]
             if weight is not None:
                 indices = batch_weights(columns[weight], len(column))[1]
@@ -192,7 +192,7 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
 
     If every row is a cluster of its own, rows are independent, as in memory.
     """
-    stream, name = columns.stream, columns.cluster
+    stream, name = columns.engine, columns.cluster
     if name is None or isinstance(stream, StateEngine):
         return columns
     read_columns = (name, columns.weight, columns.count)
@@ -237,7 +237,11 @@ class SystemBuilder:
 
 def _row_numbers(batch: streams.Batch, row_mask: Any) -> IntArray:
     """Return the numbers of the remaining rows in the whole stream."""
-    all_numbers = batch.first + np.arange(batch.rows) if batch.numbers is None else batch.numbers
+    all_numbers = (
+        batch.first_row + np.arange(batch.n_rows)
+        if batch.row_indices is None
+        else batch.row_indices
+    )
     return all_numbers if row_mask is None else all_numbers[np.asarray(row_mask)]
 
 
@@ -270,5 +274,5 @@ def batch_weights(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArra
     if values is not None and not np.any(numbers := to_numbers(values, "weight")):
         check_length(numbers, rows, "weight")
         return np.zeros(rows), np.zeros(0, np.intp)
-    weight = to_weights(values, rows, batch=True)
+    weight = to_weights(values, rows, is_batch=True)
     return weight, None if weight is None or weight.all() else np.flatnonzero(weight > 0)

@@ -18,7 +18,7 @@ MIN_POINTS_FOR_TABLES, MAX_CELLS_FOR_TABLES = 20_000, 2_500
 _TIE_TOLERANCE = 1e-9
 
 
-def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed: int) -> float:
+def independence_test(truth: IntArray, cluster: IntArray, n_replicates: int, seed: int) -> float:
     """Return the p-value of the permutation test of independence of classes and clusters.
 
     The statistic is the number of pairs of points that share both their class and their cluster, of
@@ -29,7 +29,7 @@ def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed:
     random = np.random.Generator(np.random.Philox(seed))
     shape = int(truth.max()) + 1, int(cluster.max()) + 1
 
-    def together(codes: IntArray) -> float:
+    def sum_of_squares(codes: IntArray) -> float:
         flat = truth * shape[1] + codes
         if shape[0] * shape[1] <= 4 * len(codes) + 10_000:
             counts = np.bincount(flat)
@@ -37,33 +37,33 @@ def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed:
             counts = np.unique(flat, return_counts=True)[1]
         return float(np.square(counts.astype(np.float64)).sum())
 
-    observed = together(cluster)
+    observed = sum_of_squares(cluster)
     if len(cluster) > MIN_POINTS_FOR_TABLES and shape[0] * shape[1] <= MAX_CELLS_FOR_TABLES:
         rows, columns = np.bincount(truth), np.bincount(cluster)
-        squares = sums_of_squares(rows, columns, max(99, replicates), random)
+        squares = sums_of_squares(rows, columns, max(99, n_replicates), random)
         n_extreme = int(np.count_nonzero(squares >= observed * (1 - _TIE_TOLERANCE)))
         return (n_extreme + 1) / (len(squares) + 1)
     permuted = cluster.copy()
-    number = max(99, min(replicates, MAX_PERMUTED_POINTS // max(len(cluster), 1)))
+    number = max(99, min(n_replicates, MAX_PERMUTED_POINTS // max(len(cluster), 1)))
     n_extreme = 0
     for _ in range(number):
         random.shuffle(permuted)
-        n_extreme += together(permuted) >= observed * (1 - _TIE_TOLERANCE)
+        n_extreme += sum_of_squares(permuted) >= observed * (1 - _TIE_TOLERANCE)
     return (n_extreme + 1) / (number + 1)
 
 
 def sums_of_squares(
-    rows: IntArray, columns: IntArray, replicates: int, random: np.random.Generator
+    rows: IntArray, columns: IntArray, n_replicates: int, random: np.random.Generator
 ) -> FloatArray:
     """Return sums of squared cells of random tables with the given margins.
 
     A table has the probability that it has if points with their columns are assigned to the rows at
     random; its cells are drawn one by one from hypergeometric distributions.
     """
-    squares = np.zeros(replicates)
-    remaining = np.tile(columns, (replicates, 1))
+    squares = np.zeros(n_replicates)
+    remaining = np.tile(columns, (n_replicates, 1))
     for size in rows[:-1].tolist():
-        to_draw = np.full(replicates, size)
+        to_draw = np.full(n_replicates, size)
         remaining_total = remaining.sum(axis=1)
         for column in range(len(columns)):
             remaining_total -= remaining[:, column]
