@@ -148,7 +148,7 @@ def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, 
         topics = [source.topic_rows(name, j, settings) for j in range(len(source.measures))]
         yield from zip(map(str, source.measures), estimate_over_topics(topics), strict=True)
         return
-    system = source.by_name[name].with_settings(settings)
+    system = source.systems_by_name[name].with_settings(settings)
     for measure in source.measures:
         yield str(measure), system.point_estimate(measure)
 

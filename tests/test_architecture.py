@@ -117,8 +117,8 @@ def test_a_rule_of_findings_is_one_function_with_a_text() -> None:
 
     assert len(RULES) > 40
     for name, rule in RULES.items():
-        assert rule.says.__name__ == name.rpartition(".")[2]
-        assert KINDS[rule.kind].when
+        assert rule.function.__name__ == name.rpartition(".")[2]
+        assert KINDS[rule.kind].criterion
         assert rule.cost in COSTS
 
 

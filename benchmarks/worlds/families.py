@@ -81,7 +81,7 @@ def table(values: Floats, seed: int) -> Evaluation:
         make_settings("auto", level=0.95, n_resamples=RESAMPLES, seed=seed),
     )
     comparison = default_comparison(source, None, source.settings)
-    return source.evaluation("values", {}, [], comparison=comparison)
+    return source.to_evaluation("values", {}, [], comparison=comparison)
 
 
 def family(topics: int, systems: int, measures: int, shape: str, better: float = 0.0) -> Trial:

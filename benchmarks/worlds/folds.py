@@ -57,7 +57,7 @@ def least_squares(rows: int, features: int, folds: int, *, expected: bool) -> Tr
         repeated = [
             _outer(x, y, random.permutation(rows) % folds, folds) for _ in range(REPETITIONS)
         ]
-        first = [one.out for one in _outer(x, y, fold, folds)]
+        first = [one.losses for one in _outer(x, y, fold, folds)]
         means, losses = np.array([one.mean() for one in first]), np.concatenate(first)
         made = nested_interval([one for again in repeated for one in again], rows, folds).interval
         corrected = resampled_tests.corrected_t(means, folds - 1, 1)

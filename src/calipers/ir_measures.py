@@ -48,21 +48,21 @@ class CalipersMeasure(irm.Measure):
 
     def __init__(self, calipers: Measure) -> None:
         super().__init__()
-        self.calipers = calipers
+        self.calipers_measure = calipers
         # No other provider knows a measure of this name.
         self.NAME = f"calipers:{calipers}"
         self.AT_PARAM = calipers.definition.suffix_parameter
 
     def __call__(self, **parameters: Any) -> CalipersMeasure:
         """Return the measure with other parameters."""
-        bound = {**self.calipers.parameters, **parameters}
-        return CalipersMeasure(self.calipers.definition.bind(bound))
+        bound = {**self.calipers_measure.parameters, **parameters}
+        return CalipersMeasure(self.calipers_measure.definition.bind(bound))
 
     def __repr__(self) -> str:
-        return repr(self.calipers)
+        return repr(self.calipers_measure)
 
     def __str__(self) -> str:
-        return str(self.calipers)
+        return str(self.calipers_measure)
 
     def aggregator(self) -> _SummaryAggregator:
         """Return the aggregator of the values of topics, as ir_measures requires.
@@ -72,7 +72,7 @@ class CalipersMeasure(irm.Measure):
         ir_measures.Aggregator
             Aggregator that computes the summary of the measure, such as the mean.
         """
-        return _SummaryAggregator(self.calipers.definition.summary)
+        return _SummaryAggregator(self.calipers_measure.definition.summary)
 
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[irm.Metric]:
         """Compute the measure in ir_measures if the provider was not registered.
@@ -143,7 +143,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
     """Evaluator of runs against the same judgments, which are read once."""
 
     def __init__(self, measures: Mapping[irm.Measure, Measure], qrels: Any) -> None:
-        self.ours = measures
+        self.calipers_measures = measures
         rows = _to_reader_input(qrels, ("query_id", "doc_id", "relevance"))
         statistic_types = {
             calipers_measure.definition.statistic for calipers_measure in measures.values()
@@ -167,7 +167,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
             statistics[JudgedRankings] = JudgedRankings(**arrays)
         for kind, groups in self.groups.items():
             statistics[kind] = kind(**judge_groups("run", rows, groups).arrays)
-        for requested, equivalent in self.ours.items():
+        for requested, equivalent in self.calipers_measures.items():
             statistic = statistics[equivalent.definition.statistic]
             values = np.nan_to_num(equivalent.apply(statistic)).tolist()
             for topic, value in zip(statistic.topics, values, strict=True):
@@ -177,7 +177,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
 def _to_calipers(measure: irm.Measure) -> Measure | None:
     """Return the measure of Calipers equivalent to one of ir_measures, or None."""
     if isinstance(measure, CalipersMeasure):
-        return measure.calipers
+        return measure.calipers_measure
     registered = irm.measures.registry.get(measure.NAME)
     if registered is None or type(measure) is not type(registered):
         return None  # a user-defined measure

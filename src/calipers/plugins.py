@@ -260,7 +260,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self.kind, self.group, self._modules = kind, group, tuple(modules)
         #: Entries by name: (registrant, index of its module, object).
         self.entries: dict[str, tuple[str, int, T]] = {}
-        self._has_own = not modules
+        self._has_loaded_modules = not modules
 
     def register(self, name: str, entry: T, *, replace: bool = False) -> T:
         """Register an object under a name that is not in use.
@@ -289,10 +289,10 @@ class Registry(Mapping[str, T], Generic[T]):
         """
         if not (isinstance(name, str) and name.strip()):  # type: ignore[redundant-expr]
             raise TypeError(f"the name of a {self.kind} is {name!r}, expected text")
-        module_index = self._importing()
+        module_index = self._importing_module_index()
         registrant = _BUILT_IN if module_index < len(self._modules) else _registering.get()
         if registrant != _BUILT_IN:
-            self._load_own()
+            self._load_modules()
         if name in self.entries:
             previous = self.entries[name][0]
             # A module is executed again where its first import ended half-way.
@@ -304,7 +304,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return entry
 
     def __getitem__(self, name: str) -> T:
-        self._load_own()
+        self._load_modules()
         if name not in self.entries:
             load(self.group)
         return self.entries[name][2]
@@ -317,23 +317,23 @@ class Registry(Mapping[str, T], Generic[T]):
         return True
 
     def __iter__(self) -> Iterator[str]:
-        self._load_own()
+        self._load_modules()
         load(self.group)
         return iter(sorted(self.entries, key=lambda name: self.entries[name][1]))
 
     def __len__(self) -> int:
-        self._load_own()
+        self._load_modules()
         load(self.group)
         return len(self.entries)
 
-    def _load_own(self) -> None:
-        if not self._has_own:
+    def _load_modules(self) -> None:
+        if not self._has_loaded_modules:
             with _LOCK:
                 for module in self._modules:
                     import_module(module)
-                self._has_own = True
+                self._has_loaded_modules = True
 
-    def _importing(self) -> int:
+    def _importing_module_index(self) -> int:
         """Return the index of the module that is being imported, or their number if none is."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:

@@ -21,7 +21,7 @@ class Stage:
 
     label: str
     total: int
-    begun: float
+    start_time: float
     done: int = 0
     #: Unit of the count; empty for steps.
     unit: str = ""
@@ -34,7 +34,7 @@ class Stage:
         total_text = f" of {self.total:,}" if self.total else ""
         if self.unit != "rows":
             return f"{self.label}: {self.done:,}{total_text} {self.unit}"
-        elapsed = monotonic() - self.begun
+        elapsed = monotonic() - self.start_time
         rate = (
             f" · {_format_rounded(self.done / elapsed)} rows/s" if self.done and elapsed > 0 else ""
         )
@@ -145,7 +145,7 @@ def progress_text() -> str | None:
     return " · ".join([*words, *remaining])
 
 
-def _remaining_time_texts(stages: list[Stage], inner: float) -> list[str]:
+def _remaining_time_texts(stages: list[Stage], inner_fraction: float) -> list[str]:
     """Return the remaining time of the outermost stage, estimated from the elapsed time."""
     if not stages or not all(stage.total for stage in stages):
         return []
@@ -153,8 +153,8 @@ def _remaining_time_texts(stages: list[Stage], inner: float) -> list[str]:
     for stage in stages:
         step /= stage.total
         proportion_done += step * stage.done
-    proportion_done += step * inner
-    elapsed = monotonic() - stages[0].begun
+    proportion_done += step * inner_fraction
+    elapsed = monotonic() - stages[0].start_time
     if proportion_done < 0.01 or elapsed < 1:
         return []
     seconds = elapsed * (1 - proportion_done) / proportion_done

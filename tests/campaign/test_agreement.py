@@ -119,7 +119,7 @@ def test_intervals_over_topics_beside_drawing_topics() -> None:
     assert (found.low - low, found.high - high) == pytest.approx((0, 0), abs=0.04)
     documents = assessor_agreement.agreement(grades, measures=["percent-agreement"]).estimates[0]
     assert documents.high - documents.low < 0.8 * (found.high - found.low)
-    assert (found.topics, found.items, found.caution) == (30, 360, "")
+    assert (found.n_topics, found.n_items, found.caution) == (30, 360, "")
     few = {name: {t: of[t] for t in list(of)[:4]} for name, of in grades.items()}
     assert assessor_agreement.topic_level_agreement(few).caution == "4 topics only"
     one = {name: {t: of[t] for t in list(of)[:1]} for name, of in grades.items()}
@@ -170,7 +170,9 @@ def test_what_is_disputed_and_decided() -> None:
     ]
     decided = {"2": {"x": 1}, "3": {"new": 2}}
     assert len(assessor_agreement.disagreements(grades, decided)) == 2
-    assert assessor_agreement.disagreements(grades, decided, also_decided=True)[0].decided == 1
+    assert (
+        assessor_agreement.disagreements(grades, decided, include_adjudicated=True)[0].decided == 1
+    )
 
 
 class One(NamedTuple):
@@ -219,7 +221,7 @@ def test_orders_of_systems_by_each_assessor() -> None:
             grades, grades["ann"], rankings, measures=["AP"]
         )
     }
-    assert (found["ann"].topics, found["ann"].changes[0].tau) == (6, 1)
+    assert (found["ann"].n_topics, found["ann"].changes[0].tau) == (6, 1)
     assert found["ben"].changes[0].ranks["c"] == (3, 1)
     assert found["ben"].changes[0].tau < 1
     nobody = {"ann": grades["ann"], "cleo": {"other": {"x": 1}}}
@@ -231,7 +233,7 @@ def test_orders_with_every_choice_of_assessors() -> None:
     """Beside all 64 choices of who judges the six topics that both judged."""
     grades, rankings = systems()
     [found] = assessor_agreement.ranking_stability(
-        grades, grades["ann"], rankings, measures=["AP"], draws=4000
+        grades, grades["ann"], rankings, measures=["AP"], n_draws=4000
     )
     from calipers.campaign.system_scores import score_systems
 
@@ -247,6 +249,6 @@ def test_orders_with_every_choice_of_assessors() -> None:
         taus_ap.append(own.value)
     assert found.tau == pytest.approx(np.mean(taus), abs=0.04)
     assert found.tau_ap == pytest.approx(np.mean(taus_ap), abs=0.04)
-    assert (found.topics, found.draws) == (6, 4000)
-    assert found.distinct >= len(set(taus)) > 1
-    assert set(found.reversed) <= first.better
+    assert (found.n_topics, found.n_draws) == (6, 4000)
+    assert found.n_rankings >= len(set(taus)) > 1
+    assert set(found.reversed_pairs) <= first.significant_pairs

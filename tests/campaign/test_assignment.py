@@ -21,16 +21,21 @@ JUDGES = ["p1", "p2", "p3", "p4"]
 
 
 def test_the_best_assignment() -> None:
-    made = assign(SIZES, JUDGES, times=TIMES, unique_proportions=OWN, authors=AUTHORS)
+    made = assign(SIZES, JUDGES, n_judges=TIMES, unique_proportions=OWN, authors=AUTHORS)
     assert made.objective == pytest.approx(92)
     assert made.loads == {"p1": 60, "p2": 90, "p3": 90, "p4": 90}
-    assert made.judges == {"p1": ["5"], "p2": ["2", "4", "6"], "p3": ["1", "3"], "p4": ["3", "6"]}
+    assert made.topics_by_judge == {
+        "p1": ["5"],
+        "p2": ["2", "4", "6"],
+        "p3": ["1", "3"],
+        "p4": ["3", "6"],
+    }
     assert sum(made.own_loads.values()) == pytest.approx(22)
     assert (made.optimality_gap, made.unique) == (0, True)
     backwards = assign(
         dict(reversed(SIZES.items())),
         JUDGES[::-1],
-        times=TIMES,
+        n_judges=TIMES,
         unique_proportions=OWN,
         authors=AUTHORS,
     )
@@ -73,7 +78,7 @@ def test_beside_trying_all(seed: int) -> None:
     times = {t: int(random.integers(1, 3)) for t in sizes}
     own = {t: {j: float(random.choice([0, 0.1, 0.2])) for j in judges} for t in sizes}
     authors = {"t0": "b", "t3": "c"}
-    made = assign(sizes, judges, times=times, unique_proportions=own, authors=authors)
+    made = assign(sizes, judges, n_judges=times, unique_proportions=own, authors=authors)
     objective, first = by_trying(sizes, judges, times, own, authors)
     assert made.objective == pytest.approx(objective)
     assert made.topics == first
@@ -83,9 +88,9 @@ def test_judges_of_one_participant() -> None:
     """A topic that two judge is judged by two participants; of one participant where there is
     one; conflicts are of a judge or of all of a participant."""
     of = {"ann": "x", "abe": "x", "ben": "y"}
-    made = assign({"1": 10, "2": 10}, list(of), times=2, participants=of)
+    made = assign({"1": 10, "2": 10}, list(of), n_judges=2, participants=of)
     assert all("ben" in judges for judges in made.topics.values())
-    alone = assign({"1": 10}, ["ann", "abe"], times=2, participants=of)
+    alone = assign({"1": 10}, ["ann", "abe"], n_judges=2, participants=of)
     assert alone.topics == {"1": ("abe", "ann")}
     apart = assign({"1": 10}, list(of), participants=of, conflicts={"1": ["x"]})
     assert apart.topics == {"1": ("ben",)}

@@ -155,7 +155,7 @@ def test_one_file_is_one_document(pooled: cal.Campaign, tmp_path: Path) -> None:
         with pytest.raises(cal.InputError, match=told):
             add_documents(pooled, [files / name])
     assert pooled.documents() == ["a", "b"]
-    assert add_documents(pooled, [files / "c.txt"], every=True) == (1, [])
+    assert add_documents(pooled, [files / "c.txt"], include_unpooled=True) == (1, [])
     assert pooled.document("c") == Document("c", b"C")
     # A name of a column says nothing of what is no table.
     (tmp_path / "t.jsonl").write_text('{"doc": "a", "words": "A"}\n')
@@ -288,7 +288,7 @@ def test_pooled_documents_are_taken(pooled: cal.Campaign, tmp_path: Path) -> Non
     assert add_documents(pooled, [two], replace=True) == (1, [])
     assert pooled.documents() == ["a", "b"]
     assert pooled.document("a") == Document("a", b"other")
-    assert add_documents(pooled, [one], every=True, replace=True) == (1, [])
+    assert add_documents(pooled, [one], include_unpooled=True, replace=True) == (1, [])
     assert pooled.documents() == ["a", "b", "x"]
 
 
@@ -301,13 +301,13 @@ def test_runs(campaign: cal.Campaign, tmp_path: Path) -> None:
     files = {"a_run": b"1 Q0 x 1 2 t\n9 Q0 x 1 2 t\n", "b_run": b"1 Q0 x 1 2 u\n9 Q0 x 1 2 u\n"}
     folder(tmp_path, **files, c_run=b"2 Q0 y 1 1 t\n", d_run=b"7 Q0 y 1 1 t\n")
     first, second = add_runs(campaign, [tmp_path / "a.run", tmp_path / "b.run"], "p")
-    assert (first.run.run, first.unanswered, first.unknown, first.same) == (
+    assert (first.run.run, first.missing_topics, first.unknown_topics, first.identical_run) == (
         "a",
         ("2",),
         ("9",),
         None,
     )
-    assert second.same == "a"
+    assert second.identical_run == "a"
     with pytest.raises(
         cal.InputError,
         match=r"d.run: has none of the 2 topics, the first of which is '1'; its own first topic is '7'",

@@ -34,7 +34,9 @@ def test_qrels(campaign: cal.Campaign, file: Any) -> None:
     assert done == ImportSummary(new=2, unjudged=1, assessors=("nist",))
     assert grades(campaign) == [("nist", "1", "a", 2), ("nist", "1", "b", 0)]
     assert campaign.assessors()["nist"].kind == "person"
-    assert import_judgments(campaign, path, assessor="nist") == ImportSummary(same=2, unjudged=1)
+    assert import_judgments(campaign, path, assessor="nist") == ImportSummary(
+        unchanged=2, unjudged=1
+    )
     assert {event.kind for event in campaign.events()} == {"import"}
     with pytest.raises(cal.InputError, match="judged: does not say who judged"):
         import_judgments(campaign, path)
@@ -100,7 +102,7 @@ def test_preferences(campaign: cal.Campaign, file: Any) -> None:
     assert campaign.judgments() == []
     # The other way round it is the same.
     table = {"assessor": ["ada"], "topic": ["1"], "document": ["y"], "other": ["x"], "grade": [-1]}
-    assert import_judgments(campaign, table) == ImportSummary(same=1)
+    assert import_judgments(campaign, table) == ImportSummary(unchanged=1)
     assert import_judgments(campaign, {**table, "grade": [0]}, overwrite=True) == ImportSummary(
         replaced=1
     )
@@ -127,9 +129,9 @@ def test_what_was_judged_since_is_not_lost(campaign: cal.Campaign, file: Any) ->
 def test_programs_are_no_persons(campaign: cal.Campaign, file: Any) -> None:
     path = file("1 0 a 2\n")
     with pytest.raises(cal.InputError, match="judged:1: assessor 'ada' is a person, not a program"):
-        import_judgments(campaign, path, assessor="ada", program=True)
+        import_judgments(campaign, path, assessor="ada", is_program=True)
     import_judgments(
-        campaign, path, assessor="gpt", program=True, details={"model": "m"}, participant="p"
+        campaign, path, assessor="gpt", is_program=True, details={"model": "m"}, participant="p"
     )
     made = campaign.assessors()["gpt"]
     assert (made.kind, made.participant, made.details) == ("program", "p", {"model": "m"})
@@ -183,9 +185,9 @@ def test_tables_that_are_wrong(case: str, campaign: cal.Campaign) -> None:
 
 def test_topics_that_the_campaign_does_not_have(campaign: cal.Campaign, file: Any) -> None:
     path = file("1 0 a 1\n7 0 a 1\n")
-    assert import_judgments(campaign, path, assessor="ada", only_known=True) == ImportSummary(
-        1, unknown=1
-    )
+    assert import_judgments(
+        campaign, path, assessor="ada", skip_unknown_topics=True
+    ) == ImportSummary(1, unknown_topic=1)
 
 
 def test_a_circle_of_many_is_no_pair(campaign: cal.Campaign, file: Any) -> None:
@@ -205,15 +207,15 @@ def test_only_what_is_still_to_be_judged(campaign: cal.Campaign, file: Any) -> N
     campaign.record(Event("before", "ada", "1", "a", grade=3))
     # a differs from what stands, c was not drawn, d is not pooled, and topic 2 is not ada's.
     path = file("1 0 a 0\n1 0 b 1\n1 0 c 1\n1 0 d 1\n2 0 a 1\n")
-    done = import_judgments(campaign, path, assessor="ada", missing=True)
-    assert done == ImportSummary(new=1, unasked=4)
+    done = import_judgments(campaign, path, assessor="ada", only_missing=True)
+    assert done == ImportSummary(new=1, not_missing=4)
     assert grades(campaign) == [("ada", "1", "a", 3), ("ada", "1", "b", 1)]
-    assert import_judgments(campaign, path, assessor="ada", missing=True) == ImportSummary(
-        unasked=5
+    assert import_judgments(campaign, path, assessor="ada", only_missing=True) == ImportSummary(
+        not_missing=5
     )
     # Of those without a topic of their own all that is pooled is taken.
-    done = import_judgments(campaign, path, assessor="gpt", program=True, missing=True)
-    assert done == ImportSummary(new=3, unasked=2, assessors=("gpt",))
+    done = import_judgments(campaign, path, assessor="gpt", is_program=True, only_missing=True)
+    assert done == ImportSummary(new=3, not_missing=2, assessors=("gpt",))
     pairs = file("1 gpt x a 1\n1 gpt x b 2\n1 gpt y a 1\n1 gpt y c 2\n")
-    done = import_judgments(campaign, pairs, kind="prefs", program=True, missing=True)
-    assert done == ImportSummary(new=1, unasked=1)
+    done = import_judgments(campaign, pairs, kind="prefs", is_program=True, only_missing=True)
+    assert done == ImportSummary(new=1, not_missing=1)

@@ -220,7 +220,7 @@ def test_assignments_are_fair_and_kept(path: Path) -> None:
         with pytest.raises(cal.InputError, match="there is no assessor 'x'"):
             operations.assign_topics(campaign, conflicts={"1": ["x"]}, replace=True)
         with pytest.raises(cal.InputError, match="topic '4' has no pool"):
-            operations.assign_topics(campaign, twice=["4"], replace=True)
+            operations.assign_topics(campaign, extra_judged=["4"], replace=True)
         for name in ("dan", "eve"):
             campaign.add_assessor(Assessor(name, "ducks"))
     run("assign", path, "--replace", "--times", 2)
@@ -291,7 +291,7 @@ def test_a_program_is_no_person(path: Path) -> None:
     judged(path, [("robot", "1", "1a", 3)])
     with cal.Campaign.open(path) as campaign:
         assert operations.final_grades(campaign) == {}
-        assert list(operations.read_grades(campaign, programs=True)) == ["robot"]
+        assert list(operations.read_grades(campaign, include_programs=True)) == ["robot"]
     refused = CliRunner().invoke(cli, ["campaign", "check", str(path)])
     assert "no document is judged by a person" in str(refused.exception)
     refused = CliRunner().invoke(cli, ["campaign", "agreement", str(path)])

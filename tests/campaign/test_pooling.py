@@ -34,9 +34,9 @@ def test_rankings_are_in_the_order_that_is_evaluated() -> None:
 
 def test_how_a_pool_grows_with_its_depth() -> None:
     found = pooling.pool_growth(RANKINGS, range(1, 7), JUDGED)
-    assert [step.documents for step in found] == [3, 4, 6, 8, 10, 12]
-    assert [step.relevant for step in found] == [1, 2, 3, 4, 4, 5]
-    assert [step.new for step in found] == [3, 1, 2, 2, 2, 2]
+    assert [step.n_documents for step in found] == [3, 4, 6, 8, 10, 12]
+    assert [step.n_relevant for step in found] == [1, 2, 3, 4, 4, 5]
+    assert [step.n_new for step in found] == [3, 1, 2, 2, 2, 2]
     assert [one.document for one in pooling.depth_pool(RANKINGS, 2)["1"]] == [
         "d1",
         "d10",
@@ -148,10 +148,10 @@ def test_a_queue_goes_on_where_it_was(method: str) -> None:
     for judged in range(1, 12):
         done = [(d, d in RELEVANT) for d in whole[:judged]]
         again = pooling.JudgingQueue(RUNS, method, judged=done, **how)
-        assert again.next() == whole[judged]
-        assert again.next(exclude={whole[judged]}) != whole[judged]
+        assert again.next_document() == whole[judged]
+        assert again.next_document(exclude={whole[judged]}) != whole[judged]
         again.judge(whole[0], relevant=True)  # it was judged already
-        assert again.next() == whole[judged]
+        assert again.next_document() == whole[judged]
     assert (
         len(
             pooling.simulate_judging(
@@ -202,23 +202,39 @@ def test_strata_and_draws() -> None:
     by_place = sampling.strata_by_position(pooling.depth_pool(RANKINGS, 6), [4, 5])
     assert [len(of) for of in by_place["1"].values()] == [4, 5, 3]
     sample = sampling.draw_sample({"q": STRATA, "r": {"1": ["z"]}}, {"2": 0.5}, seed=4)
-    assert sample.topics["q"]["1"].inclusion == sample.topics["r"]["1"].inclusion == 1
-    second = sample.topics["q"]["2"]
-    assert (second.inclusion, len(set(second.sampled))) == (0.5, 4)
-    assert sampling.draw_sample({"q": STRATA}, {"2": 0.5}, seed=4).topics["q"] == sample.topics["q"]
-    assert sampling.draw_sample({"q": STRATA}, {"2": 0.5}, seed=5).topics["q"] != sample.topics["q"]
+    assert (
+        sample.strata_by_topic["q"]["1"].inclusion_probability
+        == sample.strata_by_topic["r"]["1"].inclusion_probability
+        == 1
+    )
+    second = sample.strata_by_topic["q"]["2"]
+    assert (second.inclusion_probability, len(set(second.sampled))) == (0.5, 4)
+    assert (
+        sampling.draw_sample({"q": STRATA}, {"2": 0.5}, seed=4).strata_by_topic["q"]
+        == sample.strata_by_topic["q"]
+    )
+    assert (
+        sampling.draw_sample({"q": STRATA}, {"2": 0.5}, seed=5).strata_by_topic["q"]
+        != sample.strata_by_topic["q"]
+    )
     # The first of a draw are what fewer would have been, and each document is as likely.
     assert (
-        sampling.draw_sample({"q": STRATA}, {"2": 2}, seed=4).topics["q"]["2"].sampled
+        sampling.draw_sample({"q": STRATA}, {"2": 2}, seed=4).strata_by_topic["q"]["2"].sampled
         == second.sampled[:2]
     )
     times = np.zeros(8)
     for seed in range(800):
-        drawn = sampling.draw_sample({"q": STRATA}, {"2": 2}, seed=seed).topics["q"]["2"].sampled
+        drawn = (
+            sampling.draw_sample({"q": STRATA}, {"2": 2}, seed=seed)
+            .strata_by_topic["q"]["2"]
+            .sampled
+        )
         times[[STRATA["2"].index(d) for d in drawn]] += 1
     assert np.abs(times - 200).max() < 4 * math.sqrt(800 * 0.25 * 0.75)
     # A share is rounded up; one document alone would say nothing of its stratum.
-    assert len(sampling.draw_sample({"q": STRATA}, {"2": 0.01}).topics["q"]["2"].sampled) == 2
+    assert (
+        len(sampling.draw_sample({"q": STRATA}, {"2": 0.01}).strata_by_topic["q"]["2"].sampled) == 2
+    )
 
 
 def test_judgments_of_a_sample() -> None:
@@ -290,7 +306,7 @@ def test_totals_that_people_correct() -> None:
     strata = {"1": {"top": [f"d{i}" for i in range(10)], "rest": [f"d{i}" for i in range(10, 30)]}}
     found = []
     for seed in range(400):
-        drawn = sampling.draw_sample(strata, {"top": 5, "rest": 6}, seed=seed).topics["1"]
+        drawn = sampling.draw_sample(strata, {"top": 5, "rest": 6}, seed=seed).strata_by_topic["1"]
         said = {
             s: {d: truth[d] if d in of.sampled else None for d in of.documents}
             for s, of in drawn.items()

@@ -56,7 +56,7 @@ def test_an_assessor_who_knows_an_order_is_asked_until_it_is_known(size: int, le
         judge(desk, numbers, worth, task)
     assert desk.progress().remaining == 0
     assert len(asked) <= size * math.ceil(math.log2(size)) - size + 1 if size > 1 else not asked
-    groups = plan.sorted("t", desk.past).groups
+    groups = plan.sort_state("t", desk.history).groups
     assert groups is not None
     expected: dict[int, set[str]] = {}
     for document, of in worth.items():

@@ -75,7 +75,7 @@ def test_significant_pairs_that_are_lost_gained_and_turned() -> None:
     """Correlation says nothing of them; the judgments of one system's own finds turn a pair."""
     judged, rankings = systems(20, {"a": 2.0, "b": 1.2, "c": 0.2})
     before = score_systems(judged, rankings, ["AP"])
-    assert before["AP"].better == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert before["AP"].significant_pairs == {("a", "b"), ("a", "c"), ("b", "c")}
     own = {t: {d for d in of if d not in rankings["c"][t][:5]} for t, of in judged.items()}
     after = score_systems(quality.remove_judgments(judged, own), rankings, ["AP"])
     [change] = ranking_changes(before, after)
@@ -177,7 +177,7 @@ def test_topics_that_say_nothing() -> None:
     }  # fmt: skip
     assert told["good"].spread == pytest.approx(2 / 3)
     assert math.isnan(told["none"].mean)
-    near = {o.topic: o.kind for o in quality.classify_topics(judged, rankings, "RR", near=0.7)}
+    near = {o.topic: o.kind for o in quality.classify_topics(judged, rankings, "RR", tolerance=0.7)}
     assert near["good"] == "hard" or near["good"] in ("alike", "easy")
     # Of a measure of which less is better, 0 is the best value.
     perfect = {"a": {"easy": ["x"]}, "b": {"easy": ["x"]}}

@@ -135,7 +135,7 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
         # No other assignment is better, and the topics judged twice are so by two groups.
         authors = {topic.topic: topic.author or "" for topic in campaign.topics()}
         twice = operations.spread_topics(sorted(pool), OVERLAP)
-        made = operations.assign_topics(campaign, twice=twice)
+        made = operations.assign_topics(campaign, extra_judged=twice)
         assert made.objective == pytest.approx(least(pool, authors, twice))
         assert {t: len(judges) for t, judges in made.topics.items()} == {
             topic: 1 + (topic in twice) for topic in pool
@@ -146,7 +146,7 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
         said: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
         for name in JUDGES:
             file = SOURCE / "judgments" / f"{name}.csv"
-            import_judgments(campaign, file, assessor=name, missing=True)
+            import_judgments(campaign, file, assessor=name, only_missing=True)
             for topic, document, grade in rows(file):
                 if topic in own[name] and (topic, document) in pairs:
                     said[topic, document][name] = grade

@@ -50,7 +50,7 @@ def test_a_page_learns_nothing_that_would_sway(pooled: cal.Campaign) -> None:
     desks = SessionManager(pooled, ["ada"], DisplaySettings(repeats=0.5))
     session = desks.session("ada")
     tasks = desks.tasks("ada", session["queue"])
-    seen = json.dumps([session, tasks, desks.listed("ada")])
+    seen = json.dumps([session, tasks, desks.list_tasks("ada")])
     for secret in ("bob", "0.1234", "stratum", 'top"', "repeat", "position"):
         assert secret not in seen
     assert len(tasks) == len(session["queue"]) == 14 + 7
@@ -80,7 +80,7 @@ def test_telling_twice_records_once(pooled: cal.Campaign) -> None:
     event = told(desks.session("ada")["queue"][0])
     one, two = desks.record("ada", event), desks.record("ada", event)
     assert one == two
-    assert len(pooled.events()) == desks.recorded == 1
+    assert len(pooled.events()) == desks.n_recorded == 1
 
 
 def test_a_stale_window_is_told_what_stands(pooled: cal.Campaign) -> None:
@@ -121,7 +121,7 @@ def test_undo_names_what_it_takes_back(pooled: cal.Campaign) -> None:
 
 def test_second_times_are_kept_apart(pooled: cal.Campaign) -> None:
     desks = SessionManager(pooled, ["ada"], DisplaySettings(repeats=0.3))
-    while queue := desks.ahead("ada")["queue"]:
+    while queue := desks.next_tasks("ada")["queue"]:
         desks.record("ada", told(queue[0], grade=len(queue) % 2))
     assert len(pooled.judgments("ada", is_repeat=False)) == 14
     assert len(pooled.judgments("ada", is_repeat=True)) == 5
@@ -172,7 +172,7 @@ def test_preferences_are_between_what_stands_left_and_right(pooled: cal.Campaign
     desks.record("ada", told(queue[2], "note", None, note="alike"))
     (made,) = pooled.preferences("ada")
     assert (made.document, made.other_document, made.grade) == (left, right, 1)
-    lines = desks.listed("ada")
+    lines = desks.list_tasks("ada")
     assert [len(lines[part]) for part in ("aside", "judged")] == [1, 1]
     turned = ".".join(reversed(queue[0].split(".")))
     assert desks.tasks("ada", [turned])[0]["current"]["grade"] == -1
@@ -288,7 +288,7 @@ def test_a_pool_may_ask_for_the_order_that_judgments_make(campaign: cal.Campaign
     judged = []
     while True:  # as after a restart each time
         desks = SessionManager(campaign, ["ada"], NONE)
-        queue = desks.ahead("ada")["queue"]
+        queue = desks.next_tasks("ada")["queue"]
         assert len(queue) == 12 - len(judged)
         if not queue:
             break

@@ -128,7 +128,7 @@ def test_where_one_is_follows_from_the_events_alone() -> None:
     dice, plan = random.Random(3), GradingWorkflow(POOL, "ann", DisplaySettings(repeats=0.3))
     assessor, events = Assessor(plan), list[LoggedEvent]()
     for _ in range(150):
-        acts, task = assessor.desk.acts(1), (assessor.desk.upcoming(1) or [None])[0]
+        acts, task = assessor.desk.last_actions(1), (assessor.desk.upcoming(1) or [None])[0]
         roll = dice.random()
         if acts and (task is None or roll < 0.2):
             undone = acts[0]
@@ -177,18 +177,18 @@ def test_undo_brings_back_what_stood_before() -> None:
     task = assessor.next()
     one = assessor.does("grade", task, 1)
     two = assessor.does("grade", task, 2, replaces=one.event)
-    assert assessor.desk.past.current(task) == two
+    assert assessor.desk.history.current(task) == two
     assert assessor.desk.position(task) == one.display_position == 1
     assessor.does("undo", task, replaces=two.event)
-    assert assessor.desk.past.current(task) == one
-    assert assessor.desk.acts(9) == [one]
+    assert assessor.desk.history.current(task) == one
+    assert assessor.desk.last_actions(9) == [one]
     assessor.does("undo", task, replaces=one.event)
-    assert assessor.desk.past.current(task) is None
+    assert assessor.desk.history.current(task) is None
     assert assessor.next() == task
     skip = assessor.does("skip", task)
     assessor.does("undo", task, replaces=skip.event)
     assert assessor.next() == task
-    assert assessor.desk.acts(9) == []
+    assert assessor.desk.last_actions(9) == []
 
 
 def test_judgments_from_elsewhere_count_and_cannot_be_undone_here() -> None:
@@ -197,7 +197,7 @@ def test_judgments_from_elsewhere_count_and_cannot_be_undone_here() -> None:
     event = assessor.does("import", task, 3)
     assert assessor.next() != task
     assert assessor.desk.progress().done == 1
-    assert assessor.desk.acts(9) == []
+    assert assessor.desk.last_actions(9) == []
     assessor.does("undo", task, replaces=event.event)  # by whoever imported it
     assert assessor.next() == task
 
@@ -222,11 +222,11 @@ def test_notes_stand_for_both_times_apart() -> None:
     assessor = Assessor(GradingWorkflow(POOL, "ann", NONE))
     task = assessor.next()
     note = assessor.does("note", task)._replace(note="blurred")
-    assessor.desk.past.notes[task] = [note]
-    assert assessor.desk.past.note(task) == "blurred"
-    assert assessor.desk.past.note(task._replace(is_repeat=True)) == ""
+    assessor.desk.history.notes[task] = [note]
+    assert assessor.desk.history.note(task) == "blurred"
+    assert assessor.desk.history.note(task._replace(is_repeat=True)) == ""
     assert assessor.next() == task
-    assert assessor.desk.acts(9) == []
+    assert assessor.desk.last_actions(9) == []
 
 
 def test_a_method_that_learns_says_what_comes_next() -> None:

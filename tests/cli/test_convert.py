@@ -253,7 +253,7 @@ def test_every_format_evaluates_to_the_same_numbers(folder: Path) -> None:
         convert("r.txt", f"run{end}")
         got = cal.retrieval(folder / f"same{end}", {"run": folder / f"run{end}"}, interval="none")
         assert got.per_unit is not None
-        assert str(got.per_unit.columns()) == str(wanted.columns()), end
+        assert str(got.per_unit.to_columns()) == str(wanted.to_columns()), end
 
 
 def test_large_files_are_written_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -208,7 +208,7 @@ def test_several_reasons_are_all_told() -> None:
         {"a": {"X": [1.0, math.nan]}},  # type: ignore[dict-item]
         undefined={"a": {"X": {"no_relevant": [1], "nothing_retrieved": [1]}}},
     )
-    assert values.columns()["undefined"] == ["", "no_relevant; nothing_retrieved"]
+    assert values.to_columns()["undefined"] == ["", "no_relevant; nothing_retrieved"]
 
 
 def test_columns_that_do_not_fit_a_terminal_come_in_parts() -> None:

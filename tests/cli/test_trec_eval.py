@@ -727,7 +727,11 @@ def shuffled(choose: random.Random, lines: list[str]) -> str:
 def random_command(choose: random.Random, topics: list[str]) -> tuple[by_hand.Asked, list[str]]:
     asked = by_hand.Asked({}, version=choose.choice([10, 10, 9]))
     arguments = ["--conventions", str(asked.version)]
-    names = [name for name in ["runid", *by_hand.MEASURES] if MEASURES[name].since <= asked.version]
+    names = [
+        name
+        for name in ["runid", *by_hand.MEASURES]
+        if MEASURES[name].since_version <= asked.version
+    ]
     for name in choose.sample(names, choose.randint(1, 20)):
         asked.measures[name] = text = random_parameters(choose, name)
         arguments += ["-m", name if text is None else f"{name}.{text}"]

@@ -106,7 +106,10 @@ def test_the_band_of_many_levels_is_that_of_their_means() -> None:
     grid = np.linspace(0.2, 0.8, 7)
     coarse = calibrated_fits(levels, 1.0, grid, Settings(n_resamples=300))
     fine = calibrated_fits(
-        levels.merge_levels(levels.equal_mass(1999)), 1.0, grid, Settings(n_resamples=300, seed=1)
+        levels.merge_levels(levels.equal_mass_starts(1999)),
+        1.0,
+        grid,
+        Settings(n_resamples=300, seed=1),
     )
     np.testing.assert_allclose(coarse.std(axis=0), fine.std(axis=0), rtol=0.2)
     np.testing.assert_allclose(coarse.mean(axis=0), grid, atol=0.01)

@@ -166,7 +166,7 @@ def test_repetitions_of_splits() -> None:
         "system": ["a"] * 4, "fold": [1, 2, 1, 2], "repetition": [1, 1, 2, 2],
         "value": [0.1, 0.2, 0.3, 0.4],
     }  # fmt: skip
-    read = read_values(given, repeated=REPETITION)
+    read = read_values(given, repetition_names=REPETITION)
     assert read.units == ("1/1", "1/2", "2/1", "2/2")
     assert read.repetition == ("1", "1", "2", "2")
     with pytest.raises(InputError, match="is given twice"):  # topics are not repeated

@@ -120,7 +120,7 @@ NAMES = {
 def per_topic(qrels: Any, run: Any) -> Any:
     ev = cal.retrieval(qrels, {"run": run}, measures=MEASURES, interval="none")
     assert ev.per_unit is not None
-    return ev.per_unit.columns()
+    return ev.per_unit.to_columns()
 
 
 @pytest.fixture(scope="module")

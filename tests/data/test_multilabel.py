@@ -75,7 +75,12 @@ def test_an_ordered_categorical_keeps_its_order(column: Any) -> None:
     assert found.names == ("low", "mid", "high")
     assert found.codes.tolist() == [0, 2, 1]
     # A class that only the predictions know stands at its end.
-    assert encode_classes(column, also={"predicted": ["a"]}).names == ("low", "mid", "high", "a")
+    assert encode_classes(column, other_columns={"predicted": ["a"]}).names == (
+        "low",
+        "mid",
+        "high",
+        "a",
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,14 +119,16 @@ def test_what_is_equal_is_one_class() -> None:
 
 def test_classes_without_a_row() -> None:
     assert encode_classes(WORDS, ["woman", "man", "child", "dog"]).codes.tolist() == [1, 2, 0, 1, 2]
-    assert encode_classes(WORDS, also={"predicted": ["cat"]}).names == (
+    assert encode_classes(WORDS, other_columns={"predicted": ["cat"]}).names == (
         "cat",
         "child",
         "man",
         "woman",
     )
     assert encode_classes(WORDS, extra_names=["dog"]).names == ("child", "dog", "man", "woman")
-    assert encode_classes([0, 5], also={"predicted": [3]}, extra_names=["10", "5"]).names == (
+    assert encode_classes(
+        [0, 5], other_columns={"predicted": [3]}, extra_names=["10", "5"]
+    ).names == (
         "0",
         "10",
         "3",

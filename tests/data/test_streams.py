@@ -119,14 +119,14 @@ def check(stream: Stream, expected: pa.Table, rows: int, columns: list[str] | No
     columns = columns or COLUMNS
     batches = list(stream.batches(columns, rows))
     total = expected.num_rows
-    assert [batch.rows for batch in batches[:-1]] == [rows] * (len(batches) - 1)
-    assert 0 < batches[-1].rows <= rows
-    assert [batch.first for batch in batches] == list(range(0, total, rows))
+    assert [batch.n_rows for batch in batches[:-1]] == [rows] * (len(batches) - 1)
+    assert 0 < batches[-1].n_rows <= rows
+    assert [batch.first_row for batch in batches] == list(range(0, total, rows))
     for name in columns:
         assert together(batches, name).equals(plain(expected[name])), name
     for batch in batches:
         assert list(batch.columns) == columns
-        assert {len(array) for array in batch.columns.values()} == {batch.rows}
+        assert {len(array) for array in batch.columns.values()} == {batch.n_rows}
 
 
 @pytest.mark.parametrize("rows", [1, 7, 77, 300, N - 1, N, N + 1])
@@ -137,7 +137,7 @@ def test_every_format_has_the_rows_of_the_table(name: str, rows: int, tmp_path: 
     stream = Stream.from_input(path)
     assert stream.names == tuple(COLUMNS)
     assert stream.files == (path,) == (stream.name,)
-    assert stream.rows == (None if name.startswith(("a.csv", "a.tsv", "a.json")) else N)
+    assert stream.n_rows == (None if name.startswith(("a.csv", "a.tsv", "a.json")) else N)
     assert stream.is_rereadable
     for columns in (COLUMNS, ["label"], ["yes", "id"]):
         check(stream, read_table(path), rows, columns)
@@ -220,13 +220,13 @@ def test_partitions_are_columns(tmp_path: Path) -> None:
     expected = dataset.dataset(tmp_path, partitioning="hive").to_table().sort_by("year")
     stream = Stream.from_input(tmp_path)
     assert stream.names == (*COLUMNS, "year", "lang")
-    assert stream.rows == 9
+    assert stream.n_rows == 9
     batches = list(stream.batches(["year", "id", "lang"], rows=4))
     assert together(batches, "year").equals(plain(expected["year"]))
     assert together(batches, "lang").to_pylist() == ["en"] * 3 + ["a b"] * 2 + ["en"] * 4
     alone = list(stream.batches(["lang"], rows=100))
     assert together(alone, "lang").equals(together(batches, "lang"))
-    assert stream.size(["year", "id"]) == 9 * (4 + 8)
+    assert stream.estimate_bytes(["year", "id"]) == 9 * (4 + 8)
 
 
 def test_types_hold_the_values_of_all_files(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_files_that_do_not_fit_together(tmp_path: Path) -> None:
     third = written(tmp_path, "3.parquet", pa.table({"a": [2]}))
     stream = Stream.from_input([first, third])
     assert stream.names == ("a", "b")
-    assert [batch.rows for batch in stream.batches(["a"])] == [2]
+    assert [batch.n_rows for batch in stream.batches(["a"])] == [2]
     with pytest.raises(InputError, match=r"3\.parquet: no column 'b', which .*1\.parquet has"):
         stream.batches(["a", "b"])
     with pytest.raises(InputError, match=r"1\.parquet: the file is given more than once"):
@@ -290,7 +290,7 @@ def test_ordered_categories_stay_in_order(tmp_path: Path) -> None:
     [batch] = Stream.from_input(pa.RecordBatchReader.from_batches(parts[0].schema, parts)).batches(
         ["a"]
     )
-    assert batch.rows == 3
+    assert batch.n_rows == 3
     fewer = pa.table({"a": pa.array(pd.Categorical(["low"], ["low", "high"], ordered=True))})
     other = written(tmp_path, "b.feather", stored(feather.write_feather, fewer))
     with pytest.raises(InputError, match=r"b\.feather: column 'a' has the ordered categories"):
@@ -423,7 +423,7 @@ def piped(folder: Path, content: bytes) -> Iterator[str]:
 def test_pipes_are_read_once(form: str, tmp_path: Path) -> None:
     with piped(tmp_path, PIPED[form]) as path:
         stream = Stream.from_input(path)
-        assert (stream.is_rereadable, stream.rows, stream.name) == (False, None, path)
+        assert (stream.is_rereadable, stream.n_rows, stream.name) == (False, None, path)
         check(stream, TABLE_OF[form], 150)
     with pytest.raises(InputError, match="pipe: can be read only once, and has been"):
         stream.batches(["id"])
@@ -471,7 +471,7 @@ def test_no_thread_is_left(tmp_path: Path) -> None:
     batches.close()  # type: ignore[attr-defined]
     assert not readers()
     for batch in stream.batches(["id"], rows=10):
-        assert batch.first == 0
+        assert batch.first_row == 0
         break
     assert not readers()
 
@@ -487,7 +487,7 @@ def test_one_batch_is_read_ahead() -> None:
     reader = pa.RecordBatchReader.from_batches(pa.schema([("id", pa.int64())]), batches())
     for batch in Stream.from_input(reader).batches(["id"], rows=1):
         time.sleep(0.001)
-        assert len(taken) <= batch.first + 3
+        assert len(taken) <= batch.first_row + 3
 
 
 INTERRUPTED = """

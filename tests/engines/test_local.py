@@ -136,7 +136,7 @@ def test_rows_of_batches_move_numbers_as_in_memory(build: Build, design: str) ->
     _, many, systems = both(build, design)
     rows = [
         {asked: of.influence_values for asked, of in batch.items()}
-        for batch in map(many.moving, many.engine._batches())
+        for batch in map(many.influence_task, many.engine._batches())
     ]
     assert rows[0]
     for name, measure in rows[0]:
@@ -197,8 +197,10 @@ def test_errors_of_numbers_and_differences_are_those_of_memory(build: Build, des
         of_stream, of_memory = (
             pair[0].influence() - pair[1].influence() for pair in (ours, theirs)
         )
-        assert of_stream.error.se == pytest.approx(of_memory.error.se, rel=1e-8), str(measure)
-        assert of_stream.error.name == of_memory.error.name
+        assert of_stream.standard_error.se == pytest.approx(
+            of_memory.standard_error.se, rel=1e-8
+        ), str(measure)
+        assert of_stream.standard_error.name == of_memory.standard_error.name
     assert kept >= 3
 
 
@@ -231,7 +233,7 @@ def test_differences_of_what_is_nearly_equal_keep_their_digits() -> None:
     for first, second, tolerance in (("a", "b", 1e-8), ("b", "a", 1e-8), ("b", "c", 1e-2)):
         apart = losses[first] - losses[second]
         usual = apart.std(ddof=1) / 20
-        ours = (found[first] - found[second]).error.se
+        ours = (found[first] - found[second]).standard_error.se
         assert ours == pytest.approx(usual, rel=tolerance)
     plain = np.column_stack([x - x.mean() for x in losses.values()]) / 400
     gram = plain.T @ plain

@@ -31,7 +31,7 @@ class Seen(Mergeable):
 
 
 def look(batch: Batch) -> Seen:
-    return Seen(((batch.first, "".join(batch.columns["topic"].to_pylist())),))
+    return Seen(((batch.first_row, "".join(batch.columns["topic"].to_pylist())),))
 
 
 def seen(given: str, size: int, by: str | None, rows: int = 3) -> list[tuple[int, str]]:
@@ -102,19 +102,19 @@ def test_what_it_holds_arrives_as_well() -> None:
 
 
 def wrong(batch: Batch) -> SquaredNorm:
-    raise InputError(f"{batch.origin}: row {batch.first} is wrong")
+    raise InputError(f"{batch.origin}: row {batch.first_row} is wrong")
 
 
 def test_the_first_that_is_wrong_is_told() -> None:
     batch = pa.record_batch([[1, 2]], ["x"])
     task = PartitionTask(wrong, lambda part: part, 10, "rows", ("x",))
-    found = [task.partition(place, [batch]) for place in (3, 5)]
+    found = [task.process_partition(place, [batch]) for place in (3, 5)]
     assert found[0] == PartitionResult(error="rows, partition 3: row 0 is wrong")
     merge = MergeTask(lambda part: part, "rows")
     good = PartitionResult(serialize(SquaredNorm(1.0)))
     with pytest.raises(InputError, match="partition 3"):
-        merge.total([good, *(part for part in found if part is not None), good])
-    assert merge.total([good, good]).squares == 2.0
+        merge.merge_all([good, *(part for part in found if part is not None), good])
+    assert merge.merge_all([good, good]).squares == 2.0
     with pytest.raises(InputError, match="rows: the table has no rows"):
-        merge.total([])
-    assert task.partition(0, []) is None
+        merge.merge_all([])
+    assert task.process_partition(0, []) is None

@@ -372,11 +372,11 @@ def test_batches_end_where_groups_do(
 
     def seen(batch: Batch) -> Sizes:
         batches.append(batch)
-        return Sizes(batch.rows)
+        return Sizes(batch.n_rows)
 
     assert found.reduce(seen, ["q.id", "new"]).rows == 700
-    batches.sort(key=lambda batch: batch.first)
-    assert [b.first for b in batches] == [0, *np.cumsum([b.rows for b in batches])[:-1]]
+    batches.sort(key=lambda batch: batch.first_row)
+    assert [b.first_row for b in batches] == [0, *np.cumsum([b.n_rows for b in batches])[:-1]]
     names = [set(batch.columns["q.id"].to_pylist()) for batch in batches]
     assert sum(map(len, names)) == len(set().union(*names))
     joined = pa.concat_arrays([batch.columns["new"] for batch in batches])

@@ -26,10 +26,10 @@ def bins(*share: float) -> Bins:
 
 def root_by_hand(b: Bins) -> tuple[float, float]:
     """Patnaik's noncentral chi-square, inverted."""
-    seen = (b.proportion * b.rows + 0.5) / (b.rows + 1)
+    seen = (b.proportion * b.effective_rows + 0.5) / (b.effective_rows + 1)
     low = []
     for s in (seen, b.probability):
-        v = s * (1 - s) / b.rows
+        v = s * (1 - s) / b.effective_rows
         c = (b.weight**2 * v**2).sum() / (b.weight * v).sum()
         nu, q = (b.weight * v).sum() / c, (b.weight * b.calibration_error**2).sum() / c
 
@@ -50,12 +50,12 @@ def root_by_hand(b: Bins) -> tuple[float, float]:
 def test_limits_of_the_root_mean_square_and_the_mean(share: tuple[float, ...]) -> None:
     b = bins(*share)
     low, high = root_by_hand(b)
-    made = b.root_mean_square(0.95)
+    made = b.rms_error_interval(0.95)
     assert (made.low, made.high) == pytest.approx((low, high), rel=1e-6, abs=1e-6)
     ratio = (b.weight * np.abs(b.calibration_error)).sum() / np.sqrt(
         (b.weight * b.calibration_error**2).sum()
     )
-    mean = b.mean_size(0.95)
+    mean = b.mean_error_interval(0.95)
     expected = low * ratio, high * max(ratio, 0.9)
     assert (mean.low, mean.high) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
@@ -64,20 +64,20 @@ def test_far_beyond_what_chance_makes_it_is_normal() -> None:
     n = np.full(10, 1e5)
     b = Bins(np.full(10, 0.1), n, np.linspace(0.1, 0.9, 10), np.linspace(0.2, 0.8, 10))
     low, high = root_by_hand(b)
-    made = b.root_mean_square(0.95)
+    made = b.rms_error_interval(0.95)
     assert (made.low, made.high) == pytest.approx((low, high), rel=1e-4)
 
 
 def test_limits_of_the_largest() -> None:
     b = bins(0.3, 0.2, 1.0)
-    hits = np.round(b.proportion * b.rows)
+    hits = np.round(b.proportion * b.effective_rows)
 
     def exact(tail: float) -> tuple[np.ndarray, np.ndarray]:
-        low = stats.beta.ppf(tail, hits, b.rows - hits + 1)
-        high = stats.beta.ppf(1 - tail, hits + 1, b.rows - hits)
-        return np.where(hits == 0, 0.0, low), np.where(hits == b.rows, 1.0, high)
+        low = stats.beta.ppf(tail, hits, b.effective_rows - hits + 1)
+        high = stats.beta.ppf(1 - tail, hits + 1, b.effective_rows - hits)
+        return np.where(hits == 0, 0.0, low), np.where(hits == b.effective_rows, 1.0, high)
 
-    made = b.largest(0.95)
+    made = b.max_error_interval(0.95)
     low, high = exact(0.025)
     above = np.maximum(np.abs(low - PROBABILITY), np.abs(high - PROBABILITY)).max()
     low, high = exact(0.025 / 3)

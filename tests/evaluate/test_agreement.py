@@ -406,7 +406,7 @@ def test_pairs_of_ratings_of_an_item() -> None:
     """One pair of three agrees, three of three, none of one; an item of one rating has no pair."""
     codes = np.array([[0, 0, 1], [1, 1, 1], [2, -1, 0], [-1, -1, 1]])
     ratings = Ratings.from_codes(codes, "xyz", np.arange(3.0))
-    np.testing.assert_allclose(ratings.agreeing, [1 / 3, 1, 0, np.nan])
+    np.testing.assert_allclose(ratings.pair_agreement, [1 / 3, 1, 0, np.nan])
 
 
 def test_the_agreement_of_two_raters_is_a_share() -> None:

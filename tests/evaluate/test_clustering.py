@@ -53,12 +53,12 @@ def test_measures_of_pairs_by_counting_pairs() -> None:
 def test_what_chance_makes_is_the_mean_over_all_ways_to_deal_points() -> None:
     truth, cluster = np.array([0, 0, 0, 1, 1, 2, 2]), np.array([0, 0, 1, 1, 1, 1, 2])
     ways = [table(truth, cluster[list(order)]) for order in permutations(range(7))]
-    information = np.mean([float(way.entropies[2]) for way in ways])
+    information = np.mean([float(way.entropies_and_information[2]) for way in ways])
     assert float(table(truth, cluster).expected_information) == pytest.approx(
         information, rel=1e-12
     )
-    together = np.mean([float(way.pairs[0]) for way in ways])
-    _, a, b, n = table(truth, cluster).pairs
+    together = np.mean([float(way.pair_counts[0]) for way in ways])
+    _, a, b, n = table(truth, cluster).pair_counts
     assert float(a * b / n) == pytest.approx(together, rel=1e-12)
 
 
@@ -396,8 +396,8 @@ def test_clusters_by_chance_are_told() -> None:
 
 def test_points_dealt_anew_are_all_ways_to_deal_them() -> None:
     truth, cluster = np.array([0, 0, 0, 1, 1, 1, 2]), np.array([0, 0, 1, 1, 2, 2, 2])
-    pairs = [float(table(truth, cluster[list(o)]).pairs[0]) for o in permutations(range(7))]
-    exact = np.mean(np.array(pairs) >= float(table(truth, cluster).pairs[0]) - 1e-9)
+    pairs = [float(table(truth, cluster[list(o)]).pair_counts[0]) for o in permutations(range(7))]
+    exact = np.mean(np.array(pairs) >= float(table(truth, cluster).pair_counts[0]) - 1e-9)
     p = independence_test(truth, cluster, 20_000, 1)
     assert p == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 20_000))
 

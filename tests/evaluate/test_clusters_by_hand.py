@@ -54,7 +54,7 @@ def test_silhouettes_that_no_other_point_moves_vary_as_a_mean_does() -> None:
     assert reading.value == pytest.approx(each.mean())
     assert moved == pytest.approx(of_a_mean(each / 16))
     assert reading.standard_error.se == pytest.approx(each.std(ddof=1) / 4)
-    assert reading.standard_error.degrees == 15
+    assert reading.standard_error.df == 15
 
 
 @pytest.mark.parametrize("name", ["silhouette", "silhouette[b]"])
@@ -179,7 +179,7 @@ def test_squares_about_centres_that_move_with_the_points() -> None:
     reading, moved = moved_by("WCSS", cluster=cluster, points=POINTS)
     assert moved == pytest.approx(of_a_mean(within), rel=1e-6)
     se = np.sqrt(16) * within.std(ddof=1)
-    assert (reading.standard_error.se, reading.standard_error.degrees) == (pytest.approx(se), 15)
+    assert (reading.standard_error.se, reading.standard_error.df) == (pytest.approx(se), 15)
     ev = cal.clustering(POINTS, cluster, measures=["WCSS", "Calinski-Harabasz"])
     reach = np.exp(stats.t.ppf(0.975, 15) * se / value)
     assert (ev["WCSS"].low, ev["WCSS"].high) == pytest.approx((value / reach, value * reach))
@@ -309,7 +309,7 @@ def test_likely_contents_are_as_many_points_as_there_are(draws: int | None) -> N
     expected = held.ravel() if draws else (held.ravel() + 1 / 9) * 16 / 17
     cells = OccupiedCells.from_codes((CLASSES, CLUSTER), (3, 3))
     found = np.zeros((4000, 3, 3))
-    for (row, column), some in cells.likely(Settings(n_resamples=4000), draws):
+    for (row, column), some in cells.draw_posterior(Settings(n_resamples=4000), draws):
         found[:, row, column] += some
     assert found.sum(axis=(1, 2)) == pytest.approx(np.full(4000, 16))
     share = expected / 16
@@ -322,7 +322,7 @@ def test_likely_contents_are_as_many_points_as_there_are(draws: int | None) -> N
 def worlds_behind(held: Any) -> list[FloatArray]:
     table = np.array(held)
     codes = np.nonzero(table)
-    return OccupiedCells(table.shape, codes, table[codes].astype(float)).worlds()
+    return OccupiedCells(table.shape, codes, table[codes].astype(float)).plausible_proportions()
 
 
 def test_worlds_on_the_way_to_independence() -> None:
@@ -374,7 +374,7 @@ def test_how_flattering_a_world_is() -> None:
         .joint_distribution.partition
     )
     held = OccupiedCells.from_codes((CLASSES, CLUSTER), (3, 3))
-    found = partition._expected_bias(asked, held, share)
+    found = partition._simulated_biases(asked, held, share)
     for measure, score, value in zip(asked, scores, true, strict=True):
         each = [score(*of) - value for of in drawn]
         assert found[measure] == pytest.approx(np.mean(each), abs=5 * np.std(each) / np.sqrt(150))
@@ -425,6 +425,6 @@ def test_differences_reach_as_far_as_draws_and_biases_do(
         of._posterior_cache[measure] = PosteriorDraws(np.zeros(3), bias, (0.0, 0.0))
     value = readings[0].value - readings[1].value
     # 2.5% and 97.5% of these are −0.2 and 0.3 from the value.
-    ours._paired_draws[theirs, measure] = value - 0.2 + 0.5 * (np.linspace(0, 1, 39) - 0.025) / 0.95
+    ours._pair_cache[theirs, measure] = value - 0.2 + 0.5 * (np.linspace(0, 1, 39) - 0.025) / 0.95
     found = readings[0].joint_distribution.difference(*readings).standard_error
     assert found.se == pytest.approx(reach / stats.norm.ppf(0.975))

@@ -91,7 +91,7 @@ def test_losses_are_compared_with_those_of_all_choices_of_rows(measure: str, wei
     )
     assert found is not None
     interval, test = found.compare(0.9)
-    assert (found.observed, found.error) == pytest.approx((value, se), rel=1e-12)
+    assert (found.observed, found.standard_error) == pytest.approx((value, se), rel=1e-12)
     own = value / se
     p = 2 * min((t <= own + 1e-12).mean(), (t >= own - 1e-12).mean())
     assert test.p == pytest.approx(p, abs=4 * math.sqrt(2 * p / 20_000))

@@ -99,7 +99,7 @@ def system(weight: Any = None, cluster: Any = None, predicted: Any = WRONG[0]) -
 
 
 def by_itself(rest: Complement, measure: Measure) -> FloatArray:
-    drawn = rest.rows.point_estimate(measure).interval_replicates
+    drawn = rest.estimate_source.point_estimate(measure).interval_replicates
     assert drawn is not None
     return drawn
 
@@ -168,7 +168,9 @@ def test_a_pair_is_the_difference_of_its_cells(weight: Any, clusters: Any) -> No
     pair = a.counts.pair_with(b.counts)
     assert pair._has_shared_draws is (weight is None or clusters is not None)
     assert len(pair._cached_replicates) == len(MEASURES)
-    again = pair._differences(pair.cells.draw_replicates(SETTINGS), list(pair._cached_replicates))
+    again = pair._apply_to_replicates(
+        pair.cells.draw_replicates(SETTINGS), list(pair._cached_replicates)
+    )
     for measure, drawn in pair._cached_replicates.items():
         tolerance = {"rtol": 1e-9, "atol": 1e-13} if weight is not None else {"rtol": 0, "atol": 0}
         np.testing.assert_allclose(drawn, again[measure], **tolerance)
@@ -181,7 +183,9 @@ def test_margins_of_replicates_are_those_of_their_cells(axes: Any, weight: Any) 
     clusters = ClusterIndex(code, int(code.max()) + 1, weight)
     cells = MultinomialCells.from_codes([TRUTH, *WRONG], (K, K, K), weight, clusters)
     drawn = next(cells.draw_replicates(SETTINGS))[:3]
-    made, cell_by_cell = (way(drawn, LABELS, axes) for way in (cells.redrawn, cells.matrix))
+    made, cell_by_cell = (
+        way(drawn, LABELS, axes) for way in (cells.replicate_matrices, cells.matrix)
+    )
     for name in ("truth", "prediction", "hits", "total", "correct", "counts"):
         np.testing.assert_allclose(getattr(made, name), getattr(cell_by_cell, name), rtol=1e-12)
     np.testing.assert_allclose(

@@ -50,7 +50,7 @@ def test_occupied_cells_say_what_the_matrix_says(weight: Any) -> None:
     np.testing.assert_array_equal(cells.squares, whole.squares)
     np.testing.assert_allclose(cells.one_vs_rest().counts, whole.one_vs_rest().counts, atol=1e-13)
     np.testing.assert_allclose(cells.pool().squares, whole.pool().squares)
-    for ours, theirs in zip(cells.occupied_cells(), whole.occupied_cells(), strict=True):
+    for ours, theirs in zip(cells.nonempty_cells(), whole.nonempty_cells(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     for i, j in np.ndindex(K, K):
         assert cells.cell(i, j) == whole.counts[i, j]
@@ -89,15 +89,15 @@ def test_occupied_cells_add_resample_and_travel() -> None:
     assert parse("macro-F1", "counts").apply(drawn).shape == (50,)
     assert "14 occupied" not in repr(drawn)
     assert len(repr(drawn)) < 80
-    constant = cells.constant()
+    constant = cells.constant_predictions()
     best = parse("accuracy", "counts").apply(constant)
-    assert best.tolist() == [whole.truth.max() / 80]
+    assert best.tolist() == [whole.truth_margin.max() / 80]
 
 
 @pytest.mark.parametrize("name", [*OF_ALL, "macro-F1", "weighted-F1", "micro-recall", "F1[b]"])
 def test_derivatives_through_margins_are_those_by_cells(name: str) -> None:
     whole, cells = both(None)
-    truth, predicted, _ = whole.occupied_cells()
+    truth, predicted, _ = whole.nonempty_cells()
     measure = parse(name, "counts")
     found = cell_gradient(measure, cells, truth, predicted)
     expected = cell_gradient(measure, whole, truth, predicted)
@@ -119,11 +119,13 @@ def no_squares(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Any:
         raise AssertionError("a whole matrix of many classes was made")
 
-    monkeypatch.setattr(SparseConfusionMatrix, "_array", refuse)
-    monkeypatch.setattr(SparseConfusion, "_array", refuse)
-    onto = MultinomialCells.onto  # of one class against the rest it is a small table
+    monkeypatch.setattr(SparseConfusionMatrix, "_to_dense", refuse)
+    monkeypatch.setattr(SparseConfusion, "_to_dense", refuse)
+    onto = MultinomialCells.marginal_counts  # of one class against the rest it is a small table
     monkeypatch.setattr(
-        MultinomialCells, "onto", lambda self, *of: (onto if self.is_dense else refuse)(self, *of)
+        MultinomialCells,
+        "marginal_counts",
+        lambda self, *of: (onto if self.is_dense else refuse)(self, *of),
     )
 
 
@@ -189,8 +191,8 @@ def test_clusters_are_drawn_as_sums_of_clusters_are(weight: Any) -> None:
     cells = MultinomialCells.from_codes([TRUTH, PREDICTED], (K, K), weight, clusters)
     settings = Settings(n_resamples=60, seed=4)
     found = np.concatenate(list(cells.draw_replicates(settings)))
-    sums = clusters.matrices(cells.row(), (len(cells.cell_index),))
-    np.testing.assert_allclose(found, clusters.redrawn(sums, settings), rtol=1e-13)
+    sums = clusters.cell_weights(cells.row_cell_index(), (len(cells.cell_index),))
+    np.testing.assert_allclose(found, clusters.bootstrap_sums(sums, settings), rtol=1e-13)
 
 
 def test_the_result_of_many_classes() -> None:

@@ -264,7 +264,7 @@ def test_the_delta_method_is_takahashis(name: str) -> None:
             influence[:, i] -= f[i] / size[i] / k
         expected = (p * np.square(influence)).sum()
     cells = MultinomialCells.from_codes([truth, predicted], (3, 3))
-    se = cells.error(gradient(parse(name, "counts"), matrix))
+    se = cells.standard_error(gradient(parse(name, "counts"), matrix))
     assert se**2 * len(truth) == pytest.approx(expected, rel=1e-6)
 
 
@@ -274,7 +274,9 @@ def test_the_delta_method_of_f1_has_its_closed_form() -> None:
     matrix = ConfusionMatrix.from_codes(truth, predicted, NAMES[:3])
     measure = parse("F1[bee]", "counts")
     f, own = float(measure.apply(matrix)), matrix.class_matrix("bee")
-    se = MultinomialCells.from_codes([truth, predicted], (3, 3)).error(gradient(measure, matrix))
+    se = MultinomialCells.from_codes([truth, predicted], (3, 3)).standard_error(
+        gradient(measure, matrix)
+    )
     size = float(2 * own.tp + own.fp + own.fn)
     assert se**2 == pytest.approx(f * (1 - f) * (2 - f) / size, rel=1e-6)
 
@@ -337,7 +339,7 @@ def test_only_cells_with_rows_are_drawn() -> None:
     cells = MultinomialCells.from_codes([truth, predicted, truth], (500, 500, 500))
     assert len(cells.counts) <= 300
     np.testing.assert_array_equal(
-        cells.onto((0, 1), cells.counts),
+        cells.marginal_counts((0, 1), cells.counts),
         metrics.confusion_matrix(truth, predicted, labels=range(500)),
     )
 

@@ -365,7 +365,7 @@ def test_curves_of_an_output_are_those_of_it_alone() -> None:
     for kind in ("normal quantiles", "residual given truth"):
         found, like = cal.curve(ev, kind, "b", output="area"), cal.curve(one, kind, "b")
         np.testing.assert_array_equal(found.y, like.y)
-        assert found.columns()["output"] == ["area"] * len(found)
+        assert found.to_columns()["output"] == ["area"] * len(found)
     truth = cal.curve(ev, "values", "a", series="truth", output="rooms")
     assert truth.x[0] == min(TRUTH[:, 2].min(), SAID[:, 2].min(), OTHER[:, 2].min())
     with pytest.raises(InputError, match="several: name the output, one of price, area, rooms"):

@@ -107,7 +107,7 @@ def test_replicates_choose_as_on_their_whole_tables(seed: int) -> None:
         for again, left_out in drawn.map_tables(lambda *both: both, out_of_bag=True):
             assert left_out is not None
             places.append(rule.best_index(again))
-            rates = np.stack(again.running, axis=-1)
+            rates = np.stack(again.cumulative_counts, axis=-1)
             own.append(rates[np.arange(len(rates)), np.maximum(places[-1], 0)])
             assert_allclose(drawn.totals, rates[:, -1], rtol=1e-9)
             matrices = left_out.confusion().counts

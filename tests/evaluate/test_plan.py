@@ -229,7 +229,7 @@ def test_what_a_number_of_units_gives() -> None:
     )
     assert made.half_width == sample_size.mean_half_width(0.2, 50)
     made = cal.plan("nDCG@10", sd=0.2, n=50, difference=0.05)
-    assert made.power == power.shift_power(0.05 * math.sqrt(50) / 0.2, degrees=49)
+    assert made.power == power.shift_power(0.05 * math.sqrt(50) / 0.2, df=49)
     made = cal.plan("AUC", value=0.8, prevalence=0.1, n=500)
     assert "has a half-width of about" in made.sentence
     made = cal.plan("accuracy", discordant=0.1, n=500)

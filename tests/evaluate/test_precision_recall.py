@@ -86,7 +86,7 @@ def test_points_of_a_ranking_have_its_values(case: int) -> None:
     truth = np.r_[1, 0, random.integers(0, 2, int(random.integers(3, 40)))].astype(bool)
     score = random.permutation(len(truth)).astype(float)
     table = ScoreTable.from_rows(truth, score)
-    tp, fp = (running[1:] for running in table.running)
+    tp, fp = (running[1:] for running in table.cumulative_counts)
     order = random.permutation(len(tp))
     precision, recall = (tp / (tp + fp))[order], (tp / truth.sum())[order]
     names = ["PR-11pt", "AP", "max-F1", "max-F2", "precision@recall=0.5", *LEVELS]

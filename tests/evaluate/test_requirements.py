@@ -29,7 +29,7 @@ def test_what_is_read() -> None:
     assert parse_requirement("pinball(alpha=0.9) < 2").measure == "pinball(alpha=0.9)"
     text = "AP not  worse than the last one by 0.01"
     assert parse_requirement(text) == DifferenceRequirement(
-        text, "AP", better=False, reference="the last one", margin=0.01
+        text, "AP", needs_better=False, reference="the last one", margin=0.01
     )
     assert parse_requirement("AP better than b") == DifferenceRequirement(
         "AP better than b", "AP", True, "b", None

@@ -115,7 +115,7 @@ def test_the_rest_is_as_if_measured_by_its_rows(task: str, kind: str) -> None:
     for k in range(len(parts)):
         rest = parts.complement(k)
         assert rest is not None
-        alone = parts.system.take_rows(parts.cut.codes != k)
+        alone = parts.system.take_rows(parts.definition.codes != k)
         for measure in measures:
             ours, theirs = rest.point_estimate(measure), estimate_measure(alone, measure)
             assert ours.value == pytest.approx(theirs.value, rel=1e-11, abs=1e-12, nan_ok=True)
@@ -136,7 +136,7 @@ def test_the_table_of_the_rest_is_that_of_its_rows(kind: str) -> None:
         parts, measures = rests("two classes", own, weight=weights(d, kind))
         auc = measures[0]
         for k in range(len(parts)):
-            theirs = parts.system.take_rows(parts.cut.codes != k).statistic(auc)
+            theirs = parts.system.take_rows(parts.definition.codes != k).statistic(auc)
             rest = parts.complement(k)
             assert rest is not None
             ours = rest.statistic(auc)

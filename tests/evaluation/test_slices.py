@@ -828,7 +828,7 @@ def test_measures_that_tell_slices_apart_come_first_where_there_is_no_room() -> 
     assert second != "recall"
     groups, left_out = slice_groups(ev.slices, max_rows=12 * 6)
     assert left_out == 12 * 9
-    assert [g.name for g in groups] == ["accuracy", second] * 12
+    assert [g.canonical_name for g in groups] == ["accuracy", second] * 12
 
 
 def test_a_page_folds_measures_that_tell_no_slice_apart() -> None:

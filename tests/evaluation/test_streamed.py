@@ -176,7 +176,7 @@ def test_a_sample_with_some_of_the_measures(path: Path) -> None:
     assert [e.no_skill for e in alone.estimates()] == [known.no_skill]
     assert not alone.compared_pairs
     first = sample.with_measures([system], sample.measures[:1])
-    assert first.constant_baseline(system, first.measures[0]) == ev.estimates[0].no_skill
+    assert first.constant_value(system, first.measures[0]) == ev.estimates[0].no_skill
 
 
 @designs

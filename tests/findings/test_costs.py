@@ -103,7 +103,7 @@ class Watch:
         asked, watch = Rule.apply, self
 
         def watched(rule: Rule, subject: Subject) -> Iterator[Any]:
-            watch.asking = f"{rule.says.__module__}.{rule.says.__qualname__}"
+            watch.asking = f"{rule.function.__module__}.{rule.function.__qualname__}"
             for _ in range(watch.times):
                 tracemalloc.start()
                 found = list(asked(rule, subject))

@@ -64,7 +64,9 @@ def of_matrix(counts: Any, labels: tuple[str, ...], *functions: Any) -> list[Fin
     cells = (BinaryCells if len(labels) == 2 else MulticlassCells)(matrix)
     has = (cells, class_balance.ClassSizes(cells))
     subject = Subject("system", 0.95, has, (cal.measure("accuracy"),), estimate)
-    return [f for rule in RULES.values() if rule.says in functions for f in rule.findings(subject)]
+    return [
+        f for rule in RULES.values() if rule.function in functions for f in rule.findings(subject)
+    ]
 
 
 # ------------------------------------------------------------------------- the worked examples
@@ -245,7 +247,7 @@ def test_one_positive_row_does_not_turn_a_score_round() -> None:
 def test_a_class_that_is_taken_for_another() -> None:
     labels = ("cat", "dog", "bird", "fish")
     counts = [[60, 38, 1, 1], [8, 90, 1, 1], [2, 2, 94, 2], [1, 1, 2, 96]]
-    found = {f.kind: f for f in of_matrix(counts, labels, *(r.says for r in RULES.values()))}
+    found = {f.kind: f for f in of_matrix(counts, labels, *(r.function for r in RULES.values()))}
     confused = found["confused-class"]
     assert "predicts 'dog' for" in confused.message
     numbers = dict(confused.values)
@@ -595,7 +597,7 @@ def test_a_rule_from_outside_is_asked_of_what_it_needs() -> None:
     parts = [Partition([1, 1, 6]), Partition([4, 4]), "no partition"]
     shown = (cal.measure("F1"),)
     subjects = [
-        Subject(name, 0.9, (of, None), shown, inference=False)
+        Subject(name, 0.9, (of, None), shown, has_inference=False)
         for name, of in zip("abc", parts, strict=True)
     ]
     [found] = findings.find_all([*subjects, Subject(None, 0.9, ("nothing",))])
@@ -792,7 +794,7 @@ def test_without_inference_only_rules_that_count_are_asked() -> None:
 
     subject = Subject("a", 0.95, (Partition([2]),))
     assert [f.kind for f in findings.find_all([subject])] == ["odd"]
-    assert findings.find_all([replace(subject, inference=False)]) == ()
+    assert findings.find_all([replace(subject, has_inference=False)]) == ()
 
 
 def test_a_kind_has_one_meaning_and_a_severity() -> None:
@@ -824,7 +826,7 @@ def test_the_gravest_come_first_and_say_by_what_rule() -> None:
     grave = [SEVERITIES.index(f.severity) for f in found]
     assert grave == sorted(grave)
     for f in found:
-        assert f.criterion == KINDS[f.kind].when
+        assert f.criterion == KINDS[f.kind].criterion
         assert f.severity == KINDS[f.kind].severity
         assert str(f) == f.message
         assert set(f.intervals) <= set(f.values)
@@ -835,7 +837,7 @@ def test_every_kind_is_documented() -> None:
     headings = [line[3:].strip("`") for line in page.splitlines() if line.startswith("## `")]
     assert sorted(headings) == sorted(KINDS)
     text = " ".join(page.split())
-    assert [kind for kind, of in KINDS.items() if of.when not in text] == []
+    assert [kind for kind, of in KINDS.items() if of.criterion not in text] == []
 
 
 def test_reports_have_a_section_of_findings() -> None:

@@ -70,7 +70,7 @@ def test_a_line_is_that_of_matrices(rng: RNG, weighted: bool, clustered: bool) -
     assert found is not None
     own = np.ones(40) if w is None else w
     expected = by_hand(x, y, own, codes if clustered else None)
-    assert (found.slope, found.se, found.degrees) == pytest.approx(expected, rel=1e-10)
+    assert (found.slope, found.se, found.df) == pytest.approx(expected, rel=1e-10)
     assert found.p == pytest.approx(2 * stats.t.sf(abs(expected[0]) / expected[1], expected[2]))
 
 

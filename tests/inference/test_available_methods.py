@@ -225,7 +225,7 @@ def test_the_f1_of_three_classes_has_takahashis_errors() -> None:
     counts = ClassCounts.from_codes(truth, called, ("a", "b", "c"), Settings())
     for name, se in (("macro-F1", 0.0891008), ("F1[b]", 0.0587217), ("F1[a]", 0.1711633)):
         measure = parse(name, "counts")
-        found = counts.cells.error(gradient(measure, counts.matrix))
+        found = counts.cells.standard_error(gradient(measure, counts.matrix))
         assert found == pytest.approx(se, abs=5e-8)
     p = THREE / 20
     r, b = 3, p.sum(axis=0) + p.sum(axis=1)

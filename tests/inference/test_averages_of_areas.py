@@ -58,7 +58,7 @@ def test_how_skewed_an_area_is() -> None:
     moved /= np.sqrt(np.where(positive, 8 / 7, 32 / 31))
     reading = ScoredRows(positive, score, None, None, Settings()).point_estimate(parse("AUC"))
     skewness = abs((moved**3).sum()) / (moved**2).sum() ** 1.5
-    assert reading.skewness == pytest.approx(skewness)
+    assert reading.scaled_skewness == pytest.approx(skewness)
 
 
 def test_macro_and_pairs_by_hand() -> None:

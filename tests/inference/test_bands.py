@@ -169,7 +169,7 @@ def test_better_data_make_narrower_bands() -> None:
 
 
 def drawn(table: ScoreTable, places: np.ndarray, n_resamples: int) -> ThresholdReplicates:
-    return ThresholdReplicates.drawn_by_block(table, places, Settings("auto", 0.95, n_resamples, 0))
+    return ThresholdReplicates.draw_by_block(table, places, Settings("auto", 0.95, n_resamples, 0))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

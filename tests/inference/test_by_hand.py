@@ -189,10 +189,10 @@ def test_weighted_and_clustered_losses() -> None:
 
 
 def test_a_skewed_mean_of_either_sign() -> None:
-    made = hall_interval(0.4, 0.3, 0.25, 14, 0.95, positive=False)
+    made = hall_interval(0.4, 0.3, 0.25, 14, 0.95, is_nonnegative=False)
     assert limits(made) == near(*hall(0.4, 0.3, 0.25, 14, positive=False))
     for mean, se in ((0.0, 0.0), (1e3, 1e-10)):
-        assert hall_interval(mean, se, 0.0, 14, 0.95, positive=False).reason == "no_spread"
+        assert hall_interval(mean, se, 0.0, 14, 0.95, is_nonnegative=False).reason == "no_spread"
 
 
 def test_root_mean_squares() -> None:

@@ -48,7 +48,7 @@ def test_replicates_have_the_mean_and_the_variance_of_weights_drawn_row_by_row()
 @pytest.mark.parametrize("rows", [50, ROWS])
 def test_rows_are_not_looked_at(rows: int, monkeypatch: pytest.MonkeyPatch):
     touched: list[int] = []
-    row = MultinomialCells.row
+    row = MultinomialCells.row_cell_index
     monkeypatch.setattr(
         MultinomialCells, "row", lambda of: (touched.append(len(of.flat)), row(of))[1]
     )
@@ -143,7 +143,7 @@ def test_cells_stand_for_their_rows_in_the_bayesian_bootstrap():
     )
     assert by_cell is not None
     assert by_row is not None
-    assert by_cell.differing == by_row.differing > 0
+    assert by_cell.n_differing == by_row.n_differing > 0
     assert by_cell.n <= 8 < by_row.n
     of_cells, of_rows = (
         bayesian_bootstrap.AugmentedMean.from_values(

@@ -76,7 +76,7 @@ def test_the_error_of_a_mean_is_cr2(sizes: list[int]) -> None:
     x = random.normal(size=len(cluster)) + random.normal(size=len(sizes))[cluster]
     found = ClusterIndex.from_names(cluster).mean_error(x)
     expected = pustejovsky_tipton(x, cluster, np.ones((len(x), 1)))
-    assert (found.se, found.degrees) == pytest.approx(expected, rel=1e-9)
+    assert (found.se, found.df) == pytest.approx(expected, rel=1e-9)
 
 
 def test_equal_clusters_have_the_error_of_their_means() -> None:
@@ -85,7 +85,7 @@ def test_equal_clusters_have_the_error_of_their_means() -> None:
     clusters = ClusterIndex.from_names(np.repeat(np.arange(12), 5))
     found = clusters.mean_error(values.ravel())
     assert found.se == pytest.approx(stats.sem(values.mean(axis=1)), rel=1e-12)
-    assert found.degrees == pytest.approx(11, rel=1e-12)
+    assert found.df == pytest.approx(11, rel=1e-12)
     assert clusters.count_text == "12 clusters"
 
 
@@ -208,7 +208,7 @@ def auc_error(truth: npt.NDArray[np.bool_], score: FloatArray, clusters: Cluster
     assert found is not None
     moved = found.row_values(truth, score)
     moved = moved if clusters.weight is None else moved * clusters.weight
-    return clusters.error_by_class(moved, truth, pairs=True).se
+    return clusters.two_class_error(moved, truth, pairs=True).se
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -417,9 +417,9 @@ def test_clusters_of_no_weight_do_not_count() -> None:
 
 def test_sums_are_redrawn_by_the_core() -> None:
     clusters = ClusterIndex.from_names(np.array(["b", "a", "b", "c"]))
-    sums = clusters.sums(np.array([[1.0, -1.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.5]]))
+    sums = clusters.weighted_sums(np.array([[1.0, -1.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.5]]))
     assert sums.tolist() == [[2.0, 0.0], [4.0, -1.0], [4.0, 0.5]]
-    drawn = clusters.redrawn(sums, Settings(n_resamples=100, seed=3))
+    drawn = clusters.bootstrap_sums(sums, Settings(n_resamples=100, seed=3))
     for b in range(100):
         assert drawn[b] == pytest.approx(_core.poisson_counts(3, b, 3) @ sums)
 
@@ -428,7 +428,7 @@ def test_matrices_add_up_to_the_whole() -> None:
     rows = clustered(10, 6, 15)
     called = rows["probability"] > 0.5
     cell = rows["truth"] * 2 + called
-    split = ClusterIndex.from_names(rows["user"]).matrices(cell, (2, 2))
+    split = ClusterIndex.from_names(rows["user"]).cell_weights(cell, (2, 2))
     whole = ConfusionMatrix.from_codes(rows["truth"], called)
     assert (split.sum(axis=0) == whole.counts).all()
 

@@ -219,7 +219,7 @@ def test_classes_that_do_not_occur_take_nothing_of_the_prior() -> None:
     drawn = []
     for cells, some in of.cells.draw_posterior(of.settings):
         matrix = cells.margin_confusion(some, of.matrix.labels)
-        drawn.append(matrix.hits[:, 0] / matrix.truth[:, 0])
+        drawn.append(matrix.hits[:, 0] / matrix.truth_margin[:, 0])
     assert np.concatenate(drawn).mean() == pytest.approx(1.5 / 2, abs=0.012)
 
 
@@ -324,7 +324,7 @@ def test_a_loss_of_clusters_between_0_and_1(design: str) -> None:
     x, w = (LARGER.truth - LARGER.a) ** 2, weight_of(LARGER, design)
     mean = float(np.average(x, weights=w))
     part = w * (x - mean) / w.sum()
-    se, df = by_hand.by_cluster(part, LARGER.cluster, w)
+    se, df = by_hand.cluster_influence(part, LARGER.cluster, w)
     size = mean * (1 - mean) / se**2 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, df)) ** 2
     assert limits(of(LARGER, "Brier", design)) == near(*by_hand.wilson(mean, size))
 
@@ -390,7 +390,7 @@ def test_ties_of_the_true_class(rows: Rows, design: str) -> None:
     if design in ("clustered", "both"):
         w = weight_of(rows, design)
         p, n = float(np.average(credit, weights=w)), by_hand.kish(w)
-        se, df = by_hand.by_cluster(w * (credit - p) / w.sum(), rows.cluster, w)
+        se, df = by_hand.cluster_influence(w * (credit - p) / w.sum(), rows.cluster, w)
         size = min(n, p * (1 - p) / se**2 * n / (n - 1))
         size *= (stats.norm.ppf(0.975) / stats.t.ppf(0.975, df)) ** 2
         assert limits(found) == near(*by_hand.wilson(p, size))
@@ -533,9 +533,9 @@ def test_what_a_reading_of_topics_knows(measure: str, topics: int) -> None:
     se = np.sqrt((apart**2).sum() / topics / (topics - 1)) * rate
     moved = reading.influence()
     assert reading.value == pytest.approx(value, rel=1e-12)
-    assert moved.error.se == pytest.approx(se, rel=1e-12)
+    assert moved.standard_error.se == pytest.approx(se, rel=1e-12)
     skewness = abs((apart**3).sum()) / (apart**2).sum() ** 1.5
-    assert reading.skewness == pytest.approx(skewness, rel=1e-9, abs=1e-12)
+    assert reading.scaled_skewness == pytest.approx(skewness, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("topics", [8, 6])

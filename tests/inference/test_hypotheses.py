@@ -27,7 +27,9 @@ from calipers.statistics import FloatArray
 
 
 def by_error(value: float, se: float, name: str = "t", degrees: float | None = None) -> Procedure:
-    return WaldProcedure(value=value, method=name, name=name, t=StandardError(se, name, degrees))
+    return WaldProcedure(
+        value=value, method=name, name=name, t_error=StandardError(se, name, degrees)
+    )
 
 
 def by_units(
@@ -160,14 +162,14 @@ def test_where_there_is_no_answer() -> None:
     nothing = by_replicates(np.full(9, np.nan))
     assert math.isnan(hypotheses.equivalence_test(nothing.test, 0.2).p)
     none_discordant = McNemarProcedure(
-        value=0.0, method="McNemar", name="McNemar", n_first=0, second=0, rows=9,
+        value=0.0, method="McNemar", name="McNemar", n_first=0, n_second=0, n_rows=9,
         reason="nothing_differs",
     )  # fmt: skip
     assert none_discordant.p() == 1
     assert math.isnan(hypotheses.equivalence_test(none_discordant.test, 0.2).p)
     # Where an error is not known, any difference that there can be is possible.
     unknown = WaldProcedure(
-        value=0.1, method="t", name="t", t=StandardError(math.nan, "t"), bounds=(-1.0, 1.0)
+        value=0.1, method="t", name="t", t_error=StandardError(math.nan, "t"), bounds=(-1.0, 1.0)
     )
     assert unknown.p(-0.5, "greater") == 1
     assert (unknown.interval(0.95).low, unknown.interval(0.95).high) == (-1.0, 1.0)
@@ -206,8 +208,8 @@ def test_paired_shares_at_the_margin() -> None:
         values = np.array([1.0, -1.0, 0.0])
         ends = max(-1.0, d - 1), min(1.0, d + 1)
         made = WaldProcedure(
-            value=d, method="", name="", t=StandardError(se, "t", 199.0),
-            bayes=AugmentedMean.from_values(values, ends, counts=row), bounds=(-1.0, 1.0),
+            value=d, method="", name="", t_error=StandardError(se, "t", 199.0),
+            augmented_mean=AugmentedMean.from_values(values, ends, counts=row), bounds=(-1.0, 1.0),
         )  # fmt: skip
         shown.append(hypotheses.non_inferiority_test(made.test, 0.05).p <= 0.05)
     assert 0.03 < np.mean(shown) < 0.06
@@ -224,8 +226,8 @@ def test_the_bounds_are_differences_that_there_can_be(first: int, second: int, a
         name="none",
         bounds=(-1.0, 1.0),
         n_first=first,
-        second=second,
-        rows=8,
+        n_second=second,
+        n_rows=8,
     )
     for alternative in ("greater", "less"):
         truth = stats.binomtest(first, 8, (1 + at) / 2, alternative).pvalue

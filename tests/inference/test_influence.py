@@ -121,7 +121,7 @@ def test_leading_axes_are_replicates(name: str) -> None:
     n[:, -1] += 1
     stack = ScoreTable(table.scores, p, n, p, n, 0)
     together = of(name, stack)
-    errors = together.error(stack)
+    errors = together.standard_error(stack)
     for b in range(50):
         single = ScoreTable(table.scores, p[b], n[b], p[b], n[b], 0)
         one = of(name, single)
@@ -130,7 +130,7 @@ def test_leading_axes_are_replicates(name: str) -> None:
             (together.negative[b], one.negative, n[b] > 0),
         ):
             assert ours[there] == pytest.approx(theirs[there], abs=1e-12)
-        assert errors[b] == pytest.approx(float(one.error(single)), abs=1e-12, nan_ok=True)
+        assert errors[b] == pytest.approx(float(one.standard_error(single)), abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", [name for name in KNOWN if name != "Gini"])
@@ -141,7 +141,9 @@ def test_the_core_finds_the_same_area_and_error(name: str) -> None:
         table = ScoreTable.from_rows(truth, score, weight)
         value, error = table.area(name.replace("PR-AUC-DG", "AP-DG"))
         assert value == pytest.approx(float(parse(name, "scores").apply(table)), rel=1e-13)
-        assert error == pytest.approx(float(of(name, table).error(table)), rel=1e-11, abs=1e-15)
+        assert error == pytest.approx(
+            float(of(name, table).standard_error(table)), rel=1e-11, abs=1e-15
+        )
 
 
 # ------------------------------------------------------------------------------- published values
@@ -149,7 +151,7 @@ def test_the_core_finds_the_same_area_and_error(name: str) -> None:
 
 def test_delong_of_fawcetts_twenty_rows() -> None:
     table = ScoreTable.from_rows(FAWCETT, FAWCETT_SCORES)
-    assert float(of("AUC", table).error(table)) == pytest.approx(0.1270170592, abs=5e-11)
+    assert float(of("AUC", table).standard_error(table)) == pytest.approx(0.1270170592, abs=5e-11)
     assert intervals.delong_se(table) == pytest.approx(0.1270170592, abs=5e-11)
     assert intervals.hanley_mcneil_se(0.68, 10, 10) == pytest.approx(0.1218626009, abs=5e-11)
     assert float(parse("AP", "scores").apply(table)) == pytest.approx(0.7357475806, abs=5e-11)
@@ -158,8 +160,10 @@ def test_delong_of_fawcetts_twenty_rows() -> None:
 def test_delong_of_hanley_and_mcneils_ratings() -> None:
     counts = np.array([[2, 11, 6, 6, 33], [33, 11, 2, 2, 3]], float)  # ratings 5 to 1
     table = ScoreTable(np.arange(5.0, 0, -1), counts[1], counts[0], counts[1], counts[0], 109)
-    assert float(of("AUC", table).error(table)) == pytest.approx(0.0307244084, abs=5e-11)
-    assert float(of("Gini", table).error(table)) == pytest.approx(2 * 0.0307244084, abs=1e-10)
+    assert float(of("AUC", table).standard_error(table)) == pytest.approx(0.0307244084, abs=5e-11)
+    assert float(of("Gini", table).standard_error(table)) == pytest.approx(
+        2 * 0.0307244084, abs=1e-10
+    )
 
 
 # --------------------------------------------------------------------------------- standard errors
@@ -170,7 +174,7 @@ def test_the_error_of_an_auc_is_delongs() -> None:
         truth, score, weight = example(seed, weighted=seed % 2 == 0)
         table = ScoreTable.from_rows(truth, score, weight)
         expected = intervals.delong_se(table)
-        assert float(of("AUC", table).error(table)) == pytest.approx(expected, abs=1e-12)
+        assert float(of("AUC", table).standard_error(table)) == pytest.approx(expected, abs=1e-12)
         moved = of("AUC", table).row_values(truth, score)
         assert class_error(moved, truth, weight) == pytest.approx(expected, abs=1e-12)
 
@@ -231,7 +235,7 @@ def test_the_error_is_the_spread_of_samples(name: str, decimals: int | None) -> 
             score = np.round(2 * score)
         table = ScoreTable.from_rows(truth, score)
         values.append(float(measure.apply(table)))
-        errors.append(float(of(name, table).error(table)))
+        errors.append(float(of(name, table).standard_error(table)))
     noise = 3 / math.sqrt(2 * samples)  # three standard errors of a standard deviation
     assert np.mean(errors) == pytest.approx(np.std(values), rel=max(0.08, noise))
 
@@ -340,7 +344,7 @@ def test_the_jackknife_of_many_rows_leaves_out_groups_of_equal_size() -> None:
     # Groups vary as rows do: Σ of squares, up to the chance of which rows come together.
     assert len(left_out) == MAX_JACKKNIFE_GROUPS
     assert np.square(left_out).sum() == pytest.approx(
-        float(of("AP", table).error(table)) ** 2, rel=0.35
+        float(of("AP", table).standard_error(table)) ** 2, rel=0.35
     )
 
 

@@ -42,12 +42,12 @@ def test_what_is_right_is_a_beta_distribution(classes: int, weight: float | None
     table[0, 1], table[1, 0] = 3, 1
     made = counts(table, classes, weight)
     hits, misses = 2 * classes, 4
-    close(made.likely(cal.measure("micro-F1", family="counts")), hits + 1, misses + 1)
-    close(made.likely(cal.measure("recall[0]", family="counts")), 2.5, 3.5)
+    close(made.posterior_draws(cal.measure("micro-F1", family="counts")), hits + 1, misses + 1)
+    close(made.posterior_draws(cal.measure("recall[0]", family="counts")), 2.5, 3.5)
     drawn = []
     for cells, some in made.cells.draw_posterior(made.settings):
         matrix = cells.margin_confusion(some, made.matrix.labels)
-        drawn.append(matrix.hits[:, 0] / matrix.truth[:, 0])
+        drawn.append(matrix.hits[:, 0] / matrix.truth_margin[:, 0])
     close(np.concatenate(drawn), 2 + 1 / classes, 3 + 1 / classes)
 
 

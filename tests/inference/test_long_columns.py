@@ -35,9 +35,9 @@ random = np.random.default_rng(3)
 def test_clusters_are_numbered_in_the_order_of_their_names(names: Any) -> None:
     distinct, place = np.unique(names, return_inverse=True)
     made = ClusterIndex.from_names(group_codes(names, "cluster"))
-    assert made.code.dtype == np.uint32
-    assert (made.code == place).all()
-    assert made.size == len(distinct)
+    assert made.codes.dtype == np.uint32
+    assert (made.codes == place).all()
+    assert made.n_codes == len(distinct)
 
 
 @pytest.mark.parametrize("kind", ["arrow", "dictionary", "numpy", "object"])
@@ -50,7 +50,7 @@ def test_so_are_those_of_text(kind: str) -> None:
         "object": texts.astype(object),
     }[kind]
     place = np.unique(texts, return_inverse=True)[1]
-    assert (ClusterIndex.from_names(group_codes(given, "cluster")).code == place).all()
+    assert (ClusterIndex.from_names(group_codes(given, "cluster")).codes == place).all()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.9, 1.0])
@@ -117,11 +117,15 @@ def test_a_line_looked_for_from_groups_is_the_most_likely(monkeypatch: pytest.Mo
     latent = random.normal(size=3000)
     positive = random.random(3000) < 1 / (1 + np.exp(-0.6 * latent - 0.3))
     p, weight = 1 / (1 + np.exp(-latent)), random.random(3000)
-    plain = ProbabilityLevels.from_table(ScoreTable.from_rows(positive, p, weight)).line
+    plain = ProbabilityLevels.from_table(
+        ScoreTable.from_rows(positive, p, weight)
+    ).recalibration_line
     monkeypatch.setattr(calibration, "_MAX_DIRECT_LEVELS", 100)
     monkeypatch.setattr(calibration, "_N_GROUPS", 20)
     monkeypatch.setattr(calibration, "BLOCK_ROWS", 64)
-    found = ProbabilityLevels.from_table(ScoreTable.from_rows(positive, p, weight)).line
+    found = ProbabilityLevels.from_table(
+        ScoreTable.from_rows(positive, p, weight)
+    ).recalibration_line
     assert found == pytest.approx(plain, rel=1e-9)
     # The gradient of the likelihood is 0 there.
     fitted = 1 / (1 + np.exp(-found[0] - found[1] * latent))
@@ -138,7 +142,10 @@ def test_cells_by_cluster_have_the_error_of_the_rows(name: str, weight: Any) -> 
     own = ClassCounts.from_codes(truth, said, ("no", "yes"), Settings(), weight, clusters)
     measure = parse(name)
     assert own._cluster_counts is not None
-    found, by_row = own.point_estimate(measure).standard_error, own.influence(measure).error
+    found, by_row = (
+        own.point_estimate(measure).standard_error,
+        own.influence(measure).standard_error,
+    )
     assert found.se == pytest.approx(by_row.se, rel=1e-12)
-    assert found.degrees == pytest.approx(by_row.degrees, rel=1e-12)
+    assert found.df == pytest.approx(by_row.df, rel=1e-12)
     assert found.name == by_row.name

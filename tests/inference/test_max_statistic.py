@@ -41,7 +41,7 @@ def test_all_deals_are_tried_where_they_are_few(baseline: int | None) -> None:
     ]
     found = max_statistic.permuted_maxima(table, baseline, 216, 0)
     assert found.is_exact
-    assert found.tests == 2 * len(pairs)
+    assert found.n_tests == 2 * len(pairs)
     np.testing.assert_allclose(
         np.sort(found.replicates, axis=1), np.sort(every, axis=0).T, rtol=1e-9
     )
@@ -76,10 +76,10 @@ def test_critical_values_and_p_values_agree() -> None:
     ):
         for level in (0.9, 0.95, 0.99):
             if maxima.is_normal:  # of one test's own p-value
-                p = 2 * maxima.tail((1 - level) / 2)
+                p = 2 * maxima.single_test_tail((1 - level) / 2)
                 beyond, within = (maxima.adjust_p(p * by) for by in (0.999, 1.001))
             else:
-                t = maxima.size((1 - level) / 2)
+                t = maxima.critical_value((1 - level) / 2)
                 beyond, within = maxima.p(t * np.array([1 + 1e-6, 1 - 1e-6]), np.ones(2))
             assert beyond <= 1 - level + 1e-10 < within
 
@@ -307,7 +307,7 @@ def test_maxima_counted_by_hand() -> None:
         (20, True, 19.0), (19, True, 19.0), (39, False, 38.0), (38, False, 38.0), (18, False, np.inf)
     ):  # fmt: skip
         found = max_statistic.MaxStatistic(drawn[:, :number], 3, exact)
-        assert found.size(0.025) == pytest.approx(expected, rel=1e-6)
+        assert found.critical_value(0.025) == pytest.approx(expected, rel=1e-6)
         if np.isfinite(expected):
             beyond, within = found.p(np.array([expected + 0.1, expected]), degrees)
             assert beyond <= 0.05 < within
@@ -384,8 +384,8 @@ def test_the_share_of_the_mean_variance_is_a_tenth() -> None:
     that of a normal over √1.1; with a fifth it would be 1.789."""
     table = np.random.default_rng(3).normal(size=(1500, 2, 1))
     found = max_statistic.permuted_maxima(table, 1, 10_000, 0)
-    assert found.size(0.025) == pytest.approx(1.959964 / np.sqrt(1.1), abs=0.035)
-    assert abs(found.size(0.025) - 1.959964 / np.sqrt(1.2)) > 0.04
+    assert found.critical_value(0.025) == pytest.approx(1.959964 / np.sqrt(1.1), abs=0.035)
+    assert abs(found.critical_value(0.025) - 1.959964 / np.sqrt(1.2)) > 0.04
 
 
 @pytest.mark.parametrize("dependent", [False, True])

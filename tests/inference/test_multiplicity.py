@@ -80,8 +80,8 @@ def test_no_adjustment_leaves_p_values_as_they_are() -> None:
     p = np.array([0.3, 0.01])
     adjustment = multiplicity.ADJUSTMENTS["none"]
     np.testing.assert_array_equal(adjustment.adjust(p), p)
-    assert adjustment.controls == "nothing"
-    assert multiplicity.ADJUSTMENTS["benjamini-hochberg"].controls == "false discovery rate"
+    assert adjustment.controlled_rate == "nothing"
+    assert multiplicity.ADJUSTMENTS["benjamini-hochberg"].controlled_rate == "false discovery rate"
 
 
 def test_what_is_controlled() -> None:

@@ -225,7 +225,7 @@ def test_randomized_tukey_is_exact_where_it_can_be(values: str) -> None:
     for level in (0.8, 0.95):
         [found] = omnibus.randomized_tukey(table, 1296, level=level)
         least = min(r for r in ranges if (ranges > r + 1e-9).mean() <= 1 - level)
-        assert found.critical == pytest.approx(least / 4, rel=1e-9)
+        assert found.critical_difference == pytest.approx(least / 4, rel=1e-9)
     assert omnibus.randomized_tukey(table, 1295)[0].name == "randomized Tukey HSD"
     again = omnibus.randomized_tukey(np.stack([table, table[:, ::-1]], axis=2), 1296)
     np.testing.assert_allclose(again[1].p, ours.p[::-1, ::-1], atol=1e-12)
@@ -240,7 +240,7 @@ def test_what_is_critical_has_the_smallest_p_value_that_is_not_small() -> None:
         sums = _core.randomized_ranges(table - table.mean(axis=1, keepdims=True), 3, 0, 400)
         p = [((sums >= r - 1e-12).sum() + 1) / 401 for r in sums]
         most = max(float(r[0]) for r, of in zip(sums, p, strict=True) if of > 1 - level)
-        assert found.critical == pytest.approx(most / 12, rel=1e-9)
+        assert found.critical_difference == pytest.approx(most / 12, rel=1e-9)
 
 
 def test_infinite_values() -> None:

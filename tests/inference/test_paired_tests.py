@@ -254,8 +254,8 @@ def test_every_result_names_its_sides() -> None:
             paired_tests.ratio_randomization_test(np.ones((5, 2)), np.ones((5, 2)), 99, 0, side),
         ]
         assert {t.alternative for t in tests} == {side}
-        assert all(t.sides in str(t) for t in tests)
-    assert paired_tests.TestResult(0.5, "t", "less").sides == "one-sided (less)"
+        assert all(t.alternative_text in str(t) for t in tests)
+    assert paired_tests.TestResult(0.5, "t", "less").alternative_text == "one-sided (less)"
     with pytest.raises(ValueError, match="alternative is 'larger'"):
         paired_tests.sign_test(d, "larger")
 

@@ -52,7 +52,7 @@ def clusters_of(rows: Rows, design: str) -> ClusterIndex | None:
     if design not in ("clustered", "both"):
         return None
     whole = ClusterIndex(LARGER.cluster.astype(np.uint32), int(LARGER.cluster.max()) + 1)
-    return ClusterIndex(rows.cluster.astype(np.uint32), whole.size, weight_of(rows, design))
+    return ClusterIndex(rows.cluster.astype(np.uint32), whole.n_codes, weight_of(rows, design))
 
 
 def counts(rows: Rows, measure: str, design: str = "plain", **given: Any) -> Any:

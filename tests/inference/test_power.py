@@ -134,7 +134,9 @@ def test_the_margin_tests_themselves_have_this_power() -> None:
     random = np.random.default_rng(6)
     values = random.normal(0.05, 1, 4000)
     error = StandardError(1.0, "normal")
-    normal = [WaldProcedure(value=v, t=error, method="normal", name="normal").test for v in values]
+    normal = [
+        WaldProcedure(value=v, t_error=error, method="normal", name="normal").test for v in values
+    ]
     shown = [hypotheses.non_inferiority_test(t, 2.5).p <= 0.05 for t in normal]
     assert agrees(np.mean(shown), power.non_inferiority_power(0.05, 2.5, 1.0), 4000)
     shown = [hypotheses.equivalence_test(t, 2.5).p <= 0.05 for t in normal]

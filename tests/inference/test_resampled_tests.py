@@ -54,7 +54,7 @@ def test_nadeau_and_bengio_by_scipy(side: str) -> None:
 
 def test_two_splits_by_hand() -> None:
     """(1/2 + 1/4)·s², on 1 degree of freedom."""
-    found = resampled_tests.corrected_t(np.array([0.02, 0.05]), train=80, test=20)
+    found = resampled_tests.corrected_t(np.array([0.02, 0.05]), n_train=80, n_test=20)
     t = 0.035 / np.sqrt(0.75 * 0.00045)
     assert found.test.p == pytest.approx(2 * stats.t.sf(t, 1), rel=1e-9)
     assert found.summary == "averaged over 2 splits"

@@ -52,7 +52,7 @@ def test_accuracies_of_two_truths_are_compared_row_by_row(weight: Any) -> None:
     effective = weights.sum() ** 2 / np.square(weights).sum()
     spread = np.square(weights * (hits - mean)).sum() / weights.sum() ** 2
     expected = np.sqrt(spread * effective / (effective - 1))
-    assert found.units.error.se == pytest.approx(expected, rel=1e-9)
+    assert found.units.standard_error.se == pytest.approx(expected, rel=1e-9)
     interval = method_selection.interval(found)
     assert interval.low < mean - expected < mean + expected < interval.high
 
@@ -75,7 +75,7 @@ def test_two_truths_have_an_influence_for_each_row(measure: str) -> None:
         slopes = (np.array(slopes) - np.mean(slopes)).tolist()
     expected = np.sqrt(np.square(slopes).sum() * N / (N - 1))
     assert found.units is not None
-    assert found.units.error.se == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert found.units.standard_error.se == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def test_the_same_truth_in_another_array_is_the_same() -> None:
@@ -112,7 +112,7 @@ def test_clusterings_of_two_truths() -> None:
     found = first.point_estimate(ari) - second.point_estimate(ari)
     expected = first.influence(ari).column - second.influence(ari).column
     assert found.units is not None
-    assert found.units.error.se == pytest.approx(
+    assert found.units.standard_error.se == pytest.approx(
         np.sqrt(np.square(expected).sum() * N / (N - 1)), rel=1e-9
     )
 
@@ -128,7 +128,7 @@ def test_other_rows_are_refused() -> None:
         first - second
     with pytest.raises(ValueError, match="of different rows"):
         weighted_sum([(1.0, first), (-0.5, second)]).standard_error  # noqa: B018
-    same = first - mean(losses[::-1]).with_rows(first.rows)
+    same = first - mean(losses[::-1]).with_rows(first.row_key)
     assert same.value == pytest.approx(0.0, abs=1e-15)
 
 
@@ -154,11 +154,13 @@ def test_disjoint_rows_are_independent() -> None:
     auc = ScoredRows(HUMAN, SCORE, None, None, SETTINGS).point_estimate(cal.measure("AUC"))
     estimates = [mean(few), mean(many), auc]
     influences = [influence_of(estimate) for estimate in estimates]
-    space = DisjointRowsVariance.from_subsets([i.space for i in influences], [30, 200, N])
+    space = DisjointRowsVariance.from_subsets(
+        [i.variance_estimator for i in influences], [30, 200, N]
+    )
     total = space.embed(0, influences[0]) + 0.5 * space.embed(1, influences[1])
     total = total - 2.0 * space.embed(2, influences[2])
     errors = np.array([estimate.standard_error.se for estimate in estimates])  # type: ignore[union-attr]
-    assert total.error.se == pytest.approx(
+    assert total.standard_error.se == pytest.approx(
         np.sqrt(np.square([1, 0.5, 2] * errors).sum()), rel=1e-12
     )
     assert len(total.column) == 30 + 200 + N
@@ -170,23 +172,31 @@ def test_clusters_with_rows_in_two_sets_are_summed_over_both() -> None:
     rows = [np.arange(120) < 40, np.arange(120) >= 40]
     subsets = [mean(values[mask], None, index.take_rows(mask)) for mask in rows]
     influences = [influence_of(subset) for subset in subsets]
-    space = DisjointRowsVariance.from_subsets([i.space for i in influences], [40, 80])
-    found = (space.embed(0, influences[0]) - space.embed(1, influences[1])).error
-    expected = subset_difference_error(*(i.space.cluster_sums(i.column) for i in influences))
-    assert (found.se, found.degrees) == pytest.approx(tuple(expected), rel=1e-12)
-    independent = np.hypot(*(influence.error.se for influence in influences))
+    space = DisjointRowsVariance.from_subsets([i.variance_estimator for i in influences], [40, 80])
+    found = (space.embed(0, influences[0]) - space.embed(1, influences[1])).standard_error
+    expected = subset_difference_error(
+        *(i.variance_estimator.cluster_sums(i.column) for i in influences)
+    )
+    assert (found.se, found.df) == pytest.approx(tuple(expected), rel=1e-12)
+    independent = np.hypot(*(influence.standard_error.se for influence in influences))
     assert found.se != pytest.approx(independent, rel=1e-3)
 
 
 def test_sets_of_rows_are_distinguished() -> None:
     few, many = mean(random.random(30)), mean(random.random(200))
     first, second = influence_of(few.with_rows("few")), influence_of(many.with_rows("many"))
-    space = DisjointRowsVariance.from_subsets([first.space, second.space], [30, 200])
+    space = DisjointRowsVariance.from_subsets(
+        [first.variance_estimator, second.variance_estimator], [30, 200]
+    )
     with pytest.raises(ValueError, match="other rows than those of set 1"):
         space.embed(1, first)
-    other = DisjointRowsVariance.from_subsets([second.space, first.space], [200, 30])
+    other = DisjointRowsVariance.from_subsets(
+        [second.variance_estimator, first.variance_estimator], [200, 30]
+    )
     with pytest.raises(ValueError, match="of different rows"):
         space.embed(0, first) + other.embed(0, second)
     clusters = influence_of(mean(random.random(30), None, ClusterIndex.from_names(np.arange(30))))
     with pytest.raises(ValueError, match="expected all or none"):
-        DisjointRowsVariance.from_subsets([clusters.space, second.space], [30, 200])
+        DisjointRowsVariance.from_subsets(
+            [clusters.variance_estimator, second.variance_estimator], [30, 200]
+        )

@@ -130,7 +130,7 @@ def test_expected_half_widths(n: int) -> None:
     """E[s] of normal units is that of χ with n - 1 degrees of freedom."""
     expected = stats.t.ppf(0.975, n - 1) * 0.3 * stats.chi.mean(n - 1) / math.sqrt((n - 1) * n)
     assert sample_size.mean_half_width(0.3, n) == pytest.approx(expected, rel=1e-9)
-    assert math.isnan(sample_size.mean_half_width(0.3, 1.5, degrees=4))
+    assert math.isnan(sample_size.mean_half_width(0.3, 1.5, df=4))
 
 
 @pytest.mark.parametrize("wanted", [0.3, 0.5, 0.77])
@@ -179,7 +179,7 @@ def test_an_area_by_simulation() -> None:
     design = model_from_assumptions(
         "AUC", {"value": area, "prevalence": share}, paired=True, test="t", systems=2,
         goal="half_width",
-    ).design  # fmt: skip
+    ).model  # fmt: skip
     assert design.assurance(n, width, 0.95) == pytest.approx(found, abs=0.05)
 
 

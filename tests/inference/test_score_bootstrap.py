@@ -115,8 +115,8 @@ def test_a_block_of_equal_scores_may_be_longer_than_a_run_of_rows() -> None:
     truth = np.arange(2000) % 3 == 0
     score = np.repeat([3.0, 2.0, 1.0, 0.0], [1, 1500, 498, 1])
     replicates = ScoreReplicates(ScoreTable.from_rows(truth, score), SETTINGS)
-    assert replicates.coarse.block.tolist()[:2] == [0, 1]
-    assert set(np.diff(replicates.coarse.block)) == {0, 1, 2}
+    assert replicates.coarse.block_starts.tolist()[:2] == [0, 1]
+    assert set(np.diff(replicates.coarse.block_starts)) == {0, 1, 2}
     parts = list(
         replicates.map_tables(lambda table, _: np.array([m.apply(table) for m in MEASURES]))
     )

@@ -52,8 +52,8 @@ def test_hac_error(n: int) -> None:
     x = np.array([2.0, 1, 3, 2, -2, -1, -3, -2]) if n == 8 else x
     found, (rho, se, degrees) = serial.estimate_dependence(x), by_hand(x)
     assert (found.rho, found.error.se) == pytest.approx((rho, se), rel=1e-12)
-    assert found.error.degrees == degrees
-    assert found.effective == pytest.approx(n * (1 - rho) / (1 + rho))
+    assert found.error.df == degrees
+    assert found.effective_periods == pytest.approx(n * (1 - rho) / (1 + rho))
 
 
 def test_eight_numbers_on_paper() -> None:
@@ -81,7 +81,7 @@ def test_coverage() -> None:
     hits = plain = 0
     for x in autoregressive(500, 200, 0.6, 4):
         error = serial.estimate_dependence((x - x.mean()) / len(x)).error
-        hits += abs(x.mean()) <= stats.t.ppf(0.975, error.degrees) * error.se
+        hits += abs(x.mean()) <= stats.t.ppf(0.975, error.df) * error.se
         plain += abs(x.mean()) <= stats.t.ppf(0.975, 199) * x.std(ddof=1) / math.sqrt(200)
     assert 0.92 < hits / 500 < 0.98
     assert plain / 500 < 0.8

@@ -54,7 +54,10 @@ def each_once(reading: PointEstimate) -> Iterator[Procedure]:
 
 def values(made: Procedure, level: float) -> list[float]:
     """0, margins, the difference itself, and what is just inside and outside of the limits."""
-    found, size = made.interval(level), abs(made.value) + np.nan_to_num(made.error.se) + 0.01
+    found, size = (
+        made.interval(level),
+        abs(made.value) + np.nan_to_num(made.standard_error.se) + 0.01,
+    )
     near = 1e-6 * size
     ends = [end + by for end in (found.low, found.high) for by in (-near, near)]
     others = [-2.3 * size, 0.77 * size]

@@ -89,7 +89,7 @@ def se(of: PointEstimate) -> float:
 
 def by_influence(of: PointEstimate) -> float:
     """The norm, also where the standard error comes in another way."""
-    return se(replace(of, error=None))
+    return se(replace(of, compute_error=None))
 
 
 # ------------------------------------------------------------------------ what influence means
@@ -452,7 +452,7 @@ def test_means_have_the_errors_of_scipy(seed: int) -> None:
     assert se(a) == pytest.approx(stats.sem(x), rel=1e-12)
     paired = stats.ttest_rel(x, y)
     assert (a - b).value / se(a - b) == pytest.approx(paired.statistic, rel=1e-9)
-    assert (a - b).units.error.degrees == paired.df
+    assert (a - b).units.standard_error.df == paired.df
 
     w = np.random.default_rng(seed).uniform(0.2, 3, 40)
     m, n = np.average(x, weights=w), w.sum() ** 2 / (w**2).sum()
@@ -461,7 +461,7 @@ def test_means_have_the_errors_of_scipy(seed: int) -> None:
 
     of_five = reading(numbers, replace(d, cluster=(np.arange(40) // 5).astype(np.uint32)), mse)
     assert se(of_five) == pytest.approx(stats.sem(x.reshape(8, 5).mean(axis=1)), rel=1e-12)
-    assert of_five.standard_error.degrees == 7
+    assert of_five.standard_error.df == 7
 
 
 @seeds(10)

@@ -66,8 +66,8 @@ def test_the_band_holds_what_comes() -> None:
     assert found.reason is None
     assert found.low < 1 + 10 / 189 < found.high
     assert found.low < found.value < found.high
-    assert found.saved_low <= 10 / 89 - 10 / 189 <= found.saved_high
-    assert found.saved_low >= 0
+    assert found.reduction_low <= 10 / 89 - 10 / 189 <= found.reduction_high
+    assert found.reduction_low >= 0
     wider = extrapolate(SIZES, drawn(truth, 20), 200.0, overlap=0.25)
     assert wider.high - wider.low > 1.5 * (found.high - found.low)
 
@@ -86,7 +86,7 @@ def test_it_cannot_be_told(truth: np.ndarray, splits: int, why: str) -> None:
     sizes = SIZES[-len(truth) :]
     found = extrapolate(sizes, drawn(truth, splits), 200.0)
     assert why in (found.reason or "")
-    assert np.isnan([found.value, found.low, found.high, found.saved]).all()
+    assert np.isnan([found.value, found.low, found.high, found.reduction]).all()
 
 
 def test_errors_that_do_not_vary_tell_nothing() -> None:

@@ -24,7 +24,9 @@ ROWS = np.arange(60)
 
 def jobs(estimator, folds=4, **more):
     return [
-        FitJob(estimator, ROWS[ROWS % folds != k], (ROWS[ROWS % folds == k],), key=(k,), **more)
+        FitJob(
+            estimator, ROWS[ROWS % folds != k], (ROWS[ROWS % folds == k],), seed_key=(k,), **more
+        )
         for k in range(folds)
     ]
 
@@ -36,8 +38,8 @@ def said(fits):
 def test_a_fit_is_that_of_scikit_learn():
     fits = fit_all(jobs(LinearRegression()), TrainingData(X, Y))
     first = LinearRegression().fit(X[ROWS % 4 != 0], Y[ROWS % 4 != 0])
-    assert fits.all[0].predictions[0] == pytest.approx(first.predict(X[::4]), rel=1e-12)
-    assert fits.done == 4
+    assert fits.results[0].predictions[0] == pytest.approx(first.predict(X[::4]), rel=1e-12)
+    assert fits.n_finished == 4
     assert not fits.interrupted
 
 
@@ -58,18 +60,22 @@ def test_a_shared_generator_gives_no_one_a_turn():
 
 
 def test_random_states_that_are_given_stay():
-    fits = fit_all(jobs(RandomForestRegressor(3, random_state=8)), TrainingData(X, Y), keep=True)
-    assert {fit.fitted.random_state for fit in fits.all} == {8}
-    fits = fit_all(jobs(RandomForestRegressor(3)), TrainingData(X, Y), keep=True)
-    assert len({fit.fitted.random_state for fit in fits.all}) == 4
+    fits = fit_all(
+        jobs(RandomForestRegressor(3, random_state=8)), TrainingData(X, Y), keep_models=True
+    )
+    assert {fit.model.random_state for fit in fits.results} == {8}
+    fits = fit_all(jobs(RandomForestRegressor(3)), TrainingData(X, Y), keep_models=True)
+    assert len({fit.model.random_state for fit in fits.results}) == 4
 
 
 def test_parameters_reach_the_clone_and_not_the_estimator():
     ridge = Ridge()
     [fit] = fit_all(
-        [FitJob(ridge, ROWS, (ROWS,), parameters={"alpha": 7})], TrainingData(X, Y), keep=True
-    ).all
-    assert fit.fitted.alpha == 7
+        [FitJob(ridge, ROWS, (ROWS,), parameters={"alpha": 7})],
+        TrainingData(X, Y),
+        keep_models=True,
+    ).results
+    assert fit.model.alpha == 7
     assert ridge.alpha == 1
     with pytest.raises(InputError, match="Invalid parameter 'alhpa' for estimator Ridge"):
         fit_all([FitJob(ridge, ROWS, (ROWS,), parameters={"alhpa": 7})], TrainingData(X, Y))
@@ -80,7 +86,7 @@ def test_weights_reach_who_takes_them():
     [fit] = fit_all(
         [FitJob(make_pipeline(StandardScaler(), Ridge()), ROWS, (ROWS,))],
         TrainingData(X, Y, weight),
-    ).all
+    ).results
     scaled = StandardScaler().fit(X)
     assert fit.predictions[0] == pytest.approx(
         Ridge().fit(scaled.transform(X), Y, sample_weight=weight).predict(scaled.transform(X))
@@ -109,8 +115,8 @@ class Interrupting(LinearRegression):
 def test_an_interruption_keeps_what_was_finished():
     fits = fit_all(jobs(Interrupting()), TrainingData(X, Y))
     assert fits.interrupted
-    assert fits.done == 1
-    assert fits.all[1:] == (None, None, None)
+    assert fits.n_finished == 1
+    assert fits.results[1:] == (None, None, None)
     with pytest.raises(KeyboardInterrupt):
         fit_all(jobs(Interrupting())[1:], TrainingData(X, Y))
 

@@ -147,7 +147,7 @@ def test_coarse_tables_have_equal_rows_by_chance() -> None:
 
 def test_missing_values_are_alike() -> None:
     frame = pd.DataFrame({"a": [1.0, np.nan, np.nan, 2.0], "b": ["x", None, None, "x"]})
-    rows = FeatureColumns.from_table(frame).same_rows()
+    rows = FeatureColumns.from_table(frame).row_codes()
     assert rows[1] == rows[2]
     assert len(set(rows.tolist())) == 3
 

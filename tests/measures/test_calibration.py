@@ -244,12 +244,12 @@ def test_extreme_probabilities_have_a_line(delta: float) -> None:
     p = np.array([delta, delta, 0.3, 0.5, 0.9, 1 - max(delta, 1e-15)])
     truth = np.array([False, True, False, True, False, True])
     levels = ProbabilityLevels.from_table(ScoreTable.from_rows(truth, p))
-    a, b = levels.line
+    a, b = levels.recalibration_line
     fitted = 1 / (1 + np.exp(-(a + b * levels.logit)))
     gradient = levels.positive - levels.total * fitted
     assert gradient.sum() == pytest.approx(0, abs=1e-9)
     assert np.dot(gradient, levels.logit) == pytest.approx(0, abs=1e-6)
-    moved = 1 / (1 + np.exp(-(levels.offset + levels.logit)))
+    moved = 1 / (1 + np.exp(-(levels.recalibration_intercept + levels.logit)))
     assert np.dot(levels.total, moved) == pytest.approx(3)
 
 

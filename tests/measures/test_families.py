@@ -74,13 +74,13 @@ def put_in() -> None:
     def adjusted_rand(c: ConfusionMatrix) -> Any:
         """Adjusted Rand index: share of pairs of rows that are kept together, beyond chance."""
         together = pairs(c.counts.reshape(*c.counts.shape[:-2], -1))
-        of_truth, of_clusters = pairs(c.truth), pairs(c.prediction)
+        of_truth, of_clusters = pairs(c.truth_margin), pairs(c.prediction_margin)
         chance = of_truth * of_clusters / (c.total * (c.total - 1) / 2)
         return (together - chance) / ((of_truth + of_clusters) / 2 - chance)
 
 
 def all_together(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
-    return (c.truth.max(axis=-1) == c.total) & (c.prediction.max(axis=-1) == c.total)
+    return (c.truth_margin.max(axis=-1) == c.total) & (c.prediction_margin.max(axis=-1) == c.total)
 
 
 def test_a_task_from_outside() -> None:

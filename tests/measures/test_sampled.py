@@ -314,8 +314,8 @@ def test_what_is_known_of_strata_merges() -> None:
     rankings = [["a", "x", "b"], ["c"]]
     judgments = [{"1": {"a": 1, "b": -1, "e": 0}, "2": {"c": 1}}, {"1": {"c": 2, "d": -1}}]
     both = SampledRankings.from_rankings(rankings, judgments)
-    assert both.stands_for.tolist() == [1.5, 0.0, 1.5, 1.0, 2.0, 0.0]
-    parts = both.take(np.array([1])) + both.take(np.array([0]))
+    assert both.sampling_weight.tolist() == [1.5, 0.0, 1.5, 1.0, 2.0, 0.0]
+    parts = both.take_topics(np.array([1])) + both.take_topics(np.array([0]))
     assert parts.to_bytes() == both.to_bytes()
     assert SampledRankings.from_bytes(both.to_bytes()).to_bytes() == both.to_bytes()
 

@@ -103,7 +103,7 @@ def test_binary_counts(example: str) -> None:
     for name, value in expected.items():
         check(of_counts(OF_COUNTS[name]), matrix, value)
     if default is not None:
-        answers = of_counts("accuracy").apply(matrix.constant())
+        answers = of_counts("accuracy").apply(matrix.constant_predictions())
         assert answers.max() == pytest.approx(default, abs=1e-12)
 
 

@@ -26,7 +26,7 @@ def purity(c: ConfusionMatrix) -> FloatArray:
 
 
 def one_group(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
-    return (c.truth.max(axis=-1) == c.total) & (c.prediction.max(axis=-1) == c.total)
+    return (c.truth_margin.max(axis=-1) == c.total) & (c.prediction_margin.max(axis=-1) == c.total)
 
 
 @tasks.measure("pair-agreement", family="groupings", statistic=ConfusionMatrix, is_multiclass=True, perfect=1.0,
@@ -36,7 +36,12 @@ def adjusted_rand(c: ConfusionMatrix) -> FloatArray:
     """Share of the pairs of rows on which clusters and classes agree, beyond chance."""
     cells, classes, clusters, everything = (
         (n * (n - 1) / 2).sum(axis=-1)
-        for n in (c.counts.reshape(*c.total.shape, -1), c.truth, c.prediction, c.total[..., None])
+        for n in (
+            c.counts.reshape(*c.total.shape, -1),
+            c.truth_margin,
+            c.prediction_margin,
+            c.total[..., None],
+        )
     )
     chance = classes * clusters / everything
     return np.asarray((cells - chance) / ((classes + clusters) / 2 - chance))
@@ -63,7 +68,7 @@ class Partition(tasks.RowSystem):
         return self.counts
 
     def constant_value(self, measure: tasks.Measure) -> float:
-        return tasks.best_constant_value(measure, self.counts.constant)
+        return tasks.best_constant_value(measure, self.counts.constant_matrices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +97,7 @@ class Groupings(tasks.Problem):
 
     def constant(self, sample: Any, system: str, measure: tasks.Measure) -> float:
         counts = ClassCounts.from_matrix(sample.passes.statistics[system, measure], sample.settings)
-        return tasks.best_constant_value(measure, counts.constant)
+        return tasks.best_constant_value(measure, counts.constant_matrices)
 
     def template(
         self, columns: Any, settings: tasks.Settings, sizes: Any = None

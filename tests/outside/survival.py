@@ -25,8 +25,8 @@ def pairs(some: NumericRows, rows: NumericRows) -> Iterator[tuple[FloatArray, Fl
     """Of some rows with all, a block at a time: which pairs have a known order, and how far risks
     are in it: 1, or a half where they are tied. The time of a censored row is negative."""
     time, censored = np.abs(rows.truth), np.signbit(rows.truth)
-    step = max(1, AT_ONCE // max(1, rows.rows))
-    for start in range(0, some.rows, step):
+    step = max(1, AT_ONCE // max(1, rows.n_rows))
+    for start in range(0, some.n_rows, step):
         block = slice(start, start + step)
         truth, risk = some.truth[block, None], some.predicted[block, None]
         own, lost = np.abs(truth), np.signbit(truth)

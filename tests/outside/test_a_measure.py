@@ -80,7 +80,7 @@ def reciprocal(r: ClassRanks) -> Any:
 
 def found(r: JudgedRankings, cutoff: int) -> Any:
     """Relevant documents among the first k."""
-    return r.relevant_retrieved(1, cutoff).astype(float)
+    return r.n_relevant_retrieved(1, cutoff).astype(float)
 
 
 def judged(g: GroupedRankings) -> Any:

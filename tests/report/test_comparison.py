@@ -89,7 +89,7 @@ def test_the_page_shows_every_difference_as_it_is(four: Comparison) -> None:
     seen = text_of(page(four))
     for d in four:
         digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
-        cells = f"{digits(d.value)} {digits.interval(d.low, d.high)} {numbers.format_p_digits(d.p_adjusted)}"
+        cells = f"{digits(d.value)} {digits.format_interval(d.low, d.high)} {numbers.format_p_digits(d.p_adjusted)}"
         assert f"{d.measure} {d.system} - {d.baseline} {cells} {outcome(d).value}" in seen
     for o in four.omnibus:
         assert f"{o.friedman_f:.2f}" in seen

@@ -42,12 +42,12 @@ NAN = float("nan")
     ],
 )
 def test_an_interval_decides_the_digits(triple: numbers.Triple, text: str) -> None:
-    assert numbers.rounding_of_one(*triple).triple(*triple) == text
+    assert numbers.rounding_of_one(*triple).value_with_interval(*triple) == text
 
 
 def test_a_limit_beside_zero_keeps_its_sign() -> None:
     digits = numbers.rounding([(0.02, 0.0004, 0.04)], keep_sign=True)
-    assert digits.triple(0.02, 0.0004, 0.04) == "0.0200 [0.0004, 0.0400]"
+    assert digits.value_with_interval(0.02, 0.0004, 0.04) == "0.0200 [0.0004, 0.0400]"
 
 
 def test_a_rounded_zero_has_no_minus() -> None:

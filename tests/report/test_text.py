@@ -126,7 +126,7 @@ def test_wrapped_tables_fit_a_terminal(topic: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "80")
     measures = [Column(f"measure{i}", NUMBER, ["0.123456"]) for i in range(7)]
     terminal = Terminal()
-    Text().print([Table([Column("topic", KEY, [topic]), *measures], wrapped=True)], terminal)
+    Text().print([Table([Column("topic", KEY, [topic]), *measures], is_wrapped=True)], terminal)
     rows = [line for line in terminal.getvalue().splitlines() if line.startswith(topic)]
     assert [row.split() for row in rows] == [[topic, *["0.123456"] * 6], [topic, "0.123456"]]
 

@@ -86,8 +86,8 @@ def test_one_difference_needs_no_adjustment() -> None:
 
 def test_the_level_decides() -> None:
     assert verdict.outcome(difference(p_adjusted=0.05)) is Outcome.BETTER
-    assert verdict.outcome(difference(p_adjusted=0.0501)) is Outcome.NOT_TOLD_APART
-    assert verdict.outcome(difference(p_adjusted=0.05, level=0.99)) is Outcome.NOT_TOLD_APART
+    assert verdict.outcome(difference(p_adjusted=0.0501)) is Outcome.NOT_SIGNIFICANT
+    assert verdict.outcome(difference(p_adjusted=0.05, level=0.99)) is Outcome.NOT_SIGNIFICANT
 
 
 def test_without_an_interval_the_p_value_decides() -> None:
@@ -96,7 +96,7 @@ def test_without_an_interval_the_p_value_decides() -> None:
 
 
 def test_no_difference_is_no_verdict() -> None:
-    assert verdict.outcome(difference(value=0.0, low=NAN, high=NAN)) is Outcome.NOT_TOLD_APART
+    assert verdict.outcome(difference(value=0.0, low=NAN, high=NAN)) is Outcome.NOT_SIGNIFICANT
 
 
 KINDS: dict[str, dict[str, object]] = {

@@ -234,7 +234,7 @@ def test_a_page_says_what_other_formats_say(which: str) -> None:
                 assert block.text in page
             case Lines() | Verdict():
                 assert all(render_text(item) in page for item in block.items)
-            case Table() if not block.plain or which in ("plan", "best"):  # else it is drawn
+            case Table() if not block.is_plain or which in ("plan", "best"):  # else it is drawn
                 for cell in (cell for row in block.rows for cell in row):
                     cells += 1
                     assert cell in page, cell

@@ -34,7 +34,7 @@ def test_bounds_hold_the_value(seed: int, cells: int) -> None:
     assert_allclose(small.positive.sum(), whole.positive.sum(), rtol=1e-13)
     for name in AREAS:
         value, _ = whole.area(name)
-        low, high = small.bounds(name)
+        low, high = small.area_bounds(name)
         assert 0 <= low <= value + 1e-13
         assert value <= high + 1e-13 <= 1 + 2e-13
         # What a merged table says of itself, where its cells are ties, is between them too.
@@ -46,12 +46,14 @@ def test_bounds_hold_the_value(seed: int, cells: int) -> None:
 def test_bounds_narrow_with_cells() -> None:
     truth, score, _ = rows(8, 20_000)
     whole = ScoreTable.from_rows(truth, score + np.linspace(0, 1e-4, len(score)))
-    widths = [np.ptp(whole.compress(cells).bounds("AUC")) for cells in (1, 10, 100, 1000, 10_000)]
+    widths = [
+        np.ptp(whole.compress(cells).area_bounds("AUC")) for cells in (1, 10, 100, 1000, 10_000)
+    ]
     assert widths[0] == 1.0
     assert (np.diff(widths) < 0).all()
     assert widths[3] < 1e-2
     assert whole.compress(len(whole.scores)) is whole
-    wide = [np.ptp(whole.compress(cells).bounds("AP")) for cells in (10, 100, 1000)]
+    wide = [np.ptp(whole.compress(cells).area_bounds("AP")) for cells in (10, 100, 1000)]
     assert (np.diff(wide) < 0).all()
 
 
@@ -78,7 +80,7 @@ def test_sums_of_many_compressed_tables_keep_their_bounds_near() -> None:
     for own in parts[1:]:
         total = (total + ScoreTable.from_rows(truth[own], score[own])).compress(1000)
     assert len(total.scores) <= 1000
-    low, high = total.bounds("AUC")
+    low, high = total.area_bounds("AUC")
     value, _ = ScoreTable.from_rows(truth, score).area("AUC")
     assert low <= value <= high
     assert high - low < 0.01
@@ -118,7 +120,7 @@ def test_no_order_of_a_cell_passes_the_bounds(
     both = table + merged
     assert both.merged_mask.sum() == 1
     for name in AREAS:
-        low, high = both.bounds(name)
+        low, high = both.area_bounds(name)
         assert low <= min(found[name]) + 1e-12
         assert max(found[name]) <= high + 1e-12
         if name == "AUC":  # some order meets them
@@ -149,12 +151,12 @@ def test_sums_of_compressed_tables_are_sound(seed: int) -> None:
         for name in COLUMNS:
             assert_allclose(getattr(joined, name)[place], getattr(whole, name)[inside].sum())
     for name in AREAS:
-        low, high = joined.bounds(name)
+        low, high = joined.area_bounds(name)
         assert low <= whole.area(name)[0] + 1e-13
         assert whole.area(name)[0] <= high + 1e-13
     again = joined.compress(5)
     assert len(again.scores) <= 5
-    assert again.bounds("AUC")[0] <= joined.bounds("AUC")[0] + 1e-13
+    assert again.area_bounds("AUC")[0] <= joined.area_bounds("AUC")[0] + 1e-13
 
 
 def test_thresholds_between_cells_are_exact() -> None:
@@ -162,7 +164,7 @@ def test_thresholds_between_cells_are_exact() -> None:
     whole = ScoreTable.from_rows(truth, score)
     small = whole.compress(9)
     for threshold, counts in zip(small.thresholds, small.confusion().counts, strict=True):
-        assert_array_equal(counts, whole.to_confusion_matrix(float(threshold)).counts)
+        assert_array_equal(counts, whole.confusion_at(float(threshold)).counts)
 
 
 def test_the_order_of_rows_changes_nothing() -> None:
@@ -177,7 +179,7 @@ def test_bytes_and_back() -> None:
     small = ScoreTable.from_rows(*rows(1)).compress(10)
     back = ScoreTable.from_bytes(small.to_bytes())
     assert_array_equal(back.highest, small.highest)
-    assert back.bounds("AP") == small.bounds("AP")
+    assert back.area_bounds("AP") == small.area_bounds("AP")
     whole = ScoreTable.from_rows(*rows(1))
     assert ScoreTable.from_bytes(whole.to_bytes()).highest is None
 
@@ -188,7 +190,7 @@ def test_no_cells_at_all() -> None:
         whole.compress(0)
     nothing = ScoreTable.from_rows(np.zeros(0, bool), np.zeros(0))
     assert len((nothing + nothing).scores) == 0
-    assert math.isnan((nothing + nothing).bounds("AUC")[0])
+    assert math.isnan((nothing + nothing).area_bounds("AUC")[0])
 
 
 @pytest.mark.parametrize("sizes", [(200_000, 100), (100, 200_000), (90_000, 110_000)])

@@ -13,8 +13,8 @@ def test_rows_are_the_truth() -> None:
         np.array([0, 0, 1, 2, 2, 2]), np.array([0, 1, 1, 0, 2, 2]), ("a", "b", "c")
     )
     np.testing.assert_array_equal(matrix.counts, [[1, 1, 0], [0, 1, 0], [1, 0, 2]])
-    np.testing.assert_array_equal(matrix.truth, [2, 1, 3])
-    np.testing.assert_array_equal(matrix.prediction, [2, 2, 2])
+    np.testing.assert_array_equal(matrix.truth_margin, [2, 1, 3])
+    np.testing.assert_array_equal(matrix.prediction_margin, [2, 2, 2])
     assert matrix.correct == 4
     assert matrix.total == matrix.rows == 6
     assert not matrix.has_weights
@@ -67,7 +67,7 @@ def test_weights_all_alike_do_not_change_the_effective_size() -> None:
 
 def test_always_answering_one_class() -> None:
     counts = np.array([[5.0, 1, 0], [2, 3, 1], [0, 0, 4]])
-    constant = ConfusionMatrix(counts, counts, ("a", "b", "c")).constant()
+    constant = ConfusionMatrix(counts, counts, ("a", "b", "c")).constant_predictions()
     assert constant.counts.shape == (3, 3, 3)
     for answer in range(3):
         expected = np.zeros((3, 3))

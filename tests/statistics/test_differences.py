@@ -49,7 +49,9 @@ def added(rows: Rows, cuts: IntArray, order: IntArray, *, by_class: bool) -> Uni
         return reduce(
             add,
             (
-                UnitDifferences.from_rows(x, None, of if by_class else None, known_values=classes)
+                UnitDifferences.from_influence_values(
+                    x, None, of if by_class else None, known_values=classes
+                )
                 for x, of in batches
             ),
         )
@@ -71,7 +73,7 @@ def test_cuts_do_not_matter(name: str, by_class: bool) -> None:
     cuts += [np.sort(random.integers(0, n + 1, k)) for k in (1, 2, 5, 20)]
     for order in (*orders, *(random.permutation(n) for _ in range(4))):
         for cut in cuts:
-            assert added(rows, cut, order, by_class=by_class).differing == expected
+            assert added(rows, cut, order, by_class=by_class).n_differing == expected
 
 
 def test_a_difference_of_equal_values_is_0_whatever_the_other_rows_are() -> None:

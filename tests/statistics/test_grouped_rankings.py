@@ -61,8 +61,8 @@ def test_documents_groups_and_levels() -> None:
     np.testing.assert_array_equal(ranking.document, [0, 0, 2, 0, 1])
     np.testing.assert_array_equal(ranking.level, [1, 0, 3, 1, 2])
     np.testing.assert_array_equal(ranking.rank_index, [0, 1, 3, 1, 2])
-    np.testing.assert_array_equal(ranking.relevant_of_group(), [1, 1, 2])
-    np.testing.assert_array_equal(ranking.groups_with_relevant(2), [0, 2])
+    np.testing.assert_array_equal(ranking.n_relevant_by_group(), [1, 1, 2])
+    np.testing.assert_array_equal(ranking.n_groups_with_relevant(2), [0, 2])
 
 
 def test_ties_in_ascending_order_of_ids() -> None:
@@ -115,12 +115,12 @@ def test_take_picks_topics_in_the_order_asked_for() -> None:
     judgments, run = random_topics(9, 20)
     whole = judged(judgments, run)
     picked = [7, 0, 19, 3]
-    some = whole.take(np.array(picked))
+    some = whole.take_topics(np.array(picked))
     assert some.topics == tuple(whole.topics[i] for i in picked)
     for place, i in enumerate(picked):
-        assert equal(some.take(np.array([place])), whole.take(np.array([i])))
-    assert equal(whole.take(np.arange(len(whole))), whole)
-    assert len(whole.take(np.zeros(0, int))) == 0
+        assert equal(some.take_topics(np.array([place])), whole.take_topics(np.array([i])))
+    assert equal(whole.take_topics(np.arange(len(whole))), whole)
+    assert len(whole.take_topics(np.zeros(0, int))) == 0
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -128,7 +128,7 @@ def test_each_group_by_itself_is_a_judged_ranking(seed: int) -> None:
     from calipers.data.trec import read_qrels, read_run
 
     judgments, run = random_topics(seed, 15)
-    grouped = judged(judgments, run).to_group_rankings
+    grouped = judged(judgments, run).group_rankings
     qrels = {f"{t} {g}": d for t, groups in judgments.items() for g, d in groups.items()}
     alone = {name: run[name.split()[0]] for name in qrels if name.split()[0] in run}
     expected = JudgedRankings(
@@ -139,16 +139,16 @@ def test_each_group_by_itself_is_a_judged_ranking(seed: int) -> None:
         ).arrays
     )
     order = np.array([grouped.topics.index(topic) for topic in expected.topics])
-    assert equal(grouped.take(order), expected)
+    assert equal(grouped.take_topics(order), expected)
 
 
 def test_preferences_are_no_grades() -> None:
     halves = GroupedRankings.from_rankings([["a"]], [{"g": {"a": 0.5}}])
     with pytest.raises(ValueError, match=r"level 0\.5 is not a whole number"):
-        halves.to_group_rankings  # noqa: B018
+        halves.group_rankings  # noqa: B018
     parts = GroupedRankings.from_rankings([["a"]], [{"g": [{"a": 1.0}, {"a": 1.0}]}])
     with pytest.raises(ValueError, match="a group has several parts"):
-        parts.to_group_rankings  # noqa: B018
+        parts.group_rankings  # noqa: B018
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5, 50])
@@ -159,8 +159,8 @@ def test_cut_is_a_run_that_ends_there(depth: int) -> None:
         topic: dict(sorted(found.items(), key=lambda e: (e[1], e[0]), reverse=True)[:depth])
         for topic, found in run.items()
     }
-    assert equal(judged(judgments, run).cut(depth), judged(judgments, short))
-    assert not judged(judgments, run).cut(0).retrieved.any()
+    assert equal(judged(judgments, run).truncate(depth), judged(judgments, short))
+    assert not judged(judgments, run).truncate(0).retrieved.any()
 
 
 def test_fields_of_earlier_files_are_read() -> None:

@@ -15,7 +15,7 @@ from calipers.statistics.histogram import MAX_GROUPS, MAX_TAIL_VALUES
 def parts(values: np.ndarray, weight: np.ndarray | None, number: int) -> Histogram:
     pieces = np.array_split(np.random.default_rng(1).permutation(len(values)), number)
     made = [
-        Histogram.from_rows(values[i], None if weight is None else weight[i], largest=True)
+        Histogram.from_rows(values[i], None if weight is None else weight[i], store_tail=True)
         for i in pieces
     ]
     return reduce(add, made)
@@ -29,7 +29,7 @@ def test_bins_are_the_same_however_rows_are_split(shift: float, weighted: bool) 
     values = generator.lognormal(size=9000) + shift
     weight = generator.uniform(0, 2, 9000) if weighted else None
     own = np.ones(9000) if weight is None else weight
-    one = Histogram.from_rows(values, weight, largest=True)
+    one = Histogram.from_rows(values, weight, store_tail=True)
     width = one.width
     assert np.log2(width) == round(np.log2(width))
     cell = np.floor(values / width)

@@ -49,9 +49,9 @@ def test_ranks_ties_and_what_was_missed() -> None:
     np.testing.assert_array_equal(ranking.retrieved, [5])
     np.testing.assert_array_equal(ranking.judged_grade, [2, 1, 0, -1])
     np.testing.assert_array_equal(ranking.judged_count, [1, 2, 1, 1])
-    np.testing.assert_array_equal(ranking.relevant(), [3])
-    np.testing.assert_array_equal(ranking.relevant(2), [1])
-    np.testing.assert_array_equal(ranking.relevant_retrieved(1, 3), [1])
+    np.testing.assert_array_equal(ranking.n_relevant(), [3])
+    np.testing.assert_array_equal(ranking.n_relevant(2), [1])
+    np.testing.assert_array_equal(ranking.n_relevant_retrieved(1, 3), [1])
 
 
 def test_topics_stand_in_bytewise_order() -> None:
@@ -98,7 +98,7 @@ def test_take_picks_topics_in_the_order_asked_for() -> None:
     qrels, run = random_topics(9, 20)
     whole = judged(qrels, run)
     picked = [7, 0, 19, 3]
-    some = whole.take(np.array(picked))
+    some = whole.take_topics(np.array(picked))
     assert some.topics == tuple(whole.topics[i] for i in picked)
     for place, i in enumerate(picked):
         for name, offsets in (
@@ -115,20 +115,20 @@ def test_take_picks_topics_in_the_order_asked_for() -> None:
                 getattr(whole, name)[of_whole[i] : of_whole[i + 1]],
             )
         assert some.retrieved[place] == whole.retrieved[i]
-    everything = whole.take(np.arange(len(whole)))
+    everything = whole.take_topics(np.arange(len(whole)))
     assert equal(everything, whole)
-    assert len(whole.take(np.zeros(0, int))) == 0
+    assert len(whole.take_topics(np.zeros(0, int))) == 0
     boolean = np.zeros(len(whole), bool)
     boolean[[2, 5]] = True
-    assert whole.take(boolean).topics == (whole.topics[2], whole.topics[5])
+    assert whole.take_topics(boolean).topics == (whole.topics[2], whole.topics[5])
 
 
 def test_sums_and_maxima_per_topic_with_empty_ones_between() -> None:
     ranking = JudgedRankings.from_rankings([[], [1, 2], [], [3], []])
-    np.testing.assert_array_equal(ranking.sum(np.array([1.0, 2.0, 4.0])), [0, 3, 0, 4, 0])
-    np.testing.assert_array_equal(ranking.max(np.array([1.0, 2.0, 4.0])), [0, 2, 0, 4, 0])
-    np.testing.assert_array_equal(ranking.topic, [1, 1, 3])
-    np.testing.assert_array_equal(ranking.hits_so_far(2), [0, 1, 1])
+    np.testing.assert_array_equal(ranking.sum_by_topic(np.array([1.0, 2.0, 4.0])), [0, 3, 0, 4, 0])
+    np.testing.assert_array_equal(ranking.max_by_topic(np.array([1.0, 2.0, 4.0])), [0, 2, 0, 4, 0])
+    np.testing.assert_array_equal(ranking.topic_index, [1, 1, 3])
+    np.testing.assert_array_equal(ranking.cumulative_hits(2), [0, 1, 1])
 
 
 def test_the_set_against_the_relevant_documents() -> None:
@@ -144,12 +144,12 @@ def test_the_set_against_the_relevant_documents() -> None:
 
 def test_the_ideal_list_holds_all_judged_documents_with_a_gain() -> None:
     ranking = JudgedRankings.from_rankings([[0, 2], [1]], [[3, 2], []])
-    best = ranking.ideal(ranking.judged_grade.astype(float))
+    best = ranking.ideal_rankings(ranking.judged_grade.astype(float))
     np.testing.assert_array_equal(best.offsets, [0, 3, 4])
     np.testing.assert_array_equal(best.gain, [3, 2, 2, 1])
     np.testing.assert_array_equal(best.rank, [1, 2, 3, 1])
-    np.testing.assert_array_equal(best.sum(best.gain), [7, 1])
-    deep = best.sum_to(best.gain, np.array([0, 0, 0, 1]), np.array([0, 2, 9, 1]))
+    np.testing.assert_array_equal(best.sum_by_topic(best.gain), [7, 1])
+    deep = best.sum_to_rank(best.gain, np.array([0, 0, 0, 1]), np.array([0, 2, 9, 1]))
     np.testing.assert_array_equal(deep, [0, 5, 7, 1])
 
 
@@ -158,11 +158,11 @@ def test_tied_counts_look_at_scores_not_ids() -> None:
     qrels = {"1": {"a": 1, "c": 0}, "2": {"x": 0, "y": 1}}
     run = {"1": {"a": 5.0, "b": 5.0, "c": 4.0}, "2": {"x": 3.0, "y": 3.0}}
     ranking = JudgedRankings(**read_run("run", run, read_qrels(qrels)).arrays)
-    above, tied = ranking.count_ties(ranking.hits(1))
+    above, tied = ranking.count_ties(ranking.hit_mask(1))
     np.testing.assert_array_equal(ranking.grade, [1, 0, 1, 0])
     np.testing.assert_array_equal(above, [0, 1, 0, 0])
     np.testing.assert_array_equal(tied, [1, 0, 1, 1])
-    np.testing.assert_array_equal(ranking.ties_across(1), [True, False, True, True])
+    np.testing.assert_array_equal(ranking.tied_across_mask(1), [True, False, True, True])
     full = ranking.with_unjudged()
     np.testing.assert_array_equal(full.grade, [-1, 1, 0, 1, 0])
     np.testing.assert_array_equal(full.rank, [1, 2, 3, 1, 2])
@@ -180,8 +180,8 @@ def test_cut_is_a_run_that_ends_there(depth: int) -> None:
     qrels, run = random_topics(depth, 40)
     short = {t: {d: run[t][d] for d in in_order(run[t])[:depth]} for t in run}
     expected = judged(qrels, {t: found for t, found in short.items() if found})
-    assert equal(judged(qrels, run).cut(depth), expected)
-    assert not judged(qrels, run).cut(0).retrieved.any()
+    assert equal(judged(qrels, run).truncate(depth), expected)
+    assert not judged(qrels, run).truncate(0).retrieved.any()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -208,7 +208,7 @@ def test_unjudged_documents_share_ranks_as_judged_ones_do(seed: int) -> None:
     for name in ("offsets", "rank", "grade", "retrieved"):
         np.testing.assert_array_equal(getattr(full, name), getattr(expected, name))
     ends = np.stack([expected.tied_from, expected.tied_to])
-    block = np.cumsum(np.diff(expected.topic * 1000 + expected.tied_from, prepend=-1) != 0)
+    block = np.cumsum(np.diff(expected.topic_index * 1000 + expected.tied_from, prepend=-1) != 0)
     unknown = np.bincount(block, expected.grade != -1)[block] == 0
     np.testing.assert_array_equal(
         np.stack([full.tied_from, full.tied_to]), np.where(unknown, full.rank, ends)

@@ -32,7 +32,7 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
         table = ScoreTable.from_rows(y, p, None if weight is None else w)
         levels = ProbabilityLevels.from_table(table)
         for both in (True, False):
-            a, b = levels.line if both else (levels.offset, 1.0)
+            a, b = levels.recalibration_line if both else (levels.recalibration_intercept, 1.0)
             line = sums.fit((a + 0.05, b - 0.02 if both else 1.0), fit_slope=both)
             if abs(b) > MAX_SLOPE:
                 assert line is None
@@ -47,9 +47,9 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
             sandwich = inverse @ gradient.T @ gradient @ inverse
             for place in range(1 + both):
                 plain = math.sqrt(inverse[place, place])
-                assert line.error(place, sandwich=False) == pytest.approx(plain, rel=1e-9)
+                assert line.standard_error(place, sandwich=False) == pytest.approx(plain, rel=1e-9)
                 robust = math.sqrt(sandwich[place, place])
-                assert line.error(place, sandwich=True) == pytest.approx(robust, rel=1e-9)
+                assert line.standard_error(place, sandwich=True) == pytest.approx(robust, rel=1e-9)
 
 
 def of(logit: FloatArray, positive: FloatArray) -> LogitSums | None:
@@ -126,7 +126,7 @@ def test_lines_of_rows_in_batches_may_be_steep(slope: float, spread: float) -> N
     )
     model.fit(logit[:, None] / spread, positive, sample_weight=weight)
     for sums in (whole, added):
-        line = sums.line(fit_slope=True)
+        line = sums.fit_line(fit_slope=True)
         assert line is not None
         assert line.slope == pytest.approx(model.coef_[0, 0] / spread, rel=1e-7)
         assert line.intercept == pytest.approx(model.intercept_[0], rel=1e-7)

@@ -33,7 +33,7 @@ def test_a_score_at_the_threshold_is_positive(seed: int, weighted: bool) -> None
             [w[truth & ~called].sum(), w[truth & called].sum()],
         ]
         np.testing.assert_allclose(steps.counts[place], expected, atol=1e-12)
-        at = table.to_confusion_matrix(float(threshold))
+        at = table.confusion_at(float(threshold))
         np.testing.assert_allclose(at.counts, expected, atol=1e-12)
         squares = [
             [(w**2)[~truth & ~called].sum(), (w**2)[~truth & called].sum()],
@@ -47,9 +47,9 @@ def test_a_score_at_the_threshold_is_positive(seed: int, weighted: bool) -> None
 
 def test_between_scores_and_beyond_them() -> None:
     table = ScoreTable.from_rows(np.array([True, False, True]), np.array([3.0, 2.0, 1.0]))
-    np.testing.assert_array_equal(table.to_confusion_matrix(2.5).counts, [[1, 0], [1, 1]])
-    np.testing.assert_array_equal(table.to_confusion_matrix(99.0).counts, [[1, 0], [2, 0]])
-    np.testing.assert_array_equal(table.to_confusion_matrix(-np.inf).counts, [[0, 1], [0, 2]])
+    np.testing.assert_array_equal(table.confusion_at(2.5).counts, [[1, 0], [1, 1]])
+    np.testing.assert_array_equal(table.confusion_at(99.0).counts, [[1, 0], [2, 0]])
+    np.testing.assert_array_equal(table.confusion_at(-np.inf).counts, [[0, 1], [0, 2]])
 
 
 def test_float32_scores_stay_as_they_are() -> None:
@@ -67,7 +67,7 @@ def test_negative_zero_is_zero() -> None:
 def test_constant_scores_make_one_step(weighted: bool) -> None:
     truth, score, weight = rows(3)
     table = ScoreTable.from_rows(truth, score, weight if weighted else None)
-    constant = table.constant()
+    constant = table.with_constant_score()
     same_score = ScoreTable.from_rows(truth, np.zeros(len(truth)), weight if weighted else None)
     for name in ("positive", "negative", "positive_squares", "negative_squares"):
         np.testing.assert_allclose(getattr(constant, name), getattr(same_score, name), rtol=1e-12)

@@ -56,7 +56,7 @@ def some() -> dict[str, Statistic]:
         "table": ScoreTable.from_rows(truth, score),
         "weighted": ScoreTable.from_rows(truth, score, weight),
         "cells": ScoreTable.from_rows(truth, score, weight).compress(40),
-        "counts": ScoreTable.from_rows(truth, score).to_confusion_matrix(0.5),
+        "counts": ScoreTable.from_rows(truth, score).confusion_at(0.5),
         "logits": LogitSummary.from_rows(np.float64(score), truth, weight, 0.0),
         "moments": Moments.from_rows(number, weight),
         "numbers": NumericMoments.from_rows(number, number + random.normal(size=500)),

@@ -142,8 +142,8 @@ class TopicLevelAgreement:
     value: float
     low: float
     high: float
-    topics: int
-    items: int
+    n_topics: int
+    n_items: int
     caution: str = ""
 
 
@@ -192,7 +192,7 @@ def topic_level_agreement(
     names = {"item": "item", "rater": "assessor", "rating": "grade"}
     rated_items = read_ratings(columns, {"": None}, None, names, {"topic": "slices"})
     ratings = Ratings.from_codes(
-        rated_items.codes, rated_items.categories.names, rated_items.categories.values
+        rated_items.codes, rated_items.categories.names, rated_items.categories.numbers
     )
     value, influence = float(parsed_measure.apply(ratings)), item_influence(parsed_measure, ratings)
     topic_names = np.array(rated_items.rows.column("topic").to_pylist())[
@@ -216,16 +216,20 @@ def topic_level_agreement(
 
 
 def _topic_mean_interval(
-    value: float, topics: FloatArray, value_range: tuple[float, float], level: float
+    value: float, topic_values: FloatArray, value_range: tuple[float, float], level: float
 ) -> tuple[float, float]:
     """Return the limits for the mean over topics: for each limit the wider one of two methods."""
     lowest, highest = value_range
-    reached = highest - bayesian_bootstrap.endpoint_distance(highest - topics, highest - lowest)
-    interval = bayesian_bootstrap.mean_interval(topics, (max(lowest, reached), highest), level)
+    reached = highest - bayesian_bootstrap.endpoint_distance(
+        highest - topic_values, highest - lowest
+    )
+    interval = bayesian_bootstrap.mean_interval(
+        topic_values, (max(lowest, reached), highest), level
+    )
     if not value < 1:
         return interval.low, interval.high
-    n_topics = len(topics)
-    se = student_se(float(topics.std(ddof=1)) / math.sqrt(n_topics), n_topics - 1, level)
+    n_topics = len(topic_values)
+    se = student_se(float(topic_values.std(ddof=1)) / math.sqrt(n_topics), n_topics - 1, level)
     low, high = TRANSFORMATIONS["rest"].symmetric_limits(value, normal_quantile(level) * se)
     return max(lowest, min(low, interval.low)), max(high, interval.high)
 
@@ -292,7 +296,7 @@ def disagreements(
     *,
     min_difference: int = 1,
     rel: int = 1,
-    also_decided: bool = False,
+    include_adjudicated: bool = False,
 ) -> list[Disagreement]:
     """Return the documents to adjudicate.
 
@@ -306,7 +310,7 @@ def disagreements(
         Minimum difference between the highest and the lowest grade.
     rel : int, default=1
         Lowest relevant grade.
-    also_decided : bool, default=False
+    include_adjudicated : bool, default=False
         Whether to include documents that an adjudicator has decided.
 
     Returns
@@ -332,7 +336,7 @@ def disagreements(
     for (topic, document), document_grades in grades_by_document.items():
         low, high = min(document_grades.values()), max(document_grades.values())
         final = (decided or {}).get(topic, {}).get(document)
-        if high - low >= min_difference and (final is None or also_decided):
+        if high - low >= min_difference and (final is None or include_adjudicated):
             disputed.append(
                 Disagreement(topic, document, document_grades, high - low, low < rel <= high, final)
             )
@@ -355,15 +359,15 @@ class RankingStability:
     """
 
     measure: str
-    topics: int
-    draws: int
+    n_topics: int
+    n_draws: int
     tau: float
     tau_low: float
     tau_high: float
     tau_ap: float
-    distinct: int
-    pairs: int
-    reversed: tuple[tuple[str, str], ...]
+    n_rankings: int
+    n_significant_pairs: int
+    reversed_pairs: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -371,7 +375,7 @@ class AssessorSwap:
     """Rankings of systems by the final grades, and by those of one assessor where available."""
 
     assessor: str
-    topics: int
+    n_topics: int
     changes: tuple[RankingChange, ...]
 
 
@@ -453,7 +457,7 @@ def ranking_stability(
     rankings: Rankings,
     *,
     measures: Sequence[str] = MEASURES,
-    draws: int = 1000,
+    n_draws: int = 1000,
     seed: int = 0,
     level: float = 0.95,
 ) -> list[RankingStability]:
@@ -466,7 +470,7 @@ def ranking_stability(
     ----------
     grades, final, rankings, measures, level
         See :func:`swap_assessors`.
-    draws : int, default=1000
+    n_draws : int, default=1000
         Number of random draws.
     seed : int, default=0
         Seed of the random draws.
@@ -487,7 +491,7 @@ def ranking_stability(
     shared_topics = _shared_topics(grades)
     if not shared_topics:
         return []
-    check_min_int(draws, "draws")
+    check_min_int(n_draws, "draws")
     before = score_systems(final, rankings, measures, level)
     scores_by_assessor: dict[str, dict[str, SystemTopicScores]] = {}
     for assessor, judgments in grades.items():
@@ -504,41 +508,49 @@ def ranking_stability(
             for topic, row in zip(scores[name].topics, scores[name].values, strict=True):
                 if topic in topic_index:
                     choices[topic_index[topic]].append(row)
-        results.append(_measure_stability(final_scores, choices, draws, seed, len(shared_topics)))
+        results.append(_measure_stability(final_scores, choices, n_draws, seed, len(shared_topics)))
     return results
 
 
 def _measure_stability(
     final_scores: SystemTopicScores,
     choices: list[list[FloatArray]],
-    draws: int,
+    n_draws: int,
     seed: int,
-    topics: int,
+    n_topics: int,
 ) -> RankingStability:
     random = np.random.default_rng(seed)
-    total = np.zeros((draws, len(final_scores.systems)))
-    n_defined = np.zeros((draws, len(final_scores.systems)))
+    total = np.zeros((n_draws, len(final_scores.systems)))
+    n_defined = np.zeros((n_draws, len(final_scores.systems)))
     for index, topic_rows in enumerate(choices):
         rows = np.array(topic_rows) if topic_rows else final_scores.values[index][None, :]
-        picked = rows[random.integers(0, len(rows), draws)]
+        picked = rows[random.integers(0, len(rows), n_draws)]
         total += np.nan_to_num(picked)
         n_defined += ~np.isnan(picked)
     with np.errstate(invalid="ignore"):
         means = np.round(total / n_defined * (1 if final_scores.higher_is_better else -1), 12)
     orders, counts = np.unique(means, axis=0, return_counts=True)
     tau, tau_ap = (
-        np.repeat(correlations(final_scores.merit, orders, method), counts)
+        np.repeat(correlations(final_scores.signed_means, orders, method), counts)
         for method in ("tau-b", "tau-AP-b")
     )
     system_index = {system: k for k, system in enumerate(final_scores.systems)}
     reversed_pairs = [
         (a, b)
-        for a, b in sorted(final_scores.better)
+        for a, b in sorted(final_scores.significant_pairs)
         if (orders[:, system_index[a]] < orders[:, system_index[b]]).any()
     ]
     limits = np.quantile(tau, [0.025, 0.975])
     rankings = {tuple(np.argsort(-order, kind="stable").tolist()) for order in orders}
     return RankingStability(
-        final_scores.measure, topics, draws, float(tau.mean()), float(limits[0]), float(limits[1]),
-        float(tau_ap.mean()), len(rankings), len(final_scores.better), tuple(reversed_pairs),
-    )  # fmt: skip
+        final_scores.measure,
+        n_topics,
+        n_draws,
+        float(tau.mean()),
+        float(limits[0]),
+        float(limits[1]),
+        float(tau_ap.mean()),
+        len(rankings),
+        len(final_scores.significant_pairs),
+        tuple(reversed_pairs),
+    )

@@ -61,7 +61,7 @@ class Assignment:
     unique: bool
 
     @property
-    def judges(self) -> dict[str, list[str]]:
+    def topics_by_judge(self) -> dict[str, list[str]]:
         """Topics of each judge."""
         return {j: [t for t, names in self.topics.items() if j in names] for j in self.loads}
 
@@ -70,7 +70,7 @@ def assign(
     sizes: Mapping[str, int],
     judges: Collection[str],
     *,
-    times: int | Mapping[str, int] = 1,
+    n_judges: int | Mapping[str, int] = 1,
     unique_proportions: Mapping[str, Mapping[str, float]] | None = None,
     authors: Mapping[str, str] | None = None,
     conflicts: Mapping[str, Collection[str]] | None = None,
@@ -88,7 +88,7 @@ def assign(
         Number of documents to judge for each topic.
     judges : collection of str
         Names of the judges.
-    times : int or mapping of str to int, default=1
+    n_judges : int or mapping of str to int, default=1
         Number of judges of a topic, for all or by topic (1 for topics that are not in it).
     unique_proportions : mapping, optional
         By topic and participant, the proportion of its documents that no other participant found
@@ -126,7 +126,7 @@ def assign(
     participant_by_judge = {name: (participants or {}).get(name, name) for name in names}
     n_judges_by_topic = {
         t: check_min_int(
-            times if isinstance(times, int) else times.get(t, 1), f"times of topic {t!r}"
+            n_judges if isinstance(n_judges, int) else n_judges.get(t, 1), f"times of topic {t!r}"
         )
         for t in topics
     }
@@ -168,10 +168,10 @@ def assign(
         np.array([n_judges_by_topic[t] for t in topics]),
         _group_constraints(names, participant_by_judge, allowed, n_judges_by_topic, topics),
     )
-    chosen, objective, optimality_gap = program.best()
+    chosen, objective, optimality_gap = program.solve()
     unique = optimality_gap == 0 and chosen.size <= MAX_EXACT_VARIABLES
     if unique:
-        chosen = program.first(chosen, objective)
+        chosen = program.canonical_solution(chosen, objective)
     loads = (chosen * size).sum(axis=1)
     return Assignment(
         {t: tuple(np.array(names)[chosen[:, k]].tolist()) for k, t in enumerate(topics)},
@@ -239,18 +239,18 @@ class _IntegerProgram:
     """Integer program; the variables are x by judge and topic, and the largest load."""
 
     size: FloatArray
-    unique_documents: FloatArray
-    wrote: Any
+    n_unique: FloatArray
+    author_mask: Any
     allowed: Any
     n_judges: Any
-    together: list[tuple[list[int], int]]
+    exclusive_groups: list[tuple[list[int], int]]
 
     @property
     def cost(self) -> FloatArray:
         """Coefficients of the objective function."""
-        return np.append((self.unique_documents - AUTHOR_WEIGHT * self.wrote).reshape(-1), 1.0)
+        return np.append((self.n_unique - AUTHOR_WEIGHT * self.author_mask).reshape(-1), 1.0)
 
-    def _solved(
+    def _solve(
         self, cost: FloatArray, fixed: Mapping[int, int], max_objective: float | None = None
     ) -> Any:
         """Solve the program with some variables fixed, and an upper bound on the objective."""
@@ -272,7 +272,7 @@ class _IntegerProgram:
             rows.append(row)
             low.append(-np.inf)
             high.append(0)
-        for group, k in self.together:
+        for group, k in self.exclusive_groups:
             row = np.zeros(n_variables + 1)
             row[[i * n_topics + k for i in group]] = 1
             rows.append(row)
@@ -296,12 +296,12 @@ class _IntegerProgram:
             },
         )
 
-    def best(self) -> tuple[Any, float, float]:
+    def solve(self) -> tuple[Any, float, float]:
         """Return the best assignment, its objective, and the optimality gap."""
-        solution = self._solved(self.cost, {})
+        solution = self._solve(self.cost, {})
         if solution.x is None:  # every topic can be assigned, so that only the nodes can have ended
             raise InputError("no assignment was found; give fewer topics or judges at a time")
-        chosen = self._chosen(solution)
+        chosen = self._to_assignment(solution)
         objective = self._objective(chosen)
         bound = solution.mip_dual_bound
         optimality_gap = (
@@ -309,7 +309,7 @@ class _IntegerProgram:
         )
         return chosen, objective, optimality_gap
 
-    def first(self, chosen: Any, objective: float) -> Any:
+    def canonical_solution(self, chosen: Any, objective: float) -> Any:
         """Return the first equivalent assignment: topic by topic the first judges by name."""
         n_judges, n_topics = self.allowed.shape
         fixed: dict[int, int] = {}
@@ -318,21 +318,21 @@ class _IntegerProgram:
             for i in range(n_judges):
                 index = i * n_topics + k
                 if n_remaining and self.allowed[i, k] and not chosen[i, k]:
-                    solution = self._solved(
+                    solution = self._solve(
                         np.zeros(n_judges * n_topics + 1), {**fixed, index: 1}, objective + 1e-6
                     )
                     if solution.status == 0:
-                        chosen = self._chosen(solution)
+                        chosen = self._to_assignment(solution)
                 fixed[index] = int(chosen[i, k])
                 n_remaining -= fixed[index]
         return chosen
 
-    def _chosen(self, solution: Any) -> Any:
+    def _to_assignment(self, solution: Any) -> Any:
         return np.rint(solution.x[:-1]).astype(bool).reshape(self.allowed.shape)
 
     def _objective(self, chosen: Any) -> float:
         loads = (chosen * self.size).sum(axis=1)
         return float(
             loads.max(initial=0.0)
-            + (chosen * (self.unique_documents - AUTHOR_WEIGHT * self.wrote)).sum()
+            + (chosen * (self.n_unique - AUTHOR_WEIGHT * self.author_mask)).sum()
         )

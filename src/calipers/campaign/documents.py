@@ -137,7 +137,7 @@ def add_documents(
     sources: Iterable[str | os.PathLike[str]],
     *,
     columns: DocumentColumns | None = None,
-    every: bool = False,
+    include_unpooled: bool = False,
     partial: bool = False,
     replace: bool = False,
 ) -> tuple[int, list[tuple[str, str]]]:
@@ -151,7 +151,7 @@ def add_documents(
         Folders, tables or files (:func:`read_documents`).
     columns : DocumentColumns, optional
         Names of the columns of tables.
-    every : bool, default=False
+    include_unpooled : bool, default=False
         Whether to add all documents rather than only pooled ones.
     partial : bool, default=False
         Whether pooled documents may be missing; otherwise they are an error, and nothing is added.
@@ -171,12 +171,12 @@ def add_documents(
         If nothing is pooled yet, documents are missing, or a source is invalid.
     """
     pooled = {entry.document: entry.topic for entry in reversed(campaign.pool())}
-    if not pooled and not every:
+    if not pooled and not include_unpooled:
         raise InputError(
             f"{campaign.path}: nothing is pooled yet, so no document is needed; pool first, or add "
             "all documents (--all)"
         )
-    ids = None if every else pooled.keys()
+    ids = None if include_unpooled else pooled.keys()
     paths = [os.fspath(source) for source in sources]
     named_columns = [
         name for name, column in vars(columns or DocumentColumns()).items() if column is not None
@@ -252,13 +252,18 @@ def _read_single_document(path: Path, ids: Collection[str] | None) -> Document:
     return _read_file(document_id, path)
 
 
-def _possible_names(inner: PurePosixPath) -> list[str]:
+def _possible_names(relative_path: PurePosixPath) -> list[str]:
     """Return the possible ids of a file: its name, with or without extension and path."""
-    return [str(inner), str(inner.with_suffix("")), inner.name, inner.stem]
+    return [
+        str(relative_path),
+        str(relative_path.with_suffix("")),
+        relative_path.name,
+        relative_path.stem,
+    ]
 
 
-def _match_name(inner: PurePosixPath, ids: Collection[str] | None) -> str | None:
-    names = _possible_names(inner)
+def _match_name(relative_path: PurePosixPath, ids: Collection[str] | None) -> str | None:
+    names = _possible_names(relative_path)
     return names[1] if ids is None else next((n for n in names if n in ids), None)
 
 
@@ -363,7 +368,7 @@ def _parse_table_rows(path: str) -> _Rows:
     for batch in stream.batches(stream.names, rows=_BATCH_ROWS):
         columns = {name: column.to_pylist() for name, column in batch.columns.items()}
         for index, values in enumerate(zip(*columns.values(), strict=True)):
-            yield f"{path}: row {batch.first + index}", dict(zip(columns, values, strict=True))
+            yield f"{path}: row {batch.first_row + index}", dict(zip(columns, values, strict=True))
 
 
 def _parse_rows(

@@ -51,11 +51,11 @@ def is_table(path: str) -> bool:
     return False
 
 
-def compress_file(path: str, make: Callable[[str], ExportFile]) -> ExportFile:
+def compress_file(path: str, export: Callable[[str], ExportFile]) -> ExportFile:
     """Make a file for a path without its compression extension, and compress it if it has one."""
     check_writable(path)
     _, compression = file_extension(path)
-    exported = make(path[: len(path) - len(compression)])
+    exported = export(path[: len(path) - len(compression)])
     if compression == ".gz":
         return replace(exported, content=gzip.compress(exported.content, mtime=0))
     if compression == ".zst":
@@ -269,11 +269,13 @@ def _check_field(text: str) -> str:
     return text
 
 
-def export_tables(campaign: Campaign, kind: str) -> Mapping[str, ExportFile]:
+def export_tables(campaign: Campaign, extension: str) -> Mapping[str, ExportFile]:
     """Export all data as tidy tables, by file name."""
     return {
-        f"{name}.{kind}": ExportFile(
-            tidy_tables.format_table(tidy_tables.read_tidy_table(campaign, name), f"{name}.{kind}")
+        f"{name}.{extension}": ExportFile(
+            tidy_tables.format_table(
+                tidy_tables.read_tidy_table(campaign, name), f"{name}.{extension}"
+            )
         )
         for name in tidy_tables.TABLES
     }

@@ -41,10 +41,10 @@ class ImportSummary:
 
     new: int = 0
     replaced: int = 0
-    same: int = 0
+    unchanged: int = 0
     unjudged: int = 0
-    unknown: int = 0
-    unasked: int = 0
+    unknown_topic: int = 0
+    not_missing: int = 0
     assessors: tuple[str, ...] = ()
 
 
@@ -62,12 +62,12 @@ def import_judgments(
     *,
     assessor: str | None = None,
     kind: Kind | None = None,
-    program: bool = False,
+    is_program: bool = False,
     participant: str | None = None,
     details: Mapping[str, Any] | None = None,
-    only_known: bool = False,
+    skip_unknown_topics: bool = False,
     overwrite: bool = False,
-    missing: bool = False,
+    only_missing: bool = False,
 ) -> ImportSummary:
     """Record judgments made elsewhere as events of named assessors: all of a file, or none.
 
@@ -84,7 +84,7 @@ def import_judgments(
         Name of the assessor if the rows have none. In TREC preferences it is the second field.
     kind : {"qrels", "prefs", "table"}, optional
         Content of a file. It has to be given for TREC text whose fields are ambiguous.
-    program : bool, default=False
+    is_program : bool, default=False
         Whether the assessors are programs, such as language models, rather than persons, unless a
         column kind (person or program) says so. Programs are assessors like others, but never
         replace persons.
@@ -92,12 +92,12 @@ def import_judgments(
         Group that new assessors belong to.
     details : mapping, optional
         Details of new assessors, such as ``{"model": …, "prompt": …}``.
-    only_known : bool, default=False
+    skip_unknown_topics : bool, default=False
         Whether to skip topics that the campaign does not have; otherwise they are an error.
     overwrite : bool, default=False
         Whether a grade replaces another one of the same assessor for the same document; otherwise
         that is an error. The same grade again is not an event.
-    missing : bool, default=False
+    only_missing : bool, default=False
         Whether to import only what is still to be judged: documents that are pooled (and sampled,
         if the pool is sampled), of topics assigned to the assessor, and not judged by the same
         assessor before.
@@ -119,13 +119,13 @@ def import_judgments(
         topic_names = dict.fromkeys(topic.topic for topic in campaign.topics())
         registry = _AssessorRegistry(campaign, participant, details)
         current_events = _current_events(campaign)
-        scope = _ImportScope(campaign) if missing else None
+        scope = _ImportScope(campaign) if only_missing else None
         grades = campaign.info.grades
         first_by_key: dict[tuple[Any, ...], tuple[str, int | None]] = {}
         for row in rows:
             event = row.event
             if event.topic not in topic_names:
-                if not only_known:
+                if not skip_unknown_topics:
                     raise InputError(
                         f"{row.location}: topic {format_value(event.topic)} is not of this "
                         f"campaign; {did_you_mean(event.topic, topic_names)} (--only-known "
@@ -142,8 +142,8 @@ def import_judgments(
                 continue
             try:
                 events.check_event(event, grades)
-                registry.take(
-                    event.assessor, program=program if row.program is None else row.program
+                registry.ensure(
+                    event.assessor, program=is_program if row.is_program is None else row.is_program
                 )
             except InputError as error:
                 raise InputError(f"{row.location}: {error}") from None
@@ -235,7 +235,7 @@ class _AssessorRegistry:
         self._participant, self._details = participant, details or {}
         self.new: list[str] = []
 
-    def take(self, name: str, *, program: bool) -> None:
+    def ensure(self, name: str, *, program: bool) -> None:
         """Check that an assessor exists and is of this kind, and add a new one."""
         kind: Literal["person", "program"] = "program" if program else "person"
         assessor = self._assessor_by_name.get(name)
@@ -255,14 +255,14 @@ def format_import_summary(summary: ImportSummary) -> Iterable[str]:
     yield f"{format_count(summary.new, 'judgments')} added" + (
         f", {summary.replaced:,} replaced" if summary.replaced else ""
     )
-    if summary.same:
-        yield f"{summary.same:,} were recorded already"
+    if summary.unchanged:
+        yield f"{summary.unchanged:,} were recorded already"
     if summary.unjudged:
         yield f"{summary.unjudged:,} have a negative grade, which means not judged"
-    if summary.unknown:
-        yield f"{summary.unknown:,} are of topics that the campaign does not have, and were skipped"
-    if summary.unasked:
-        yield f"{summary.unasked:,} are not missing, and were skipped"
+    if summary.unknown_topic:
+        yield f"{summary.unknown_topic:,} are of topics that the campaign does not have, and were skipped"
+    if summary.not_missing:
+        yield f"{summary.not_missing:,} are not missing, and were skipped"
     if summary.assessors:
         yield f"new: {format_names(summary.assessors)}"
 
@@ -301,7 +301,7 @@ class JudgmentRow:
 
     location: str
     event: Event
-    program: bool | None = None
+    is_program: bool | None = None
 
 
 def read_judgments(source: Any, kind: Kind | None, assessor: str | None) -> Iterator[JudgmentRow]:
@@ -439,7 +439,7 @@ _NUMBER_COLUMNS = {*GRADE, "seconds", *COLUMNS["display_position"], *COLUMNS["is
 
 
 def _parse_table(
-    path: str, table: Any, assessor: str | None, plain: Any = str
+    path: str, table: Any, assessor: str | None, unescape: Any = str
 ) -> Iterator[JudgmentRow]:
     names = table.column_names
     if not {"subgroup", "part"}.isdisjoint(names) and not set(COLUMNS["other_document"]) & set(
@@ -474,11 +474,13 @@ def _parse_table(
             raise InputError(
                 f"{location}: kind is {format_value(kind)}, expected person or program"
             )
-        event = _to_event(location, fields, assessor, plain)
+        event = _to_event(location, fields, assessor, unescape)
         yield JudgmentRow(location, event, None if kind is None else kind == "program")
 
 
-def _to_event(location: str, fields: Mapping[str, Any], assessor: str | None, plain: Any) -> Event:
+def _to_event(
+    location: str, fields: Mapping[str, Any], assessor: str | None, unescape: Any
+) -> Event:
     text_fields = {}
     for field_name in ("assessor", "topic", "document", "other_document", "note"):
         value = fields.get(field_name)
@@ -486,7 +488,7 @@ def _to_event(location: str, fields: Mapping[str, Any], assessor: str | None, pl
             continue
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise InputError(f"{location}: {field_name} is {format_value(value)}, expected text")
-        text_fields[field_name] = plain(str(value))
+        text_fields[field_name] = unescape(str(value))
     for field_name in ("topic", "document"):
         if field_name not in text_fields:
             raise InputError(f"{location}: the {field_name} is missing")

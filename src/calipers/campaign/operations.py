@@ -188,7 +188,7 @@ def add_pool(
                 "INSERT INTO strata VALUES (?, ?, ?, ?)",
                 [
                     (topic, name, len(selection.documents), len(selection.sampled))
-                    for topic, strata in sample.topics.items()
+                    for topic, strata in sample.strata_by_topic.items()
                     for name, selection in strata.items()
                 ],
             )
@@ -201,7 +201,7 @@ def _strata(sample: StratifiedSample | None, topic: str) -> dict[str, tuple[str,
         return {}
     return {
         document: (name, int(document in stratum.sampled))
-        for name, stratum in sample.topics[topic].items()
+        for name, stratum in sample.strata_by_topic[topic].items()
         for document in stratum.documents
     }
 
@@ -242,7 +242,7 @@ def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
         campaign, None if settings.get("depth") == "all" else settings.get("depth")
     )
 
-    def upcoming(topic: str, grades: Mapping[str, int], aside: frozenset[str]) -> Iterator[str]:
+    def upcoming(topic: str, grades: Mapping[str, int], skipped: frozenset[str]) -> Iterator[str]:
         topic_rankings = {
             run: [d for d in ranking.get(topic, ()) if d in pooled.get(topic, ())]
             for run, ranking in rankings.items()
@@ -252,13 +252,13 @@ def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
             burn_in=settings.get("burn_in", 0), max_documents=settings.get("most"),
             judged=((d, grade >= 1) for d, grade in grades.items()),
         )  # fmt: skip
-        excluded = set(aside)
-        while (document := queue.next(excluded)) is not None:
+        excluded = set(skipped)
+        while (document := queue.next_document(excluded)) is not None:
             excluded.add(document)
             yield document
             if (
                 settings.get("most")
-                and len(excluded - aside) + len(queue.judged) >= settings["most"]
+                and len(excluded - skipped) + len(queue.judged) >= settings["most"]
             ):
                 return
 
@@ -271,13 +271,13 @@ def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
 def assign_topics(
     campaign: Campaign,
     *,
-    times: int = 1,
-    twice: Collection[str] = (),
+    n_judges: int = 1,
+    extra_judged: Collection[str] = (),
     conflicts: Mapping[str, Collection[str]] | None = None,
     replace: bool = False,
     write: bool = True,
 ) -> Assignment:
-    """Assign the topics of the pool to the persons who judge; ``twice`` are judged by one more."""
+    """Assign the topics of the pool to assessors; ``extra_judged`` get one more assessor."""
     sizes: dict[str, int] = {}
     pooled: dict[str, list[str]] = {}
     for entry in campaign.pool():
@@ -285,7 +285,7 @@ def assign_topics(
         pooled.setdefault(entry.topic, []).append(entry.document)
     if not sizes:
         raise InputError(f"{campaign.path}: nothing is pooled, so there is nothing to judge")
-    for topic in (*twice, *(conflicts or ())):
+    for topic in (*extra_judged, *(conflicts or ())):
         if topic not in sizes:
             raise InputError(f"topic {topic!r} has no pool; {did_you_mean(topic, sizes)}")
     people = {
@@ -311,7 +311,7 @@ def assign_topics(
     assignment = assign(
         sizes,
         list(people),
-        times={topic: times + (topic in twice) for topic in sizes},
+        n_judges={topic: n_judges + (topic in extra_judged) for topic in sizes},
         unique_proportions=unique_proportions(
             lengths, unique_documents(rankings, groups, pool=pooled)
         ),
@@ -329,28 +329,28 @@ def assign_topics(
     return assignment
 
 
-def spread_topics(topics: Sequence[str], number: int) -> list[str]:
-    """Return ``number`` of the topics, evenly spread over their order.
+def spread_topics(topics: Sequence[str], n_topics: int) -> list[str]:
+    """Return ``n_topics`` of the topics, evenly spread over their order.
 
     >>> spread_topics("abcdefgh", 3)
     ['b', 'e', 'g']
     """
-    if number > len(topics):
-        raise InputError(f"{number} topics are to be judged twice, but there are {len(topics)}")
-    return [topics[(2 * k + 1) * len(topics) // (2 * number)] for k in range(number)]
+    if n_topics > len(topics):
+        raise InputError(f"{n_topics} topics are to be judged twice, but there are {len(topics)}")
+    return [topics[(2 * k + 1) * len(topics) // (2 * n_topics)] for k in range(n_topics)]
 
 
 # --- Judgments ------------------------------------------------------------------------------------
 
 
 def read_grades(
-    campaign: Campaign, *, programs: bool = False, repeats: bool = False
+    campaign: Campaign, *, include_programs: bool = False, only_repeats: bool = False
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the grades by assessor: of persons, and with ``programs`` also of programs."""
+    """Return the grades by assessor: of persons, and with ``include_programs`` also of programs."""
     kinds = {name: record.kind for name, record in campaign.assessors().items()}
-    judgments = campaign.judgments(is_repeat=repeats)
+    judgments = campaign.judgments(is_repeat=only_repeats)
     return grades_by_assessor(
-        record for record in judgments if programs or kinds[record.assessor] == "person"
+        record for record in judgments if include_programs or kinds[record.assessor] == "person"
     )
 
 

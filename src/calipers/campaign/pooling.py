@@ -214,9 +214,9 @@ class PoolGrowth:
     """
 
     depth: int
-    documents: int
-    new: int
-    relevant: int | None
+    n_documents: int
+    n_new: int
+    n_relevant: int | None
 
 
 def pool_growth(
@@ -320,8 +320,8 @@ class GroupContribution:
 
     group: str
     runs: tuple[str, ...]
-    documents: int
-    unique: int
+    n_documents: int
+    n_unique: int
     relevant: int | None
     unique_relevant: int | None
 
@@ -455,13 +455,13 @@ class _RunStates:
     """
 
     names: list[str]
-    judged: FloatArray = field(init=False)
-    relevant: FloatArray = field(init=False)
+    n_judged: FloatArray = field(init=False)
+    n_relevant: FloatArray = field(init=False)
     priority: FloatArray = field(init=False)
     front: int = 0
 
     def __post_init__(self) -> None:
-        self.judged, self.relevant, self.priority = np.zeros((3, len(self.names)))
+        self.n_judged, self.n_relevant, self.priority = np.zeros((3, len(self.names)))
 
 
 #: Function that returns the priority of each run, given the state and a random generator; the run
@@ -476,12 +476,12 @@ def _move_to_front_priorities(runs: _RunStates, _: np.random.Generator) -> Float
 
 def _mean_priorities(runs: _RunStates, _: np.random.Generator) -> FloatArray:
     """Return the posterior mean of the proportion of relevant documents, with a uniform prior."""
-    return np.asarray((1 + runs.relevant) / (2 + runs.judged))
+    return np.asarray((1 + runs.n_relevant) / (2 + runs.n_judged))
 
 
 def _thompson_priorities(runs: _RunStates, rng: np.random.Generator) -> FloatArray:
     """Draw from the posterior distribution of the proportion of relevant documents."""
-    return rng.beta(1 + runs.relevant, 1 + runs.judged - runs.relevant)
+    return rng.beta(1 + runs.n_relevant, 1 + runs.n_judged - runs.n_relevant)
 
 
 #: Methods: the function that returns priorities, and the factor by which earlier counts are
@@ -572,7 +572,7 @@ class JudgingQueue:
         for document, relevant in judged:
             self.judge(document, relevant=relevant)
 
-    def next(self, exclude: Collection[str] = ()) -> str | None:
+    def next_document(self, exclude: Collection[str] = ()) -> str | None:
         """Return the document to be judged next, or None if there is none or the limit is reached.
 
         ``exclude`` are documents not to be returned: skipped, or shown already.
@@ -602,8 +602,8 @@ class JudgingQueue:
             self._update_front_run(document, relevant=relevant)
         for run, documents in enumerate(self._document_sets):
             if document in documents:
-                runs.judged[run] = self._retention * runs.judged[run] + 1
-                runs.relevant[run] = self._retention * runs.relevant[run] + relevant
+                runs.n_judged[run] = self._retention * runs.n_judged[run] + 1
+                runs.n_relevant[run] = self._retention * runs.n_relevant[run] + relevant
         self.judged[document] = relevant
         for run, ranking in enumerate(self._rankings):
             while (
@@ -639,7 +639,7 @@ def simulate_judging(queue: JudgingQueue, relevant: Collection[str]) -> list[str
     ['x', 'z', 'y']
     """
     documents = list[str]()
-    while (document := queue.next()) is not None:
+    while (document := queue.next_document()) is not None:
         queue.judge(document, relevant=document in relevant)
         documents.append(document)
     return documents

@@ -304,7 +304,7 @@ class SparseJudgments:
 def sparse_judgments(
     judgments: Judgments,
     rankings: Rankings,
-    relevant: Sequence[int] = (1, 2, 5),
+    n_relevant: Sequence[int] = (1, 2, 5),
     *,
     measures: Sequence[str] = MEASURES,
     found_by_run: str | None = None,
@@ -323,7 +323,7 @@ def sparse_judgments(
     ----------
     judgments, rankings, measures, rel, level
         See :func:`leave_one_group_out`.
-    relevant : sequence of int, default=(1, 2, 5)
+    n_relevant : sequence of int, default=(1, 2, 5)
         Numbers of relevant documents of a topic that stay known.
     found_by_run : str, optional
         Run whose first relevant documents stay known. By default they are drawn at random. Judging
@@ -350,7 +350,7 @@ def sparse_judgments(
         raise InputError(f"there is no run {found_by_run!r}; there are {', '.join(rankings)}")
     before, results = score_systems(judgments, rankings, measures, level), []
     check_min_int(draws, "draws")
-    for n_known in relevant:
+    for n_known in n_relevant:
         check_min_int(n_known, "relevant")
         changes_by_measure = dict[str, list[RankingChange]]()
         for draw_index in range(1 if found_by_run is not None else draws):
@@ -369,21 +369,21 @@ def sparse_judgments(
 
 def _sample_relevant(
     judgments: Judgments,
-    number: int,
+    n_known: int,
     rel: int,
     random: np.random.Generator,
-    first: Mapping[str, Sequence[str]] | None,
+    ranking: Mapping[str, Sequence[str]] | None,
 ) -> dict[str, dict[str, int]]:
-    """Return judgments with ``number`` relevant documents per topic."""
+    """Return judgments with ``n_known`` relevant documents per topic."""
     sampled = {}
     for topic, grades in judgments.items():
         relevant = sorted(d for d, grade in grades.items() if grade >= rel)
-        if first is None:
+        if ranking is None:
             order = [relevant[i] for i in random.permutation(len(relevant))]
         else:
-            rank = {d: r for r, d in enumerate(first.get(topic, ()))}
+            rank = {d: r for r, d in enumerate(ranking.get(topic, ()))}
             order = sorted(relevant, key=lambda d: (rank.get(d, len(rank)), d))
-        retained = set(order[:number])
+        retained = set(order[:n_known])
         sampled[topic] = {d: grade if d in retained else -1 for d, grade in grades.items()}
     return sampled
 
@@ -489,16 +489,24 @@ def _separation(scores: SystemTopicScores, draws: int, seed: int) -> Separation:
             for _ in range(draws)
         ]  # fmt: skip
         proportion = (
-            np.mean([len(subset.better) / len(pairs) for subset in subsets]) if pairs else math.nan
+            np.mean([len(subset.significant_pairs) / len(pairs) for subset in subsets])
+            if pairs
+            else math.nan
         )
-        tau = np.mean([correlation(scores.merit, subset.merit) for subset in subsets])
+        tau = np.mean([correlation(scores.signed_means, subset.signed_means) for subset in subsets])
         steps.append((size, float(proportion), float(tau)))
     differences = np.array([values[:, i] - values[:, j] for i, j in pairs]).reshape(
         len(pairs), n_topics
     )
     detectable, needed = _n_topics_needed(scores, differences)
     return Separation(
-        scores.measure, n_topics, len(pairs), len(scores.better), detectable, needed, tuple(steps)
+        scores.measure,
+        n_topics,
+        len(pairs),
+        len(scores.significant_pairs),
+        detectable,
+        needed,
+        tuple(steps),
     )
 
 
@@ -564,7 +572,7 @@ class TopicSeparation:
 
 
 def classify_topics(
-    judgments: Judgments, rankings: Rankings, measure: str = "AP", *, near: float = 0.0
+    judgments: Judgments, rankings: Rankings, measure: str = "AP", *, tolerance: float = 0.0
 ) -> list[TopicSeparation]:
     """Classify topics by whether they separate the systems.
 
@@ -576,7 +584,7 @@ def classify_topics(
         See :func:`leave_one_group_out`.
     measure : str, default="AP"
         Measure with a direction, averaged over topics.
-    near : float, default=0.0
+    tolerance : float, default=0.0
         Largest difference between the best and the worst system on a topic that counts as not
         separating them.
 
@@ -604,16 +612,16 @@ def classify_topics(
         others = others[~np.isnan(others).any(axis=1)]
         agrees = correlation(others.mean(axis=0), row) if len(others) and len(row) > 1 else math.nan
         kind = "separates"
-        if spread <= near + TOLERANCE:
-            kind = _difficulty(row, best, near, has_worst=scores.higher_is_better)
+        if spread <= tolerance + TOLERANCE:
+            kind = _difficulty(row, best, tolerance, has_worst=scores.higher_is_better)
         results.append(
             TopicSeparation(topic, kind, float(scores.values[index].mean()), spread, agrees)
         )
     return results
 
 
-def _difficulty(row: Any, best: float, near: float, *, has_worst: bool) -> str:
+def _difficulty(row: Any, best: float, tolerance: float, *, has_worst: bool) -> str:
     """Return the class of a topic of equal values; with ``has_worst``, the worst value is 0."""
-    if has_worst and row.max() <= near + TOLERANCE and row.min() >= -TOLERANCE:
+    if has_worst and row.max() <= tolerance + TOLERANCE and row.min() >= -TOLERANCE:
         return "hard"
-    return "easy" if row.min() >= best - near - TOLERANCE else "alike"
+    return "easy" if row.min() >= best - tolerance - TOLERANCE else "alike"

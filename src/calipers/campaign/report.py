@@ -111,7 +111,7 @@ def _section(
         if isinstance(block, Table) and not block.title:
             block = replace(block, title=f"{title}, table")  # noqa: PLW2901
         blocks.append(block)
-    return [*blocks, Figures(figures, live=False)] if figures else blocks
+    return [*blocks, Figures(figures, is_interactive=False)] if figures else blocks
 
 
 def _table(
@@ -253,7 +253,7 @@ def _format_estimates(
         rounded = rounding(triples)
         for run, triple in zip(evaluations, triples, strict=True):
             # (Lines are not broken within an interval.)
-            text = rounded.triple(*triple).replace(", ", ",\N{NO-BREAK SPACE}")
+            text = rounded.value_with_interval(*triple).replace(", ", ",\N{NO-BREAK SPACE}")
             cells_by_run[run].append("–" if math.isnan(triple[0]) else text)
     return cells_by_run
 
@@ -343,20 +343,20 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
     )
     depths = [d for d in _DEPTHS if d <= longest]
     grown = pooling.pool_growth(rankings, depths, final or None)
-    points = [("documents", step.depth, float(step.documents)) for step in grown]
+    points = [("documents", step.depth, float(step.n_documents)) for step in grown]
     if final:
-        points += [("known relevant", step.depth, float(step.relevant or 0)) for step in grown]
+        points += [("known relevant", step.depth, float(step.n_relevant or 0)) for step in grown]
     with_groups = pooling.expected_pool_sizes(rankings, depth, groups)
     contributions = pooling.contributions(rankings, depth, groups, final or None)
     figures = [
         Figure(
-            "Pool by depth", f"The pool grows to {grown[-1].documents} documents.",
+            "Pool by depth", f"The pool grows to {grown[-1].n_documents} documents.",
             "Number of documents of all topics down to this depth of any run, and of those known "
             "to be relevant."
             + _pooling_sentence(campaign, depth),
             line_chart(points, "depth", "documents"),
             ("depth", "documents", "relevant"),
-            tuple((str(s.depth), str(s.documents), _cell(s.relevant)) for s in grown),
+            tuple((str(s.depth), str(s.n_documents), _cell(s.n_relevant)) for s in grown),
         ),
         Figure(
             "Pool by participants", f"The pool of all has {with_groups[-1]:.0f} documents.",
@@ -370,10 +370,10 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
         Figure(
             "Unique contributions", "Documents that only one participant found.",
             "Pale: documents that no other participant found. Dark: those known to be relevant.",
-            bar_chart([(o.group, o.unique, float(o.unique_relevant or 0)) for o in contributions],
+            bar_chart([(o.group, o.n_unique, float(o.unique_relevant or 0)) for o in contributions],
                       "documents"),
             ("participant", "documents", "unique", "relevant", "unique relevant"),
-            tuple((o.group, str(o.documents), str(o.unique), _cell(o.relevant),
+            tuple((o.group, str(o.n_documents), str(o.n_unique), _cell(o.relevant),
                    _cell(o.unique_relevant)) for o in contributions),
         ),
     ]  # fmt: skip
@@ -413,7 +413,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
             note="Confidence intervals generalize to other documents. The one of α that "
             f"generalizes to other topics is [{_cell(topic_level.low)}, "
             f"{_cell(topic_level.high)}], "
-            f"from {format_count(topic_level.topics, 'topics')} with a document that two judged"
+            f"from {format_count(topic_level.n_topics, 'topics')} with a document that two judged"
             + (f" ({topic_level.caution})." if topic_level.caution else ".")
             + " Values depend on the depth of the pool.",
         )
@@ -429,9 +429,9 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
                 "Pairs of assessors",
             )
         )  # fmt: skip
-    all_grades = operations.read_grades(campaign, programs=True)
+    all_grades = operations.read_grades(campaign, include_programs=True)
     repeat_agreement = assessor_agreement.self_agreement(
-        all_grades, operations.read_grades(campaign, programs=True, repeats=True)
+        all_grades, operations.read_grades(campaign, include_programs=True, only_repeats=True)
     )
     if repeat_agreement:
         repeat_rows = [[name, *values] for name, values in repeat_agreement.items()]
@@ -459,8 +459,8 @@ def _stability_tables(
     if not swapped:
         return []
     rows = [
-        [o.measure, o.topics, o.tau, f"[{_cell(o.tau_low)}, {_cell(o.tau_high)}]", o.tau_ap,
-         o.distinct, f"{len(o.reversed)} of {o.pairs}"]
+        [o.measure, o.n_topics, o.tau, f"[{_cell(o.tau_low)}, {_cell(o.tau_high)}]", o.tau_ap,
+         o.n_rankings, f"{len(o.reversed_pairs)} of {o.n_significant_pairs}"]
         for o in swapped
     ]  # fmt: skip
     head = ("measure", "topics judged twice", "τ", "middle 95%", "τ_AP", "rankings",

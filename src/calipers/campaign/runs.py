@@ -35,9 +35,9 @@ class RunSummary:
     """
 
     run: StoredRun
-    unanswered: tuple[str, ...]
-    unknown: tuple[str, ...]
-    same: str | None
+    missing_topics: tuple[str, ...]
+    unknown_topics: tuple[str, ...]
+    identical_run: str | None
 
 
 def add_runs(

@@ -53,7 +53,7 @@ class StratumSample:
     sampled: tuple[str, ...]
 
     @property
-    def inclusion(self) -> float:
+    def inclusion_probability(self) -> float:
         """Inclusion probability n/N of each document."""
         return len(self.sampled) / len(self.documents)
 
@@ -62,7 +62,7 @@ class StratumSample:
 class StratifiedSample:
     """Sampled documents, by topic and stratum, and the seed that reproduces them."""
 
-    topics: Mapping[str, Mapping[str, StratumSample]]
+    strata_by_topic: Mapping[str, Mapping[str, StratumSample]]
     seed: int
 
     def judgments(self, grades: Judgments) -> SampledJudgments:
@@ -81,7 +81,7 @@ class StratifiedSample:
                 }
                 for name, stratum in strata.items()
             }
-            for topic, strata in self.topics.items()
+            for topic, strata in self.strata_by_topic.items()
         }
 
 
@@ -168,7 +168,7 @@ def strata_by_position(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, 
 
 
 def draw_sample(
-    strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0
+    strata: Strata, sample_sizes: Mapping[str, int | float], *, seed: int = 0
 ) -> StratifiedSample:
     """Sample documents of each stratum at random without replacement.
 
@@ -176,7 +176,7 @@ def draw_sample(
     ----------
     strata : mapping
         Documents of each stratum, by topic and name.
-    numbers : mapping of str to int or float
+    sample_sizes : mapping of str to int or float
         By the name of a stratum, the number of documents to sample in each topic (an integer; all
         documents if there are no more), or the proportion of them (a fraction such as 0.2, rounded
         up, and at least 2 documents, because the variance of one is undefined). Strata that are
@@ -196,7 +196,7 @@ def draw_sample(
         If there is no stratum of a name, a number is below 1, or a proportion is not in (0, 1].
     """
     stratum_names = {name for topic_strata in strata.values() for name in topic_strata}
-    for name, sample_size in numbers.items():
+    for name, sample_size in sample_sizes.items():
         if name not in stratum_names:
             raise InputError(
                 f"there is no stratum {name!r}; there are {', '.join(sorted(stratum_names))}"
@@ -214,7 +214,7 @@ def draw_sample(
         samples[topic] = {}
         for name, documents in topic_strata.items():
             size = len(documents)
-            sample_size = numbers.get(name, size)
+            sample_size = sample_sizes.get(name, size)
             if isinstance(sample_size, float):
                 sample_size = max(2, math.ceil(round(sample_size * size, 9)))
             order = random.permutation(size)[: min(sample_size, size)]
@@ -239,8 +239,8 @@ class DesignError:
     measure: str
     value: float
     standard_error: float
-    by_topic: FloatArray
-    unknown: int
+    topic_errors: FloatArray
+    n_unknown: int
     cautions: tuple[str, ...] = ()
 
 
@@ -304,7 +304,7 @@ def design_errors(
     values = np.array([measure.apply(ranked) for measure in chosen])
     variances = np.zeros(values.shape)
     for topic in range(len(ranked)):
-        variances[:, topic] = _topic_variances(ranked.take(np.array([topic])), chosen)
+        variances[:, topic] = _topic_variances(ranked.take_topics(np.array([topic])), chosen)
     variances[np.isnan(values)] = np.nan
     return [
         _mean_error(str(m), value, variance, _cautions(ranked))
@@ -316,15 +316,15 @@ def _topic_variances(ranking: SampledRankings, measures: Sequence[Any]) -> Float
     """Compute the variances of one topic, by measure."""
     fractions = ranking.n_sampled / ranking.stratum_sizes
     stratum_mask = (fractions < 1) & (ranking.n_sampled > 1)
-    judged_indices = np.flatnonzero((ranking.level >= 0) & stratum_mask[ranking.group_of_judgment])
+    judged_indices = np.flatnonzero((ranking.level >= 0) & stratum_mask[ranking.judgment_group])
     if not len(judged_indices):
         return np.zeros(len(measures))
-    copies = ranking.take(np.zeros(len(judged_indices), np.int64))
+    copies = ranking.take_topics(np.zeros(len(judged_indices), np.int64))
     level = copies.level.copy()
     level[np.arange(len(judged_indices)) * len(ranking.level) + judged_indices] = -1
     copies = replace(copies, level=level)
     total = np.zeros(len(measures))
-    stratum = ranking.group_of_judgment[judged_indices]
+    stratum = ranking.judgment_group[judged_indices]
     replicates = np.array([measure.apply(copies) for measure in measures])
     for h in np.unique(stratum):
         stratum_replicates = replicates[:, stratum == h]
@@ -352,14 +352,12 @@ def _mean_error(
 def _cautions(rankings: SampledRankings) -> tuple[str, ...]:
     incomplete_mask = rankings.n_sampled < rankings.stratum_sizes
     n_relevant = np.bincount(
-        rankings.topic_of_judgment,
-        (rankings.level > 0) & incomplete_mask[rankings.group_of_judgment],
+        rankings.judgment_topic,
+        (rankings.level > 0) & incomplete_mask[rankings.judgment_group],
         len(rankings),
     )
     n_few_relevant = int(
-        np.count_nonzero(
-            (n_relevant < MIN_RELEVANT) & (rankings.sum_of_groups(incomplete_mask) > 0)
-        )
+        np.count_nonzero((n_relevant < MIN_RELEVANT) & (rankings.sum_by_topic(incomplete_mask) > 0))
     )
     n_single = int(np.count_nonzero(incomplete_mask & (rankings.n_sampled == 1)))
     messages = []
@@ -410,7 +408,7 @@ def estimate_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, fl
         retrieved=np.zeros(n_topics, np.int64), **groups.arrays, **empty_ranks
     )
     relevant = np.bincount(
-        rankings.group_of_judgment, rankings.level >= rel, len(rankings.group_names)
+        rankings.judgment_group, rankings.level >= rel, len(rankings.group_names)
     )
     n_judged = np.maximum(rankings.n_sampled, 1)
     proportion = relevant / n_judged
@@ -428,8 +426,8 @@ def estimate_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, fl
         np.where(rankings.n_sampled < 2, np.nan, variance),
     )
     total, error = (
-        rankings.sum_of_groups(rankings.stratum_sizes * proportion),
-        np.sqrt(rankings.sum_of_groups(variance)),
+        rankings.sum_by_topic(rankings.stratum_sizes * proportion),
+        np.sqrt(rankings.sum_by_topic(variance)),
     )
     return dict(zip(rankings.topics, zip(total.tolist(), error.tolist(), strict=True), strict=True))
 
@@ -437,7 +435,7 @@ def estimate_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, fl
 def corrected_total(
     strata: Mapping[str, Mapping[str, float | None]],
     program: Mapping[str, float],
-    counts: Callable[[str], bool] = lambda _: True,
+    is_counted: Callable[[str], bool] = lambda _: True,
 ) -> tuple[float, float]:
     """Estimate a total over all documents from judgments of a program and a sample by persons.
 
@@ -454,7 +452,7 @@ def corrected_total(
         if it was not sampled.
     program : mapping of str to float
         Judgment of each document by the program.
-    counts : callable, optional
+    is_counted : callable, optional
         Function that returns whether a document counts, such as one among the first k. By default
         all documents count.
 
@@ -489,10 +487,10 @@ def corrected_total(
         if not judged:
             raise InputError(f"stratum {name!r}: no document of it is judged by a person")
         differences = np.array(
-            [(judgment - program[d]) * counts(d) for d, judgment in judged.items()]
+            [(judgment - program[d]) * is_counted(d) for d, judgment in judged.items()]
         )
         size, n_judged = len(documents), len(judged)
-        total += sum(program[d] for d in documents if counts(d))
+        total += sum(program[d] for d in documents if is_counted(d))
         total += size / n_judged * float(differences.sum())
         if n_judged < size:
             variance = float(differences.var(ddof=1)) if n_judged > 1 else math.nan

@@ -163,13 +163,13 @@ def application(sessions: SessionManager, origins: Collection[str]) -> Starlette
     )
     return Starlette(
         routes=[
-            Route("/", pages.nothing),
+            Route("/", pages.not_found),
             Route("/a/{slug}/", pages.page),
             Route("/a/{slug}/api/enter", pages.enter, methods=["POST"]),
             Route("/a/{slug}/api/session", pages.session),
             Route("/a/{slug}/api/queue", pages.queue),
             Route("/a/{slug}/api/tasks", pages.tasks),
-            Route("/a/{slug}/api/list", pages.listed),
+            Route("/a/{slug}/api/list", pages.list_tasks),
             Route("/a/{slug}/api/image/{key}/{which:int}", pages.image),
             Route("/a/{slug}/api/events", pages.events, methods=["POST"]),
         ],
@@ -193,7 +193,7 @@ class _RequestHandlers:
         self._html, self._policy = page()
         self._cookie = f"calipers-{sessions.id}"
 
-    async def nothing(self, request: Request) -> Response:
+    async def not_found(self, request: Request) -> Response:
         """Return the response for an address without an assessor."""
         from starlette.responses import PlainTextResponse
 
@@ -204,7 +204,7 @@ class _RequestHandlers:
         from starlette.responses import HTMLResponse
 
         if request.path_params["slug"] not in self._sessions.names:
-            return await self.nothing(request)
+            return await self.not_found(request)
         return HTMLResponse(self._html, headers={"Content-Security-Policy": self._policy})
 
     async def enter(self, request: Request) -> Response:
@@ -237,23 +237,25 @@ class _RequestHandlers:
 
     async def queue(self, request: Request) -> Response:
         """Return the next tasks."""
-        return await self._read(request, self._sessions.ahead, request.query_params.get("topic"))
+        return await self._read(
+            request, self._sessions.next_tasks, request.query_params.get("topic")
+        )
 
     async def tasks(self, request: Request) -> Response:
         """Return tasks with their documents."""
         keys = request.query_params.get("keys", "").split(",")
         return await self._read(request, self._sessions.tasks, keys)
 
-    async def listed(self, request: Request) -> Response:
+    async def list_tasks(self, request: Request) -> Response:
         """Return the judged and the skipped tasks."""
-        return await self._read(request, self._sessions.listed)
+        return await self._read(request, self._sessions.list_tasks)
 
     async def image(self, request: Request) -> Response:
         """Return an image."""
         from starlette.responses import Response
 
         async def load_image() -> Response:
-            name = await self._name(request)
+            name = await self._authenticate(request)
             key, which = request.path_params["key"], request.path_params["which"]
             stored = await _run_in_thread(self._sessions.image, name, key, which)
             if stored is None:
@@ -266,7 +268,7 @@ class _RequestHandlers:
         """Record an event; the response is sent once it is on disk."""
 
         async def record_event() -> Response:
-            name, body = await self._name(request), await _read_json_body(request)
+            name, body = await self._authenticate(request), await _read_json_body(request)
             try:
                 result = await _run_in_thread(
                     self._sessions.record, name, body, request.query_params.get("topic")
@@ -282,11 +284,13 @@ class _RequestHandlers:
 
     async def _read(self, request: Request, read: Callable[..., Any], *arguments: Any) -> Response:
         async def read_data() -> Response:
-            return _json_response(await _run_in_thread(read, await self._name(request), *arguments))
+            return _json_response(
+                await _run_in_thread(read, await self._authenticate(request), *arguments)
+            )
 
         return await self._respond(read_data)
 
-    async def _name(self, request: Request) -> str:
+    async def _authenticate(self, request: Request) -> str:
         """Return the name of the assessor who sent the request."""
         slug = request.path_params["slug"]
         token = request.cookies.get(self._cookie, "")

@@ -68,7 +68,7 @@ class SessionManager:
         self, campaign: Campaign, assessors: Sequence[str], settings: DisplaySettings
     ) -> None:
         self._campaign, self._settings = campaign, settings
-        self._lock, self._version, self.recorded = threading.RLock(), -1, 0
+        self._lock, self._version, self.n_recorded = threading.RLock(), -1, 0
         self.names = {assessor_slug(name): name for name in assessors}
         info = campaign.info
         self._info, self.id = info, opaque_id(info.name, info.created)
@@ -129,7 +129,7 @@ class SessionManager:
         keys = {task: key for key, task in tasks.items()}
         return _SessionState(AssessorSession(topics, plan, events), tasks, keys)
 
-    def renew(self) -> None:
+    def reload(self) -> None:
         """Reload the campaign after this process has written data other than judgments."""
         with self._lock:
             self._version = -1
@@ -201,7 +201,9 @@ class SessionManager:
         with self._lock:
             self._refresh()
             session = self._states[name].session
-            acts = [event for event in session.acts(N_UNDOABLE) if self._is_known(name, event)]
+            acts = [
+                event for event in session.last_actions(N_UNDOABLE) if self._is_known(name, event)
+            ]
             return {
                 "campaign": self._info.name,
                 "id": self.id,
@@ -212,8 +214,8 @@ class SessionManager:
                     for grade, meaning in self._info.grades.items()
                 ],
                 "topics": [self._topic(session, topic_name) for topic_name in session.topics],
-                "acts": [self._act(name, event) for event in acts],
-                **self._ahead(name, topic),
+                "acts": [self._action_to_json(name, event) for event in acts],
+                **self._next_tasks(name, topic),
             }
 
     def _topic(self, session: AssessorSession, name: str) -> dict[str, Any]:
@@ -229,9 +231,9 @@ class SessionManager:
             "progress": _progress_to_json(session.progress(name)),
         }
 
-    def _act(self, name: str, event: LoggedEvent) -> dict[str, Any]:
+    def _action_to_json(self, name: str, event: LoggedEvent) -> dict[str, Any]:
         task = event_task(event)
-        judged = self._states[name].session.past.judged.get(task.canonical, [])
+        judged = self._states[name].session.history.judged.get(task.canonical, [])
         before = [each for each in judged if each.event < event.event]
         return {
             "id": event.id,
@@ -242,18 +244,18 @@ class SessionManager:
             else None,
         }
 
-    def _ahead(self, name: str, topic: str | None) -> dict[str, Any]:
+    def _next_tasks(self, name: str, topic: str | None) -> dict[str, Any]:
         session = self._states[name].session
         return {
             "queue": [self._key(name, task) for task in session.upcoming(N_AHEAD, topic)],
             "progress": _progress_to_json(session.progress()),
         }
 
-    def ahead(self, name: str, topic: str | None = None) -> dict[str, Any]:
+    def next_tasks(self, name: str, topic: str | None = None) -> dict[str, Any]:
         """Return the next tasks, those of a topic first."""
         with self._lock:
             self._refresh()
-            return self._ahead(name, topic)
+            return self._next_tasks(name, topic)
 
     def tasks(self, name: str, keys: Sequence[str]) -> list[dict[str, Any]]:
         """Return tasks with their documents: at least one, and more while their size permits."""
@@ -263,7 +265,7 @@ class SessionManager:
             self._refresh()
             for key in keys[:N_AHEAD]:
                 task = self._task(name, key)
-                past = self._states[name].session.past
+                past = self._states[name].session.history
                 current = past.current(task)
                 documents = [
                     self._document(document)
@@ -300,17 +302,17 @@ class SessionManager:
                 data |= {"text": None, "tree": parse_tree(name, stored.body)}
         return data, 0 if text is None else len(text)
 
-    def image(self, name: str, key: str, which: int) -> tuple[str, bytes] | None:
+    def image(self, name: str, key: str, document_index: int) -> tuple[str, bytes] | None:
         """Return media type and bytes of a document of a task; None unless it is an image."""
         with self._lock:
             task = self._task(name, key)
-            document = task.other_document if which else task.document
+            document = task.other_document if document_index else task.document
             stored = None if document is None else self._campaign.document(document)
         if stored is None or stored.media not in MEDIA or not stored.media.startswith("image/"):
             return None
         return stored.media, stored.body
 
-    def listed(self, name: str) -> dict[str, Any]:
+    def list_tasks(self, name: str) -> dict[str, Any]:
         """Return the skipped and the judged tasks, the latest first."""
         with self._lock:
             self._refresh()
@@ -318,14 +320,16 @@ class SessionManager:
             judged = [event for event in session.judged() if self._is_known(name, event)]
             return {
                 "aside": [
-                    self._line(name, t, None)
+                    self._task_summary(name, t, None)
                     for t in session.skipped()
                     if t.topic in session.topics
                 ],
-                "judged": [self._line(name, event_task(e), e) for e in reversed(judged)],
+                "judged": [self._task_summary(name, event_task(e), e) for e in reversed(judged)],
             }
 
-    def _line(self, name: str, task: JudgingTask, event: LoggedEvent | None) -> dict[str, Any]:
+    def _task_summary(
+        self, name: str, task: JudgingTask, event: LoggedEvent | None
+    ) -> dict[str, Any]:
         documents = [d for d in (task.document, task.other_document) if d is not None]
         marks = ", ".join("?" * len(documents))
         title_by_document = dict(
@@ -338,7 +342,7 @@ class SessionManager:
             "topic": task.topic,
             "titles": [title_by_document.get(document) or document for document in documents],
             "grade": None if event is None else event.grade,
-            "note": self._states[name].session.past.note(task),
+            "note": self._states[name].session.history.note(task),
         }
 
     # --------------------------------------------------------------------------- events of pages
@@ -370,9 +374,9 @@ class SessionManager:
                     raise BusyError(str(error)) from error
                 raise
             if new:
-                self.recorded += 1
-                session.apply(self._logged("event", number))
-            current = session.past.current(task)
+                self.n_recorded += 1
+                session.apply(self._read_event("event", number))
+            current = session.history.current(task)
             return {
                 "id": event.id,
                 "event": number,
@@ -381,7 +385,7 @@ class SessionManager:
                     "topic": task.topic,
                     "progress": _progress_to_json(session.progress(task.topic)),
                 },
-                **self._ahead(name, topic),
+                **self._next_tasks(name, topic),
             }
 
     def _event(self, name: str, data: Mapping[str, Any]) -> tuple[JudgingTask, Event]:
@@ -418,10 +422,10 @@ class SessionManager:
             seconds=seconds,
             display_position=self._states[name].session.position(task),
             is_repeat=task.is_repeat,
-            replaces=None if replaces is None else self._number(replaces),
+            replaces=None if replaces is None else self._event_number(replaces),
         )
 
-    def _number(self, event_id: object) -> int:
+    def _event_number(self, event_id: object) -> int:
         rows = isinstance(event_id, str) and self._campaign.read(
             "SELECT event FROM events WHERE id = ?", (event_id,)
         )
@@ -430,7 +434,7 @@ class SessionManager:
         number: int = rows[0][0]
         return number
 
-    def _logged(self, column: str, value: object) -> LoggedEvent:
+    def _read_event(self, column: str, value: object) -> LoggedEvent:
         (row,) = self._campaign.read(
             f"SELECT {list_columns(LoggedEvent._fields)} FROM events WHERE {column} = ?", (value,)
         )
@@ -443,7 +447,9 @@ class SessionManager:
         with self._lock:
             if conflict.event is None:
                 return None
-            return _judgment_to_json(self._logged("event", conflict.event), self._task(name, key))
+            return _judgment_to_json(
+                self._read_event("event", conflict.event), self._task(name, key)
+            )
 
 
 def _judgment_to_json(event: LoggedEvent, task: JudgingTask) -> dict[str, Any]:

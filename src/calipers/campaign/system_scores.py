@@ -45,16 +45,16 @@ class SystemTopicScores:
             return np.asarray(sums / defined.sum(axis=0))
 
     @cached_property
-    def merit(self) -> FloatArray:
+    def signed_means(self) -> FloatArray:
         """Means, negated if lower is better, and rounded so that ties are equal."""
         return np.round(self.means if self.higher_is_better else -self.means, 12)
 
     @cached_property
     def ranks(self) -> FloatArray:
         """Rank of each system, 1 for the best; tied systems have their mean rank."""
-        if np.isnan(self.merit).any():
+        if np.isnan(self.signed_means).any():
             return np.full(len(self.systems), np.nan)
-        return np.asarray(omnibus.ranks(self.merit[None, :])[0])
+        return np.asarray(omnibus.ranks(self.signed_means[None, :])[0])
 
     @cached_property
     def p(self) -> FloatArray:
@@ -65,12 +65,15 @@ class SystemTopicScores:
         return test.p
 
     @cached_property
-    def better(self) -> set[tuple[str, str]]:
+    def significant_pairs(self) -> set[tuple[str, str]]:
         """Pairs that differ significantly at the level, the better system first."""
         pairs = set[tuple[str, str]]()
         for i, j in combinations(range(len(self.systems)), 2):
-            if self.p[i, j] <= 1 - self.level + 1e-12 and self.merit[i] != self.merit[j]:
-                first, second = (i, j) if self.merit[i] > self.merit[j] else (j, i)
+            if (
+                self.p[i, j] <= 1 - self.level + 1e-12
+                and self.signed_means[i] != self.signed_means[j]
+            ):
+                first, second = (i, j) if self.signed_means[i] > self.signed_means[j] else (j, i)
                 pairs.add((self.systems[first], self.systems[second]))
         return pairs
 
@@ -179,24 +182,24 @@ def ranking_changes(
     changes = []
     for name, scores_before in before.items():
         scores_after = after[name]
-        reversed_after = {(b, a) for a, b in scores_after.better}
+        reversed_after = {(b, a) for a, b in scores_after.significant_pairs}
         pair_sets = (
-            scores_before.better & scores_after.better,
-            scores_before.better - scores_after.better - reversed_after,
+            scores_before.significant_pairs & scores_after.significant_pairs,
+            scores_before.significant_pairs - scores_after.significant_pairs - reversed_after,
             (
-                scores_after.better
-                - scores_before.better
-                - {(b, a) for a, b in scores_before.better}
+                scores_after.significant_pairs
+                - scores_before.significant_pairs
+                - {(b, a) for a, b in scores_before.significant_pairs}
             ),
-            scores_before.better & reversed_after,
+            scores_before.significant_pairs & reversed_after,
         )
         changes.append(
             RankingChange(
                 name,
                 _zip_by_system(scores_before.systems, scores_before.means, scores_after.means),
                 _zip_by_system(scores_before.systems, scores_before.ranks, scores_after.ranks),
-                correlation(scores_before.merit, scores_after.merit),
-                correlation(scores_before.merit, scores_after.merit, "tau-AP-b"),
+                correlation(scores_before.signed_means, scores_after.signed_means),
+                correlation(scores_before.signed_means, scores_after.signed_means, "tau-AP-b"),
                 *(tuple(sorted(pairs)) for pairs in pair_sets),
             )
         )

@@ -166,13 +166,13 @@ class AssessorHistory:
     judged: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
     skips: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
     notes: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
-    acts: dict[int, LoggedEvent] = field(default_factory=dict)
+    actions: dict[int, LoggedEvent] = field(default_factory=dict)
     _topics: dict[str, dict[JudgingTask, None]] = field(default_factory=dict)
 
     def apply(self, event: LoggedEvent) -> None:
         """Apply the next event."""
         if event.kind == "undo":
-            undone = self.acts.pop(event.replaces or 0, None)
+            undone = self.actions.pop(event.replaces or 0, None)
             if undone is not None:
                 events_by_task = self._events_by_task(undone.kind)
                 assert events_by_task is not None
@@ -189,7 +189,7 @@ class AssessorHistory:
             events_by_task.setdefault(task, []).append(event)
             if events_by_task is self.judged:
                 self._topics.setdefault(task.topic, {})[task] = None
-            self.acts[event.event] = event
+            self.actions[event.event] = event
 
     def _events_by_task(self, kind: str) -> dict[JudgingTask, list[LoggedEvent]] | None:
         kinds = {"skip": self.skips, "note": self.notes, "adjudication": None, "undo": None}
@@ -229,7 +229,7 @@ class AssessorHistory:
 class JudgingPlan(Protocol):
     """Plan of the tasks of an assessor: documents, or ``pairs`` of them."""
 
-    pairs: bool
+    has_pairs: bool
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the open tasks of a topic in presentation order, as far as it is known.
@@ -244,7 +244,7 @@ class JudgingPlan(Protocol):
 class GradingWorkflow:
     """Plan of documents graded one by one."""
 
-    pairs = False
+    has_pairs = False
 
     def __init__(
         self,
@@ -262,7 +262,7 @@ class GradingWorkflow:
         self._adaptive, self._settings = adaptive, settings
         self._repeats = plant_repeats(self._orders, assessor, settings)
 
-    def _firsts(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
+    def _open_tasks(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the open tasks other than repeats."""
         tasks = (JudgingTask(topic, document) for document in self._orders.get(topic, ()))
         if self._adaptive is None:
@@ -282,7 +282,7 @@ class GradingWorkflow:
                 second = task._replace(is_repeat=True)
                 if not task.is_repeat and second in self._repeats and past.is_open(second):
                     ready_at[second] = n_done + min_gap
-        open_tasks = self._firsts(topic, past)
+        open_tasks = self._open_tasks(topic, past)
         while True:
             next_repeat = min(ready_at, key=lambda t: ready_at[t], default=None)
             if next_repeat is None or ready_at[next_repeat] > n_done:
@@ -321,56 +321,59 @@ class AssessorSession:
     def __init__(
         self, topics: Iterable[str], plan: JudgingPlan, events: Iterable[LoggedEvent] = ()
     ) -> None:
-        self.topics, self._plan, self.past = list(topics), plan, AssessorHistory()
+        self.topics, self._plan, self.history = list(topics), plan, AssessorHistory()
         self._topic_set = frozenset(self.topics)
         self._counts: dict[str, tuple[int, int, int]] = {}
         for event in events:
-            self.past.apply(event)
+            self.history.apply(event)
 
     def apply(self, event: LoggedEvent) -> None:
         """Apply a recorded event."""
-        self.past.apply(event)
+        self.history.apply(event)
         self._counts.pop(event.topic, None)
 
     def _is_included(self, task: JudgingTask) -> bool:
         return (
-            task.topic in self._topic_set and (task.other_document is not None) == self._plan.pairs
+            task.topic in self._topic_set
+            and (task.other_document is not None) == self._plan.has_pairs
         )
 
     def upcoming(self, count: int, topic: str | None = None) -> list[JudgingTask]:
         """Return the next tasks: of ``topic``, of the topics after it, then of those before."""
         start = self.topics.index(topic) if topic in self.topics else 0
         topics = self.topics[start:] + self.topics[:start]
-        tasks = (task for each in topics for task in self._plan.upcoming(each, self.past))
+        tasks = (task for each in topics for task in self._plan.upcoming(each, self.history))
         return list(islice(tasks, count))
 
     def skipped(self) -> list[JudgingTask]:
         """Return the skipped tasks, the earliest first."""
         return [
             event_task(skips[-1])
-            for task, skips in self.past.skips.items()
-            if self._is_included(task) and self.past.is_skipped(task)
+            for task, skips in self.history.skips.items()
+            if self._is_included(task) and self.history.is_skipped(task)
         ]
 
     def judged(self) -> list[LoggedEvent]:
         """Return the current judgments, the latest last."""
         current = [
-            judgments[-1] for task, judgments in self.past.judged.items() if self._is_included(task)
+            judgments[-1]
+            for task, judgments in self.history.judged.items()
+            if self._is_included(task)
         ]
         return sorted(current, key=lambda event: event.event)
 
-    def acts(self, count: int) -> list[LoggedEvent]:
+    def last_actions(self, count: int) -> list[LoggedEvent]:
         """Return the last events that the assessor can undo, the latest last, without notes."""
         events = (
             event
-            for event in reversed(self.past.acts.values())
+            for event in reversed(self.history.actions.values())
             if event.kind not in ("note", "import") and self._is_included(event_task(event))
         )
         return list(islice(events, count))[::-1]
 
     def position(self, task: JudgingTask) -> int:
         """Return the position of a task in the assessor's own order, from 1."""
-        first = self.past.judged.get(task.canonical)
+        first = self.history.judged.get(task.canonical)
         if first and first[0].display_position is not None:
             return first[0].display_position
         return self.progress().done + 1
@@ -389,7 +392,9 @@ class AssessorSession:
             sum(self._counts[each][i] for each in requested_topics) for i in range(3)
         )
         times = [
-            e.seconds for e in self.acts(_MAX_RECENT) if e.kind != "skip" and e.seconds is not None
+            e.seconds
+            for e in self.last_actions(_MAX_RECENT)
+            if e.kind != "skip" and e.seconds is not None
         ]
         median_seconds = median(times) if len(times) >= _MIN_TIMES else None
         return Progress(
@@ -404,8 +409,8 @@ class AssessorSession:
         skipped = Counter(task.topic for task in self.skipped())
         for topic in topics:
             self._counts[topic] = (
-                sum(map(self._is_included, self.past.judged_tasks(topic))),
-                self._plan.n_open(topic, self.past),
+                sum(map(self._is_included, self.history.judged_tasks(topic))),
+                self._plan.n_open(topic, self.history),
                 skipped[topic],
             )
 
@@ -540,7 +545,7 @@ def _merge_step(
 class PreferenceWorkflow:
     """Plan of documents compared in pairs, for an :class:`AssessorSession`."""
 
-    pairs = True
+    has_pairs = True
 
     def __init__(
         self, documents: Mapping[str, Sequence[str]], assessor: str, settings: DisplaySettings
@@ -561,7 +566,7 @@ class PreferenceWorkflow:
             else JudgingTask(topic, a, b, is_repeat)
         )
 
-    def sorted(self, topic: str, past: AssessorHistory) -> SortState:
+    def sort_state(self, topic: str, past: AssessorHistory) -> SortState:
         """Return the state of the merge sort of a topic."""
         documents = self._orders.get(topic, [])
         if self._settings.min_grade is not None:
@@ -576,7 +581,7 @@ class PreferenceWorkflow:
 
         return merge_sort(documents, compare)
 
-    def _seconds(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
+    def _repeat_pairs(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the pairs to be repeated, once others have come in between."""
         pairs = [task for task in past.judged_tasks(topic) if task.other_document is not None]
         threshold = self._settings.repeats * 2**64
@@ -593,8 +598,8 @@ class PreferenceWorkflow:
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the pairs that can be judged now."""
-        yield from self._seconds(topic, past)
-        for a, b in self.sorted(topic, past).pending:
+        yield from self._repeat_pairs(topic, past)
+        for a, b in self.sort_state(topic, past).pending:
             task = self._task(topic, a, b)
             if past.is_open(task):
                 yield task
@@ -604,6 +609,6 @@ class PreferenceWorkflow:
 
         Pairs that wait for a skipped one are included.
         """
-        state = self.sorted(topic, past)
+        state = self.sort_state(topic, past)
         n_skipped = sum(past.is_skipped(self._task(topic, *pair)) for pair in state.pending)
-        return state.max_remaining - n_skipped + sum(1 for _ in self._seconds(topic, past))
+        return state.max_remaining - n_skipped + sum(1 for _ in self._repeat_pairs(topic, past))

@@ -66,15 +66,15 @@ class Element:
 
         Paragraphs are separated by an empty line or by block elements.
         """
-        return paragraphs(self._raw())
+        return paragraphs(self._raw_text())
 
-    def _raw(self) -> str:
+    def _raw_text(self) -> str:
         return "".join(
             child
             if isinstance(child, str)
-            else f"\n\n{child._raw()}\n\n"
+            else f"\n\n{child._raw_text()}\n\n"
             if child.is_block
-            else child._raw()
+            else child._raw_text()
             for child in self.content
         )
 
@@ -100,7 +100,7 @@ def read_utf8(path: str) -> bytes:
         check_file(path, "topics")
     with read_errors(path, "topics"):
         declared = _ENCODING_DECLARATION.match(_read_head(source))
-        if declared is not None and source.packed is None:
+        if declared is not None and source.compression is None:
             return _transcode_source(source, declared[1].decode())
         with source.text() as stream:
             text = stream.read(_MAX_BYTES + 1)
@@ -180,7 +180,7 @@ class _TreeBuilder:
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
         parser.EntityDeclHandler = self._entity
-        parser.SkippedEntityHandler = self._unknown
+        parser.SkippedEntityHandler = self._unknown_entity
         parser.Parse(text, True)  # noqa: FBT003
 
     def _error(self, message: str) -> NoReturn:
@@ -214,7 +214,7 @@ class _TreeBuilder:
             "bounds and name files"
         )
 
-    def _unknown(self, name: str, *_: object) -> None:
+    def _unknown_entity(self, name: str, *_: object) -> None:
         self._error(
             f"the entity {format_value(f'&{name};')} is not known; expected the character itself"
         )

@@ -42,7 +42,7 @@ class ChartOptions:
     formats: tuple[str, ...]
 
     @classmethod
-    def take(cls, options: dict[str, Any]) -> ChartOptions | None:
+    def pop_from(cls, options: dict[str, Any]) -> ChartOptions | None:
         """Pop the options of charts from the options of a command."""
         folder, formats = options.pop("charts"), options.pop("chart_formats")
         if folder is None and formats:
@@ -50,14 +50,14 @@ class ChartOptions:
         kinds = tuple(dict.fromkeys(formats)) or FORMATS[:1]
         return None if folder is None else cls(os.fspath(folder), kinds)
 
-    def write(self, result: Evaluation | Comparison, **look: Any) -> None:
+    def write(self, result: Evaluation | Comparison, **style: Any) -> None:
         """Draw all charts, then write them."""
         from calipers.report.charts import chart_files
         from calipers.report.output_files import atomic_writer
 
         content_by_path = {
             os.path.join(self.folder, name): content  # noqa: PTH118
-            for name, content in chart_files(result, self.formats, **look)
+            for name, content in chart_files(result, self.formats, **style)
         }
         if not content_by_path:
             write_stderr(f"calipers: there is nothing to draw; {self.folder} was not changed")

@@ -62,9 +62,9 @@ class ClassificationCommand(TaskCommand):
     """Command ``calipers classification``."""
 
     display_options = ("confusion", "threshold_table", "orientation")
-    look = ("confusion", "orientation")
+    look_options = ("confusion", "orientation")
 
-    def more_options(self) -> Option:
+    def task_options(self) -> Option:
         """Return the options of thresholds, of confusion matrices, and of what is displayed."""
         return combine_options(
             text_option(
@@ -123,12 +123,12 @@ class ClassificationCommand(TaskCommand):
                 "counts"
             )
         is_shown = is_page(output.kind) or (output.kind == "table" and output.path is None)
-        if is_given("orientation") and not (is_shown or output.page.is_requested):
+        if is_given("orientation") and not (is_shown or output.report.is_requested):
             raise click.UsageError(
                 "--orientation goes with a table on the standard output, Markdown or --report"
             )
 
-    def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
+    def evaluate(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
         """Evaluate the rows of a table, or confusion matrices.
 
         Matrices are columns of a table, or the table itself. The threshold table is added if it is
@@ -147,17 +147,17 @@ class ClassificationCommand(TaskCommand):
         if options["truth"] is None and not task_options["confusion_matrix"]:
             if options["threshold"] or task_options["costs"] is not None:
                 raise click.UsageError("--threshold and --costs apply to --score and --probability")
-            options["curves"] = output.page.is_requested
+            options["curves"] = output.report.is_requested
             evaluation = _evaluate_matrices(options, measures, prevalence)
         elif options["rows"] is not None and not task_options["confusion_matrix"]:
             raise click.UsageError("--rows goes with --confusion-matrix, or without --truth")
         else:
-            evaluation = self._of_columns(options, output, measures, **task_options)
+            evaluation = self._evaluate_columns(options, output, measures, **task_options)
         if table is not None:
             evaluation = _add_threshold_table(evaluation, table, measures, prevalence)
         return evaluation
 
-    def _of_columns(
+    def _evaluate_columns(
         self,
         options: dict[str, Any],
         output: OutputOptions,
@@ -172,8 +172,8 @@ class ClassificationCommand(TaskCommand):
         table, rows = options.pop("table"), options.pop("rows")
         truth, threshold = options["truth"], options["threshold"]
         row_classes = _row_classes(options, truth) if confusion_matrix else None
-        columns = Columns.take(self.task, options, needed=not confusion_matrix)
-        states = StateOptions.take(options)
+        columns = Columns.pop_from(self.task, options, is_required=not confusion_matrix)
+        states = StateOptions.pop_from(options)
         score_specs = columns.specs["score"] or columns.specs["probability"]
         if threshold and not score_specs:
             raise click.UsageError("--threshold applies to --score and --probability")
@@ -183,7 +183,9 @@ class ClassificationCommand(TaskCommand):
         is_table_only = threshold_table is not None and not threshold and not other_specs
         options["labels"] = _label_classes(names, positive)
         options["threshold"] = _parse_thresholds(threshold, columns, costs, prevalence)
-        options["measures"] = _select_measures(measures, prevalence, alone=is_table_only) or None
+        options["measures"] = (
+            _select_measures(measures, prevalence, is_table_only=is_table_only) or None
+        )
 
         def extra_arguments(table_rows: pa.Table) -> dict[str, Any]:
             has_row_classes = bool(truth or row_classes)
@@ -213,13 +215,13 @@ class ClassificationCommand(TaskCommand):
         )
 
     def finish(
-        self, evaluation: Evaluation, output: OutputOptions, *, below: bool, **look: Any
+        self, evaluation: Evaluation, output: OutputOptions, *, show_tables: bool, **look: Any
     ) -> None:
         """Write the result, and print the confusion matrices and the tables of classes."""
         confusion, orientation = look["confusion"], look["orientation"]
-        if below and not evaluation.label_tables:
+        if show_tables and not evaluation.label_tables:
             raise click.UsageError("--by-class applies to 3 to 100 classes")
-        if not evaluation.confusions and output.then is None:
+        if not evaluation.confusions and output.callback is None:
             flag_by_name = {"confusion": "--show-confusion", "orientation": "--orientation"}
             for option in (option for name, option in flag_by_name.items() if is_given(name)):
                 raise click.UsageError(
@@ -229,7 +231,9 @@ class ClassificationCommand(TaskCommand):
         try:
             output.finish(evaluation, orientation=orientation)
         finally:
-            is_on_terminal = output.kind == "table" and output.path is None and output.then is None
+            is_on_terminal = (
+                output.kind == "table" and output.path is None and output.callback is None
+            )
             if confusion is not None:
                 _print_matrices(evaluation.confusions, confusion, orientation)
             elif is_on_terminal and len(evaluation.confusions) <= MAX_SYSTEMS:
@@ -237,7 +241,7 @@ class ClassificationCommand(TaskCommand):
                     matrix for matrix in evaluation.confusions if len(matrix.labels) <= MAX_CLASSES
                 ]
                 _print_matrices(small_matrices, "counts", orientation)
-            if below:
+            if show_tables:
                 print_tables(evaluation)
 
 
@@ -251,7 +255,7 @@ def _evaluate_matrices(
     table = options.pop("table")
     confusion, inputs = _read_matrices(table, options)
     options["labels"] = _label_classes(options["labels"], options["positive"])
-    options["measures"] = _select_measures(measures, prevalence, alone=False) or None
+    options["measures"] = _select_measures(measures, prevalence, is_table_only=False) or None
     with add_location(table):
         return classification(confusion=confusion, inputs=inputs, **options)
 
@@ -265,16 +269,16 @@ def _label_classes(names: list[str] | None, positive: str | None) -> list[str] |
 
 
 def _select_measures(
-    measures: tuple[str, ...], prevalence: float | None, *, alone: bool
+    measures: tuple[str, ...], prevalence: float | None, *, is_table_only: bool
 ) -> tuple[str, ...]:
     """Return the requested measures.
 
-    If the thresholds of a table are given ``alone``, without --threshold, measures of the confusion
-    matrix are for that table only.
+    If the thresholds of a table are given ``is_table_only``, without --threshold, measures of the
+    confusion matrix are for that table only.
     """
     from calipers.evaluation.shared import DEFAULT, set_prevalence
 
-    if alone:
+    if is_table_only:
         count_measures = _count_measures(measures)
         remaining = tuple(name for name in measures if name not in count_measures)
         return remaining or (("AUC",) if count_measures else ())

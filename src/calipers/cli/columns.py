@@ -50,7 +50,7 @@ class Columns:
     labels: Sequence[str] | None = None
 
     @classmethod
-    def take(cls, task: Task, options: dict[str, Any], *, needed: bool = True) -> Columns:
+    def pop_from(cls, task: Task, options: dict[str, Any], *, is_required: bool = True) -> Columns:
         """Pop the column options from the options of a command."""
         value_by_role = {c.role: options.pop(c.role) for c in task.columns if not c.is_file}
         specs = {
@@ -58,7 +58,7 @@ class Columns:
             for role, value in value_by_role.items()
         }
         kinds = task.per_system
-        if needed and kinds and not any(specs[column.role] for column in kinds):
+        if is_required and kinds and not any(specs[column.role] for column in kinds):
             flags = ", ".join(column.option for column in kinds)
             raise click.UsageError(f"give at least one of {flags}")
         separate = [column.option for column in kinds if column.is_separate and specs[column.role]]
@@ -97,7 +97,7 @@ class Columns:
         patterns = [spec if spec in names else spec.rpartition("=")[2] for spec in specs]
         return bool(self.tables) or not all(match_prefix(text, names) for text in patterns)
 
-    def located(self, table: str) -> AbstractContextManager[None]:
+    def add_location(self, table: str) -> AbstractContextManager[None]:
         """Add the name of the table to errors, unless systems have tables of their own."""
         from calipers.data.tables import add_location
 
@@ -108,7 +108,7 @@ class Columns:
         return [get_origin(path) for path in (table, *self.tables.values())]
 
     def to_arguments(
-        self, names: Sequence[str], opened: Callable[[str], pa.Table] | None = None
+        self, names: Sequence[str], open_table: Callable[[str], pa.Table] | None = None
     ) -> dict[str, Any]:
         """Return the arguments of an evaluation function: names of columns, by role.
 
@@ -131,8 +131,8 @@ class Columns:
         target_names = self._target_names(arguments, names)
         for column in self.task.per_system:
             specs = self.specs[column.role]
-            if self.tables and opened is not None:
-                arguments[column.role] = self._table_columns(column, target_names, opened)
+            if self.tables and open_table is not None:
+                arguments[column.role] = self._table_columns(column, target_names, open_table)
             else:
                 pairs = (parse_spec(column, spec, names) for spec in specs)
                 columns = {
@@ -140,8 +140,8 @@ class Columns:
                 }
                 arguments[column.role] = columns or None
         if self.costs:
-            is_joined = self.tables and opened is not None
-            arguments["cost"] = read_costs(self.costs, self._cost_of if is_joined else str)
+            is_joined = self.tables and open_table is not None
+            arguments["cost"] = read_costs(self.costs, self._cost_tables if is_joined else str)
         return arguments
 
     def _target_names(
@@ -189,7 +189,7 @@ class Columns:
             )
         return tables or None
 
-    def _cost_of(self, name: str) -> dict[str, Any]:
+    def _cost_tables(self, name: str) -> dict[str, Any]:
         """Return a column that the table of every system has, with its ids."""
         import pyarrow as pa
 

@@ -114,7 +114,7 @@ SUBCOMMANDS = {
 @click.group(
     "compare",
     cls=Group,
-    lines=SUBCOMMANDS,
+    help_by_command=SUBCOMMANDS,
     find=lambda name: values_command if name == "values" else make_compare_command(name),
     subcommand_metavar="COMMAND …",
     no_args_is_help=True,
@@ -189,7 +189,7 @@ def make_compare_command(name: str) -> click.Command:
 def pop_output(options: dict[str, Any]) -> tuple[str, str | None, ReportOptions, str | None]:
     """Pop the format, file, report and layout from the options."""
     kind, path = format_and_file(options, DATA_FORMATS, "a comparison")
-    return kind, path, ReportOptions.take(options), pop_layout(options, kind)
+    return kind, path, ReportOptions.pop_from(options), pop_layout(options, kind)
 
 
 def _read_column(table: str, name: str | None, role: str = "") -> Any:

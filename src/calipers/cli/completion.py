@@ -95,12 +95,12 @@ def measure_names(
     return completions + [CompletionItem(a) for a in _AVERAGES if prefix and a.startswith(prefix)]
 
 
-def _complete_name(name: str, spellings: tuple[str, ...], begun: str) -> Iterator[str]:
+def _complete_name(name: str, spellings: tuple[str, ...], prefix: str) -> Iterator[str]:
     """Yield the name if it has the prefix, else the aliases that have it."""
-    if name.lower().startswith(begun):
+    if name.lower().startswith(prefix):
         yield name
-    elif begun:
-        yield from (alias for alias in spellings if alias.lower().startswith(begun))
+    elif prefix:
+        yield from (alias for alias in spellings if alias.lower().startswith(prefix))
 
 
 def column_names(

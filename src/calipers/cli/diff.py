@@ -96,9 +96,11 @@ def _columns(changes: list[MeasureChange]) -> list[Column]:
         row = (
             shorten_name(change.system),
             shorten_name(change.measure),
-            *(digits.triple(e.value, e.low, e.high) for e in pair),
+            *(digits.value_with_interval(e.value, e.low, e.high) for e in pair),
             f"{'+' if change.value > 0 else ''}{change_rounding(change.value)}",
-            "" if difference is None else change_rounding.interval(difference.low, difference.high),
+            ""
+            if difference is None
+            else change_rounding.format_interval(difference.low, difference.high),
             "" if difference is None else format_p_digits(change.p),
         )
         for name, text in zip(_HEADS, row, strict=True):
@@ -110,9 +112,11 @@ def _columns(changes: list[MeasureChange]) -> list[Column]:
 _HEADS = ("system", "measure", "before", "after", "change", "interval", "p")
 
 
-def _unchanged_note(number: int) -> list[str]:
+def _unchanged_note(n_unchanged: int) -> list[str]:
     """Return a note on the number of values that are not displayed because they did not change."""
-    if not number:
+    if not n_unchanged:
         return []
-    stayed = "1 value did not change" if number == 1 else f"{number:,} values did not change"
+    stayed = (
+        "1 value did not change" if n_unchanged == 1 else f"{n_unchanged:,} values did not change"
+    )
     return [f"{stayed} (--all shows them)."]

@@ -84,9 +84,9 @@ class BaselineName(click.ParamType):  # type: ignore[type-arg]
 class OutputFile(NamedPath):
     """Parameter type of a file to write; ``-`` is the standard output, if permitted."""
 
-    def __init__(self, *, page: bool = False, dash: bool = True) -> None:
+    def __init__(self, *, is_page: bool = False, allow_dash: bool = True) -> None:
         super().__init__(dir_okay=False, allow_dash=True)
-        self._page, self._dash = page, dash
+        self._page, self._dash = is_page, allow_dash
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -132,39 +132,42 @@ def import_command(package: str, name: str) -> click.Command:
 class Group(_DebugCommand, click.Group):
     """Group of commands that are imported when they are run.
 
-    ``lines`` are the names of the commands and their short help, in order, and ``find`` imports a
-    command. ``plugged`` is the entry point of packages that add commands; they are imported when
-    commands are listed, or another command is run.
+    ``help_by_command`` has the names of the commands and their short help, in order, and ``find``
+    imports a command. ``entry_point`` is the entry point of packages that add commands; they are
+    imported when commands are listed, or another command is run.
     """
 
     def __init__(
         self,
         *args: Any,
-        lines: Mapping[str, str],
+        help_by_command: Mapping[str, str],
         find: Callable[[str], click.Command],
-        plugged: str = "",
+        entry_point: str = "",
         **attrs: Any,
     ) -> None:
         super().__init__(*args, **attrs)
-        self._lines, self._find, self._plugged = lines, find, plugged
+        self._lines, self._find, self._plugged = help_by_command, find, entry_point
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands in the order of the help, then those that were added."""
-        return [*self._lines, *self._added()]
+        return [*self._lines, *self._plugin_commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name."""
         if cmd_name in self._lines:
             return self._find(cmd_name)
-        return self.commands.get(cmd_name) or self._added().get(cmd_name)
+        return self.commands.get(cmd_name) or self._plugin_commands().get(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands in the help, without importing them except added ones."""
-        added = ((name, command.get_short_help_str()) for name, command in self._added().items())
+        added = (
+            (name, command.get_short_help_str())
+            for name, command in self._plugin_commands().items()
+        )
         with formatter.section("Commands"):
             formatter.write_dl([*self._lines.items(), *added])
 
-    def _added(self) -> Mapping[str, click.Command]:
+    def _plugin_commands(self) -> Mapping[str, click.Command]:
         """Return the commands that were added, also by other packages."""
         if self._plugged:
             plugins.load(self._plugged)
@@ -237,7 +240,7 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
             target = OutputTarget.from_path(path)
             target.check()
             targets.append((f"{label} {path}", target))
-    to_stdout = OutputTarget.opened(1, DASH)
+    to_stdout = OutputTarget.from_descriptor(1, DASH)
     if _is_file(to_stdout) and all(target.descriptor != 1 for _, target in targets):
         targets.append(("the standard output", to_stdout))
     sources = list(_input_targets(inputs))
@@ -260,7 +263,9 @@ def _input_targets(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Out
         for path in _list_files(pattern):
             try:
                 target = (
-                    OutputTarget.opened(0, DASH) if path == DASH else OutputTarget.from_path(path)
+                    OutputTarget.from_descriptor(0, DASH)
+                    if path == DASH
+                    else OutputTarget.from_path(path)
                 )
             except OSError:
                 continue
@@ -277,4 +282,4 @@ def _list_files(path: str) -> list[str]:
 
 
 def _is_file(target: OutputTarget) -> bool:
-    return target.state is not None and stat.S_ISREG(target.state.st_mode)
+    return target.status is not None and stat.S_ISREG(target.status.st_mode)

@@ -44,9 +44,9 @@ def _import_command(name: str) -> click.Command:
 
 @click.group(
     cls=Group,
-    lines=COMMANDS,
+    help_by_command=COMMANDS,
     find=_import_command,
-    plugged="calipers.tasks",
+    entry_point="calipers.tasks",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="calipers")

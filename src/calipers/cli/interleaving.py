@@ -56,7 +56,7 @@ def command(log: str, rankings: tuple[str, ...], **options: Any) -> None:
       calipers interleaving clicks.csv --impression id --clicks clicked
       calipers interleaving log.jsonl --ranking bm25 --ranking dense
     """
-    output = OutputOptions.take(options)
+    output = OutputOptions.pop_from(options)
     from calipers.evaluate.interleaving import interleaving
 
     output.finish(interleaving(log, rankings=list(rankings) or None, **options))

@@ -43,12 +43,12 @@ def command(
       calipers merge monday.state tuesday.state wednesday.state --report days.html
       calipers merge may/*.state --save-state may.state -m AUC -m log-loss
     """
-    output = OutputOptions.take(options)
+    output = OutputOptions.pop_from(options)
     from calipers.evaluate.merge_states import merge_states
     from calipers.evaluate.merge_states import save_state as save
 
     evaluation = merge_states(
-        list(states), measures=measures or None, curves=output.page.is_requested, **options
+        list(states), measures=measures or None, curves=output.report.is_requested, **options
     )
     if save_state is not None:
         save(evaluation, save_state)

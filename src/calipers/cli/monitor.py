@@ -83,7 +83,9 @@ from calipers.evaluation.task import MAX_INT
     "Confidence sequence by betting (default for scores with bounds) or asymptotic.",
 )
 @shared_options("level", "missing")
-@text_option("--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(page=True))
+@text_option(
+    "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(is_page=True)
+)
 @lambda command: format_options(command, report=False)
 def command(
     log: str,

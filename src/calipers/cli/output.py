@@ -35,12 +35,14 @@ _UNSUPPORTED_SUFFIXES = frozenset(
 )
 
 
-def list_formats(data: Sequence[str] = DATA_FORMATS, *, everywhere: bool = True) -> tuple[str, ...]:
+def list_formats(
+    data: Sequence[str] = DATA_FORMATS, *, include_plugins: bool = True
+) -> tuple[str, ...]:
     """Return the names of the formats of a result, including its data formats.
 
-    Formats of other packages are excluded unless ``everywhere``.
+    Formats of other packages are excluded unless ``include_plugins``.
     """
-    first, *others = writers.list_formats() if everywhere else writers.known_formats()
+    first, *others = writers.list_formats() if include_plugins else writers.known_formats()
     return (first, *data, *others)
 
 
@@ -52,25 +54,25 @@ class Format(click.Choice):  # type: ignore[type-arg]
 
     def __init__(self, data: Sequence[str]) -> None:
         self.data = tuple(data)
-        super().__init__(list_formats(data, everywhere=False))
+        super().__init__(list_formats(data, include_plugins=False))
 
-    def _look_everywhere(self) -> None:
+    def _load_plugin_formats(self) -> None:
         self.choices = list_formats(self.data)
 
     def convert(self, value: Any, *args: Any) -> Any:
         """Return the format."""
         if value not in self.choices:
-            self._look_everywhere()
+            self._load_plugin_formats()
         return super().convert(value, *args)
 
     def get_metavar(self, *args: Any, **kwargs: Any) -> str | None:
         """Return the list of formats for the help."""
-        self._look_everywhere()
+        self._load_plugin_formats()
         return super().get_metavar(*args, **kwargs)
 
     def shell_complete(self, *args: Any) -> Any:
         """Return the completions."""
-        self._look_everywhere()
+        self._load_plugin_formats()
         return super().shell_complete(*args)
 
 
@@ -88,7 +90,7 @@ def format_options(
         "and measures, and for comparisons of more than eight systems; csv is long by default.",
     )
     page = text_option(
-        "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(page=True)
+        "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(is_page=True)
     )
     open_option = flag_option(
         "--open open_", "Open the report in a browser; without --report in a temporary file."
@@ -119,9 +121,9 @@ class ReportOptions:
     charts: ChartOptions | None
 
     @classmethod
-    def take(cls, options: dict[str, Any]) -> ReportOptions:
+    def pop_from(cls, options: dict[str, Any]) -> ReportOptions:
         """Pop these options from the options of a command."""
-        return cls(options.pop("report"), options.pop("open_"), ChartOptions.take(options))
+        return cls(options.pop("report"), options.pop("open_"), ChartOptions.pop_from(options))
 
     @property
     def is_requested(self) -> bool:
@@ -178,7 +180,7 @@ def check_format(kind: str, data: Sequence[str], label: str) -> None:
 
     A result is never written in another format than the requested one.
     """
-    if kind not in list_formats(data, everywhere=False) and kind not in list_formats(data):
+    if kind not in list_formats(data, include_plugins=False) and kind not in list_formats(data):
         choice = ", ".join(list_formats(data))
         raise click.UsageError(f"{label} cannot be written as {kind}; use {choice}")
 
@@ -213,15 +215,15 @@ def write_evaluation(
     result: Evaluation | Comparison,
     kind: str,
     output: str | None,
-    page: ReportOptions,
+    report: ReportOptions,
     layout: str | None = None,
-    **look: Any,
+    **style: Any,
 ) -> None:
     """Write the result in one format, and the requested report and charts.
 
-    ``look`` applies to reports and other pages.
+    ``style`` applies to reports and other pages.
     """
-    page.write(result, **look)
+    report.write(result, **style)
     thresholds = getattr(result, "thresholds", None)
     if thresholds is not None and (
         kind == "csv" or (kind not in DATA_FORMATS and is_for_papers(kind))
@@ -230,7 +232,7 @@ def write_evaluation(
     elif kind == "csv" and layout is not None:
         write_output(result.to_csv(layout=layout), output)
     else:
-        write_result(result, kind, output, layout=layout, **look)
+        write_result(result, kind, output, layout=layout, **style)
 
 
 def write_result(result: Any, kind: str, output: str | None, **look: Any) -> None:
@@ -266,13 +268,15 @@ def write_document(blocks: Iterable[Block], kind: str, output: str | None) -> No
         write_output(writer.write(blocks), output)
 
 
-def write_units(evaluation: Evaluation, kind: str, output: str | None, page: ReportOptions) -> None:
+def write_units(
+    evaluation: Evaluation, kind: str, output: str | None, report: ReportOptions
+) -> None:
     """Write the value of every unit in one format, and the requested report."""
     from calipers.report.per_topic import trec_lines, unit_blocks
 
     values = evaluation.per_unit
     assert values is not None
-    page.write(evaluation)
+    report.write(evaluation)
     if kind == "parquet":
         from pyarrow import parquet
 

@@ -47,7 +47,7 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     Example:
       calipers overlap bm25.run dense.run -p 0.95
     """
-    output = OutputOptions.take(options)
+    output = OutputOptions.pop_from(options)
     from calipers.evaluate.overlap import overlap
 
     output.finish(overlap(list(runs), **options))

@@ -54,7 +54,9 @@ _columns = combine_options(
 )
 @combine_options(*map(column_option, (WEIGHT, COUNT, CLUSTER)))
 @shared_options("missing", "level", "seed")
-@text_option("--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(page=True))
+@text_option(
+    "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(is_page=True)
+)
 @flag_option("--open open_", "Open the report in a browser.")
 @lambda command: format_options(command, report=False)
 def command(table: str, style: tuple[str, ...], **options: Any) -> None:

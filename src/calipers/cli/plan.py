@@ -130,7 +130,7 @@ class PlanGroup(Group):
 @click.group(
     "plan",
     cls=PlanGroup,
-    lines=SUBCOMMANDS,
+    help_by_command=SUBCOMMANDS,
     find=lambda name: assumed if name == "assumed" else _make_pilot_command(name),
     subcommand_metavar="MEASURE [OPTIONS] | COMMAND …",
     no_args_is_help=True,

@@ -58,7 +58,7 @@ def command(
       calipers precision-recall curves.csv --precision p --recall r --system model
       calipers precision-recall --precision 0.5,0.67,1 --recall 1,0.6,0.2 --report curve.html
     """
-    output = OutputOptions.take(options)
+    output = OutputOptions.pop_from(options)
     from calipers.evaluate.precision_recall import precision_recall
 
     points: dict[str, Any]

@@ -30,7 +30,7 @@ def run(command: Callable[[], Any]) -> NoReturn:
     _replace_streams()
     sys.meta_path.insert(0, _PandasBlocker())
     plugins.IMPORT_HOOKS.append(allow_pandas)
-    _StandardStream.watched = start_progress_line()
+    _StandardStream.progress_line = start_progress_line()
     try:
         # Outside standalone mode click returns the code of an Exit; commands return None.
         code = command() or 0
@@ -38,8 +38,8 @@ def run(command: Callable[[], Any]) -> NoReturn:
         code = error.code
     except BaseException as error:  # nothing ends in Python's own exit code, 1
         code = _report_error(error)
-    if _StandardStream.watched is not None:
-        _StandardStream.watched.stop()
+    if _StandardStream.progress_line is not None:
+        _StandardStream.progress_line.stop()
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -211,7 +211,7 @@ class _StandardStream(io.FileIO):
     read. The progress line is cleared before anything is written.
     """
 
-    watched: ProgressLine | None = None
+    progress_line: ProgressLine | None = None
 
     def __init__(self, descriptor: int, display_name: str) -> None:
         super().__init__(descriptor, "wb", closefd=False)
@@ -219,8 +219,8 @@ class _StandardStream(io.FileIO):
 
     def write(self, data: Any) -> int:
         """Write data, and return the number of bytes."""
-        if self.watched is not None:
-            self.watched.clear()
+        if self.progress_line is not None:
+            self.progress_line.clear()
         try:
             return super().write(data)
         except BrokenPipeError:

@@ -54,7 +54,7 @@ class RequirementOptions:
     baseline: str | None = None
 
     @classmethod
-    def take(cls, options: dict[str, Any]) -> RequirementOptions:
+    def pop_from(cls, options: dict[str, Any]) -> RequirementOptions:
         """Pop these options from the options of a command, and parse the requirements."""
         rules, junit = options.pop("requirements"), options.pop("junit")
         summary = None
@@ -80,7 +80,7 @@ class RequirementOptions:
             raise click.UsageError("--junit goes with --require")
         return cls(rules, junit, summary, options.get("baseline"))
 
-    def rulings(self, evaluation: Evaluation) -> tuple[RequirementResult, ...]:
+    def check(self, evaluation: Evaluation) -> tuple[RequirementResult, ...]:
         """Return the results of the requirements."""
         if not self.rules:
             return ()
@@ -94,7 +94,7 @@ class RequirementOptions:
         except InputError as error:
             raise click.UsageError(f"--require {error}") from None
 
-    def close(self, evaluation: Evaluation, rulings: Sequence[RequirementResult]) -> None:
+    def write_and_exit(self, evaluation: Evaluation, rulings: Sequence[RequirementResult]) -> None:
         """Write the results, and exit with 1 if a requirement is not met."""
         if self.junit is not None:
             write_output(format_junit(evaluation.task, rulings), self.junit)

@@ -23,7 +23,7 @@ class RetrievalCommand(TaskCommand):
 
     display_options = ("per_topic_dir",)
 
-    def more_options(self) -> Option:
+    def task_options(self) -> Option:
         """Return the option for one file per run."""
         return text_option(
             "--per-topic-dir",
@@ -44,7 +44,7 @@ class RetrievalCommand(TaskCommand):
             options["max_grade"],
         ) != (None, None):
             raise click.UsageError("--max-unretrieved and --max-grade go with --judgment-bounds")
-        if options["topic_curves"] and not output.page.is_requested:
+        if options["topic_curves"] and not output.report.is_requested:
             raise click.UsageError("--topic-curves goes with --report, --open or --charts")
         has_columns = any(
             options[name] for name in ("weight", "count", "cluster", "time", "slices")
@@ -60,7 +60,7 @@ class RetrievalCommand(TaskCommand):
                 "--topic-table: give it, too"
             )
 
-    def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
+    def evaluate(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
         """Evaluate the runs."""
         from calipers.evaluate.retrieval import retrieval
 

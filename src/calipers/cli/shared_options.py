@@ -52,15 +52,15 @@ class OutputOptions:
 
     kind: str
     path: str | None
-    page: ReportOptions
-    gate: RequirementOptions
-    units: bool = False
+    report: ReportOptions
+    requirements: RequirementOptions
+    is_per_unit: bool = False
     layout: str | None = None
-    keep: bool = False
-    then: Callable[[Evaluation], None] | None = None
+    keep_predictions: bool = False
+    callback: Callable[[Evaluation], None] | None = None
 
     @classmethod
-    def take(cls, options: dict[str, Any], *, units: bool = False) -> OutputOptions:
+    def pop_from(cls, options: dict[str, Any], *, units: bool = False) -> OutputOptions:
         """Pop the output options from the options of a command, and check them."""
         label = "the values per topic" if units else "this result"
         kind, path = format_and_file(options, UNIT_DATA_FORMATS if units else DATA_FORMATS, label)
@@ -68,20 +68,20 @@ class OutputOptions:
         then, keep = options.pop("then", None), options.pop("keep_predictions")
         if keep and (kind != "json" or units):
             raise click.UsageError("--keep-predictions goes with -o FILE.json or --format json")
-        gate = RequirementOptions.take(options)
-        return cls(kind, path, ReportOptions.take(options), gate, units, layout, keep, then)
+        gate = RequirementOptions.pop_from(options)
+        return cls(kind, path, ReportOptions.pop_from(options), gate, units, layout, keep, then)
 
     def finish(self, evaluation: Evaluation, **look: Any) -> None:
         """Write the result, and exit with 1 if a requirement is not met.
 
         ``look`` applies to reports and other pages.
         """
-        if self.then is not None:
-            self.then(evaluation)
+        if self.callback is not None:
+            self.callback(evaluation)
             return
-        rulings = self.gate.rulings(evaluation)
-        if self.units:
-            write_units(evaluation, self.kind, self.path, self.page)
+        rulings = self.requirements.check(evaluation)
+        if self.is_per_unit:
+            write_units(evaluation, self.kind, self.path, self.report)
         else:
             if self.kind == "json":
                 from calipers.evaluation.stored_predictions import (
@@ -90,6 +90,8 @@ class OutputOptions:
                 )
 
                 to_file = self.path is not None and is_stored_by_default(evaluation)
-                evaluation = keep_predictions(evaluation) if self.keep or to_file else evaluation
-            write_evaluation(evaluation, self.kind, self.path, self.page, self.layout, **look)
-        self.gate.close(evaluation, rulings)
+                evaluation = (
+                    keep_predictions(evaluation) if self.keep_predictions or to_file else evaluation
+                )
+            write_evaluation(evaluation, self.kind, self.path, self.report, self.layout, **look)
+        self.requirements.write_and_exit(evaluation, rulings)

@@ -67,7 +67,7 @@ def command(file: str, **options: Any) -> None:
     from calipers.results.learning import LearningResult
 
     kind, path = format_and_file(options, DATA_FORMATS, "this result")
-    page, layout = ReportOptions.take(options), pop_layout(options, kind)
+    page, layout = ReportOptions.pop_from(options), pop_layout(options, kind)
     result = read_result(file)
     if isinstance(result, tuple):
         from calipers.cli.plan import write_plans

@@ -37,7 +37,7 @@ state_option = text_option(
     "--save-state",
     "FILE",
     "Save the state of the evaluation in a file, for --merge and `calipers merge`.",
-    type=OutputFile(dash=False),
+    type=OutputFile(allow_dash=False),
 )
 _merge_option = repeatable_option(
     "--merge",
@@ -71,20 +71,23 @@ class StateOptions:
     """Options of evaluation states: the file to save it, and files to merge."""
 
     path: str | None
-    others: tuple[str, ...]
+    merged_paths: tuple[str, ...]
 
     @classmethod
-    def take(cls, options: dict[str, Any]) -> StateOptions:
+    def pop_from(cls, options: dict[str, Any]) -> StateOptions:
         """Pop these options from the options of a command; they imply the stream engine."""
         state_options = cls(options.pop("save_state"), options.pop("merge"))
-        flag_values = (("--save-state", state_options.path), ("--merge", state_options.others))
+        flag_values = (
+            ("--save-state", state_options.path),
+            ("--merge", state_options.merged_paths),
+        )
         for option in (name for name, value in flag_values if value):
             if options["engine"] == "memory":
                 raise click.UsageError(
                     f"{option} applies to rows in batches, not to --engine memory"
                 )
             options["engine"] = options["engine"] or "stream"
-        if state_options.others and (options["baseline"] or options["primary"]):
+        if state_options.merged_paths and (options["baseline"] or options["primary"]):
             raise click.UsageError(
                 "--merge: paired comparisons need all rows, so --baseline and --primary cannot be "
                 "combined with it"
@@ -95,7 +98,7 @@ class StateOptions:
         """Evaluate the rows, merge the other states, and save the state."""
         from calipers.evaluate.merge_states import get_state, merge_states, save_state
 
-        if not self.others:
+        if not self.merged_paths:
             evaluation = verb(*args, **options)
         else:
             # The merged result is checked for errors, not the one of these rows.
@@ -103,7 +106,7 @@ class StateOptions:
             rows = get_state(row_evaluation, "--merge").without_settings()
             requested = filter(is_given, ("interval", "level", "n_resamples", "seed"))
             evaluation = merge_states(
-                [rows, *self.others],
+                [rows, *self.merged_paths],
                 memory=options["memory"],
                 curves=options.get("curves", True),
                 **{name: options[name] for name in requested},

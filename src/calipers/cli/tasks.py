@@ -71,7 +71,7 @@ class TaskCommand(Command):
     #: Options of a subclass that determine what is displayed, not what is measured.
     display_options: ClassVar[tuple[str, ...]] = ()
     #: Those of them that determine the look of the result.
-    look: ClassVar[tuple[str, ...]] = ()
+    look_options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -85,7 +85,7 @@ class TaskCommand(Command):
 
     # --- What it takes -------------------------------------------------------------------------
 
-    def more_options(self) -> Option:
+    def task_options(self) -> Option:
         """Return the additional options of the task."""
         return combine_options()
 
@@ -104,7 +104,7 @@ class TaskCommand(Command):
             *map(argument_option, task.arguments),
             *shared_columns,
             *self._shared(_LEADING_OPTIONS),
-            self.more_options(),
+            self.task_options(),
             *([flag_option(f"--{task.below}", task.below_help)] if task.below else []),
             *self._shared(("undefined",)),
             engine_options(task),
@@ -168,7 +168,7 @@ class TaskCommand(Command):
         per_unit = bool(options.get(_parameter_name(f"per-{task.per_unit}")))
         if not task.per_unit_asked:
             options.pop(_parameter_name(f"per-{task.per_unit}"), None)
-        output = OutputOptions.take(options, units=per_unit)
+        output = OutputOptions.pop_from(options, units=per_unit)
         below = bool(options.pop(_parameter_name(task.below), False))
         if below and per_unit:
             raise click.UsageError(f"--{task.below} and --per-{task.per_unit}: give one")
@@ -183,9 +183,9 @@ class TaskCommand(Command):
                         f"--{name} requires a comparison, which --no-compare turns off; leave out "
                         "one of them"
                     )
-        look = {name: options.pop(name) for name in self.look}
-        evaluation = self.evaluation(options, output)
-        self.finish(evaluation, output, below=below, **look)
+        look = {name: options.pop(name) for name in self.look_options}
+        evaluation = self.evaluate(options, output)
+        self.finish(evaluation, output, show_tables=below, **look)
 
     def check(self, options: dict[str, Any], output: OutputOptions) -> None:
         """Check the combination of options before any data are read."""
@@ -197,11 +197,11 @@ class TaskCommand(Command):
                 + self.task.per_system[0].role
             )
 
-    def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
+    def evaluate(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
         """Evaluate the data with the evaluation function of the task."""
         task, table = self.task, options.pop("table")
-        columns = Columns.take(task, options)
-        states = StateOptions.take(options) if "states" in task.options else None
+        columns = Columns.pop_from(task, options)
+        states = StateOptions.pop_from(options) if "states" in task.options else None
         self.parse(options)
         return self.evaluate_rows(table, columns, states, options, output)
 
@@ -234,7 +234,7 @@ class TaskCommand(Command):
         """
         task = self.task
         if "curves" in task.options:
-            options["curves"] = output.page.is_requested
+            options["curves"] = output.report.is_requested
         verb = _load_object(task, task.verb)
         if len(task.engines) > 1 and is_distributed(task, table, columns, options):
             if columns.tables:
@@ -244,19 +244,19 @@ class TaskCommand(Command):
             for option in (name for name, value in memory_options.items() if value):
                 raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
             rows = pop_engine(table, options)
-            self._check_separator(columns, rows.names, options)
-            arguments = columns.to_arguments(rows.names)
+            self._check_separator(columns, rows.column_names, options)
+            arguments = columns.to_arguments(rows.column_names)
             evaluate = verb if states is None else functools.partial(states.evaluate, verb)
             result: Evaluation = evaluate(**{task.table: rows}, **arguments, inputs=(), **options)
             return result
-        open_table = functools.partial(self._opened, columns, options.get("separator"))
+        open_table = functools.partial(self._open_table, columns, options.get("separator"))
         # Errors about joined columns, or about patterns, list all existing columns.
         needs_all_columns = columns.tables or any(memory_options.values()) or not task.per_system
         table_rows = open_table(
             table, None if needs_all_columns else functools.partial(_used_columns, columns)
         )
         self._check_separator(columns, table_rows.column_names, options)
-        with columns.located(table):
+        with columns.add_location(table):
             arguments = columns.to_arguments(table_rows.column_names, open_table)
             arguments |= {} if extra_arguments is None else extra_arguments(table_rows)
             id_argument = {"id": columns.id_column} if "id" in task.options else {}
@@ -275,16 +275,16 @@ class TaskCommand(Command):
             raise click.UsageError("--separator applies to columns of text, but none is given")
 
     def finish(
-        self, evaluation: Evaluation, output: OutputOptions, *, below: bool, **look: Any
+        self, evaluation: Evaluation, output: OutputOptions, *, show_tables: bool, **look: Any
     ) -> None:
         """Write the result, and the tables below it."""
         try:
             output.finish(evaluation, **look)
         finally:
-            if below:
+            if show_tables:
                 print_tables(evaluation)
 
-    def _opened(
+    def _open_table(
         self,
         columns: Columns,
         separator: str | None,

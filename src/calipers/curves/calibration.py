@@ -41,7 +41,7 @@ _MAX_BATCH_COUNTS = 1_000_000
 _N_BINS, _N_BARS = 10, 20
 
 
-def calibration_curve(scored: ScoreData) -> Curve:
+def calibration_curve(score_data: ScoreData) -> Curve:
     """Compute the calibration curve by isotonic regression (CORP).
 
     It is the proportion of positives against the probability. Every block of the regression is
@@ -54,40 +54,40 @@ def calibration_curve(scored: ScoreData) -> Curve:
     Dimitriadis, Gneiting and Jordan (2021). Stable reliability diagrams for probabilistic
     classifiers. PNAS 118.
     """
-    levels, starts = scored.levels, scored.levels.isotonic
+    levels, starts = score_data.levels, score_data.levels.isotonic_starts
     blocks = levels.merge_levels(starts)
     last = np.append(starts[1:], len(levels)) - 1
     x = np.column_stack([levels.probability[starts], levels.probability[last]]).ravel()
     # A block of one level is one point.
     point_mask = np.column_stack([np.ones(len(starts), bool), last > starts]).ravel()
     return _probability_curve(
-        scored,
+        score_data,
         CALIBRATION,
         x=x[point_mask],
         y=np.repeat(blocks.proportion, 2)[point_mask],
         threshold=np.repeat(blocks.total, 2)[point_mask],
-        **_consistency_bands(scored, levels),
+        **_consistency_bands(score_data, levels),
     )
 
 
 def binned_calibration_curve(
-    scored: ScoreData, bins: int = _N_BINS, binning: str = "equal-mass"
+    score_data: ScoreData, bins: int = _N_BINS, binning: str = "equal-mass"
 ) -> Curve:
     """Compute the proportion of positives in bins of the probability, with Wilson intervals.
 
     ``x`` are the mean probabilities of the bins. Empty bins are omitted.
     """
-    levels = scored.levels
+    levels = score_data.levels
     equal_width = binning == "equal-width"
-    starts = levels.equal_width(bins) if equal_width else levels.equal_mass(bins)
+    starts = levels.equal_width_starts(bins) if equal_width else levels.equal_mass_starts(bins)
     binned = levels.merge_levels(starts)
-    size = _effective_row_weight(scored.table)
+    size = _effective_row_weight(score_data.table)
     intervals = [
-        proportions.wilson(float(proportion), float(total) / size, scored.settings.level)
+        proportions.wilson(float(proportion), float(total) / size, score_data.settings.level)
         for proportion, total in zip(binned.proportion, binned.total, strict=True)
     ]
     return _probability_curve(
-        scored,
+        score_data,
         BINNED_CALIBRATION,
         x=binned.probability,
         y=binned.proportion,
@@ -99,16 +99,16 @@ def binned_calibration_curve(
     )
 
 
-def probability_histogram(scored: ScoreData) -> Curve:
+def probability_histogram(score_data: ScoreData) -> Curve:
     """Compute the histogram of the probabilities: the proportion of rows in bars of equal width.
 
     ``x`` are the borders of the bars.
     """
-    levels = scored.levels
+    levels = score_data.levels
     bar_indices = np.minimum((levels.probability * _N_BARS).astype(np.int64), _N_BARS - 1)
     bar_heights = np.bincount(bar_indices, levels.total, _N_BARS) / levels.weight
     return make_score_curve(
-        scored,
+        score_data,
         PROBABILITY_HISTOGRAM,
         ("Predicted probability", "Proportion of rows"),
         x=np.arange(_N_BARS + 1) / _N_BARS,
@@ -120,24 +120,24 @@ def probability_histogram(scored: ScoreData) -> Curve:
     )
 
 
-def _probability_curve(scored: ScoreData, kind: str, **curve_fields: Any) -> Curve:
+def _probability_curve(score_data: ScoreData, kind: str, **curve_fields: Any) -> Curve:
     """Return a curve over probabilities, on which the threshold in use is not marked."""
     shared = {
         "threshold_in_use": float("nan"),
         "chance": ((0.0, 0.0), (1.0, 1.0)),
-        "parameter": "weight" if scored.table.has_weights else "rows",
+        "parameter": "weight" if score_data.table.has_weights else "rows",
     }
     labels = "Predicted probability", "Proportion of positives"
-    return make_score_curve(scored, kind, labels, **{**shared, **curve_fields})
+    return make_score_curve(score_data, kind, labels, **{**shared, **curve_fields})
 
 
-def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str, Any]:
-    settings = scored.settings
-    if settings.interval in ("none", "analytic") or not scored.independent:
+def _consistency_bands(score_data: ScoreData, levels: ProbabilityLevels) -> dict[str, Any]:
+    settings = score_data.settings
+    if settings.interval in ("none", "analytic") or not score_data.independent:
         return {}
     limits = levels.probability[[0, -1]]
     grid = np.unique(np.clip(GRID, *limits))
-    fits = calibrated_fits(levels, _effective_row_weight(scored.table), grid, settings)
+    fits = calibrated_fits(levels, _effective_row_weight(score_data.table), grid, settings)
     low, high = pointwise_band(fits, settings.level)
     simultaneous_low, simultaneous_high = simultaneous_band(fits, settings.level)
     method = "consistency resampling [B]"
@@ -159,20 +159,20 @@ def _effective_row_weight(table: ScoreTable) -> float:
 
 
 def calibrated_fits(
-    levels: ProbabilityLevels, row_size: float, grid: FloatArray, settings: Settings
+    levels: ProbabilityLevels, row_weight: float, grid: FloatArray, settings: Settings
 ) -> FloatArray:
     """Return isotonic fits to resampled rows of a calibrated system on a grid, shape (B, G).
 
     Rows are resampled with replacement, and outcomes are drawn with their own probabilities: at a
-    level p with n rows, Poisson(np) positives and Poisson(n(1 − p)) negatives. ``row_size`` is the
-    weight of an effective row.
+    level p with n rows, Poisson(np) positives and Poisson(n(1 − p)) negatives. ``row_weight`` is
+    the weight of an effective row.
     """
     from calipers import _core
 
     if len(levels) > _MAX_LEVELS:
-        levels = levels.merge_levels(levels.equal_mass(_MAX_LEVELS))
+        levels = levels.merge_levels(levels.equal_mass_starts(_MAX_LEVELS))
     random = np.random.Generator(np.random.Philox(settings.seed))
-    effective_counts = levels.total / row_size
+    effective_counts = levels.total / row_weight
     expected = np.concatenate(
         [effective_counts * levels.probability, effective_counts * (1 - levels.probability)]
     )

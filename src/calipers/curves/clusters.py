@@ -125,17 +125,17 @@ def silhouette_curves(system: Clustering, measure: Measure) -> list[Curve]:
     return curves
 
 
-def projection_curves(system: Clustering, projected: Projection) -> list[Curve]:
+def projection_curves(system: Clustering, projection: Projection) -> list[Curve]:
     """Return the projected points of each cluster.
 
     Points of clusters that are not drawn form a series without a name.
     """
     shown_clusters, n_all_clusters = _largest_clusters(system)
-    cluster = system.cluster[projected.rows]
+    cluster = system.cluster[projection.rows]
     labels = [
         f"{ordinal} component, {proportion:.0%} of the variance"
         for ordinal, proportion in zip(
-            ("First", "Second"), projected.explained_variance_ratio, strict=True
+            ("First", "Second"), projection.explained_variance_ratio, strict=True
         )
     ]
     series = [(system.names[k], cluster == k) for k in shown_clusters]
@@ -144,8 +144,8 @@ def projection_curves(system: Clustering, projected: Projection) -> list[Curve]:
     return [
         make_curve(
             system, PROJECTION, labels[0], labels[1],
-            x=projected.coordinates[member_mask, 0], y=projected.coordinates[member_mask, 1],
-            series=name, classes=n_all_clusters, areas={"points": float(projected.n_points)},
+            x=projection.coordinates[member_mask, 0], y=projection.coordinates[member_mask, 1],
+            series=name, classes=n_all_clusters, areas={"points": float(projection.n_points)},
         )
         for name, member_mask in series
     ]  # fmt: skip
@@ -302,8 +302,8 @@ def _silhouette_spec(curves: Sequence[Curve], names: Mapping[str, str], mean: fl
     return vega.assemble_spec(width=400, height=_HEIGHT, layer=layers)
 
 
-def _silhouette_axes(total: float, lowest: float) -> dict[str, Spec]:
-    silhouette_scale = {"domain": [json_number(lowest, 3), 1], "nice": False}
+def _silhouette_axes(total: float, min_value: float) -> dict[str, Spec]:
+    silhouette_scale = {"domain": [json_number(min_value, 3), 1], "nice": False}
     point_scale = {"domain": [json_number(total), 0], "nice": False}
     return {
         "x": vega.quantity("s", title="Silhouette", scale=silhouette_scale, axis={"tickCount": 5}),
@@ -491,15 +491,17 @@ def cluster_count_figures(evaluation: Evaluation) -> Iterator[Figure]:
         )
 
 
-def line_by_clustering(number: Mapping[str, int]) -> dict[str, str]:
+def line_by_clustering(n_clusters_by_system: Mapping[str, int]) -> dict[str, str]:
     """Return the line that each clustering is on.
 
     All are on one line if no two have the same number of clusters; otherwise those whose names
     differ only in a number at the end share a line. The result is empty if that is still ambiguous.
     """
-    stems = {name: re.sub(r"[\W_]*k?[\W_]*\d+$", "", name) for name in number}
-    for series in (dict.fromkeys(number, ""), stems):
-        if len({(series[name], k) for name, k in number.items()}) == len(number):
+    stems = {name: re.sub(r"[\W_]*k?[\W_]*\d+$", "", name) for name in n_clusters_by_system}
+    for series in (dict.fromkeys(n_clusters_by_system, ""), stems):
+        if len({(series[name], k) for name, k in n_clusters_by_system.items()}) == len(
+            n_clusters_by_system
+        ):
             return series
     return {}
 
@@ -507,17 +509,17 @@ def line_by_clustering(number: Mapping[str, int]) -> dict[str, str]:
 def _cluster_count_figure(
     measure: str,
     estimates: Sequence[Estimate],
-    number: Mapping[str, int],
+    n_clusters_by_system: Mapping[str, int],
     series: Mapping[str, str],
 ) -> Figure:
     digits = numbers.rounding([(e.value, e.low, e.high) for e in estimates])
-    ascending = sorted(estimates, key=lambda e: number[e.system])
+    ascending = sorted(estimates, key=lambda e: n_clusters_by_system[e.system])
     curves = [
-        _cluster_count_curve(measure, stem, line_estimates, number)
+        _cluster_count_curve(measure, stem, line_estimates, n_clusters_by_system)
         for stem, line_estimates in group_by(ascending, lambda e: series[e.system]).items()
     ]
     spec = curve_chart(curves)
-    ks = sorted({number[e.system] for e in estimates})
+    ks = sorted({n_clusters_by_system[e.system] for e in estimates})
     ticks: Spec = {"values": ks, "format": "d"} if len(ks) <= 15 else {"tickMinStep": 1}
     for layer in spec["layer"]:
         if "x" in layer["encoding"]:
@@ -536,9 +538,9 @@ def _cluster_count_figure(
         rows=tuple(
             (
                 shorten_name(e.system),
-                str(number[e.system]),
+                str(n_clusters_by_system[e.system]),
                 digits(e.value),
-                digits.interval(e.low, e.high),
+                digits.format_interval(e.low, e.high),
             )
             for e in ascending
         ),
@@ -546,9 +548,9 @@ def _cluster_count_figure(
 
 
 def _cluster_count_curve(
-    measure: str, stem: str, estimates: Sequence[Estimate], number: Mapping[str, int]
+    measure: str, stem: str, estimates: Sequence[Estimate], n_clusters_by_system: Mapping[str, int]
 ) -> Curve:
-    x, empty = np.array([float(number[e.system]) for e in estimates]), np.zeros(0)
+    x, empty = np.array([float(n_clusters_by_system[e.system]) for e in estimates]), np.zeros(0)
     y, low, high = (np.array([getattr(e, n) for e in estimates]) for n in ("value", "low", "high"))
     return Curve(
         stem, "by number of clusters", "Clusters", measure, x, y, empty, x, low, high,

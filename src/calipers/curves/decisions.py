@@ -21,39 +21,39 @@ from calipers.results import Curve
 from calipers.statistics import FloatArray
 
 
-def lift_curve(scored: ScoreData) -> Curve:
+def lift_curve(score_data: ScoreData) -> Curve:
     """Compute lift against the proportion predicted positive.
 
     It starts at the first threshold with positive predictions.
     """
-    proportions = scored.along(detection_prevalence, start=1)
+    proportions = score_data.along(detection_prevalence, start=1)
     grid = GRID[(GRID > 0) & (proportions[0] <= GRID)]
     return make_score_curve(
-        scored,
+        score_data,
         "lift",
         ("Proportion predicted positive", "Lift"),
         x=proportions,
-        y=scored.along(lift, start=1),
+        y=score_data.along(lift, start=1),
         chance=((0.0, 1.0), (1.0, 1.0)),
-        **make_band(scored, grid, lambda: scored.counted.gain(grid) / grid),
+        **make_band(score_data, grid, lambda: score_data.threshold_replicates.gain(grid) / grid),
     )
 
 
-def gain_curve(scored: ScoreData) -> Curve:
+def gain_curve(score_data: ScoreData) -> Curve:
     """Compute cumulative gain: recall against the proportion predicted positive."""
     return make_score_curve(
-        scored,
+        score_data,
         "gain",
         ("Proportion predicted positive", "Recall"),
-        x=scored.along(detection_prevalence),
-        y=scored.along(recall),
+        x=score_data.along(detection_prevalence),
+        y=score_data.along(recall),
         chance=((0.0, 0.0), (1.0, 1.0)),
-        references={"perfect order": ((0.0, 0.0), (scored.prevalence, 1.0), (1.0, 1.0))},
-        **make_band(scored, GRID, lambda: scored.counted.gain(GRID)),
+        references={"perfect order": ((0.0, 0.0), (score_data.prevalence, 1.0), (1.0, 1.0))},
+        **make_band(score_data, GRID, lambda: score_data.threshold_replicates.gain(GRID)),
     )
 
 
-def cost_curve(scored: ScoreData) -> Curve:
+def cost_curve(score_data: ScoreData) -> Curve:
     """Compute the cost curve: the lowest expected cost over thresholds for each probability cost.
 
     Notes
@@ -70,23 +70,23 @@ def cost_curve(scored: ScoreData) -> Curve:
     Drummond and Holte (2006). Cost curves: an improved method for visualizing classifier
     performance. Machine Learning 65.
     """
-    hull_indices = scored.hull
+    hull_indices = score_data.hull
     fpr, fnr = (
-        scored.along(rate)[hull_indices] for rate in (false_positive_rate, false_negative_rate)
+        score_data.along(rate)[hull_indices] for rate in (false_positive_rate, false_negative_rate)
     )
     fpr_steps, fnr_steps = np.diff(fpr), -np.diff(fnr)
     with np.errstate(invalid="ignore"):
         change_points = fpr_steps / (fpr_steps + fnr_steps)
     p = np.concatenate([[0.0], change_points, [1.0]])
     line_index = np.concatenate([np.arange(len(hull_indices)), [len(hull_indices) - 1]])
-    threshold_index = scored.in_use
+    threshold_index = score_data.threshold_index
     lines = {
         "always negative": ((0.0, 0.0), (1.0, 1.0)),
         "always positive": ((0.0, 1.0), (1.0, 0.0)),
     }
     if threshold_index is not None:
         rates_in_use = [
-            float(scored.along(m)[threshold_index])
+            float(score_data.along(m)[threshold_index])
             for m in (false_positive_rate, false_negative_rate)
         ]
         lines["threshold in use"] = ((0.0, rates_in_use[0]), (1.0, rates_in_use[1]))
@@ -95,22 +95,22 @@ def cost_curve(scored: ScoreData) -> Curve:
         optimal_index = np.searchsorted(change_points, GRID, side="right").clip(
             max=len(hull_indices) - 1
         )
-        tpr, fpr = scored.counted.rates(hull_indices[optimal_index])
+        tpr, fpr = score_data.threshold_replicates.rates(hull_indices[optimal_index])
         return (1 - tpr) * GRID + fpr * (1 - GRID)
 
     return make_score_curve(
-        scored,
+        score_data,
         "cost",
         ("Probability cost", "Normalized expected cost"),
         x=p,
         y=fnr[line_index] * p + fpr[line_index] * (1 - p),
-        threshold=scored.table.thresholds[hull_indices][line_index],
+        threshold=score_data.table.thresholds[hull_indices][line_index],
         references=lines,
-        **make_band(scored, GRID, replicate_costs),
+        **make_band(score_data, GRID, replicate_costs),
     )
 
 
-def net_benefit_curve(scored: ScoreData) -> Curve:
+def net_benefit_curve(score_data: ScoreData) -> Curve:
     """Compute the decision curve: net benefit against the threshold probability.
 
     Acting from a probability p on values one false positive at p / (1 − p) true positives. The
@@ -121,31 +121,35 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
     Vickers and Elkin (2006). Decision curve analysis: a novel method for evaluating prediction
     models. Medical Decision Making 26.
     """
-    scores = scored.table.scores
+    scores = score_data.table.scores
     inner_scores = scores[(scores > 0) & (scores < 1)]
     p = np.union1d(ODDS_GRID, inner_scores)
-    indices = scored.threshold_indices(p)
+    indices = score_data.threshold_indices(p)
     odds = p / (1 - p)
     counts = replace(
-        scored.matrix, counts=scored.matrix.counts[indices], squares=scored.matrix.squares[indices]
+        score_data.confusion_matrices,
+        counts=score_data.confusion_matrices.counts[indices],
+        squares=score_data.confusion_matrices.squares[indices],
     )
-    bottom = -scored.prevalence / 4
-    threshold, operating_point = scored.threshold, None
+    bottom = -score_data.prevalence / 4
+    threshold, operating_point = score_data.threshold, None
     if threshold is not None and 0 <= threshold < 1:
         operating_point = (
             threshold,
             float(
                 net_benefit(
-                    scored.table.to_confusion_matrix(threshold), odds=threshold / (1 - threshold)
+                    score_data.table.confusion_at(threshold), odds=threshold / (1 - threshold)
                 )
             ),
         )
 
     def replicate_benefits() -> FloatArray:
-        return scored.counted.net_benefit(scored.threshold_indices(ODDS_GRID), ODDS_GRID)
+        return score_data.threshold_replicates.net_benefit(
+            score_data.threshold_indices(ODDS_GRID), ODDS_GRID
+        )
 
     return make_score_curve(
-        scored,
+        score_data,
         "net benefit",
         ("Threshold probability", "Net benefit"),
         x=p,
@@ -154,20 +158,22 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
         operating_point=operating_point,
         bottom=bottom,
         references={
-            "act on all": _act_on_all(scored, bottom),
+            "act on all": _act_on_all(score_data, bottom),
             "act on none": ((0.0, 0.0), (1.0, 0.0)),
         },
-        **make_band(scored, ODDS_GRID, replicate_benefits),
+        **make_band(score_data, ODDS_GRID, replicate_benefits),
     )
 
 
-def _act_on_all(scored: ScoreData, bottom: float) -> tuple[tuple[float, float], ...]:
+def _act_on_all(score_data: ScoreData, bottom: float) -> tuple[tuple[float, float], ...]:
     """Return the net benefit of predicting all rows positive, down to the bottom of the drawing."""
     all_positive = replace(
-        scored.matrix, counts=scored.matrix.counts[-1:], squares=scored.matrix.squares[-1:]
+        score_data.confusion_matrices,
+        counts=score_data.confusion_matrices.counts[-1:],
+        squares=score_data.confusion_matrices.squares[-1:],
     )
     # It ends at the odds (π + π/4) / (1 − π), which are not in the grid.
-    last_probability = (scored.prevalence - bottom) / (1 - bottom)
+    last_probability = (score_data.prevalence - bottom) / (1 - bottom)
     p = (
         np.append(GRID[last_probability > GRID], last_probability)
         if last_probability < 1

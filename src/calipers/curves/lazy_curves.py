@@ -52,20 +52,20 @@ class LazyCurves(Sequence[Curve]):
     """
 
     @property
-    def plan(self) -> Sequence[LazyCurve]:
+    def planned_curves(self) -> Sequence[LazyCurve]:
         """Planned curves."""
         raise NotImplementedError
 
     @property
     def kinds(self) -> list[str]:
         """Kind of each curve."""
-        return [curve.kind for curve in self.plan]
+        return [curve.kind for curve in self.planned_curves]
 
     @cached_property
     def _cache(self) -> dict[int, Curve]:
         return {}
 
-    def finished(self, curve: Curve) -> Curve:
+    def finalize(self, curve: Curve) -> Curve:
         """Return a computed curve in the form that users see."""
         return curve
 
@@ -78,11 +78,11 @@ class LazyCurves(Sequence[Curve]):
             return tuple(self[position] for position in range(len(self))[index])
         position = range(len(self))[index]
         if position not in self._cache:
-            self._cache[position] = self.finished(self.plan[position].make())
+            self._cache[position] = self.finalize(self.planned_curves[position].make())
         return self._cache[position]
 
     def __len__(self) -> int:
-        return len(self.plan)
+        return len(self.planned_curves)
 
 
 def plan_curves(output_kind: str, systems: Sequence[Any]) -> list[LazyCurve]:
@@ -109,15 +109,15 @@ class CurvesWithoutBands(LazyCurves):
     curves: LazyCurves
 
     @property
-    def plan(self) -> Sequence[LazyCurve]:
+    def planned_curves(self) -> Sequence[LazyCurve]:
         """Planned curves."""
-        return self.curves.plan
+        return self.curves.planned_curves
 
-    def finished(self, curve: Curve) -> Curve:
+    def finalize(self, curve: Curve) -> Curve:
         """Return the curve without its bands."""
         empty = np.zeros(0)
         return replace(
-            self.curves.finished(curve), band_x=empty, low=empty, high=empty, method="none",
+            self.curves.finalize(curve), band_x=empty, low=empty, high=empty, method="none",
             simultaneous_low=empty, simultaneous_high=empty, simultaneous_method="none",
         )  # fmt: skip
 
@@ -132,7 +132,7 @@ class ResidualCurves(LazyCurves):
     systems: Mapping[str, Sequence[RegressionOutput]]
 
     @cached_property
-    def plan(self) -> list[LazyCurve]:
+    def planned_curves(self) -> list[LazyCurve]:
         """Planned curves."""
         return [
             replace(curve, make=partial(_set_output, curve.make, output), output=output)
@@ -152,7 +152,7 @@ class QuantileCurves(LazyCurves):
     systems: Sequence[QuantileOutput]
 
     @cached_property
-    def plan(self) -> list[LazyCurve]:
+    def planned_curves(self) -> list[LazyCurve]:
         """Planned curves."""
         return plan_curves("quantiles", self.systems)
 
@@ -176,12 +176,12 @@ class ClusterCurves(LazySequence[Curve]):
             if self.measure is not None:
                 curves += silhouette_curves(s, self.measure)
         for s in self.systems:
-            if self.projected is not None:
-                curves += projection_curves(s, self.projected)
+            if self.projection is not None:
+                curves += projection_curves(s, self.projection)
         return tuple(curves)
 
     @cached_property
-    def projected(self) -> Projection | None:
+    def projection(self) -> Projection | None:
         """Projection of the sampled points, the same for all systems; None with one feature."""
         from calipers.curves.clusters import Projection
 

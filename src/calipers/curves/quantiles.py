@@ -79,7 +79,7 @@ def level_curve(system: QuantileOutput) -> Curve:
 
 
 def conditional_coverage_curve(
-    system: QuantileOutput, kind: str, nominal: float, series: str = ""
+    system: QuantileOutput, kind: str, nominal_coverage: float, series: str = ""
 ) -> Curve:
     """Compute the coverage of a central interval in bins with equal numbers of rows.
 
@@ -91,15 +91,19 @@ def conditional_coverage_curve(
         try:
             x = system.quantile_rows.quantile(0.5)
         except NoLevelError:
-            x = np.mean(system.quantile_rows.interval_limits(nominal), axis=0)
+            x = np.mean(system.quantile_rows.interval_limits(nominal_coverage), axis=0)
     w = np.ones(len(x)) if system.weight is None else system.weight
     bin_rows = equal_weight_bins(x, w, MAX_BINS)
     bin_means = [float(np.average(x[rows], weights=w[rows])) for rows in bin_rows]
     estimates = [
-        _estimate_proportion(system.take_rows(rows), f"interval-coverage@{nominal!r}")
+        _estimate_proportion(system.take_rows(rows), f"interval-coverage@{nominal_coverage!r}")
         for rows in bin_rows
     ]
-    line = {f"{100 * nominal:.4g}%": [[end, nominal] for end in (bin_means[0], bin_means[-1])]}
+    line = {
+        f"{100 * nominal_coverage:.4g}%": [
+            [end, nominal_coverage] for end in (bin_means[0], bin_means[-1])
+        ]
+    }
     return _curve(
         system,
         kind,

@@ -42,13 +42,13 @@ class MeanCurves(LazySequence["Curve"]):
     Their bands take about as long as the whole evaluation of a run with many topics.
     """
 
-    zero: bool
+    count_undefined: bool
     settings: Settings
     #: Indices of the included topics, None for all; and their weights, None if they are equal.
     topic_indices: IntArray | None = None
-    importance: FloatArray | None = None
+    topic_weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
-    order: TimeOrder | None = None
+    time_order: TimeOrder | None = None
     unit: str = "topics"
 
     def _band(
@@ -56,8 +56,12 @@ class MeanCurves(LazySequence["Curve"]):
     ) -> dict[str, Any]:
         if self.settings.interval == "none":
             return empty_band()
-        table = np.column_stack([self._filled(column) for column in columns])
-        options = {"importance": self.importance, "clusters": self.clusters, "order": self.order}
+        table = np.column_stack([self._fill_undefined(column) for column in columns])
+        options = {
+            "importance": self.topic_weight,
+            "clusters": self.clusters,
+            "order": self.time_order,
+        }
         estimates = estimate_over_topics(
             [
                 TopicRows(m, values, None, self.settings, self.unit, **options)  # type: ignore[arg-type]
@@ -69,14 +73,14 @@ class MeanCurves(LazySequence["Curve"]):
         method = next((i.method for i in intervals if i.reason is None), "none")
         return {"band_x": x, "low": low, "high": high, "method": method}
 
-    def _filled(self, column: FloatArray) -> FloatArray:
-        return np.where(np.isnan(column), 0.0, column) if self.zero else column
+    def _fill_undefined(self, column: FloatArray) -> FloatArray:
+        return np.where(np.isnan(column), 0.0, column) if self.count_undefined else column
 
     def _means(self, columns: Sequence[FloatArray]) -> FloatArray:
         """Return the mean of each column over the topics on which it is defined."""
-        filled = [self._filled(column) for column in columns]
+        filled = [self._fill_undefined(column) for column in columns]
         mean = Summary("mean").value
-        return np.array([mean(column, None, self.importance) for column in filled])
+        return np.array([mean(column, None, self.topic_weight) for column in filled])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,7 +94,7 @@ class CutoffCurves(MeanCurves):
 
     measure: Measure
     systems: tuple[str, ...]
-    values: Callable[[str | None], FloatArray]
+    compute_values: Callable[[str | None], FloatArray]
 
     def __len__(self) -> int:
         return len(self.systems)
@@ -133,7 +137,7 @@ class CutoffCurves(MeanCurves):
 
     def _columns(self, system: str | None) -> Sequence[FloatArray]:
         """Return the values at each rank of the included topics."""
-        table = self.values(system)
+        table = self.compute_values(system)
         return list((table if self.topic_indices is None else table[self.topic_indices]).T)
 
 
@@ -154,9 +158,9 @@ class RankCurves(MeanCurves):
     topics: tuple[str, ...] = ()
     collection_size: int | None = None
 
-    def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
+    def _select_topics(self, ranking: JudgedRankings) -> JudgedRankings:
         """Return the ranking of the included topics."""
-        return ranking if self.topic_indices is None else ranking.take(self.topic_indices)
+        return ranking if self.topic_indices is None else ranking.take_topics(self.topic_indices)
 
     @cached_property
     def rankings(self) -> dict[str, JudgedRankings]:
@@ -166,8 +170,8 @@ class RankCurves(MeanCurves):
     @cached_property
     def _items(self) -> tuple[Curve, ...]:
         return (
-            *self.averaged("recalls", interpolated=True),
-            *self.averaged("ranks", interpolated=False),
+            *self.mean_curves("recalls", interpolated=True),
+            *self.mean_curves("ranks", interpolated=False),
             *topic_curves(
                 self.rankings,
                 self.topics,
@@ -192,15 +196,19 @@ class RankCurves(MeanCurves):
             kind for kind in (*MEAN_CURVE_KINDS.values(), *topic_kinds) for _ in self.full_rankings
         ]
 
-    def averaged(
+    def mean_curves(
         self, axis: str, *, interpolated: bool, points: Sequence[float] | None = None
     ) -> tuple[Curve, ...]:
         """Return the averaged curve of each run; ``axis`` is ``"recalls"`` or ``"ranks"``."""
         if points is None:
             points = DEFAULT_RECALLS if axis == "recalls" else self._ranks()
-        return tuple(self._averaged(system, axis, interpolated, points) for system in self.rankings)
+        return tuple(
+            self._mean_curve(system, axis, interpolated, points) for system in self.rankings
+        )
 
-    def of_topic(self, topic: str, kind: str, collection_size: int | None) -> tuple[Curve, ...]:
+    def curves_of_topic(
+        self, topic: str, kind: str, collection_size: int | None
+    ) -> tuple[Curve, ...]:
         """Return the curve of each run on one topic."""
         return tuple(
             topic_curve(
@@ -224,12 +232,15 @@ class RankCurves(MeanCurves):
             if previous < max(max_retrieved, 1)
         ]
 
-    def _averaged(
+    def _mean_curve(
         self, system: str, axis: str, interpolated: bool, points: Sequence[float]
     ) -> Curve:
         from calipers.results import Curve
 
-        ranking, positions = self._counting(self.rankings[system]), np.asarray(points, np.float64)
+        ranking, positions = (
+            self._select_topics(self.rankings[system]),
+            np.asarray(points, np.float64),
+        )
         axis_fields: dict[str, Any]
         if axis == "recalls":
             name = "IPrec" if interpolated else "P@recall"
@@ -302,7 +313,7 @@ def select_topics(
     """
     if requested == "all":
         first = next(iter(rankings.values()))
-        n_relevant = first.relevant(rel)
+        n_relevant = first.n_relevant(rel)
         topics = tuple(t for t, n in zip(first.topics, n_relevant, strict=True) if n)
     else:
         names = (requested,) if isinstance(requested, str) else map(str, requested)
@@ -329,7 +340,7 @@ def _check_topics(
     for name, ranking in rankings.items():
         for topic in topics:
             topic_ranking = _select_topic(ranking, topic)
-            if not topic_ranking.relevant(rel)[0]:
+            if not topic_ranking.n_relevant(rel)[0]:
                 raise InputError(f"topic {topic!r} has no relevant document")
             if collection_size is not None:
                 _fallouts(topic_ranking, topic, rel, collection_size, name)
@@ -422,7 +433,7 @@ def available_kinds(collection_size: int | None) -> list[str]:
 def _select_topic(ranking: JudgedRankings, topic: str) -> JudgedRankings:
     if topic not in ranking.topics:
         raise InputError(f"no topic {topic!r}; {did_you_mean(topic, ranking.topics)}")
-    return ranking.take(np.array([ranking.topics.index(topic)]))
+    return ranking.take_topics(np.array([ranking.topics.index(topic)]))
 
 
 def _values_at_ranks(
@@ -440,7 +451,7 @@ def _fallouts(
     """Return the fall-out at each rank."""
     ranks = range(1, int(ranking.retrieved[0]) + 1)
     fallouts = _values_at_ranks(ranking, "fallout", ranks, rel=rel, collection_size=collection_size)
-    if np.isnan(fallouts).any() or ranking.relevant(rel)[0] >= collection_size:
+    if np.isnan(fallouts).any() or ranking.n_relevant(rel)[0] >= collection_size:
         raise InputError(
             f"collection_size is {collection_size}, fewer documents than run and judgments name on "
             f"topic {topic!r} ({system})"

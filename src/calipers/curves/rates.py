@@ -21,16 +21,16 @@ _ROC_LABELS = ("False positive rate", "True positive rate")
 _CHANCE = ((0.0, 0.0), (1.0, 1.0))
 
 
-def roc_curve(scored: ScoreData) -> Curve:
+def roc_curve(score_data: ScoreData) -> Curve:
     """Compute the ROC curve: TPR against FPR, from (0, 0) to (1, 1)."""
     return make_score_curve(
-        scored,
+        score_data,
         "ROC",
         _ROC_LABELS,
-        x=scored.along(false_positive_rate),
-        y=scored.along(recall),
+        x=score_data.along(false_positive_rate),
+        y=score_data.along(recall),
         chance=_CHANCE,
-        **scored.roc_band,
+        **score_data.roc_band,
     )
 
 
@@ -69,16 +69,16 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
     )
 
 
-def precision_recall_curve(scored: ScoreData) -> Curve:
+def precision_recall_curve(score_data: ScoreData) -> Curve:
     """Compute precision against recall, from the first threshold with positive predictions."""
     return make_score_curve(
-        scored,
+        score_data,
         "PR",
         ("Recall", "Precision"),
-        x=scored.along(recall, start=1),
-        y=scored.along(precision, start=1),
-        chance=((0.0, scored.prevalence), (1.0, scored.prevalence)),
-        **make_band(scored, GRID, lambda: scored.replicates[1], precision_limits),
+        x=score_data.along(recall, start=1),
+        y=score_data.along(precision, start=1),
+        chance=((0.0, score_data.prevalence), (1.0, score_data.prevalence)),
+        **make_band(score_data, GRID, lambda: score_data.replicates[1], precision_limits),
     )
 
 
@@ -94,7 +94,7 @@ register_chart(
 )
 
 
-def det_curve(scored: ScoreData) -> Curve:
+def det_curve(score_data: ScoreData) -> Curve:
     """Compute the DET curve: FNR against FPR, to be plotted in normal deviates.
 
     Its bands are those of the ROC curve, reflected.
@@ -104,16 +104,16 @@ def det_curve(scored: ScoreData) -> Curve:
     Martin, Doddington, Kamm, Ordowski and Przybocki (1997). The DET curve in assessment of
     detection task performance. Eurospeech.
     """
-    band = dict(scored.roc_band)
+    band = dict(score_data.roc_band)
     for low, high in (("low", "high"), ("simultaneous_low", "simultaneous_high")):
         if low in band:
             band[low], band[high] = 1 - band[high], 1 - band[low]
     return make_score_curve(
-        scored,
+        score_data,
         "DET",
         ("False positive rate", "False negative rate"),
-        x=scored.along(false_positive_rate),
-        y=scored.along(false_negative_rate),
+        x=score_data.along(false_positive_rate),
+        y=score_data.along(false_negative_rate),
         scale="deviate",
         chance=((0.0, 1.0), (1.0, 0.0)),
         **band,

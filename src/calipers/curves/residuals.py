@@ -239,7 +239,7 @@ def _bin_estimate(
     level, n, se = system.settings.level, moments.effective_size, moments.standard_error
     if system.clusters is not None:
         bin_clusters = system.clusters.take_rows(rows)
-        n, se = bin_clusters.effective_number, bin_clusters.mean_error(y[rows]).se
+        n, se = bin_clusters.n_effective_clusters, bin_clusters.mean_error(y[rows]).se
     interval = intervals.student_interval(moments.mean, se, n, level)
     return float(np.average(x[rows], weights=w[rows])), moments.mean, interval.low, interval.high
 
@@ -301,7 +301,10 @@ def _add_output_selector(figure: Figure, output: str, n_outputs: int) -> Figure:
 
 
 def _figure(
-    chart: CurveChart, curves: Sequence[Curve], spread: Sequence[Curve], systems: Sequence[str]
+    chart: CurveChart,
+    curves: Sequence[Curve],
+    histogram_curves: Sequence[Curve],
+    systems: Sequence[str],
 ) -> Figure:
     first, kind = curves[0], chart.name
     system_names = " and ".join(dict.fromkeys(shorten_name(c.system) for c in curves if c.system))
@@ -318,10 +321,14 @@ def _figure(
         caption=" ".join(
             filter(
                 None,
-                [chart.explanation, *_band_sentences(curves), *_histogram_sentences(kind, spread)],
+                [
+                    chart.explanation,
+                    *_band_sentences(curves),
+                    *_histogram_sentences(kind, histogram_curves),
+                ],
             )
         ),
-        spec=_spec(kind, curves, spread, systems),
+        spec=_spec(kind, curves, histogram_curves, systems),
         head=("system", first.x_label, first.y_label),
         rows=tuple(rows),
     )
@@ -335,13 +342,13 @@ def _band_sentences(curves: Sequence[Curve]) -> Iterator[str]:
         yield f"Shaded: simultaneous {level} band of normal samples of this size with mean 0."
 
 
-def _histogram_sentences(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
-    if spread:
+def _histogram_sentences(kind: str, histogram_curves: Sequence[Curve]) -> Iterator[str]:
+    if histogram_curves:
         yield f"Below: distribution of the {_conditioning_name(kind)}."
 
 
 def _spec(
-    kind: str, curves: Sequence[Curve], spread: Sequence[Curve], systems: Sequence[str]
+    kind: str, curves: Sequence[Curve], histogram_curves: Sequence[Curve], systems: Sequence[str]
 ) -> Spec:
     if kind in (RESIDUALS, VALUE_HISTOGRAM):
         keys = [c.series or c.system for c in curves]
@@ -350,16 +357,20 @@ def _spec(
         )
         return vega.assemble_spec(**panel)
     upper = curve_chart(curves, [s for s in systems if s in {c.system for c in curves}])
-    if kind == NORMAL_QUANTILES or not spread:
+    if kind == NORMAL_QUANTILES or not histogram_curves:
         return upper
     upper["height"] = 260
-    return _stack_charts(kind, upper, spread, systems)
+    return _stack_charts(kind, upper, histogram_curves, systems)
 
 
-def _stack_charts(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str]) -> Spec:
+def _stack_charts(
+    kind: str, upper: Spec, histogram_curves: Sequence[Curve], systems: Sequence[str]
+) -> Spec:
     """Stack a chart and the histogram of its conditioning variable."""
     # The truth comes last, whatever a system is called.
-    shown_curves = spread[-1:] if _conditioning_name(kind) == "truth" else spread[:-1]
+    shown_curves = (
+        histogram_curves[-1:] if _conditioning_name(kind) == "truth" else histogram_curves[:-1]
+    )
     domain = [
         json_number(v) or 0.0 for v in (float(shown_curves[0].x[0]), float(shown_curves[0].x[-1]))
     ]
@@ -369,7 +380,7 @@ def _stack_charts(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequ
             layer["encoding"]["x"] = {**layer["encoding"]["x"], "scale": scale}
     names = {c.series or c.system: c.series or c.system for c in shown_curves}
     single_color = "currentColor" if _conditioning_name(kind) == "truth" else vega.PALETTE[0]
-    histogram_panel = histograms.panel(shown_curves, names, 70, domain=domain, only=single_color)
+    histogram_panel = histograms.panel(shown_curves, names, 70, domain=domain, color=single_color)
     histogram_panel["encoding"]["x"]["title"] = (
         "Truth" if _conditioning_name(kind) == "truth" else "Prediction"
     )

@@ -45,24 +45,24 @@ class ScoreCurves(LazyCurves):
         Proportion of the rows of each class.
     """
 
-    read: Callable[[], Sequence[ScoreData]]
-    points: Mapping[tuple[str, str], Callable[[], Curve]] = field(default_factory=dict)
-    often: Mapping[str, float] = field(default_factory=dict)
+    read_score_data: Callable[[], Sequence[ScoreData]]
+    roc_points: Mapping[tuple[str, str], Callable[[], Curve]] = field(default_factory=dict)
+    class_proportions: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def score_data(self) -> Sequence[ScoreData]:
         """Score data of the curves."""
-        return self.read()
+        return self.read_score_data()
 
     @cached_property
-    def plan(self) -> list[LazyCurve]:
+    def planned_curves(self) -> list[LazyCurve]:
         """Planned curves."""
         from calipers.report.figures.curves import curve_charts
 
         selected, proportions = self.score_data, {s.series: s.proportion for s in self.score_data}
         if len(proportions) > MAX_CLASSES_WITH_BANDS:
             selected = [replace(s, settings=replace(s.settings, interval="none")) for s in selected]
-        if self._all_classes:
+        if self._n_all_classes:
             frequent = most_frequent_classes(proportions)
             selected = [s for s in selected if s.series in frequent]
         planned = [
@@ -77,31 +77,31 @@ class ScoreCurves(LazyCurves):
             for options in chart.variants(scored)
         ]
         # Points come after the ROC curves, which are first.
-        series_names = dict.fromkeys(series for _, series in self.points)
+        series_names = dict.fromkeys(series for _, series in self.roc_points)
         shown_series = most_frequent_classes(
-            {series: self.often.get(series, 0.0) for series in series_names}
+            {series: self.class_proportions.get(series, 0.0) for series in series_names}
         )
         planned[len(selected) : len(selected)] = [
             LazyCurve(make, "ROC", system, series)
-            for (system, series), make in self.points.items()
+            for (system, series), make in self.roc_points.items()
             if series in shown_series
         ]
         return planned
 
     @cached_property
-    def _all_classes(self) -> int:
+    def _n_all_classes(self) -> int:
         """Total number of classes if only some have curves, otherwise 0."""
-        series = {s.series for s in self.score_data}, {series for _, series in self.points}
+        series = {s.series for s in self.score_data}, {series for _, series in self.roc_points}
         classes = max(map(len, series))
         return classes if classes > MAX_CLASSES else 0
 
-    def finished(self, curve: Curve) -> Curve:
+    def finalize(self, curve: Curve) -> Curve:
         """Return the curve as it is drawn."""
         from calipers.curves.downsampling import downsample_curve
 
-        return downsample_curve(replace(curve, classes=self._all_classes))
+        return downsample_curve(replace(curve, classes=self._n_all_classes))
 
-    def find(self, system: str | None, series: str | None) -> ScoreData:
+    def find_score_data(self, system: str | None, series: str | None) -> ScoreData:
         """Return the data of the curves of one system and one class."""
         system_name = resolve_name("system", system, [s.system for s in self.score_data])
         system_data = [s for s in self.score_data if s.system == system_name]

@@ -99,17 +99,17 @@ class ScoreData:
         return self.read()
 
     @cached_property
-    def matrix(self) -> ConfusionMatrix:
+    def confusion_matrices(self) -> ConfusionMatrix:
         """Confusion matrices at +∞ and at every distinct score, descending."""
         return self.table.confusion()
 
     @cached_property
-    def ranked(self) -> RankedRows:
+    def resampled_rows(self) -> RankedRows:
         """Rows that the bootstrap resamples."""
         return ranked_rows(self.table, self.rows)
 
     @property
-    def _by_block(self) -> bool:
+    def _resamples_blocks(self) -> bool:
         """Whether the bootstrap resamples blocks of rows rather than rows."""
         return self.independent and self.table.rows > _MAX_RESAMPLED_ROWS
 
@@ -118,11 +118,13 @@ class ScoreData:
         """Bootstrap replicates of TPR over a grid of FPR, and of precision over one of recall."""
         from calipers import _core
 
-        if self._by_block:
-            return self.counted.tpr(FPR_GRID), self.counted.precision(GRID)
+        if self._resamples_blocks:
+            return self.threshold_replicates.tpr(FPR_GRID), self.threshold_replicates.precision(
+                GRID
+            )
         settings = self.settings
         _, tpr, precision = _core.bootstrap_scores(
-            *self.ranked, settings.seed, settings.n_resamples, FPR_GRID, GRID
+            *self.resampled_rows, settings.seed, settings.n_resamples, FPR_GRID, GRID
         )
         assert tpr is not None
         assert precision is not None
@@ -134,7 +136,7 @@ class ScoreData:
         return make_band(self, FPR_GRID, lambda: self.replicates[0], roc_limits)
 
     @cached_property
-    def counted(self) -> ThresholdReplicates:
+    def threshold_replicates(self) -> ThresholdReplicates:
         """Bootstrap replicates of the counts at the thresholds at which curves have bands."""
         table = self.table
         weight = np.cumsum(table.positive + table.negative)
@@ -144,15 +146,15 @@ class ScoreData:
         index_arrays = [np.arange(_N_HIGHEST_THRESHOLDS), spread_indices, self.hull]
         if self.probabilities:
             index_arrays.append(self.threshold_indices(ODDS_GRID))
-        if self._by_block:
+        if self._resamples_blocks:
             running = (np.cumsum(column) for column in (table.positive, table.negative))
             index_arrays += [
                 np.searchsorted(column, _BLOCK_END_RATES * column[-1]) + 1 for column in running
             ]
         indices = np.unique(np.concatenate(index_arrays).clip(0, len(weight)))
-        if self._by_block:
-            return ThresholdReplicates.drawn_by_block(table, indices, self.settings)
-        return ThresholdReplicates.draw(self.ranked, indices, self.settings)
+        if self._resamples_blocks:
+            return ThresholdReplicates.draw_by_block(table, indices, self.settings)
+        return ThresholdReplicates.draw(self.resampled_rows, indices, self.settings)
 
     def threshold_indices(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
         """Return the indices of thresholds in ``matrix``: the number of scores at or above each.
@@ -179,7 +181,7 @@ class ScoreData:
         """
         weighted_indices = np.flatnonzero(self.table.positive + self.table.negative > 0)
         # Levels ascend, the table descends.
-        return np.concatenate([[0], weighted_indices[::-1][self.levels.isotonic][::-1] + 1])
+        return np.concatenate([[0], weighted_indices[::-1][self.levels.isotonic_starts][::-1] + 1])
 
     @property
     def levels(self) -> ProbabilityLevels:
@@ -193,13 +195,13 @@ class ScoreData:
         return positive / (positive + float(self.table.total_negative))
 
     @cached_property
-    def sizes(self) -> tuple[float, float]:
+    def effective_sizes(self) -> tuple[float, float]:
         """Effective numbers of positives and of negatives."""
-        matrix = self.table.to_confusion_matrix(np.inf)
+        matrix = self.table.confusion_at(np.inf)
         return float(matrix.effective_size("positive")), float(matrix.effective_size("negative"))
 
     @property
-    def in_use(self) -> int | None:
+    def threshold_index(self) -> int | None:
         """Index of the threshold in use in ``matrix``."""
         if self.threshold is None:
             return None
@@ -226,7 +228,7 @@ class ScoreData:
             Value at each threshold.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
-            column: FloatArray = np.asarray(measure(self.matrix, **values), np.float64)
+            column: FloatArray = np.asarray(measure(self.confusion_matrices, **values), np.float64)
         return column[start:]
 
 
@@ -257,7 +259,7 @@ def make_score_curve(
     --------
     calipers.charts.make_band : Return the bands of a curve of scores.
     """
-    threshold_index = scored.in_use
+    threshold_index = scored.threshold_index
     if "threshold" not in curve_fields:
         first_threshold = 1 if len(curve_fields["x"]) == len(scored.table.scores) else 0
         curve_fields["threshold"] = scored.table.thresholds[first_threshold:]
@@ -304,7 +306,7 @@ def make_band(
         Attributes of a curve that has these bands; empty if there are none.
     """
     settings = scored.settings
-    if settings.interval == "none" or min(scored.sizes) == 0:
+    if settings.interval == "none" or min(scored.effective_sizes) == 0:
         return {}
     omits_pointwise = settings.interval == "analytic"
     if omits_pointwise and (limits is None or not scored.independent):
@@ -317,7 +319,7 @@ def make_band(
     if scored.independent and limits is not None:
         fpr, tpr = scored.along(false_positive_rate), scored.along(recall)
         band["simultaneous_low"], band["simultaneous_high"] = limits(
-            fpr, tpr, scored.sizes, grid, settings.level
+            fpr, tpr, scored.effective_sizes, grid, settings.level
         )
         band["simultaneous_method"] = "Kolmogorov bounds of both classes"
     return band
@@ -331,10 +333,10 @@ def make_score_data(system: BinaryOutput) -> ScoreData:
         system.name,
         partial(getattr, system, "table"),
         system.settings,
-        system.score_rows.rows(),
+        system.score_rows.bootstrap_rows(),
         system.threshold,
         probabilities=system.probability is not None,
         names=(negative, positive),
-        bootstrap="bootstrap [B]" if clusters is None else clusters.bootstrap,
+        bootstrap="bootstrap [B]" if clusters is None else clusters.bootstrap_name,
         independent=clusters is None,
     )

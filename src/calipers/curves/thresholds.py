@@ -27,20 +27,20 @@ DEFAULT_MEASURES = ("accuracy", "precision", "recall", "F1", "MCC", "detection-p
 _MAX_BARS = 40
 
 
-def threshold_curve(scored: ScoreData, measure: str = "accuracy") -> Curve:
+def threshold_curve(score_data: ScoreData, measure: str = "accuracy") -> Curve:
     """Compute a measure of the confusion matrix against the threshold, ascending."""
     parsed_measure = parse(measure, "counts")
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.asarray(parsed_measure.apply(scored.matrix), np.float64)
-    threshold_index = scored.in_use
+        values = np.asarray(parsed_measure.apply(score_data.confusion_matrices), np.float64)
+    threshold_index = score_data.threshold_index
     operating_point = (
         None
         if threshold_index is None
-        else (float(scored.threshold or 0.0), float(values[threshold_index]))
+        else (float(score_data.threshold or 0.0), float(values[threshold_index]))
     )
-    scores = scored.table.scores[::-1]
+    scores = score_data.table.scores[::-1]
     return make_score_curve(
-        scored,
+        score_data,
         "threshold",
         ("Threshold", str(parsed_measure)),
         x=scores,
@@ -51,29 +51,29 @@ def threshold_curve(scored: ScoreData, measure: str = "accuracy") -> Curve:
     )
 
 
-def density_curve(scored: ScoreData, series: str) -> Curve:
+def density_curve(score_data: ScoreData, series: str) -> Curve:
     """Compute the density of the scores of one class: a histogram with a total area of 1.
 
     Bars have equal width; their number is that of Rice's rule, twice the cube root of the number of
     rows, at most 40, and the same for both classes. The threshold in use is a border between bars,
     so that the areas on both sides of it are exactly the rates. ``x`` are the borders.
     """
-    table, is_positive = scored.table, series == scored.names[1]
+    table, is_positive = score_data.table, series == score_data.names[1]
     weight = table.positive if is_positive else table.negative
-    edges = _bar_edges(table, scored.threshold)
+    edges = _bar_edges(table, score_data.threshold)
     bar_weights, _ = np.histogram(table.scores, edges, weights=weight)
     total = float(weight.sum())
     # Between scores of 1e-320 a density is beyond all numbers.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         density = bar_weights / (total * np.diff(edges))
     areas = {}
-    threshold_index = scored.in_use
+    threshold_index = score_data.threshold_index
     if threshold_index is not None:
         weight_above = float(weight[:threshold_index].sum())
         names = ("TP", "FN") if is_positive else ("FP", "TN")
         areas = dict(zip(names, (weight_above, total - weight_above), strict=True))
     return make_score_curve(
-        scored,
+        score_data,
         "density",
         ("Score", "Density"),
         x=edges,
@@ -86,18 +86,18 @@ def density_curve(scored: ScoreData, series: str) -> Curve:
     )
 
 
-def _bar_edges(table: ScoreTable, cut: float | None) -> FloatArray:
+def _bar_edges(table: ScoreTable, threshold: float | None) -> FloatArray:
     """Return the borders of bars of equal width; the threshold is one of them if it is inside."""
     low, high = float(table.scores[-1]), float(table.scores[0])
     if low == high:
         low, high = low - 0.5, high + 0.5
     bars = min(_MAX_BARS, int(np.ceil(2 * np.cbrt(table.rows))))
-    if cut is None or not low < cut <= high:
+    if threshold is None or not low < threshold <= high:
         return np.linspace(low, high, bars + 1)
     width = (high - low) / bars
-    n_below, n_above = np.ceil((cut - low) / width), np.ceil((high - cut) / width)
+    n_below, n_above = np.ceil((threshold - low) / width), np.ceil((high - threshold) / width)
     # A score at the threshold is predicted positive, so there is always a bar above it.
-    return cut + width * np.arange(-n_below, max(n_above, 1.0) + 1)
+    return threshold + width * np.arange(-n_below, max(n_above, 1.0) + 1)
 
 
 # --- Densities ------------------------------------------------------------------------------------

@@ -368,11 +368,13 @@ def to_quantities(values: Any, input_name: str, *, copy: bool = True) -> Floats:
     return array.astype(np.float64, copy=copy)
 
 
-def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np.float64] | None:
+def to_weights(
+    values: Any, n_rows: int, *, is_batch: bool = False
+) -> npt.NDArray[np.float64] | None:
     """Convert a column to non-negative weights that are not all zero.
 
     Weights are relative to each other. The result is therefore None if all weights are equal, and
-    an array of zeros and ones if all weights other than zero are equal. For a ``batch`` of the
+    an array of zeros and ones if all weights other than zero are equal. For a ``is_batch`` of the
     rows the result is None only if all weights are one, because those of other batches may differ.
 
     A weight is 0 or lies between 1e-60 and 1e60, so that products of four sums of weights, as in
@@ -382,12 +384,12 @@ def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
     if values is None:
         return None
     weight = to_numbers(values, "weight").astype(np.float64)
-    check_length(weight, rows, "weight")
+    check_length(weight, n_rows, "weight")
     for invalid_mask, expected in invalid_weight_masks(weight):
         _check_values(weight, invalid_mask, "weight", expected)
     if not weight.any():
         raise InputError("weight: all weights are 0")
-    if batch:
+    if is_batch:
         return None if (weight == 1).all() else weight
     used_mask = weight > 0
     if (weight[used_mask] == weight.max()).all():
@@ -415,9 +417,9 @@ def invalid_weight_masks(weight: Floats) -> Iterator[tuple[Array, str]]:
     )
 
 
-def format_other_rows(rows: int) -> str:
+def format_other_rows(n_rows: int) -> str:
     """Format the number of rows in addition to the one that is named."""
-    return f" (and {rows - 1} more rows)" if rows > 1 else ""
+    return f" (and {n_rows - 1} more rows)" if n_rows > 1 else ""
 
 
 def _check_values(array: Array, invalid_mask: Array, input_name: str, expected: str) -> None:
@@ -431,7 +433,7 @@ def _check_values(array: Array, invalid_mask: Array, input_name: str, expected: 
         )
 
 
-def check_length(array: Array, rows: int, input_name: str, reference: str = "truth has") -> None:
+def check_length(array: Array, n_rows: int, input_name: str, reference: str = "truth has") -> None:
     """Check that a column has as many rows as the truth, or as what ``reference`` names."""
-    if len(array) != rows:
-        raise InputError(f"{input_name}: has {len(array)} rows, {reference} {rows}")
+    if len(array) != n_rows:
+        raise InputError(f"{input_name}: has {len(array)} rows, {reference} {n_rows}")

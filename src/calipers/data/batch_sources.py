@@ -48,10 +48,10 @@ class BatchSource:
 
     name: str
     schema: pa.Schema
-    rows: int | None = None
+    n_rows: int | None = None
     is_rereadable = True
     #: Whether it is CSV, in which an empty field may be empty text.
-    csv = False
+    is_csv = False
     files: tuple[str, ...] = ()
 
     @property
@@ -67,15 +67,15 @@ class BatchSource:
         """Return a source of the same rows that does not lose the text of categories in CSV."""
         return self
 
-    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the rows in batches of about ``rows`` rows, each with the name of its origin.
+    def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield the rows in batches of about ``batch_rows`` rows, each with the name of its origin.
 
         The batches have at least the columns of ``schema``; where types are inferred, columns have
         the types of ``schema``. The name of the origin is the one used in messages.
         """
         raise NotImplementedError
 
-    def size(self, columns: Sequence[str]) -> int:
+    def estimate_bytes(self, columns: Sequence[str]) -> int:
         """Estimate the memory of these columns in bytes; 0 if it is unknown."""
         return 0
 
@@ -121,21 +121,21 @@ class ParquetSource(FileSource):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         with self._open() as file:
-            self.schema, self.rows = file.schema_arrow, file.metadata.num_rows
+            self.schema, self.n_rows = file.schema_arrow, file.metadata.num_rows
 
     def _open(self, **options: Any) -> Any:
         from pyarrow import parquet
 
         return parquet.ParquetFile(self.name, page_checksum_verification=True, **options)
 
-    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the row groups, one batch of rows at a time."""
         with self._open(buffer_size=_BUFFER_BYTES, pre_buffer=False) as file:
             # One thread decodes as fast as two that wait for each other.
-            for batch in file.iter_batches(rows, columns=schema.names, use_threads=False):
+            for batch in file.iter_batches(batch_rows, columns=schema.names, use_threads=False):
                 yield self.name, batch
 
-    def size(self, columns: Sequence[str]) -> int:
+    def estimate_bytes(self, columns: Sequence[str]) -> int:
         """Compute the size from the types, and from the metadata of Parquet for text.
 
         Parquet may store text more densely than memory does.
@@ -145,7 +145,7 @@ class ParquetSource(FileSource):
                 name for name in columns if value_bytes(self.schema.field(name).type) is None
             ]
             stored: int = sum(c.total_uncompressed_size for c in _column_chunks(file, unsized))
-        return fixed_size(self.schema, columns, self.rows or 0) + stored
+        return fixed_size(self.schema, columns, self.n_rows or 0) + stored
 
 
 def _column_chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
@@ -189,9 +189,9 @@ class FeatherSource(FileSource):
         with pa.OSFile(path) as file, ipc.open_file(file) as reader:
             self.schema = reader.schema
         fragment = dataset.IpcFileFormat().make_fragment(path, filesystem=fs.LocalFileSystem())
-        self.rows = fragment.count_rows()
+        self.n_rows = fragment.count_rows()
 
-    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches as they were written."""
         import pyarrow as pa
         from pyarrow import ipc
@@ -201,9 +201,9 @@ class FeatherSource(FileSource):
             for number in range(reader.num_record_batches):
                 yield self.name, reader.get_batch(number)
 
-    def size(self, columns: Sequence[str]) -> int:
+    def estimate_bytes(self, columns: Sequence[str]) -> int:
         """Compute the size from the types; that of text is only a guess."""
-        return fixed_size(self.schema, columns, self.rows or 0)
+        return fixed_size(self.schema, columns, self.n_rows or 0)
 
 
 def column_indices(schema: pa.Schema, requested: pa.Schema) -> list[int]:
@@ -215,12 +215,12 @@ class TableSource(BatchSource):
     """Table in memory."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
-        self.name, self.schema, self.rows = name, table.schema, table.num_rows
+        self.name, self.schema, self.n_rows = name, table.schema, table.num_rows
         self._table = table
 
-    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield slices of the chunks in memory."""
-        for batch in self._table.select(schema.names).to_batches(max_chunksize=rows):
+        for batch in self._table.select(schema.names).to_batches(max_chunksize=batch_rows):
             yield self.name, batch
 
 
@@ -232,7 +232,7 @@ class ReaderSource(BatchSource):
     def __init__(self, reader: pa.RecordBatchReader, name: str) -> None:
         self.name, self.schema, self._reader = name, reader.schema, reader
 
-    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches as they arrive."""
         for batch in self._reader:
             yield self.name, batch
@@ -244,19 +244,19 @@ class DatasetSource(BatchSource):
     def __init__(self, dataset: Any) -> None:
         self.name, self.schema, self._dataset = "dataset", dataset.schema, dataset
         self.files = tuple(getattr(dataset, "files", ()))
-        self._stamps = self._stamped()
+        self._stamps = self._current_stamps()
 
-    def _stamped(self) -> dict[str, tuple[int, int]]:
+    def _current_stamps(self) -> dict[str, tuple[int, int]]:
         return {path: _stamp(path) for path in self.files if os.path.exists(path)}
 
     def check_unchanged(self) -> None:
         """Check size and modification time of the files that are on this machine."""
-        current = self._stamped()
+        current = self._current_stamps()
         changed = [path for path, stamp in self._stamps.items() if current.get(path) != stamp]
         if changed:
             raise InputError(f"{changed[0]}: {_CHANGED_MESSAGE}")
 
-    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches in the order of the files."""
         from pyarrow import dataset
 
@@ -268,7 +268,7 @@ class DatasetSource(BatchSource):
             )
         scanner = self._dataset.scanner(
             columns=schema.names,
-            batch_size=rows,
+            batch_size=batch_rows,
             batch_readahead=1,
             fragment_readahead=1,
             **options,
@@ -286,11 +286,11 @@ class PartitionedSource(BatchSource):
     def __init__(self, source: BatchSource, keys: Mapping[str, pa.Scalar]) -> None:
         import pyarrow as pa
 
-        self.name, self.rows, self.files, self.csv = (
+        self.name, self.n_rows, self.files, self.is_csv = (
             source.name,
-            source.rows,
+            source.n_rows,
             source.files,
-            source.csv,
+            source.is_csv,
         )
         self._source, self._keys = source, keys
         file_fields = [field for field in source.schema if field.name not in keys]
@@ -312,7 +312,7 @@ class PartitionedSource(BatchSource):
         source = self._source.with_categories(categories)
         return self if source is self._source else PartitionedSource(source, self._keys)
 
-    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches of the file, with the additional columns."""
         import pyarrow as pa
 
@@ -320,7 +320,7 @@ class PartitionedSource(BatchSource):
         keys = {name: self._keys[name] for name in schema.names if name in self._keys}
         # If no column of the file is needed, any column gives the number of its rows.
         file_schema = pa.schema(file_fields or [self._source.schema.field(0)])
-        for origin, batch in self._source.batches(file_schema, rows):
+        for origin, batch in self._source.batches(file_schema, batch_rows):
             arrays = [
                 batch.column(batch.schema.get_field_index(field.name)) for field in file_fields
             ]
@@ -328,11 +328,13 @@ class PartitionedSource(BatchSource):
             names = [*(field.name for field in file_fields), *keys]
             yield origin, pa.RecordBatch.from_arrays(arrays, names)
 
-    def size(self, columns: Sequence[str]) -> int:
+    def estimate_bytes(self, columns: Sequence[str]) -> int:
         """Estimate the size of the columns of the file and of the additional ones."""
         file_columns = [name for name in columns if name not in self._keys]
         keys = [name for name in columns if name in self._keys]
-        return self._source.size(file_columns) + fixed_size(self.schema, keys, self.rows or 0)
+        return self._source.estimate_bytes(file_columns) + fixed_size(
+            self.schema, keys, self.n_rows or 0
+        )
 
     def check_unchanged(self) -> None:
         """Check that the file is unchanged."""
@@ -411,7 +413,7 @@ class TextFormat:
         """
         import pyarrow as pa
 
-        with _lend_stream(self._checked(io.BytesIO(head))) as lent, self._errors():
+        with _lend_stream(self._check_stream(io.BytesIO(head))) as lent, self._errors():
             inferred = self._open(lent, HEAD_BYTES, None).schema
         self.names = inferred.names
         schema = pa.schema([field.with_type(self._type(field)) for field in inferred])
@@ -525,10 +527,10 @@ class TextFormat:
             yield pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
     def _read(self, stream: Any, schema: pa.Schema) -> Generator[pa.RecordBatch]:
-        with _lend_stream(self._checked(stream)) as lent, self._errors():
+        with _lend_stream(self._check_stream(stream)) as lent, self._errors():
             yield from self._open(lent, BLOCK_BYTES, schema)
 
-    def _checked(self, stream: Any) -> Any:
+    def _check_stream(self, stream: Any) -> Any:
         is_json = tables.TEXT_FORMATS[self.kind] == "jsonl"
         return JsonLines(self.name, stream) if is_json else stream
 
@@ -594,7 +596,7 @@ class TextFile(FileSource):
     def __init__(self, path: str, kind: str, columns: TextColumns) -> None:
         super().__init__(path)
         self._source = ByteSource(path)
-        self.csv = tables.TEXT_FORMATS[kind] != "jsonl"
+        self.is_csv = tables.TEXT_FORMATS[kind] != "jsonl"
         self._infer_types(TextFormat(path, kind, columns))
 
     def _infer_types(self, text_format: TextFormat) -> None:
@@ -603,18 +605,18 @@ class TextFile(FileSource):
             # One byte more shows that the block is not the last.
             head = stream.read(HEAD_BYTES + 1)
         self.schema = self._format.schema(head)
-        self._length = len(head) / max(head.count(b"\n"), 1)  # of a row
+        self._row_bytes = len(head) / max(head.count(b"\n"), 1)  # of a row
 
     def with_categories(self, categories: CategorySelector) -> BatchSource:
         """Return a source of the same file that does not lose the text of categories in CSV."""
-        if not self.csv:
+        if not self.is_csv:
             return self
         source = copy.copy(self)
         columns = TextColumns(self._format.columns.text, categories)
         source._infer_types(TextFormat(self.name, self._format.kind, columns))
         return source
 
-    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield one block at a time."""
         import pyarrow as pa
 
@@ -631,15 +633,15 @@ class TextFile(FileSource):
         """Return True: all types are inferred."""
         return True
 
-    def size(self, columns: Sequence[str]) -> int:
+    def estimate_bytes(self, columns: Sequence[str]) -> int:
         """Estimate the size of all columns, since all are read unless they are read in batches."""
-        size = os.path.getsize(self.name) * (_COMPRESSION_RATIO if self._source.packed else 1)
+        size = os.path.getsize(self.name) * (_COMPRESSION_RATIO if self._source.compression else 1)
         text = [
             name
             for name, kind in zip(self.schema.names, self.schema.types, strict=True)
             if value_bytes(kind) is None
         ]
-        return fixed_size(self.schema, self.schema.names, round(size / self._length)) + (
+        return fixed_size(self.schema, self.schema.names, round(size / self._row_bytes)) + (
             size if text else 0
         )
 
@@ -650,30 +652,30 @@ class TextStream(BatchSource):
     is_rereadable = False
 
     def __init__(self, source: Any, columns: TextColumns) -> None:
-        self._waiting = _InterruptibleStream(source)
+        self._stream = _InterruptibleStream(source)
         self._reader: Any = None
         self._head = b""
-        self.name, self.files = self._waiting.name, (self._waiting.name,)
+        self.name, self.files = self._stream.name, (self._stream.name,)
         try:
             self._begin(columns)
         except BaseException:
-            self._waiting.close()
+            self._stream.close()
             raise
 
     def _begin(self, columns: TextColumns) -> None:
         """Read enough of the stream to infer the columns."""
         import pyarrow as pa
 
-        start = self._waiting.read(8)
+        start = self._stream.read(8)
         head_source = ByteSource(self.name, start)
         if head_source.is_empty:
             raise InputError(f"{self.name}: the input is empty")
-        raw = _ResumedStream(start, self._waiting)
+        raw = _ResumedStream(start, self._stream)
         if start.startswith(IPC_STREAM):
             self._reader = pa.ipc.open_stream(pa.PythonFile(raw, "r"))
             self.schema = self._reader.schema
             return
-        packed = head_source.packed
+        packed = head_source.compression
         if packed is None and start.startswith((b"PAR1", b"ARROW1", b"FEA1")):
             raise InputError(
                 f"{self.name}: Parquet and Feather cannot be read from a pipe; expected a file, or "
@@ -686,13 +688,13 @@ class TextStream(BatchSource):
         if kind not in tables.TEXT_FORMATS:
             kind = ByteSource(self.name, head[: head.find(b"\n")]).infer_extension()
         self._format = TextFormat(self.name, kind, columns)
-        self.csv = tables.TEXT_FORMATS[kind] != "jsonl"
+        self.is_csv = tables.TEXT_FORMATS[kind] != "jsonl"
         self.schema = self._format.schema(head)
         self._head, self._text = head, _ResumedStream(head, stream)
 
     def with_categories(self, categories: CategorySelector) -> BatchSource:
         """Return a source of the same stream that does not lose the text of categories in CSV."""
-        if not self.csv or not self._head:
+        if not self.is_csv or not self._head:
             return self
         source = copy.copy(self)
         columns = TextColumns(self._format.columns.text, categories)
@@ -700,14 +702,14 @@ class TextStream(BatchSource):
         source.schema = source._format.schema(self._head)
         return source
 
-    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the data that have arrived, block by block."""
         self._head = b""
         try:
             for batch in self._reader or self._format.batches(self._text, schema):
                 yield self.name, batch
         finally:
-            self._waiting.close()
+            self._stream.close()
 
     def has_inferred_type(self, name: str) -> bool:
         """Return whether the stream is text, of which all types are inferred."""
@@ -715,7 +717,7 @@ class TextStream(BatchSource):
 
     def stop(self) -> None:
         """Stop at the next check for input."""
-        self._waiting.stopped.set()
+        self._stream.stopped.set()
 
 
 @contextmanager
@@ -796,7 +798,7 @@ class _InterruptibleStream:
             name = getattr(source, "name", None)
             self.name = name if isinstance(name, str) else "stream"
         self._is_own = isinstance(source, str) and source != STDIN
-        self._waits = isinstance(source, str) and _can_poll(self._file)
+        self._is_pollable = isinstance(source, str) and _can_poll(self._file)
 
     def read(self, size: int) -> bytes:
         """Read ``size`` bytes, or fewer if the stream ends."""
@@ -812,7 +814,7 @@ class _InterruptibleStream:
             self._file.close()
 
     def _read_block(self, size: int) -> bytes:
-        if not self._waits:
+        if not self._is_pollable:
             block = self._file.read(size)
             if not isinstance(block, bytes):
                 raise InputError(f"{self.name}: is a stream of text, expected one of bytes")

@@ -104,7 +104,7 @@ class ByteSource:
         return "file" if self.is_file else "input"
 
     @property
-    def start(self) -> bytes:
+    def head(self) -> bytes:
         """First eight bytes, enough to determine the format."""
         if self.content is not None:
             return self.content[:8]
@@ -112,9 +112,9 @@ class ByteSource:
             return file.read(8)
 
     @property
-    def packed(self) -> str | None:
+    def compression(self) -> str | None:
         """Compression indicated by the first bytes; None if there is no compression."""
-        start = self.start
+        start = self.head
         packed = next(
             (name for magic, name in COMPRESSION_BY_MAGIC.items() if start.startswith(magic)), None
         )
@@ -140,24 +140,24 @@ class ByteSource:
                 digest.update(block)
             return file.tell(), digest.hexdigest()
 
-    def seekable(self) -> Any:
+    def to_seekable(self) -> Any:
         """Return the path or a buffer, for a reader that needs random access."""
         import pyarrow as pa
 
         return self.name if self.content is None else pa.BufferReader(self.content)
 
     @contextmanager
-    def text(self, longest: int | None = MAX_LINE_BYTES) -> Iterator[CheckedText]:
-        """Open the text, decompressed and checked; no line may be longer than ``longest`` bytes."""
+    def text(self, max_line_bytes: int | None = MAX_LINE_BYTES) -> Iterator[CheckedText]:
+        """Open the text, decompressed and checked, with lines of ``max_line_bytes`` at most."""
         import pyarrow as pa
 
         source = self.name if self.content is None else pa.py_buffer(self.content)
-        with pa.input_stream(source, compression=self.packed) as stream:
-            yield CheckedText(self.name, stream, longest)
+        with pa.input_stream(source, compression=self.compression) as stream:
+            yield CheckedText(self.name, stream, max_line_bytes)
 
     def infer_extension(self) -> str:
         """Infer the file extension of a table from its content."""
-        start = self.start
+        start = self.head
         for magic, kind in EXTENSION_BY_MAGIC.items():
             if start.startswith(magic):
                 return kind
@@ -175,8 +175,8 @@ class CheckedText(io.RawIOBase):
         super().__init__()
         self.name, self._stream, self._longest = name, stream, longest
         self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._before, self._line, self._begun = b"", 1, False
-        self._length = 0  # of the line, so far
+        self._tail, self._line, self._has_begun = b"", 1, False
+        self._line_bytes = 0  # of the line, so far
 
     def readable(self) -> bool:
         """Return True."""
@@ -193,7 +193,7 @@ class CheckedText(io.RawIOBase):
 
     def _next(self, size: int) -> bytes:
         block: bytes = self._stream.read(size)
-        first, self._begun = not self._begun, True
+        first, self._has_begun = not self._has_begun, True
         for mark, name in _ENCODING_BY_MARK.items() if first else ():
             if block.startswith(mark):
                 raise InputError(f"{self.name}: is {name}, expected UTF-8")
@@ -203,7 +203,7 @@ class CheckedText(io.RawIOBase):
     def _check(self, block: bytes) -> None:
         nul = block.find(b"\0")
         if block and nul < 0 and block.isascii() and not self._decoder.getstate()[0]:
-            self._passed(block)
+            self._advance(block)
             return
         text = block if nul < 0 else block[:nul]
         try:
@@ -213,7 +213,7 @@ class CheckedText(io.RawIOBase):
             n_buffered = len(data) - len(
                 text
             )  # bytes of the block before, the first of a character
-            ahead = self._before[: len(self._before) - n_buffered] + data[:offset]
+            ahead = self._tail[: len(self._tail) - n_buffered] + data[:offset]
             line = self._line + data[n_buffered:offset].count(b"\n")
             context = ahead.rsplit(b"\n", 1)[-1][-20:].decode("utf-8", "ignore")
             behind = f" after {context!r}" if context else ""
@@ -224,12 +224,12 @@ class CheckedText(io.RawIOBase):
         if nul >= 0:
             line = self._line + text.count(b"\n")
             raise InputError(f"{self.name}:{line}: holds a NUL byte, expected text in UTF-8")
-        self._passed(block)
+        self._advance(block)
 
-    def _passed(self, block: bytes) -> None:
+    def _advance(self, block: bytes) -> None:
         self._measure(block)
         self._line += block.count(b"\n")
-        self._before = block[-64:] if len(block) >= 64 else (self._before + block)[-64:]
+        self._tail = block[-64:] if len(block) >= 64 else (self._tail + block)[-64:]
 
     def _measure(self, block: bytes) -> None:
         """Check that no line is too long; all but the last begin or end in the block."""
@@ -237,14 +237,14 @@ class CheckedText(io.RawIOBase):
             return
         end = b"\n" if b"\n" in block else b"\r"
         first, last = block.find(end), block.rfind(end)
-        self._length += len(block) if first < 0 else first
-        if self._length > self._longest:
+        self._line_bytes += len(block) if first < 0 else first
+        if self._line_bytes > self._longest:
             raise InputError(
                 f"{self.name}:{self._line}: the line is longer than {self._longest >> 20} MiB, the "
                 "most that a line may have"
             )
         if first >= 0:
-            self._length = len(block) - last - 1
+            self._line_bytes = len(block) - last - 1
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line with its number, counted from 1."""
@@ -272,7 +272,7 @@ class JsonLines(io.RawIOBase):
     def __init__(self, name: str, stream: Any) -> None:
         super().__init__()
         self._name, self._stream = name, stream
-        self._line, self._begun = 1, b"\n"  # the beginning of a line that may be null
+        self._line, self._partial_line = 1, b"\n"  # the beginning of a line that may be null
 
     def readable(self) -> bool:
         """Return True."""
@@ -281,12 +281,12 @@ class JsonLines(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Read the next bytes, and check that no line is null."""
         block: bytes = self._stream.read(size)
-        text = self._begun + block
+        text = self._partial_line + block
         match = _NULL.search(text)
         if match is not None:
-            line = self._line + text.count(b"\n", len(self._begun), match.start() + 1)
+            line = self._line + text.count(b"\n", len(self._partial_line), match.start() + 1)
             raise InputError(f"{self._name}:{line}: expected a JSON object, is null")
         self._line += block.count(b"\n")
         maybe = _MAYBE_NULL.match(text, max(text.rfind(b"\n"), 0))
-        self._begun = b"" if maybe is None else b"\n" + (maybe[1] or b"")
+        self._partial_line = b"" if maybe is None else b"\n" + (maybe[1] or b"")
         return block

@@ -275,7 +275,7 @@ def encode_classes(
     truth: Any,
     labels: Sequence[Any] | None = None,
     *,
-    also: Mapping[str, Any] | None = None,
+    other_columns: Mapping[str, Any] | None = None,
     extra_names: Iterable[Any] = (),
     input_name: str = "truth",
 ) -> ClassLabels:
@@ -288,7 +288,7 @@ def encode_classes(
     labels : sequence, optional
         Names of the classes in the desired order, including those without a row. By default the
         labels that occur: in the order of an ordered categorical, else in ascending order.
-    also : mapping of str to array-like, optional
+    other_columns : mapping of str to array-like, optional
         Other columns whose labels are classes too, such as predictions, by their names in
         messages.
     extra_names : iterable, default=()
@@ -314,7 +314,9 @@ def encode_classes(
     """
     column = encode_labels(truth, input_name)
     if labels is None:
-        encoded_columns = [encode_labels(values, name) for name, values in (also or {}).items()]
+        encoded_columns = [
+            encode_labels(values, name) for name, values in (other_columns or {}).items()
+        ]
         all_labels = [
             *column.labels,
             *(label for column_of_labels in encoded_columns for label in column_of_labels.labels),
@@ -352,16 +354,16 @@ MAX_FRACTIONAL_CLASSES = 20
 MAX_INTEGER_CLASSES = 100
 
 
-def check_classes(truth: EncodedLabels, rows: int, input_name: str = "truth") -> None:
-    """Check that a column of ``rows`` rows holds classes rather than measurements."""
+def check_classes(truth: EncodedLabels, n_rows: int, input_name: str = "truth") -> None:
+    """Check that a column of ``n_rows`` rows holds classes rather than measurements."""
     labels = truth.labels
     if truth.ordered or not all(isinstance(x, int | float | np.number) for x in labels):
         return
     fraction = next((x for x in labels if not float(x).is_integer()), None)
     if fraction is not None and len(labels) > MAX_FRACTIONAL_CLASSES:
         kind = f"distinct numbers such as {format_value(fraction)}"
-    elif len(labels) > MAX_INTEGER_CLASSES and 2 * len(labels) > rows:
-        kind = f"distinct numbers in {rows:,} rows"
+    elif len(labels) > MAX_INTEGER_CLASSES and 2 * len(labels) > n_rows:
+        kind = f"distinct numbers in {n_rows:,} rows"
     else:
         return
     raise InputError(

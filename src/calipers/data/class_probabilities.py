@@ -174,9 +174,9 @@ def check_columns(values: Any, classes: ClassLabels, input_name: str) -> None:
         )
 
 
-def _class_columns_error(has: str, names: Sequence[str], input_name: str) -> InputError:
+def _class_columns_error(problem: str, names: Sequence[str], input_name: str) -> InputError:
     return InputError(
-        f"{input_name}: {has}; with {len(names)} class{'es' if len(names) > 1 else ''} "
+        f"{input_name}: {problem}; with {len(names)} class{'es' if len(names) > 1 else ''} "
         f"({format_names(names)}) a column for each of them is needed, or a positive class "
         "(positive=… or --positive)"
     )

@@ -77,7 +77,7 @@ class InputColumns:
     ids: pa.Array | None = None
     costs: Costs = NO_COSTS
 
-    def names(self) -> Ids | None:
+    def remaining_ids(self) -> Ids | None:
         """Return the ids of the remaining rows in the type of the table, or None if rows have none.
 
         :func:`row_names` converts them to text, which is rarely needed.
@@ -100,7 +100,7 @@ def collect_columns(
     data: Any = None,
     id_column: str | None = None,
     missing: str = "error",
-    wide: Collection[str] = ("probability",),
+    table_arguments: Collection[str] = ("probability",),
     cost: Any = None,
     categories: Collection[str] = (),
     lists: Collection[str] = (),
@@ -121,7 +121,7 @@ def collect_columns(
     missing : {"error", "drop"}, default="error"
         Treatment of missing values. ``"drop"`` removes every row that has a missing value, or
         whose id is absent from another table or occurs there twice.
-    wide : collection of str, default=("probability",)
+    table_arguments : collection of str, default=("probability",)
         Arguments that may have several columns in a table of their own.
     cost : object, optional
         Costs of the systems, as accepted by :meth:`Costs.from_argument`. Its columns are looked up,
@@ -162,7 +162,7 @@ def collect_columns(
                 table,
                 id_column,
                 drop=missing == "drop",
-                wide=wide,
+                wide=table_arguments,
                 categories=categories,
                 lists=lists,
             )
@@ -171,8 +171,8 @@ def collect_columns(
             argument: _resolve(values, table, argument, join)
             for argument, values in collected.items()
         }
-        if join is not None and join.lost_mask.any():
-            remaining_rows = np.flatnonzero(~join.lost_mask)
+        if join is not None and join.dropped_mask.any():
+            remaining_rows = np.flatnonzero(~join.dropped_mask)
             collected = {
                 argument: take_rows(values, remaining_rows)
                 for argument, values in collected.items()
@@ -404,14 +404,14 @@ class _IdJoin:
         if id_column not in table.column_names:
             hint = did_you_mean(id_column, table.column_names)
             raise InputError(f"data: no column {id_column!r} of ids; {hint}")
-        self.id_column, self.drop, self.wide = id_column, drop, wide
+        self.id_column, self.drop, self.table_arguments = id_column, drop, wide
         self._categories, self._lists = categories, lists
         self.ids = combine_chunks(table.column(id_column))
-        self.lost_mask = np.zeros(table.num_rows, bool)
+        self.dropped_mask = np.zeros(table.num_rows, bool)
         self._problems: list[str] = []
-        self._refuse_twice(self.ids, "data")
+        self._check_unique(self.ids, "data")
 
-    def _refuse_twice(self, ids: pa.Array, input_name: str) -> None:
+    def _check_unique(self, ids: pa.Array, input_name: str) -> None:
         if ids.null_count:
             row = int(np.argmax(from_arrow(ids.is_null())))
             raise InputError(
@@ -445,7 +445,7 @@ class _IdJoin:
             ids, target_ids = pc.cast(ids, pa.string()), pc.cast(target_ids, pa.string())
         repeated_ids = _repeated_ids(ids)
         if not self.drop:
-            self._refuse_twice(ids, input_name)
+            self._check_unique(ids, input_name)
         indices = pc.index_in(target_ids, value_set=ids)
         absent_mask = from_arrow(indices.is_null())
         extra = pc.unique(ids.filter(pc.invert(pc.is_in(ids, value_set=target_ids))))
@@ -464,17 +464,17 @@ class _IdJoin:
         ):
             if len(affected_ids):
                 self._problems.append(f"{input_name}: {_format_ids(affected_ids, 'id')} {problem}.")
-        self.lost_mask |= absent_mask
+        self.dropped_mask |= absent_mask
         joined = table.drop_columns([self.id_column]).take(pc.fill_null(indices, 0))
-        return _joined_values(joined, input_name, self.wide)
+        return _joined_values(joined, input_name, self.table_arguments)
 
     def notes(self) -> list[str]:
         """Return a note on the rows that were dropped, and why."""
         if not self._problems:
             return []
-        n_dropped = int(self.lost_mask.sum())
+        n_dropped = int(self.dropped_mask.sum())
         return [
-            f"{n_dropped} of {len(self.lost_mask)} rows are left out because of their ids. "
+            f"{n_dropped} of {len(self.dropped_mask)} rows are left out because of their ids. "
             + " ".join(self._problems)
         ]
 
@@ -566,7 +566,7 @@ def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, 
     return incomplete_mask, missing_counts
 
 
-def dropped_rows_note(n_dropped: int, rows: int, missing: Mapping[str, int]) -> str:
+def dropped_rows_note(n_dropped: int, n_rows: int, missing_counts: Mapping[str, int]) -> str:
     """Return the note on dropped rows, with the number of missing values per column.
 
     Raises
@@ -574,8 +574,10 @@ def dropped_rows_note(n_dropped: int, rows: int, missing: Mapping[str, int]) -> 
     InputError
         If no row is complete.
     """
-    details = ", ".join(f"{number:,} in {name}" for name, number in missing.items() if number)
-    if n_dropped == rows:
+    details = ", ".join(
+        f"{number:,} in {name}" for name, number in missing_counts.items() if number
+    )
+    if n_dropped == n_rows:
         raise InputError(f"no row is complete; values are missing: {details}")
     reason = f"values are missing: {details}" if details else "values are missing"
-    return f"{n_dropped:,} of {rows:,} rows are left out because {reason}."
+    return f"{n_dropped:,} of {n_rows:,} rows are left out because {reason}."

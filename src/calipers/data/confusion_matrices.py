@@ -176,18 +176,18 @@ def check_rows(rows: Any, confusion: Any) -> None:
         raise InputError("rows: requires confusion=; expected the matrix whose rows it describes")
 
 
-def check_totals(square: CountTable) -> None:
+def check_totals(table: CountTable) -> None:
     """Check that no row or column is the sum of all others, as the margins of a cross table are."""
     for axis, counts, kind in (
-        (square.rows, square.counts, "row"),
-        (square.columns, square.counts.T, "column"),
+        (table.rows, table.counts, "row"),
+        (table.columns, table.counts.T, "column"),
     ):
         for index, name in enumerate(axis.names or ()):
             if name.strip().lower() not in TOTAL_NAMES or len(counts) < 3:
                 continue
             if np.array_equal(counts[index], np.delete(counts, index, axis=0).sum(axis=0)):
                 raise InputError(
-                    f"{square.input_name}: the {kind} {name!r} is the sum of the others, and not a "
+                    f"{table.input_name}: the {kind} {name!r} is the sum of the others, and not a "
                     "class; leave totals out"
                 )
 
@@ -219,12 +219,12 @@ def _percent(proportion: float, digits: int = 0) -> str:
     return "undefined" if math.isnan(proportion) else f"{proportion:.{digits}%}"
 
 
-def class_order_note(square: CountTable) -> str:
+def class_order_note(table: CountTable) -> str:
     """Return the note that rows and columns, with different names, are matched by their order.
 
     The classes have the names of the truth.
     """
-    truth, predicted = square.rows.names or (), square.columns.names or ()
+    truth, predicted = table.rows.names or (), table.columns.names or ()
     pairs = [f"{name!r} of {true_name!r}" for name, true_name in zip(predicted, truth, strict=True)]
     return f"confusion: predictions are taken in their order: {format_names(pairs)}."
 
@@ -641,44 +641,44 @@ def _stack_counts(
     return np.column_stack(checked_columns)
 
 
-def _name_rows(square: CountTable, row_classes: Any, role: str) -> OrientedCounts:
+def _name_rows(table: CountTable, row_classes: Any, role: str) -> OrientedCounts:
     """Name the rows of a matrix by a column of their classes.
 
     A class that has no column was not predicted (or is not true) for any row.
     """
-    counts, names = square.counts, list(square.columns.names or ())
+    counts, names = table.counts, list(table.columns.names or ())
     column = encode_labels(row_classes, role)
-    check_length(counts, len(column.codes), square.input_name, reference=f"{role} has")
+    check_length(counts, len(column.codes), table.input_name, reference=f"{role} has")
     index_by_label = label_index(names)
     extra = [name for name in column.names if find_label(index_by_label, name) is None]
     column_role = PREDICTED if role == TRUTH else TRUTH
     if len(extra) == len(column.names):
         raise InputError(
-            f"{square.input_name}: its columns are called {format_names(names)}, and {role} has "
+            f"{table.input_name}: its columns are called {format_names(names)}, and {role} has "
             f"the classes {format_names(list(column.names))}; expected a column for each "
             f"{'predicted' if column_role == PREDICTED else 'true'} class, under its name"
         )
     return OrientedCounts(tuple(column.names[code] for code in column.codes), tuple(names), counts)
 
 
-def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, bool]:
+def _match_axes(table: CountTable, row_role: str | None) -> tuple[CountTable, bool]:
     """Return the matrix with one row per class, in the order of the columns.
 
     The second value is whether rows and columns have different names and are matched by their
     order. A class that is only a row, or only a column, is one that no row belongs to or that is
     never predicted.
     """
-    counts, names = square.counts, list(square.columns.names or ())
-    if square.rows.names is None:
+    counts, names = table.counts, list(table.columns.names or ())
+    if table.rows.names is None:
         if len(counts) != len(names):
             raise InputError(
-                f"{square.input_name}: has {len(counts)} rows and {len(names)} columns, expected "
+                f"{table.input_name}: has {len(counts)} rows and {len(names)} columns, expected "
                 "one of each for every class, or truth= with the class of each row"
             )
-        return replace(square, rows=replace(square.rows, names=tuple(names))), False
-    rows = list(square.rows.names)
+        return replace(table, rows=replace(table.rows, names=tuple(names))), False
+    rows = list(table.rows.names)
     if len(set(rows)) < len(rows):
-        raise InputError(f"{square.input_name}: {find_duplicate(rows)!r} names more than one row")
+        raise InputError(f"{table.input_name}: {find_duplicate(rows)!r} names more than one row")
     index_by_label = label_index(names)
     class_indices = [find_label(index_by_label, name) for name in rows]
     if (
@@ -686,14 +686,14 @@ def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, b
         and len(rows) == len(names)
         and not any(p is not None for p in class_indices)
     ):
-        return square, True
+        return table, True
     index_by_row = label_index(rows)
     contained = None not in class_indices or all(
         find_label(index_by_row, name) is not None for name in names
     )
     if not contained or all(class_index is None for class_index in class_indices):
         raise InputError(
-            f"{square.input_name}: its rows are called {format_names(rows)}, its columns "
+            f"{table.input_name}: its rows are called {format_names(rows)}, its columns "
             f"{format_names(names)}; "
             "expected the same classes, or truth= with the class of each row; or rows= (--rows), "
             "by which as many of either belong together in their order"
@@ -706,8 +706,8 @@ def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, b
     row_indices = np.array([find_label(index_by_label, name) for name in rows], np.intp)
     expanded[row_indices, : counts.shape[1]] = counts
     return replace(
-        square,
+        table,
         counts=expanded,
-        rows=replace(square.rows, names=tuple(names)),
-        columns=replace(square.columns, names=tuple(names)),
+        rows=replace(table.rows, names=tuple(names)),
+        columns=replace(table.columns, names=tuple(names)),
     ), False

@@ -82,11 +82,11 @@ class Costs:
         )
         return tuple(dict.fromkeys(names))
 
-    def read(self, rows: int, repeated: Callable[[Any], Any]) -> Costs:
+    def to_numbers(self, n_rows: int, repeat: Callable[[Any], Any]) -> Costs:
         """Convert the columns to numbers, with each row repeated by its frequency weight."""
         columns = {
             cost: {
-                name: repeated(to_costs(column, cost_column_name(cost, name), rows))
+                name: repeat(to_costs(column, cost_column_name(cost, name), n_rows))
                 for name, column in by_system.items()
             }
             for cost, by_system in self.columns.items()
@@ -147,10 +147,10 @@ def _check_number(value: Any, input_name: str) -> float:
     return float(value)
 
 
-def to_costs(values: Any, input_name: str, rows: int) -> FloatArray:
+def to_costs(values: Any, input_name: str, n_rows: int) -> FloatArray:
     """Convert a column of costs to finite non-negative numbers."""
     column = to_quantities(values, input_name)
-    check_length(column, rows, input_name, "there are")
+    check_length(column, n_rows, input_name, "there are")
     invalid_rows = np.flatnonzero(column < 0)
     if len(invalid_rows):
         other_rows = format_other_rows(len(invalid_rows))

@@ -60,17 +60,21 @@ class ValueRow(NamedTuple):
 
 
 def read_values(
-    source: Any, measure: str = "value", *, repeated: Sequence[str] = (), unit: str = "topics"
+    source: Any,
+    measure: str = "value",
+    *,
+    repetition_names: Sequence[str] = (),
+    unit: str = "topics",
 ) -> ExternalValues:
     """Read values from any supported container.
 
     A tidy table (a data frame, a dict of columns, or a path) has one row per value, with columns
     for system, unit, value and, unless all rows belong to one ``measure``, measure; if units are
-    splits that may be repeated, a column with one of the names in ``repeated`` is used too. A dict
-    by system holds for each either values in the order of the units, a dict from units to values,
-    or a path: a tidy table of its own, or the output of trec_eval -q. Systems in a list of paths
-    have the names of the files. The column of units may have the name of the units: "utterance" if
-    ``unit`` is "utterances".
+    splits that may be repeated, a column with one of the names in ``repetition_names`` is used too.
+    A dict by system holds for each either values in the order of the units, a dict from units to
+    values, or a path: a tidy table of its own, or the output of trec_eval -q. Systems in a list of
+    paths have the names of the files. The column of units may have the name of the units:
+    "utterance" if ``unit`` is "utterances".
     """
     units = _unit_names(unit)
     if isinstance(source, str | os.PathLike):
@@ -79,7 +83,9 @@ def read_values(
         source = _files_by_name(source)
     if not isinstance(source, Mapping) or _is_tidy(source):
         table = _table(source)
-        return _collect(_read_tidy_rows("values", table, None, measure, units, repeated=repeated))
+        return _collect(
+            _read_tidy_rows("values", table, None, measure, units, repeated=repetition_names)
+        )
     if not source:
         raise InputError("values: an empty dict, expected at least one system")
     systems = {str(name): system_values for name, system_values in source.items()}
@@ -92,7 +98,7 @@ def read_values(
         rows = [
             row
             for name, path in systems.items()
-            for row in _read_file(name, path, measure, units, repeated=repeated)
+            for row in _read_file(name, path, measure, units, repeated=repetition_names)
         ]
         return _collect(rows, tuple(_origin(path) for path in systems.values()))
     if kinds == {"dicts"}:
@@ -222,22 +228,24 @@ def _read_tidy_rows(
     )
 
 
-def _column_name(names: Sequence[str], kinds: Sequence[str], input_name: str) -> str | None:
+def _column_name(names: Sequence[str], accepted: Sequence[str], input_name: str) -> str | None:
     """Return the column that has one of the names of its kind."""
-    matches = sorted((n for n in names if n.lower() in kinds), key=lambda n: kinds.index(n.lower()))
-    if len(matches) > 1 and UNIT[0] not in kinds:
+    matches = sorted(
+        (n for n in names if n.lower() in accepted), key=lambda n: accepted.index(n.lower())
+    )
+    if len(matches) > 1 and UNIT[0] not in accepted:
         raise InputError(
-            f"{input_name}: the columns {' and '.join(matches)} may both be the {kinds[0]}; "
+            f"{input_name}: the columns {' and '.join(matches)} may both be the {accepted[0]}; "
             "leave one out"
         )
     return matches[0] if matches else None
 
 
-def _missing_column_error(input_name: str, table: Any, kinds: Sequence[str]) -> InputError:
-    kind = "unit" if UNIT[0] in kinds else kinds[0]
+def _missing_column_error(input_name: str, table: Any, accepted: Sequence[str]) -> InputError:
+    kind = "unit" if UNIT[0] in accepted else accepted[0]
     return InputError(
         f"{input_name}: no column for the {kind}; the table has {', '.join(table.column_names)}, "
-        f"expected one of {', '.join(kinds)}"
+        f"expected one of {', '.join(accepted)}"
     )
 
 

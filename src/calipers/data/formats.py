@@ -70,11 +70,11 @@ def _is_floating(kind: Any) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _detect_column_kind(floating: dict[str, bool]) -> Kind | None:
+def _detect_column_kind(is_floating_by_name: dict[str, bool]) -> Kind | None:
     """Detect the kind by the names of the columns and by whether numbers are floating-point."""
-    is_qrels = any(name in floating for name in GRADE if name not in SCORE)
-    is_run = any(name in floating for name in ("rank", "tag")) or any(
-        floating.get(name) for name in SCORE
+    is_qrels = any(name in is_floating_by_name for name in GRADE if name not in SCORE)
+    is_run = any(name in is_floating_by_name for name in ("rank", "tag")) or any(
+        is_floating_by_name.get(name) for name in SCORE
     )
     if is_qrels == is_run:
         return None
@@ -164,17 +164,17 @@ def _check_finite(values: Any, path: str) -> None:
         )
 
 
-def _compress_stream(stream: IO[bytes], packed: str) -> Any:
+def _compress_stream(stream: IO[bytes], compression: str) -> Any:
     """Return a compressing stream that writes to ``stream``, which stays open."""
-    if not packed:
+    if not compression:
         return nullcontext(stream)
-    if packed == ".gz":
+    if compression == ".gz":
         return gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0)
     import pyarrow as pa
 
     stream.flush()
     copy = os.fdopen(os.dup(stream.fileno()), "wb")  # Arrow closes what it writes to
-    return pa.CompressedOutputStream(copy, COMPRESSION_BY_EXTENSION[packed])
+    return pa.CompressedOutputStream(copy, COMPRESSION_BY_EXTENSION[compression])
 
 
 def set_run_tag(table: pa.Table, tag: str) -> pa.Table:
@@ -200,7 +200,7 @@ def _is_default(table: pa.Table, kind: Kind, name: str) -> bool:
     if name != "iteration":
         return False
     default = pa.scalar(ITERATION[kind], pa.large_binary())
-    return bool(pc.all(pc.equal(table[name], default)).as_py())
+    return bool(pc.all(pc.balanced(table[name], default)).as_py())
 
 
 def _add_ranks(table: pa.Table) -> pa.Table:
@@ -304,7 +304,10 @@ def _write_text(table: pa.Table, format_: str, path: str, stream: IO[bytes]) -> 
             stream.write("".join(f"{encode(row)}\n" for row in batch.to_pylist()).encode())
         return
     for field in table.schema:
-        if pa.types.is_large_string(field.type) and pc.any(pc.equal(table[field.name], "")).as_py():
+        if (
+            pa.types.is_large_string(field.type)
+            and pc.any(pc.balanced(table[field.name], "")).as_py()
+        ):
             raise InputError(
                 f"{path}: a {field.name} is empty, which CSV cannot distinguish from missing"
             )

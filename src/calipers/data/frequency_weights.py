@@ -46,7 +46,7 @@ class RowRepeats:
     repeated one; it is None if each row counts once.
     """
 
-    rows: int
+    n_rows: int
     row_indices: npt.NDArray[np.intp] | None = None
 
     @classmethod
@@ -75,7 +75,7 @@ class RowRepeats:
 
     def row_info(self, rows: InputColumns) -> RowInfo:
         """Return ids and costs of the repeated rows."""
-        return RowInfo(self.ids(rows.names()), rows.costs.read(self.rows, self))
+        return RowInfo(self.ids(rows.remaining_ids()), rows.costs.to_numbers(self.n_rows, self))
 
     def ids(self, names: Ids | None) -> Ids | None:
         """Return the ids of the rows: () without ids, None if a row counts more than once."""
@@ -88,10 +88,10 @@ class RowRepeats:
     def repeat_column(self, column: Any, input_name: str) -> Any:
         """Check the length of a given column, and repeat its rows."""
         if self.row_indices is not None and hasattr(column, "__len__"):
-            check_length(column, self.rows, input_name)
+            check_length(column, self.n_rows, input_name)
         return self(column)
 
-    def sliced(self, slices: Mapping[str, Mapping[str, Any]] | None) -> Any:
+    def repeat_slices(self, slices: Mapping[str, Mapping[str, Any]] | None) -> Any:
         """Repeat the columns of each slice definition."""
         return slices and {
             definition: {
@@ -101,20 +101,20 @@ class RowRepeats:
             for definition, columns in slices.items()
         }
 
-    def weights(self, values: Any) -> npt.NDArray[np.float64] | None:
+    def check_weights(self, values: Any) -> npt.NDArray[np.float64] | None:
         """Check a column of weights, and repeat its rows; None if all are equal."""
-        return self.repeat_weights(to_weights(values, self.rows))
+        return self.repeat_weights(to_weights(values, self.n_rows))
 
     def repeat_weights(
         self, weights: npt.NDArray[np.float64] | None
     ) -> npt.NDArray[np.float64] | None:
         """Repeat checked weights for the rows that count; None if all are equal."""
-        return weights if self.row_indices is None else to_weights(self(weights), self.number)
+        return weights if self.row_indices is None else to_weights(self(weights), self.n_repeated)
 
     @property
-    def number(self) -> int:
+    def n_repeated(self) -> int:
         """Number of repeated rows."""
-        return self.rows if self.row_indices is None else len(self.row_indices)
+        return self.n_rows if self.row_indices is None else len(self.row_indices)
 
 
 def to_counts(values: Any, input_name: str) -> npt.NDArray[np.int64]:

@@ -115,7 +115,7 @@ def read_groups(
         else:
             rows, stored = _from_table(data), {}
         origin = update_origin(origin, {"lines": len(rows.level), **stored})
-        return to_grouped_arrays(rows, origin, lenient, counted=lenient and lines != "qrels")
+        return to_grouped_arrays(rows, origin, lenient, allow_repeats=lenient and lines != "qrels")
 
 
 def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **options: Any) -> Run:
@@ -229,11 +229,11 @@ def _to_columns(source: Any) -> Any:
 
 
 def to_grouped_arrays(
-    rows: JudgmentRows, origin: InputOrigin, lenient: bool, *, counted: bool = False
+    rows: JudgmentRows, origin: InputOrigin, lenient: bool, *, allow_repeats: bool = False
 ) -> GroupedJudgments:
     """Convert rows to the arrays of ``GroupedRankings``.
 
-    Duplicate lines with the same level are an error, unless they are ``counted`` twice, as
+    Duplicate lines with the same level are an error, unless they are ``allow_repeats`` twice, as
     trec_eval counts preferences.
     """
     if len(rows.level) == 0:
@@ -275,7 +275,10 @@ def to_grouped_arrays(
     for row, message in chain(
         _invalid_levels(rows, lenient),
         _find_repeats(
-            rows, order, np.stack([topic, group_name_codes, subgroup, document]), counted=counted
+            rows,
+            order,
+            np.stack([topic, group_name_codes, subgroup, document]),
+            allow_repeats=allow_repeats,
         ),
         _find_contradictions(rows, order, arrays["judgments"], arrays["block"]),
     ):
@@ -310,14 +313,14 @@ def _text(column: Any, row: int) -> str:
 
 
 def _find_repeats(
-    rows: JudgmentRows, order: Any, keys: Any, *, counted: bool = False
+    rows: JudgmentRows, order: Any, keys: Any, *, allow_repeats: bool = False
 ) -> Iterator[tuple[int, str]]:
     """Yield documents that occur twice in a group, or in a part of one.
 
-    With ``counted``, only documents with two different levels are duplicates.
+    With ``allow_repeats``, only documents with two different levels are duplicates.
     """
     is_repeat = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
-    if counted:
+    if allow_repeats:
         is_repeat &= rows.level[order[1:]] != rows.level[order[:-1]]
     for second in (np.flatnonzero(is_repeat) + 1).tolist():
         a, b = sorted((int(order[second - 1]), int(order[second])))
@@ -376,13 +379,13 @@ def _preference_edges(classes: Mapping[tuple[int, float], list[bytes]]) -> dict[
     return steps
 
 
-def _find_cycle(steps: Mapping[Any, list[Any]]) -> list[bytes]:
+def _find_cycle(edges: Mapping[Any, list[Any]]) -> list[bytes]:
     """Return the documents along a cycle of the graph, or an empty list if there is none."""
     done: set[Any] = set()
-    for start in steps:
+    for start in edges:
         if start in done:
             continue
-        path, iterators = {start: None}, [iter(steps[start])]
+        path, iterators = {start: None}, [iter(edges[start])]
         while path:
             step = next(iterators[-1], None)
             if step is None:
@@ -395,5 +398,5 @@ def _find_cycle(steps: Mapping[Any, list[Any]]) -> list[bytes]:
                 return [*cycle[first:], *cycle[: first + 1]]
             elif step not in done:
                 path[step] = None
-                iterators.append(iter(steps.get(step, ())))
+                iterators.append(iter(edges.get(step, ())))
     return []

@@ -25,7 +25,7 @@ class IdVariant(NamedTuple):
 
     first: str
     second: str
-    differ_by: str
+    difference: str
 
 
 def _strip_padding(name: str) -> str:
@@ -67,7 +67,7 @@ def find_id_variant(first: Iterable[str], second: Iterable[str]) -> IdVariant | 
 
 
 def _swap_sides(variant: IdVariant | None) -> IdVariant | None:
-    return variant and IdVariant(variant.second, variant.first, variant.differ_by)
+    return variant and IdVariant(variant.second, variant.first, variant.difference)
 
 
 def _find_affix(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | None:
@@ -99,6 +99,6 @@ def find_document_id_variant(run: TrecSource, qrels: TrecSource) -> IdVariant | 
     sources: tuple[tuple[TrecSource, Kind], ...] = ((run, "run"), (qrels, "qrels"))
     if any(source == STDIN or hasattr(source, "__next__") for source, _ in sources):
         return None
-    tables = [read_rows(kind, source, kind, sets=True)[0] for source, kind in sources]
+    tables = [read_rows(kind, source, kind, allow_sets=True)[0] for source, kind in sources]
     documents = [table.column("doc").slice(0, MAX_IDS).to_pylist() for table in tables]
     return find_id_variant(*(map(decode_id, names) for names in documents))

@@ -170,7 +170,7 @@ class LabelLists:
     names: tuple[str, ...]
 
     @property
-    def rows(self) -> npt.NDArray[np.intp]:
+    def row_indices(self) -> npt.NDArray[np.intp]:
         """Row index of each label."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
@@ -185,8 +185,8 @@ class LabelMatrix:
 
     columns: Any
     names: tuple[str, ...] | None
-    number: int
-    rows: bool = False
+    n_labels: int
+    is_from_rows: bool = False
 
 
 LabelRows = LabelLists | LabelMatrix
@@ -246,7 +246,7 @@ def read_label_rows(
     lengths, flat = flatten_labels(values, input_name, separator)
     table = _rows_to_indicators(values, lengths, flat) if indicators is None or indicators else None
     if table is not None:
-        return LabelMatrix(table, None, table.shape[1], rows=True)
+        return LabelMatrix(table, None, table.shape[1], is_from_rows=True)
     if len(lengths) == 0 and indicators is None:
         raise InputError(f"{input_name}: is empty")
     if len(flat) == 0:
@@ -261,7 +261,7 @@ def read_label_rows(
             "given as score= or probability="
         )
     label_lists = LabelLists(lengths, encoded.codes, encoded.labels, encoded.names)
-    cell = label_lists.rows * len(encoded.labels) + encoded.codes
+    cell = label_lists.row_indices * len(encoded.labels) + encoded.codes
     repeated_cells = np.flatnonzero(np.bincount(cell) > 1) if len(cell) else cell
     if len(repeated_cells):
         row, code = divmod(int(repeated_cells[0]), len(encoded.labels))
@@ -294,7 +294,7 @@ def empty_label_rows(distinct: Sequence[Any], length: int, input_name: str) -> L
     of equal length, else -1.
     """
     if length > 0 and distinct and all(map(_is_bit, distinct)):
-        return LabelMatrix(np.zeros((0, length)), None, length, rows=True)
+        return LabelMatrix(np.zeros((0, length)), None, length, is_from_rows=True)
     empty = np.zeros(0, np.intp)
     if not distinct:
         return LabelLists(empty, empty, (), ())
@@ -312,7 +312,7 @@ def check_forms(rows: Mapping[str, LabelRows]) -> None:
     if not any({"0", "1"} & set(label_rows.names) for label_rows in label_lists):
         return
     for input_name, label_rows in rows.items():
-        if isinstance(label_rows, LabelMatrix) and label_rows.rows:
+        if isinstance(label_rows, LabelMatrix) and label_rows.is_from_rows:
             raise InputError(
                 f"{input_name}: its rows hold only 0 and 1, a column for each label, but others "
                 "are sets of labels; expected all as arrays, or all as sets such as {0, 1}"
@@ -450,7 +450,7 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
         return tuple(map(label_name, sort_labels(by_name.values())))
     for label_rows in rows:
         if isinstance(label_rows, LabelMatrix):
-            return tuple(map(str, range(label_rows.number)))
+            return tuple(map(str, range(label_rows.n_labels)))
     raise InputError("truth: no label occurs anywhere")
 
 
@@ -476,14 +476,14 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> I
     label_indices = np.empty(len(rows.names), np.intp)
     for code, name in enumerate(rows.names):
         if name not in index_by_name:
-            index = int(rows.rows[np.argmax(rows.codes == code)])
+            index = int(rows.row_indices[np.argmax(rows.codes == code)])
             raise InputError(
                 f"{input_name}: {rows.labels[code]!r} in row {index} is not a label; "
                 + did_you_mean(name, names)
             )
         label_indices[code] = index_by_name[name]
     indicators = np.zeros((len(rows.lengths), len(names)), bool)
-    indicators[rows.rows, label_indices[rows.codes]] = True
+    indicators[rows.row_indices, label_indices[rows.codes]] = True
     return indicators
 
 
@@ -503,9 +503,9 @@ def _ordered_matrix(
 ) -> Floats:
     """Return the columns in the order of ``names``, each checked."""
     if rows.names is None:
-        if rows.number != len(names):
+        if rows.n_labels != len(names):
             raise InputError(
-                f"{input_name}: has {rows.number} columns for {len(names)} labels: "
+                f"{input_name}: has {rows.n_labels} columns for {len(names)} labels: "
                 f"{format_names(names)}; name "
                 "them in the order of the columns (labels=…)"
             )

@@ -120,7 +120,7 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
             )
         except pa.ArrowInvalid:
             pass  # several blanks between fields, comments, or a wrong line
-    rows = list(_read_fields(path, layout, header=has_header))
+    rows = list(_read_fields(path, layout, has_header=has_header))
     columns = dict(zip(layout, map(list, zip(*rows, strict=True)), strict=True))
     return pa.table(
         {
@@ -152,15 +152,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_fields(path: str, layout: Sequence[str], *, header: bool) -> Iterator[list[bytes]]:
+def _read_fields(path: str, layout: Sequence[str], *, has_header: bool) -> Iterator[list[bytes]]:
     """Yield the fields of each line; blank lines and comments are skipped."""
     with tables.read_errors(path, "text"), _open_file(path) as stream:
         for number, line in enumerate(stream, 1):
             fields = line.removeprefix(b"\xef\xbb\xbf").split()
             if not fields or fields[0].startswith(b"#"):
                 continue
-            if header:
-                header = False
+            if has_header:
+                has_header = False
                 continue
             if len(fields) != len(layout):
                 raise InputError(

@@ -16,10 +16,10 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 _BLOCK_SIZE = 4_000_000
 
 
-def to_points(values: Any, input_name: str, *, directions: bool = False) -> Floats:
+def to_points(values: Any, input_name: str, *, as_directions: bool = False) -> Floats:
     """Convert coordinates to an array of shape (n, d), from columns by name or from an array.
 
-    With ``directions`` no point may be the origin.
+    With ``as_directions`` no point may be the origin.
     """
     if isinstance(values, Mapping):
         values = {str(name): coordinates for name, coordinates in values.items()}
@@ -45,7 +45,7 @@ def to_points(values: Any, input_name: str, *, directions: bool = False) -> Floa
             f"{input_name}: is {points[row, column]} in row {row}, {name}; expected numbers from "
             f"-{MAX_QUANTITY:g} to {MAX_QUANTITY:g}"
         )
-    if directions and (zero_rows := np.flatnonzero(~points.any(axis=1))).size:
+    if as_directions and (zero_rows := np.flatnonzero(~points.any(axis=1))).size:
         raise InputError(
             f"{input_name}: the point in row {zero_rows[0]} is 0, which has no direction"
         )

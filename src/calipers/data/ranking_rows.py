@@ -30,7 +30,7 @@ MAX_GRADE = 1000
 class RankingRows:
     """Group and grade of each row; groups are indices into their names in bytewise order."""
 
-    groups: tuple[str, ...]
+    group_names: tuple[str, ...]
     group: IntArray
     grade: IntArray
 
@@ -50,20 +50,20 @@ class RankingRows:
     def digest(self, ids: list[str] | None) -> str:
         """Compute a digest of the grades, with rows identified by their ids or indices."""
         order = np.arange(len(self.grade)) if ids is None else np.argsort(ids, kind="stable")
-        digest = sha256("\n".join(self.groups).encode("utf-8", "surrogatepass"))
+        digest = sha256("\n".join(self.group_names).encode("utf-8", "surrogatepass"))
         digest.update(np.column_stack([self.group, self.grade])[order].astype("<i8").tobytes())
         return digest.hexdigest()
 
     @cached_property
-    def _judged(self) -> dict[str, Any]:
+    def _group_counts(self) -> dict[str, Any]:
         """Count the documents of each group, in total and by grade, highest grade first."""
         n_grades = int(self.grade.max()) + 1
         best_first = self.group * n_grades + (n_grades - 1 - self.grade)
         keys, counts = np.unique(best_first, return_counts=True)
-        size = np.bincount(self.group, minlength=len(self.groups))
-        levels = np.bincount(keys // n_grades, minlength=len(self.groups))
+        size = np.bincount(self.group, minlength=len(self.group_names))
+        levels = np.bincount(keys // n_grades, minlength=len(self.group_names))
         return {
-            "topics": self.groups,
+            "topics": self.group_names,
             "retrieved": size,
             "judged_offsets": np.append(0, np.cumsum(levels)),
             "judged_grade": n_grades - 1 - keys % n_grades,
@@ -71,7 +71,7 @@ class RankingRows:
             "offsets": np.append(0, np.cumsum(size)),
         }
 
-    def arrays(self, score: Floats) -> dict[str, Any]:
+    def rank_scores(self, score: Floats) -> dict[str, Any]:
         """Return the arrays of ``JudgedRankings`` for a column of scores.
 
         The documents of each group are ordered by descending score, ties by descending grade, so
@@ -84,16 +84,16 @@ class RankingRows:
         starts_mask[1:-1] = (group[1:] != group[:-1]) | (sorted_scores[1:] != sorted_scores[:-1])
         first = np.maximum.accumulate(np.where(starts_mask[:-1], position, 0))
         last = np.minimum.accumulate(np.where(starts_mask[1:], position, len(order))[::-1])[::-1]
-        offset = self._judged["offsets"][group] - 1
+        offset = self._group_counts["offsets"][group] - 1
         return {
-            **self._judged,
+            **self._group_counts,
             "rank": position - offset,
             "grade": self.grade[order],
             "tied_from": first - offset,
             "tied_to": last - offset,
         }
 
-    def of_groups(self, column: Any, input_name: str) -> Any:
+    def reduce_to_groups(self, column: Any, input_name: str) -> Any:
         """Reduce a column of rows to one value per group.
 
         All rows of a group have the same value, or none.
@@ -105,12 +105,12 @@ class RankingRows:
             codes[~missing] = encode_labels(
                 take_rows(column, np.flatnonzero(~missing)), input_name
             ).codes
-        first = np.full(len(self.groups), len(missing))
+        first = np.full(len(self.group_names), len(missing))
         np.minimum.at(first, self.group, np.arange(len(missing)))
         differs = codes != codes[first][self.group]
         if differs.any():
             row = int(np.argmax(differs))
-            name, before = self.groups[self.group[row]], first[self.group[row]]
+            name, before = self.group_names[self.group[row]], first[self.group[row]]
             row_value, first_value = (
                 "no value"
                 if missing[i]
@@ -133,9 +133,9 @@ class RankingRows:
             if columns[argument] is not None:
                 to_array(columns[argument], argument)  # one value a row, and none missing
         return group_unit_columns(
-            self.groups,
+            self.group_names,
             {
-                argument: self.of_groups(column, argument)
+                argument: self.reduce_to_groups(column, argument)
                 for argument, column in columns.items()
                 if column is not None
             },

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Categories:
     """Categories of ratings in their order, as the values that occur in the data."""
 
-    ordered: tuple[Any, ...]
+    labels: tuple[Any, ...]
 
     @classmethod
     def from_values(
@@ -45,17 +45,17 @@ class Categories:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the categories."""
-        return tuple(label_name(value) for value in self.ordered)
+        return tuple(label_name(value) for value in self.labels)
 
     @property
-    def values(self) -> npt.NDArray[np.float64]:
+    def numbers(self) -> npt.NDArray[np.float64]:
         """Numbers of the categories; NaN if they are text."""
-        is_text = any(isinstance(value, str) for value in self.ordered)
-        return np.array([math.nan if is_text else float(value) for value in self.ordered])
+        is_text = any(isinstance(value, str) for value in self.labels)
+        return np.array([math.nan if is_text else float(value) for value in self.labels])
 
     def codes(self, column: Any, prefix: str = "") -> npt.NDArray[np.int64]:
         """Encode the ratings of a column as indices of their categories, −1 if missing."""
-        index_by_category = {value: k for k, value in enumerate(self.ordered)}
+        index_by_category = {value: k for k, value in enumerate(self.labels)}
         values, value_indices = _encode(column)
         for value in values:
             if not is_missing(value) and value not in index_by_category:
@@ -108,7 +108,7 @@ class RatedItems:
     raters: tuple[str, ...]
     codes: npt.NDArray[np.int64]
     categories: Categories
-    sets: Mapping[str, list[int]]
+    rater_sets: Mapping[str, list[int]]
     rows: pa.Table
     ids: tuple[str, ...]
     origins: tuple[InputOrigin, ...]
@@ -118,19 +118,21 @@ def read_ratings(
     source: Any,
     raters: Mapping[str, Any],
     order: Sequence[Any] | None,
-    long: Mapping[str, str | None],
-    others: Mapping[str, str] = MappingProxyType({}),
+    long_columns: Mapping[str, str | None],
+    item_columns: Mapping[str, str] = MappingProxyType({}),
 ) -> RatedItems:
     """Read ratings from a table.
 
     The table has one column per rater and one row per item. Columns that are not raters are in
-    ``others``, with their meaning, or the column of the "item" in ``long``. If ``long`` also names
-    the columns of the "rater" and the "rating", the table has one row per rating. ``raters`` are
-    the raters of each set, by its name; None for all.
+    ``item_columns``, with their meaning, or the column of the "item" in ``long_columns``. If
+    ``long_columns`` also names the columns of the "rater" and the "rating", the table has one row
+    per rating. ``raters`` are the raters of each set, by its name; None for all.
     """
     is_path = isinstance(source, str | os.PathLike)
     table = (
-        tables.read_table(os.fspath(source), categories=rating_categories(long, others).select)
+        tables.read_table(
+            os.fspath(source), categories=rating_categories(long_columns, item_columns).select
+        )
         if is_path
         else tables.to_arrow(source)
     )
@@ -139,23 +141,30 @@ def read_ratings(
         prefix = f"{os.fspath(source)}: "
         size, digest = tables.file_digest(source)
         origins = (InputOrigin("table", os.fspath(source), bytes=size, sha256=digest),)
-    for role, name in [*long.items(), *((role, name) for name, role in others.items())]:
+    for role, name in [
+        *long_columns.items(),
+        *((role, name) for name, role in item_columns.items()),
+    ]:
         if name is not None and name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise InputError(f"{prefix}{role}: there is no column {name!r}; {hint}")
-    check_types(long, table.schema)
-    if long["rater"] is not None or long["rating"] is not None:
-        missing_roles = [role for role, name in long.items() if name is None]
+    check_types(long_columns, table.schema)
+    if long_columns["rater"] is not None or long_columns["rating"] is not None:
+        missing_roles = [role for role, name in long_columns.items() if name is None]
         if missing_roles:
             raise InputError(
                 f"{prefix}{missing_roles[0]}= is not given: item=, rater= and rating= go together"
             )
-        columns, rows = _pivot(table, long, others, prefix)
+        columns, rows = _pivot(table, long_columns, item_columns, prefix)
     else:
-        non_raters = {*others, long["item"]}
+        non_raters = {*item_columns, long_columns["item"]}
         columns = {n: table.column(n) for n in table.column_names if n not in non_raters}
         rows = table
-    ids = () if long["item"] is None else _ids(rows.column(long["item"]).to_pylist(), prefix)
+    ids = (
+        ()
+        if long_columns["item"] is None
+        else _ids(rows.column(long_columns["item"]).to_pylist(), prefix)
+    )
     sets = rater_sets(raters, list(columns), prefix)
     names = list(dict.fromkeys(name for members in sets.values() for name in members))
     check_types({"ratings": tuple(names)}, rows.schema)
@@ -235,10 +244,15 @@ def rater_sets(
 
 
 def _pivot(
-    table: pa.Table, long: Mapping[str, str | None], others: Mapping[str, str], prefix: str
+    table: pa.Table,
+    long_columns: Mapping[str, str | None],
+    item_columns: Mapping[str, str],
+    prefix: str,
 ) -> tuple[dict[str, list[Any]], pa.Table]:
     """Convert a long table to one column per rater, and the first row of each item."""
-    values_by_role = {role: table.column(str(name)).to_pylist() for role, name in long.items()}
+    values_by_role = {
+        role: table.column(str(name)).to_pylist() for role, name in long_columns.items()
+    }
     for role in ("item", "rater"):
         for row, value in enumerate(values_by_role[role], 1):
             if is_missing(value):
@@ -257,7 +271,7 @@ def _pivot(
             )
         row_by_rating[item, name] = row
         columns.setdefault(name, [None] * len(first))[index_by_item[item]] = rating
-    for name, role in others.items():
+    for name, role in item_columns.items():
         cells = [None if is_missing(x) else x for x in table.column(name).to_pylist()]
         for row, (item, value) in enumerate(zip(values_by_role["item"], cells, strict=True), 1):
             first_row = items[item]

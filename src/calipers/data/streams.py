@@ -273,14 +273,14 @@ class Batch:
     """
 
     columns: dict[str, pa.Array]
-    first: int
+    first_row: int
     origin: str
-    numbers: npt.NDArray[np.int64] | None = None
+    row_indices: npt.NDArray[np.int64] | None = None
     spans: tuple[FileSpan, ...] = ()
     input_columns: dict[str, pa.Array] | None = None
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows."""
         return len(next(iter(self.columns.values())))
 
@@ -300,7 +300,7 @@ class Batch:
         return InputError(f"{origin}: {message}")
 
     def _stream_index(self, row: int) -> int:
-        return self.first + row if self.numbers is None else int(self.numbers[row])
+        return self.first_row + row if self.row_indices is None else int(self.row_indices[row])
 
     def _span(self, index: int) -> FileSpan | None:
         """Return the span of a file with a row of the whole stream."""
@@ -338,15 +338,15 @@ class Stream:
                 tables.check_names(source.name, source.schema.names)
         self.schema = common_schema(self._sources)
         self.names: tuple[str, ...] = tuple(self.schema.names)
-        counts = [source.rows for source in sources if source.rows is not None]
-        self.rows: int | None = sum(counts) if len(counts) == len(sources) else None
+        counts = [source.n_rows for source in sources if source.n_rows is not None]
+        self.n_rows: int | None = sum(counts) if len(counts) == len(sources) else None
         self.is_rereadable = all(source.is_rereadable for source in sources)
         self.files: tuple[str, ...] = tuple(path for source in sources for path in source.files)
         self.stamps = tuple(source.stamp for source in sources if source.stamp)
-        self.csv = any(source.csv for source in sources)
+        self.is_csv = any(source.is_csv for source in sources)
         #: Whether the rows were read, which streams of the same pipe share.
-        self._begun = threading.Event()
-        if self.rows == 0:
+        self._has_been_read = threading.Event()
+        if self.n_rows == 0:
             raise InputError(f"{name}: the table has no rows")
 
     @classmethod
@@ -419,7 +419,7 @@ class Stream:
         if all(map(operator.is_, sources, self._sources)):
             return self
         stream = Stream(sources, self.name)
-        stream._begun = self._begun
+        stream._has_been_read = self._has_been_read
         return stream
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Batch]:
@@ -449,18 +449,18 @@ class Stream:
         if rows < 1 or not columns:
             raise ValueError("expected at least one column, and at least one row to a batch")
         schema = self._select_schema(columns)
-        if not self.is_rereadable and self._begun.is_set():
+        if not self.is_rereadable and self._has_been_read.is_set():
             raise InputError(
                 f"{self.name}: can be read only once, and has been; a second pass over the rows "
                 "requires a file"
             )
-        self._begun.set()
+        self._has_been_read.set()
         return _prefetch(self._read(schema, rows), self._stop)
 
-    def size(self, columns: Sequence[str]) -> int:
+    def estimate_bytes(self, columns: Sequence[str]) -> int:
         """Estimate the memory of columns in bytes from metadata and file sizes; 0 if unknown."""
         names = self._select_schema(columns).names
-        return sum(source.size(names) for source in self._sources)
+        return sum(source.estimate_bytes(names) for source in self._sources)
 
     def _select_schema(self, columns: Sequence[str]) -> pa.Schema:
         import pyarrow as pa
@@ -490,7 +490,7 @@ class Stream:
         pieces: list[tuple[FileSpan, list[pa.Array]]] = []
         first = count = 0
         n_read: Counter[str] = Counter()  # rows of each file
-        for origin, arrays in self._conformed(schema, rows):
+        for origin, arrays in self._conform_sources(schema, rows):
             start, length = 0, len(arrays[0])
             while start < length:
                 slice_length = min(rows - count, length - start)
@@ -506,7 +506,9 @@ class Stream:
         elif first == 0:
             raise InputError(f"{self.name}: the table has no rows")
 
-    def _conformed(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, list[pa.Array]]]:
+    def _conform_sources(
+        self, schema: pa.Schema, rows: int
+    ) -> Iterator[tuple[str, list[pa.Array]]]:
         conformed = BatchConformer(schema)
         for source in self._sources:
             with tables.read_errors(source.name, "a table"):
@@ -707,7 +709,7 @@ def is_large(source: Any, columns: Sequence[str], budget: int) -> bool:
     paths = source if isinstance(source, list | tuple) else [source]
     if not isinstance(source, Stream) and not (paths and all(map(_is_file, paths))):
         return False
-    return Stream.from_input(source).size(columns) > budget
+    return Stream.from_input(source).estimate_bytes(columns) > budget
 
 
 def _is_file(source: Any) -> bool:

@@ -257,7 +257,7 @@ def _read_source(
     if BINARY_FORMATS.get(kind) == "parquet":
         from pyarrow import parquet
 
-        with parquet.ParquetFile(source.seekable(), page_checksum_verification=True) as file:
+        with parquet.ParquetFile(source.to_seekable(), page_checksum_verification=True) as file:
             names = file.schema_arrow.names
             check_names(name, names)
             return to_plain_table(file.read(columns=list(select_columns(names))))
@@ -272,19 +272,19 @@ def _read_source(
 def _read_parquet(source: ByteSource, text: Collection[str]) -> pa.Table:
     from pyarrow import parquet
 
-    return parquet.read_table(source.seekable())
+    return parquet.read_table(source.to_seekable())
 
 
 def _read_feather(source: ByteSource, text: Collection[str]) -> pa.Table:
     from pyarrow import feather
 
     check_feather(source)
-    return feather.read_table(source.seekable())
+    return feather.read_table(source.to_seekable())
 
 
 def check_feather(source: ByteSource) -> None:
     """Check that a file is Feather of a supported version."""
-    if source.start.startswith(b"FEA1"):
+    if source.head.startswith(b"FEA1"):
         # Nothing in it can be checked, and a corrupt one ends the interpreter.
         raise InputError(
             f"{source.name}: is Feather of version 1, which is no longer read; write it again with "
@@ -574,7 +574,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     """Read a JSON file; a duplicate key in an object is an error."""
     name = os.fspath(path)
     check_file(name, "a JSON file")
-    with read_errors(name, "JSON"), ByteSource.from_input(name).text(longest=None) as stream:
+    with read_errors(name, "JSON"), ByteSource.from_input(name).text(max_line_bytes=None) as stream:
         try:
             return json.loads(stream.read(), object_pairs_hook=check_unique_keys)
         except json.JSONDecodeError as error:

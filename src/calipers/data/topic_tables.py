@@ -137,20 +137,20 @@ def unit_weights(
     table: TopicTable | None = None,
     unit: str = "topic",
     *,
-    in_order: bool = False,
+    is_ordered: bool = False,
 ) -> FloatArray | None:
     """Return the weight of each unit; None if nothing is given, or if all weights are equal.
 
     At least one weight is above 0. ``source`` is a dict from units to numbers, or the name of a
-    column of the table; or, if units are ``in_order``, a column of numbers.
+    column of the table; or, if units are ``is_ordered``, a column of numbers.
     """
     if source is None:
         return None
-    if in_order and not isinstance(source, Mapping | str):
+    if is_ordered and not isinstance(source, Mapping | str):
         column = to_array(source, "weight")
         check_length(column, len(units), "weight", "the values of each system are")
         source = dict(zip(units, column.tolist(), strict=True))
-    alternative = "an array in their order" if in_order else "a column of topic_table="
+    alternative = "an array in their order" if is_ordered else "a column of topic_table="
     cells, locate = _unit_values(source, units, table, unit, alternative, "weight")
     weight = np.array([np.nan if (x := to_number(value)) is None else x for value in cells])
     number = "expected a finite number, 0 or more"
@@ -195,7 +195,7 @@ def _unit_values(
         valid_units, locate = set(by_name), lambda _: argument
         values = [by_name.get(name) for name in units]
     elif isinstance(source, str) and table is not None:
-        valid_units, locate = set(table.row_of), table.locate
+        valid_units, locate = set(table.row_by_topic), table.locate
         values = table.column(source, units).to_pylist()
     else:
         raise InputError(
@@ -222,7 +222,7 @@ class TopicTable:
 
     origin: InputOrigin
     rows: pa.Table
-    row_of: Mapping[str, int]
+    row_by_topic: Mapping[str, int]
     source: ByteSource | None = None
 
     @property
@@ -234,15 +234,15 @@ class TopicTable:
         """Return one column in the order of these topics, with null for topics that are absent."""
         import pyarrow as pa
 
-        row_indices = pa.array([self.row_of.get(topic) for topic in topics], pa.int64())
+        row_indices = pa.array([self.row_by_topic.get(topic) for topic in topics], pa.int64())
         return column(self.rows, name, self.input_name).take(row_indices)
 
     def locate(self, topic: str) -> str:
         """Return the location of a topic for a message."""
-        row = self.row_of.get(topic)
+        row = self.row_by_topic.get(topic)
         if row is None:
             return self.input_name
-        lines = None if self.source is None else table_lines(self.source, len(self.row_of))
+        lines = None if self.source is None else table_lines(self.source, len(self.row_by_topic))
         return (
             f"{self.input_name}: row {row}" if lines is None else f"{self.input_name}:{lines[row]}"
         )
@@ -250,7 +250,7 @@ class TopicTable:
     def notes(self, topics: Sequence[str]) -> list[str]:
         """Return a note on topics of the table that have no judgments."""
         topic_names = set(topics)
-        others = [topic for topic in self.row_of if topic not in topic_names]
+        others = [topic for topic in self.row_by_topic if topic not in topic_names]
         if not others:
             return []
         examples, suffix = ", ".join(others[:3]), ", …" if len(others) > 3 else ""
@@ -352,8 +352,11 @@ def read_topic_costs(
                 )
                 origins += [] if origin in origins else [origin]
             elif isinstance(value, str | os.PathLike) and table is not None:
-                cells = table.column(os.fspath(value), list(table.row_of)).to_pylist()
-                unit_values, locate = dict(zip(table.row_of, cells, strict=True)), table.locate
+                cells = table.column(os.fspath(value), list(table.row_by_topic)).to_pylist()
+                unit_values, locate = (
+                    dict(zip(table.row_by_topic, cells, strict=True)),
+                    table.locate,
+                )
             columns[cost][name] = _unit_costs(unit_values, locate, topics, unit)
     return Costs(columns, costs.numbers), origins
 
@@ -419,8 +422,8 @@ def _read_cost_file(
                 f"{path}: has the columns {format_names(columns)}; expected one that is called "
                 + " or ".join(map(repr, names))
             )
-        cells = table.column(name, list(table.row_of)).to_pylist()
-        return dict(zip(table.row_of, cells, strict=True)), table.locate, table.origin
+        cells = table.column(name, list(table.row_by_topic)).to_pylist()
+        return dict(zip(table.row_by_topic, cells, strict=True)), table.locate, table.origin
     if len(names) == 1:
         raise InputError(
             f"{path}: has a {unit} and its cost per line, but there are several systems; expected "

@@ -97,7 +97,7 @@ class Run:
     origin: InputOrigin
     raw_tag: bytes | None = None
     #: Whether there are scores, or only what was retrieved.
-    ordered: bool = True
+    is_ordered: bool = True
     topic_errors: Mapping[int, str] = field(default_factory=dict)
 
 
@@ -280,7 +280,12 @@ def check_stdin(sources: Iterable[TrecSource]) -> None:
 
 
 def open_source(
-    source: TrecSource, name: str, kind: Kind, also: Sequence[str] = (), *, lenient: bool = False
+    source: TrecSource,
+    name: str,
+    kind: Kind,
+    extra_columns: Sequence[str] = (),
+    *,
+    lenient: bool = False,
 ) -> tuple[Any, InputOrigin]:
     """Return what there is to read, and its origin.
 
@@ -296,7 +301,7 @@ def open_source(
     if path.startswith(PREFIX):
         return dataset_rows(path, kind), InputOrigin(name, path)
     with resolve_path(source if isinstance(source, str) else path, kind) as local_path:
-        data = _read_file(local_path, kind, also)
+        data = _read_file(local_path, kind, extra_columns)
         if isinstance(data, str):
             return data, InputOrigin(name, path)
         size, digest = tables.file_digest(local_path)
@@ -335,11 +340,11 @@ def update_origin(origin: InputOrigin, stored: Mapping[str, Any]) -> InputOrigin
     return replace(origin, **{name: value for name, value in stored.items() if value is not None})
 
 
-def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
+def _read_file(path: str, kind: Kind, extra_columns: Sequence[str]) -> Any:
     """Read a file of judgments or a run.
 
     The result is the path for TREC text, the content for JSON, and the required columns for other
-    tables, with those of ``also`` that are present.
+    tables, with those of ``extra_columns`` that are present.
     """
     suffix, _ = tables.file_extension(path)
     if path != STDIN:
@@ -358,10 +363,10 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
     with tables.add_location(path):
         return tables.read_table(
             path,
-            text=(*trec_tables.TOPIC, *trec_tables.DOCUMENT, *also),
+            text=(*trec_tables.TOPIC, *trec_tables.DOCUMENT, *extra_columns),
             select_columns=lambda names: [
                 *trec_tables.find_columns(names, kind),
-                *(name for name in also if name in names),
+                *(name for name in extra_columns if name in names),
             ],
         )
 
@@ -383,13 +388,13 @@ def add_origin(data: Any, origin: InputOrigin) -> Iterator[None]:
 
 
 def read_rows(
-    name: str, source: TrecSource, kind: Kind, *, sets: bool = False
+    name: str, source: TrecSource, kind: Kind, *, allow_sets: bool = False
 ) -> tuple[pa.Table, InputOrigin]:
     """Read all rows of judgments or a run from any source, in its order.
 
-    ``kind`` is "qrels" or "run"; with ``sets`` a run may have no scores. The columns are ``topic``
-    and ``doc`` (large binary, in one chunk), ``grade`` or ``score``, and those of ``EXTRA_COLUMNS`` that
-    the source has. The rows are checked as they are for an evaluation.
+    ``kind`` is "qrels" or "run"; with ``allow_sets`` a run may have no scores. The columns are
+    ``topic`` and ``doc`` (large binary, in one chunk), ``grade`` or ``score``, and those of
+    ``EXTRA_COLUMNS`` that the source has. The rows are checked as they are for an evaluation.
     """
     import pyarrow as pa
 
@@ -414,7 +419,7 @@ def read_rows(
                 value: [number for documents in data.values() for number in documents.values()],
             }
         source_table = trec_tables.to_table(data, kind)
-        if kind == "run" and not sets and trec_tables.is_unordered(source_table.column_names):
+        if kind == "run" and not allow_sets and trec_tables.is_unordered(source_table.column_names):
             raise InputError("holds no scores, but topics and documents alone")
         topics, documents, values = trec_tables.id_and_value_columns(source_table, kind)
         further = {
@@ -482,12 +487,12 @@ class PeekedPipe(str):
     """
 
     head: bytes
-    begun: bytes
-    file: int
+    consumed: bytes
+    descriptor: int
 
     def __del__(self) -> None:
         with suppress(AttributeError, OSError):
-            os.close(self.file)
+            os.close(self.descriptor)
 
 
 def peek(path: str) -> str:
@@ -499,11 +504,11 @@ def peek(path: str) -> str:
         return path
     peeked = PeekedPipe(path)
     try:
-        peeked.file = os.dup(0) if path == STDIN else os.open(path, os.O_RDONLY)
-        peeked.head = peeked.begun = _head(peeked.file)
-        if stat.S_ISREG(os.fstat(peeked.file).st_mode):  # behind the standard input
-            os.lseek(peeked.file, -len(peeked.head), os.SEEK_CUR)
-            peeked.begun = b""
+        peeked.descriptor = os.dup(0) if path == STDIN else os.open(path, os.O_RDONLY)
+        peeked.head = peeked.consumed = _head(peeked.descriptor)
+        if stat.S_ISREG(os.fstat(peeked.descriptor).st_mode):  # behind the standard input
+            os.lseek(peeked.descriptor, -len(peeked.head), os.SEEK_CUR)
+            peeked.consumed = b""
     except OSError:  # reported by whatever reads the path
         return path
     return peeked
@@ -581,8 +586,8 @@ def resolve_path(path: str, kind: Kind) -> Iterator[str]:
     assert isinstance(path, PeekedPipe)
     with tempfile.TemporaryDirectory(prefix="calipers-") as folder:
         copy = os.path.join(folder, "input" + suffix)
-        with open(copy, "wb") as out, open(path.file, "rb", closefd=False) as pipe:
-            out.write(path.begun)
+        with open(copy, "wb") as out, open(path.descriptor, "rb", closefd=False) as pipe:
+            out.write(path.consumed)
             shutil.copyfileobj(pipe, out)
         try:
             yield copy

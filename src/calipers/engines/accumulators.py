@@ -36,15 +36,15 @@ class PairwiseSum(Generic[T]):
     """
 
     #: Function that limits the size of a part before it is stored.
-    limit: Callable[[T], T] = identity
+    limit_size: Callable[[T], T] = identity
     _partial_sums: list[tuple[int, T]] = field(default_factory=list)
 
     def add(self, summand: T) -> None:
         """Add one part."""
-        size, summand = 1, self.limit(summand)
+        size, summand = 1, self.limit_size(summand)
         while self._partial_sums and self._partial_sums[-1][0] <= size:
             previous_size, previous = self._partial_sums.pop()
-            size, summand = size + previous_size, self.limit(previous + summand)
+            size, summand = size + previous_size, self.limit_size(previous + summand)
         self._partial_sums.append((size, summand))
 
     @property
@@ -55,11 +55,13 @@ class PairwiseSum(Generic[T]):
                 self._partial_sums.pop(),
                 self._partial_sums.pop(),
             )
-            self._partial_sums.append((size + previous_size, self.limit(previous + partial_sum)))
+            self._partial_sums.append(
+                (size + previous_size, self.limit_size(previous + partial_sum))
+            )
         return self._partial_sums[-1][1]
 
 
-def map_in_order(work: Callable[[Any], R], items: Iterable[Any], threads: int) -> Iterator[R]:
+def map_in_order(work: Callable[[Any], R], items: Iterable[Any], n_threads: int) -> Iterator[R]:
     """Yield the result of ``work`` for each item, in order, using several threads.
 
     No more items are taken than are processed at the same time.
@@ -67,14 +69,14 @@ def map_in_order(work: Callable[[Any], R], items: Iterable[Any], threads: int) -
     >>> list(map_in_order(abs, [-3, 2, -1], 2))
     [3, 2, 1]
     """
-    if threads < 2:
+    if n_threads < 2:
         yield from map(work, items)
         return
-    pool, futures = ThreadPoolExecutor(threads), deque[Future[R]]()
+    pool, futures = ThreadPoolExecutor(n_threads), deque[Future[R]]()
     try:
         for item in items:
             futures.append(pool.submit(work, item))
-            if len(futures) > threads:
+            if len(futures) > n_threads:
                 yield futures.popleft().result()
         while futures:
             yield futures.popleft().result()
@@ -92,10 +94,10 @@ class WeightMoments(Mergeable):
     max_weight: float = 1.0
 
     @classmethod
-    def from_rows(cls, weight: FloatArray | None, rows: int) -> WeightMoments:
+    def from_rows(cls, weight: FloatArray | None, n_rows: int) -> WeightMoments:
         """Compute the moments of some rows."""
-        if weight is None or not rows:
-            return cls(float(rows), float(rows))
+        if weight is None or not n_rows:
+            return cls(float(n_rows), float(n_rows))
         extremes = float(weight.min()), float(weight.max())
         return cls(float(weight.sum()), dot(weight, weight), *extremes)
 
@@ -214,7 +216,7 @@ def _serialize_table(table: pa.Table) -> npt.NDArray[np.uint8]:
     return np.frombuffer(sink.getvalue(), np.uint8)
 
 
-def _deserialize_table(stored: npt.NDArray[np.uint8]) -> pa.Table:
+def _deserialize_table(buffer: npt.NDArray[np.uint8]) -> pa.Table:
     import pyarrow as pa
 
-    return pa.ipc.open_stream(pa.py_buffer(stored)).read_all()
+    return pa.ipc.open_stream(pa.py_buffer(buffer)).read_all()

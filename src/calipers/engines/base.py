@@ -117,11 +117,11 @@ class Engine:
 
     kind: str = ""
     name: str = "the rows"
-    names: tuple[str, ...] = ()
-    rows: int | None = None
+    column_names: tuple[str, ...] = ()
+    n_rows: int | None = None
     is_rereadable: bool = True
     files: tuple[str, ...] = ()
-    stamps: tuple[str, ...] = ()
+    file_stamps: tuple[str, ...] = ()
 
     @property
     def schema(self) -> pa.Schema:
@@ -134,9 +134,9 @@ class Engine:
 
     def reduce(
         self,
-        work: Callable[[Any], P],
+        map_batch: Callable[[Any], P],
         columns: Sequence[str] = (),
-        limit: Callable[[P], P] = identity,
+        limit_size: Callable[[P], P] = identity,
         description: str = "reading",
     ) -> P:
         """Apply a function to all batches, and add the results.
@@ -147,12 +147,12 @@ class Engine:
 
         Parameters
         ----------
-        work : callable
+        map_batch : callable
             Function from a :class:`~calipers.data.streams.Batch` to a :class:`Mergeable`. Engines
             with other processes pickle it; its results are sent as bytes.
         columns : sequence of str
             Names of the columns to read.
-        limit : callable, optional
+        limit_size : callable, optional
             Function that is applied to a result before and after it is added to another, such as
             one that limits its size.
         description : str, default='reading'
@@ -166,7 +166,7 @@ class Engine:
         Raises
         ------
         InputError
-            If there are no rows, or ``work`` raises it; the first error in the order of the rows is
-            raised.
+            If there are no rows, or ``map_batch`` raises it; the first error in the order of the
+            rows is raised.
         """
         raise NotImplementedError

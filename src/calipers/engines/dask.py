@@ -65,17 +65,17 @@ class DaskEngine(RemoteEngine):
             tuple(files),
             group_column,
         )
-        self.names = tuple(map(str, frame.columns))
-        check_unique(name, self.names)
+        self.column_names = tuple(map(str, frame.columns))
+        check_unique(name, self.column_names)
 
     @classmethod
-    def session(cls, frames: Sequence[Any]) -> None:
+    def get_session(cls, frames: Sequence[Any]) -> None:
         """Return None, because Dask chooses a scheduler when it computes."""
         _import_dask()
 
     @classmethod
     def from_source(
-        cls, source: Any, session: None = None, text: Collection[str] = ()
+        cls, source: Any, session: None = None, text_columns: Collection[str] = ()
     ) -> DaskEngine:
         """Create an engine from a data frame, or from the tables at some paths.
 
@@ -86,7 +86,7 @@ class DaskEngine(RemoteEngine):
             Parquet) that the workers can read; or a list of paths.
         session : None
             Not used by Dask.
-        text : collection of str
+        text_columns : collection of str
             Columns of CSV that are read as text, whatever their values.
 
         Returns
@@ -102,7 +102,7 @@ class DaskEngine(RemoteEngine):
         if is_dask(source):
             return cls(source)
         files, name = resolve_paths(source, "Dask")
-        return cls(_read_tables(files, name, text), name, files)
+        return cls(_read_tables(files, name, text_columns), name, files)
 
     @classmethod
     def from_table(cls, rows: pa.Table, session: None = None) -> DaskEngine:
@@ -112,7 +112,7 @@ class DaskEngine(RemoteEngine):
         return cls(dd.from_pandas(_to_pandas(rows), npartitions=1))
 
     @classmethod
-    def from_lines(cls, path: str, read: TextTask, session: None = None) -> DaskEngine:
+    def from_lines(cls, path: str, text_task: TextTask, session: None = None) -> DaskEngine:
         """Create an engine from lines of text; see :meth:`RemoteEngine.from_lines`."""
         import dask.dataframe as dd
         from dask.bytes import read_bytes
@@ -132,24 +132,24 @@ class DaskEngine(RemoteEngine):
         blocks = [block for file_blocks in nested_blocks for block in file_blocks]
         delayed_read = delayed(_read_lines)
         delayed_frames = [
-            delayed_read(read, f"{path}, part {k}", block) for k, block in enumerate(blocks)
+            delayed_read(text_task, f"{path}, part {k}", block) for k, block in enumerate(blocks)
         ]
-        meta = _to_pandas(read.schema.empty_table())
+        meta = _to_pandas(text_task.schema.empty_table())
         return cls(dd.from_delayed(delayed_frames, meta=meta, verify_meta=False), path, [path])
 
     def select_columns(
         self,
         text_columns: Mapping[str, str],
-        numbers: Mapping[str, str],
+        numeric_columns: Mapping[str, str],
         constants: Mapping[str, Any],
     ) -> DaskEngine:
         """Rename and cast columns; see :meth:`RemoteEngine.select_columns`."""
-        source_by_name = {**text_columns, **numbers}
+        source_by_name = {**text_columns, **numeric_columns}
         frame = self.frame[list(dict.fromkeys(source_by_name.values()))]
         columns = {name: frame[source] for name, source in source_by_name.items()}
         dtype_by_column = {
             **dict.fromkeys(text_columns, _TEXT_DTYPE),
-            **dict.fromkeys(numbers, "float64"),
+            **dict.fromkeys(numeric_columns, "float64"),
         }
         constant_dtypes = {
             n: _TEXT_DTYPE for n, value in constants.items() if isinstance(value, str)
@@ -170,7 +170,7 @@ class DaskEngine(RemoteEngine):
 
     def group_batches(self, group_column: str) -> DaskEngine:
         """Group the rows by a column; see :meth:`Engine.group_batches`."""
-        column = dict(zip(self.names, self.frame.columns, strict=True))[group_column]
+        column = dict(zip(self.column_names, self.frame.columns, strict=True))[group_column]
         frame = self.frame.shuffle(on=column).map_partitions(_sort_frame, column)
         return DaskEngine(frame, self.name, self.files, group_column)
 
@@ -184,9 +184,9 @@ class DaskEngine(RemoteEngine):
 
     def reduce(
         self,
-        work: Callable[[Any], P],
+        map_batch: Callable[[Any], P],
         columns: Sequence[str] = (),
-        limit: Callable[[P], P] = identity,
+        limit_size: Callable[[P], P] = identity,
         description: str = "reading",
     ) -> P:
         """Apply a function to all batches and add the results, in the order of the partitions.
@@ -202,13 +202,18 @@ class DaskEngine(RemoteEngine):
         # Sent once, rather than with every partition.
         task = delayed(
             PartitionTask(
-                work, limit, streams.BATCH_ROWS, self.name, tuple(columns), self._group_column
+                map_batch,
+                limit_size,
+                streams.BATCH_ROWS,
+                self.name,
+                tuple(columns),
+                self._group_column,
             ),
             traverse=False,
         )
-        merge = MergeTask(limit, self.name)
+        merge = MergeTask(limit_size, self.name)
         partition, merge_parts = delayed(_process_partition), delayed(_merge_parts)
-        column_by_name = dict(zip(self.names, self.frame.columns, strict=True))
+        column_by_name = dict(zip(self.column_names, self.frame.columns, strict=True))
         frames = self.frame[[column_by_name[name] for name in columns]].to_delayed()
         delayed_results = [partition(task, index, frame) for index, frame in enumerate(frames)]
         while len(delayed_results) > _MERGE_FAN_IN:
@@ -217,7 +222,7 @@ class DaskEngine(RemoteEngine):
                 for k in range(0, len(delayed_results), _MERGE_FAN_IN)
             ]
         (results,) = compute(delayed_results)
-        return merge.total(result for result in results if result is not None)  # type: ignore[no-any-return]
+        return merge.merge_all(result for result in results if result is not None)  # type: ignore[no-any-return]
 
 
 def connect(scheduler: str | None) -> None:
@@ -289,7 +294,7 @@ def _import_dask() -> Any:
     return distributed
 
 
-def _read_tables(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
+def _read_tables(files: Sequence[str], name: str, text_columns: Collection[str]) -> DataFrame:
     """Read the tables at some paths; the extension of the paths determines their kind."""
     _import_dask()
     import dask.dataframe as dd
@@ -303,7 +308,7 @@ def _read_tables(files: Sequence[str], name: str, text: Collection[str]) -> Data
             return dd.read_json(source, lines=True)
         separator = "," if kind == "csv" else "\t"
         frame = dd.read_csv(source, sep=separator)
-        text_types = {column: _TEXT_DTYPE for column in frame.columns if column in text}
+        text_types = {column: _TEXT_DTYPE for column in frame.columns if column in text_columns}
         if not text_types:
             return frame
         # An id may be called NA.
@@ -325,10 +330,10 @@ def _to_pandas(rows: pa.Table) -> Any:
     return rows.to_pandas(types_mapper=kinds.get)
 
 
-def _read_lines(read: TextTask, location: str, block: bytes) -> Any:
+def _read_lines(text_task: TextTask, location: str, block: bytes) -> Any:
     import pyarrow as pa
 
-    return _to_pandas(pa.Table.from_batches([read.read_batch(location, 1, block)]))
+    return _to_pandas(pa.Table.from_batches([text_task.read_batch(location, 1, block)]))
 
 
 def _sort_frame(frame: Any, column: Any) -> Any:
@@ -339,7 +344,7 @@ def _process_partition(task: PartitionTask, index: int, frame: Any) -> Partition
     import pyarrow as pa
 
     table = to_plain_table(pa.Table.from_pandas(frame, preserve_index=False))
-    return task.partition(index, table.to_batches(max_chunksize=task.rows))
+    return task.process_partition(index, table.to_batches(max_chunksize=task.batch_rows))
 
 
 def _merge_parts(

@@ -70,49 +70,52 @@ def as_linear_combination(request: Request, requests: Sequence[Request]) -> Floa
 class GramInfluence(VarianceEstimator):
     """Influence functions as linear combinations of columns with known inner products."""
 
-    products: FloatArray = field(kw_only=True)
+    inner_products: FloatArray = field(kw_only=True)
     #: Function that computes the squared norm in another pass, if inner products cancel.
-    resampled_value: Callable[[FloatArray], float] = field(kw_only=True)
-    freedom: float | None = field(kw_only=True, default=None)
+    recompute_norm: Callable[[FloatArray], float] = field(kw_only=True)
+    degrees_of_freedom: float | None = field(kw_only=True, default=None)
 
     @property
     def df(self) -> float | None:
         """Degrees of freedom, as for rows in memory."""
-        return self.freedom
+        return self.degrees_of_freedom
 
-    def standard_error(self, column: FloatArray) -> float:
+    def standard_error(self, coefficients: FloatArray) -> float:
         """Return the norm of a linear combination.
 
         If the sum of squares cancels, it is computed in another pass.
         """
-        used_mask = column != 0
-        used_coefficients, products = column[used_mask], self.products[np.ix_(used_mask, used_mask)]
+        used_mask = coefficients != 0
+        used_coefficients, products = (
+            coefficients[used_mask],
+            self.inner_products[np.ix_(used_mask, used_mask)],
+        )
         with np.errstate(invalid="ignore"):  # the influence of a row may be unbounded
             magnitude = np.abs(used_coefficients) @ np.abs(products) @ np.abs(used_coefficients)
             squares = float(used_coefficients @ products @ used_coefficients)
         if squares < CANCELLATION_RATIO * magnitude:
-            squares = self.resampled_value(column)
+            squares = self.recompute_norm(coefficients)
         return math.sqrt(squares)
 
     def influence_values(self, column: FloatArray) -> FloatArray:
         """Raise NotImplementedError, because the rows of a stream are not stored."""
         raise NotImplementedError("the rows of a stream are not stored")
 
-    def vector(self, column: FloatArray) -> FloatArray:
+    def covariance_vector(self, column: FloatArray) -> FloatArray:
         """Return a vector with the same inner products, of the length used for many rows."""
         return np.pad(column @ self._root, (0, max(0, SKETCH_SIZE - len(column))))
 
     @cached_property
     def _root(self) -> FloatArray:
         # Nothing is known of a value on which the influence of a row is unbounded.
-        finite_mask = np.isfinite(self.products)
-        eigenvalues, eigenvectors = np.linalg.eigh(np.where(finite_mask, self.products, 0.0))
+        finite_mask = np.isfinite(self.inner_products)
+        eigenvalues, eigenvectors = np.linalg.eigh(np.where(finite_mask, self.inner_products, 0.0))
         # The symmetric root is unique, unlike the eigenvectors.
         return np.asarray((eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ eigenvectors.T)
 
     def is_compatible(self, second: VarianceEstimator) -> bool:
         """Return whether both use the same columns."""
-        return isinstance(second, GramInfluence) and second.products is self.products
+        return isinstance(second, GramInfluence) and second.inner_products is self.inner_products
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,24 +152,27 @@ def cluster_sums(influence: Influence) -> FloatArray:
 
     The result has the shape (3, 2·C); if there are classes, the second half has the positive rows.
     """
-    variance_estimator, clusters = influence.space, influence.space.clusters
+    variance_estimator, clusters = (
+        influence.variance_estimator,
+        influence.variance_estimator.clusters,
+    )
     assert clusters is not None
     is_positive = (
         variance_estimator.positive
         if isinstance(variance_estimator, TwoClassVariance)
-        else np.zeros(len(clusters.code), bool)
+        else np.zeros(len(clusters.codes), bool)
     )
-    index = clusters.code + is_positive * np.int64(clusters.size)
+    index = clusters.codes + is_positive * np.int64(clusters.n_codes)
     weight = np.ones(len(index)) if variance_estimator.weight is None else variance_estimator.weight
     columns = (
         influence.influence_values,
         weight,
         weight if variance_estimator.denominator is None else variance_estimator.denominator,
     )
-    return np.stack([np.bincount(index, column, 2 * clusters.size) for column in columns])
+    return np.stack([np.bincount(index, column, 2 * clusters.n_codes) for column in columns])
 
 
-def cluster_influence(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
+def cluster_influence(sums: FloatArray, name: str, *, is_pairwise: bool) -> Influence:
     """Return the influence function from :func:`cluster_sums` of all rows."""
     influence_values, weight, denominator = sums
     size = len(influence_values) // 2
@@ -182,6 +188,6 @@ def cluster_influence(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
     clusters = ClusterIndex((index % size).astype(np.uint32), size, weight)
     return Influence(
         influence_values,
-        ClusterInfluence(weight, clusters, positive=index >= size, is_pairwise=pairs),
+        ClusterInfluence(weight, clusters, positive=index >= size, is_pairwise=is_pairwise),
         name,
     )

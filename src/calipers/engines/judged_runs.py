@@ -51,16 +51,17 @@ class JudgedTopics(Mergeable):
     """
 
     rankings: Mapping[str, JudgedRankings]
-    unjudged: Mapping[str, int]
-    names: Mapping[str, tuple[str, ...]]
+    n_unjudged: Mapping[str, int]
+    unjudged_names: Mapping[str, tuple[str, ...]]
 
     def __add__(self, other: JudgedTopics) -> JudgedTopics:
         rankings = {**self.rankings, **other.rankings}
         for name in self.rankings.keys() & other.rankings.keys():
             rankings[name] = self.rankings[name] + other.rankings[name]
-        unjudged = {name: value + other.unjudged[name] for name, value in self.unjudged.items()}
+        unjudged = {name: value + other.n_unjudged[name] for name, value in self.n_unjudged.items()}
         names = {
-            name: _first_names(value + other.names[name]) for name, value in self.names.items()
+            name: _first_names(value + other.unjudged_names[name])
+            for name, value in self.unjudged_names.items()
         }
         return JudgedTopics(rankings, unjudged, names)
 
@@ -77,9 +78,9 @@ class _JudgeBatch:
     number of the run.
     """
 
-    runs: tuple[str, ...]
+    run_names: tuple[str, ...]
     #: Kind of the values of each run: score or rank.
-    values: tuple[str, ...]
+    value_kinds: tuple[str, ...]
     is_float32: bool
 
     def __call__(self, batch: Batch) -> JudgedTopics:
@@ -99,15 +100,17 @@ class _JudgeBatch:
         import pyarrow.compute as pc
 
         rows = pa.table(batch.columns)
-        source_rows = [rows.filter(pc.equal(rows["source"], k)) for k in range(len(self.runs) + 1)]
+        source_rows = [
+            rows.filter(pc.balanced(rows["source"], k)) for k in range(len(self.run_names) + 1)
+        ]
         source_tables = [
             pa.table({"topic": table["topic"], "doc": table["doc"], value_name: table["value"]})
-            for table, value_name in zip(source_rows, ("grade", *self.values), strict=True)
+            for table, value_name in zip(source_rows, ("grade", *self.value_kinds), strict=True)
         ]
         if not source_tables[0].num_rows:
             topics_by_run = {
                 name: pc.unique(table["topic"]).to_pylist()
-                for name, table in zip(self.runs, source_tables[1:], strict=True)
+                for name, table in zip(self.run_names, source_tables[1:], strict=True)
             }
             counts = {name: len(table) for name, table in topics_by_run.items()}
             return JudgedTopics(
@@ -117,7 +120,7 @@ class _JudgeBatch:
         # The core does not accept an empty run, so one gets an unjudged topic.
         unjudged_topic = max(qrels.topics) + "."
         rankings, n_unjudged, unjudged_names = {}, {}, {}
-        for name, table in zip(self.runs, source_tables[1:], strict=True):
+        for name, table in zip(self.run_names, source_tables[1:], strict=True):
             run_rows = table if table.num_rows else {unjudged_topic: {"": 0.0}}
             run = trec.read_run(name, run_rows, qrels, float32=self.is_float32)
             rankings[name] = JudgedRankings(**run.arrays)
@@ -133,13 +136,13 @@ def judge_runs(
     statistic_types: set[type],
     *,
     float32: bool,
-    paths: bool,
+    engine_reads_paths: bool,
 ) -> tuple[dict[str, trec.Run], dict[str, Any], trec.InputOrigin]:
     """Judge runs, and return them as :func:`~calipers.data.trec.read_runs`, with statistics.
 
     ``statistic_types`` are the types of the statistics. If some inputs are data frames of the
-    engine, the others may be of any readable form; ``paths`` states that the engine reads paths,
-    rather than this process.
+    engine, the others may be of any readable form; ``engine_reads_paths`` states that the engine
+    reads paths, rather than this process.
     """
     if statistic_types != {JudgedRankings}:
         raise InputError(
@@ -148,14 +151,18 @@ def judge_runs(
         )
     engine_type = _ENGINE_TYPES[kind]
     inputs = {"qrels": qrels, **{f"run {name}": run for name, run in runs.items()}}
-    session = engine_type.session([item for item in inputs.values() if is_spark(item)])
+    session = engine_type.get_session([item for item in inputs.values() if is_spark(item)])
     sources = []
     for index, ((_, source), name) in enumerate(zip(inputs.items(), ("qrels", *runs), strict=True)):
-        sources.append(_Source.from_object(engine_type, session, name, source, index, paths=paths))
+        sources.append(
+            _Source.from_object(
+                engine_type, session, name, source, index, engine_reads_paths=engine_reads_paths
+            )
+        )
     rows = sources[0].rows.concat([item.rows for item in sources[1:]], "the runs and judgments")
-    value_kinds = tuple(item.value for item in sources[1:])
+    value_kinds = tuple(item.value_kind for item in sources[1:])
     judged_topics = rows.group_batches("topic").reduce(
-        _JudgeBatch(tuple(runs), value_kinds, float32), rows.names
+        _JudgeBatch(tuple(runs), value_kinds, float32), rows.column_names
     )
     if not judged_topics.rankings:
         raise InputError("qrels: there are no judgments")
@@ -164,8 +171,8 @@ def judge_runs(
     run_by_name = {
         name: trec.Run(
             item._field_values(),
-            judged_topics.unjudged[name],
-            judged_topics.names[name],
+            judged_topics.n_unjudged[name],
+            judged_topics.unjudged_names[name],
             None,
             origin,
         )
@@ -183,7 +190,7 @@ class _Source:
     """
 
     rows: RemoteEngine
-    value: str
+    value_kind: str
     origin: trec.InputOrigin
 
     @classmethod
@@ -195,7 +202,7 @@ class _Source:
         data: Any,
         index: int,
         *,
-        paths: bool,
+        engine_reads_paths: bool,
     ) -> _Source:
         """Create the source from any input, given its index among all inputs."""
         kind: Kind = "run" if index else "qrels"
@@ -203,7 +210,7 @@ class _Source:
         origin = trec.InputOrigin(name)
         if is_spark(data) or is_dask(data):
             rows = engine_type.from_source(data, session)
-        elif paths and _is_path(data):
+        elif engine_reads_paths and _is_path(data):
             path = os.fspath(data)
             origin = trec.InputOrigin(name, path)
             if _is_text(path):
@@ -254,10 +261,10 @@ def _find_columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, 
     """Find the columns of topics, documents and values, and check their types."""
     import pyarrow.types as of_type
 
-    if kind == "run" and is_unordered(rows.names):
+    if kind == "run" and is_unordered(rows.column_names):
         raise InputError(f"{name}: holds no scores, but topics and documents alone")
     try:
-        topic, document, value = find_columns(rows.names, kind)
+        topic, document, value = find_columns(rows.column_names, kind)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     # The type of objects of pandas may be unknown.
@@ -276,7 +283,7 @@ def _find_columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, 
     return topic, document, value
 
 
-def _parse_lines(kind: Kind, location: str, first: int, text: bytes) -> pa.RecordBatch:
+def _parse_lines(kind: Kind, location: str, first_line: int, text: bytes) -> pa.RecordBatch:
     """Parse lines of TREC text into topics, documents and values.
 
     They are parsed as a file is; the column ``wrong`` has the first error, if any.
@@ -299,7 +306,7 @@ def _parse_lines(kind: Kind, location: str, first: int, text: bytes) -> pa.Recor
         except ValueError as error:
             line_pattern = re.compile(re.escape(file.name) + r":(\d+)")
             message_with_line = line_pattern.sub(
-                lambda match: f"{location}, line {int(match[1]) + first - 1}", str(error)
+                lambda match: f"{location}, line {int(match[1]) + first_line - 1}", str(error)
             )
             message = message_with_line.replace(file.name, location)
         else:

@@ -47,23 +47,26 @@ class LocalEngine(Engine):
 
     def reduce(
         self,
-        work: Callable[[Any], P],
+        map_batch: Callable[[Any], P],
         columns: Sequence[str] = (),
-        limit: Callable[[P], P] = identity,
+        limit_size: Callable[[P], P] = identity,
         description: str = "reading",
     ) -> P:
         """Apply a function to all batches and add the results, on one thread.
 
         See :meth:`Engine.reduce`.
         """
-        return self._sum(work, self._batches(), limit, 1)
+        return self._sum_batches(map_batch, self._batches(), limit_size, 1)
 
     @staticmethod
-    def _sum(
-        work: Callable[[Any], P], batches: Iterable[Any], limit: Callable[[P], P], threads: int
+    def _sum_batches(
+        map_batch: Callable[[Any], P],
+        batches: Iterable[Any],
+        limit_size: Callable[[P], P],
+        n_threads: int,
     ) -> P:
-        sums: PairwiseSum[P] = PairwiseSum(limit)
-        for result in map_in_order(work, batches, threads):
+        sums: PairwiseSum[P] = PairwiseSum(limit_size)
+        for result in map_in_order(map_batch, batches, n_threads):
             sums.add(result)
         return sums.total
 
@@ -81,8 +84,8 @@ class StreamEngine(LocalEngine):
 
     def __init__(self, stream: Stream, group_column: str | None = None) -> None:
         self.stream, self.group_column = stream, group_column
-        self.name, self.names, self.rows = stream.name, stream.names, stream.rows
-        self.is_rereadable, self.files, self.stamps = (
+        self.name, self.column_names, self.n_rows = stream.name, stream.names, stream.n_rows
+        self.is_rereadable, self.files, self.file_stamps = (
             stream.is_rereadable,
             stream.files,
             stream.stamps,
@@ -106,9 +109,9 @@ class StreamEngine(LocalEngine):
 
     def reduce(
         self,
-        work: Callable[[Any], P],
+        map_batch: Callable[[Any], P],
         columns: Sequence[str] = (),
-        limit: Callable[[P], P] = identity,
+        limit_size: Callable[[P], P] = identity,
         description: str = "reading",
     ) -> P:
         """Apply a function to all batches and add the results, on several threads.
@@ -121,11 +124,13 @@ class StreamEngine(LocalEngine):
         batches = self.stream.batches(
             columns, max(1, streams.BATCH_ROWS * MAX_FULL_BATCH_COLUMNS // n_columns)
         )
-        tracked = track_rows(batches, description, self.rows, lambda batch: batch.rows)
+        tracked = track_rows(batches, description, self.n_rows, lambda batch: batch.n_rows)
         tracked = (
             tracked if self.group_column is None else _align_batches(tracked, self.group_column)
         )
-        return self._sum(work, tracked, limit, min(os.cpu_count() or 1, MAX_THREADS))
+        return self._sum_batches(
+            map_batch, tracked, limit_size, min(os.cpu_count() or 1, MAX_THREADS)
+        )
 
 
 def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batch]:
@@ -139,7 +144,7 @@ def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batc
     for batch in batches:
         starts, values = _run_starts(batch.columns[group_column])
         for start, value in zip(starts.tolist(), values, strict=True):
-            row = batch.first + start
+            row = batch.first_row + start
             if start == 0 and pending and value == last_value:
                 continue
             if first_row_by_value.setdefault(value, row) != row and value is not None:
@@ -153,7 +158,7 @@ def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batc
         if len(starts) > 1 or (pending and values[0] != last_value):
             yield _concat_batches([*pending, _slice_batch(batch, 0, int(starts[-1]))])
             pending = []
-        pending.append(_slice_batch(batch, int(starts[-1]) if not pending else 0, batch.rows))
+        pending.append(_slice_batch(batch, int(starts[-1]) if not pending else 0, batch.n_rows))
         last_value = values[-1]
     if pending:
         yield _concat_batches(pending)
@@ -169,15 +174,15 @@ def _run_starts(column: pa.Array) -> tuple[Any, list[Any]]:
 
 def _slice_batch(batch: Batch, start: int, end: int) -> Batch:
     """Return a range of rows of a batch."""
-    if (start, end) == (0, batch.rows):
+    if (start, end) == (0, batch.n_rows):
         return batch
     columns = {name: column.slice(start, end - start) for name, column in batch.columns.items()}
-    return replace(batch, columns=columns, first=batch.first + start)
+    return replace(batch, columns=columns, first_row=batch.first_row + start)
 
 
 def _concat_batches(batches: Sequence[Batch]) -> Batch:
     """Concatenate batches."""
-    batches = [batch for batch in batches if batch.rows]
+    batches = [batch for batch in batches if batch.n_rows]
     if len(batches) == 1:
         return batches[0]
     import pyarrow as pa

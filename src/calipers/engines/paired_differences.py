@@ -52,7 +52,7 @@ class SystemPair:
 
     systems: tuple[str, str]
     measure: Measure
-    table: tuple[int, int]
+    statistic_numbers: tuple[int, int]
     is_row_based: bool
     is_unit_based: bool
     has_clusters: bool = False
@@ -74,36 +74,46 @@ class JointConfusion(Mergeable):
     """
 
     cell_index: IntArray
-    row_counts: FloatArray
+    cell_sums: FloatArray
 
     @classmethod
     def from_batch(cls, first: ClassCounts, second: ClassCounts) -> JointConfusion:
         """Count the rows of a batch."""
-        first_cells, k = first.cells, first.matrix.classes
-        flat = np.asarray(first_cells.flat * k + second.cells.flat % k, np.int64)
+        first_cells, k = first.cells, first.matrix.n_classes
+        flat = np.asarray(first_cells.row_cells * k + second.cells.row_cells % k, np.int64)
         cells = MultinomialCells.from_flat(flat, (k, k, k), first_cells.weight)
         if first_cells.weight is None:
             return cls(cells.cell_index, np.stack([cells.counts] * 3))
-        rows = np.bincount(cells.row(), minlength=len(cells.cell_index)).astype(np.float64)
+        rows = np.bincount(cells.row_cell_index(), minlength=len(cells.cell_index)).astype(
+            np.float64
+        )
         return cls(cells.cell_index, np.stack([rows, cells.counts, cells.squares]))
 
     def __add__(self, other: JointConfusion) -> JointConfusion:
         cell_index, inverse = np.unique(
             np.append(self.cell_index, other.cell_index), return_inverse=True
         )
-        row_counts = np.concatenate([self.row_counts, other.row_counts], axis=1)
+        row_counts = np.concatenate([self.cell_sums, other.cell_sums], axis=1)
         sums = [np.bincount(inverse, column, len(cell_index)) for column in row_counts]
         return JointConfusion(cell_index, np.stack(sums).astype(np.float64))
 
-    def cells(self, classes: int, unit: float, *, uneven: bool) -> MultinomialCells:
-        """Return the cells; if all rows have the weight ``unit``, it is changed to 1."""
-        rows, counts, squares = self.row_counts
-        if not uneven and unit != 1:
+    def cells(
+        self, n_classes: int, row_weight: float, *, has_unequal_weights: bool
+    ) -> MultinomialCells:
+        """Return the cells; if all rows have the weight ``row_weight``, it is changed to 1."""
+        rows, counts, squares = self.cell_sums
+        if not has_unequal_weights and row_weight != 1:
             counts = squares = rows
         empty = np.zeros(0, np.int64)
-        shape = (classes, classes, classes)
+        shape = (n_classes, n_classes, n_classes)
         return MultinomialCells(
-            shape, self.cell_index, counts, squares, empty, has_unequal_weights=uneven, rows=rows
+            shape,
+            self.cell_index,
+            counts,
+            squares,
+            empty,
+            has_unequal_weights=has_unequal_weights,
+            rows=rows,
         )
 
 
@@ -173,7 +183,7 @@ class PairDifferences(Mergeable):
                     second_influence,
                     total,
                     item_masks,
-                    by_class=not is_average,
+                    splits_classes=not is_average,
                 )
                 signs = _count_signs(pair, systems, statistics)
                 unit_differences[index] = (
@@ -192,8 +202,8 @@ def distinct_pairs(pairs: Sequence[SystemPair]) -> Iterator[tuple[int, SystemPai
     """Yield the first pair of each two statistics, with its index."""
     visited = set()
     for index, pair in enumerate(pairs):
-        if pair.table not in visited:
-            visited.add(pair.table)
+        if pair.statistic_numbers not in visited:
+            visited.add(pair.statistic_numbers)
             yield index, pair
 
 
@@ -315,19 +325,21 @@ def _influence_differences(
     first: Influence,
     second: Influence,
     total: float,
-    rated: Sequence[npt.NDArray[np.bool_] | None],
+    item_masks: Sequence[npt.NDArray[np.bool_] | None],
     *,
-    by_class: bool,
+    splits_classes: bool,
 ) -> UnitDifferences:
     """Return the differences of the influence values of two systems.
 
     For means these are differences of the values of rows; for raters, of the items that either set
-    ``rated``.
+    ``item_masks``.
     """
     difference = first - second
-    values, weight = difference.unit_values(total), difference.space.weight
-    positive = getattr(difference.space, "positive", None) if by_class else None
-    rated_mask = None if rated[0] is None or rated[1] is None else rated[0] | rated[1]
+    values, weight = difference.unit_values(total), difference.variance_estimator.weight
+    positive = getattr(difference.variance_estimator, "positive", None) if splits_classes else None
+    rated_mask = (
+        None if item_masks[0] is None or item_masks[1] is None else item_masks[0] | item_masks[1]
+    )
     if weight is not None:
         used_mask = weight > 0
         weight, positive = weight[used_mask], None if positive is None else positive[used_mask]
@@ -336,8 +348,10 @@ def _influence_differences(
         values = subtract_values(first.unit_values(total), second.unit_values(total))
         return UnitDifferences.from_values(values, weight)
     if rated_mask is None:
-        return UnitDifferences.from_rows(values, weight, positive, known_values=pair.known_values)
+        return UnitDifferences.from_influence_values(
+            values, weight, positive, known_values=pair.known_values
+        )
     weight = None if weight is None else weight[rated_mask]
-    return UnitDifferences.from_rows(
-        values[rated_mask], weight, exact=True, known_values=pair.known_values
+    return UnitDifferences.from_influence_values(
+        values[rated_mask], weight, is_mean_of_values=True, known_values=pair.known_values
     )

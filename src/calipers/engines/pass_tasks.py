@@ -63,7 +63,7 @@ class BatchSystems:
     systems: Mapping[str, SystemOutput]
     missing: Callable[[], MissingCounts] = MissingCounts
     #: Indices of its rows among all rows, if rows are inspected.
-    numbers: IntArray | None = None
+    row_indices: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +120,11 @@ class FirstPassResult(Mergeable):
             self, n_dropped=total.n_dropped, n_read=total.rows, missing_values=total.by_column
         )
 
-    def finalize(self, bounded: Callable[[Any], Any]) -> FirstPassResult:
-        """Return the result with final statistics, whose size is limited by ``bounded``."""
-        return self._each(lambda statistic: bounded(statistic.finalize()))
+    def finalize(self, limit_size: Callable[[Any], Any]) -> FirstPassResult:
+        """Return the result with final statistics, whose size is limited by ``limit_size``."""
+        return self._map_statistics(lambda statistic: limit_size(statistic.finalize()))
 
-    def _each(self, change: Callable[[Any], Any]) -> FirstPassResult:
+    def _map_statistics(self, change: Callable[[Any], Any]) -> FirstPassResult:
         return replace(
             self, statistics={k: change(statistic) for k, statistic in self.statistics.items()}
         )
@@ -134,11 +134,11 @@ class FirstPassResult(Mergeable):
 class LimitStatistics:
     """Function that limits the size of the statistics of a pass."""
 
-    bounded: Callable[[Any], Any]
+    limit_size: Callable[[Any], Any]
 
-    def __call__(self, passed: FirstPassResult) -> FirstPassResult:
+    def __call__(self, result: FirstPassResult) -> FirstPassResult:
         """Return the result with limited statistics."""
-        return passed._each(self.bounded)
+        return result._map_statistics(self.limit_size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +146,9 @@ class FirstPass:
     """First pass: computes the statistics of a batch, by the indices in ``request_numbers``."""
 
     build: Callable[[Any], BatchSystems]
-    request_numbers: Mapping[Request, int]
+    statistic_numbers: Mapping[Request, int]
     auxiliary_values: Callable[[Mapping[str, SystemOutput]], Any]
-    looks: Callable[[BatchSystems], Any] | None = None
+    inspect_rows: Callable[[BatchSystems], Any] | None = None
 
     def __call__(self, batch: Any) -> FirstPassResult:
         """Compute the statistics of a batch."""
@@ -156,9 +156,9 @@ class FirstPass:
         systems = batch_systems.systems
         first_system = next(iter(systems.values()))
         statistics: dict[int, Statistic] = {}
-        for (name, measure), statistic_number in self.request_numbers.items():
+        for (name, measure), statistic_number in self.statistic_numbers.items():
             if statistic_number not in statistics:
-                statistic = systems[name].batch_statistic(measure)
+                statistic = systems[name].cluster_totals(measure)
                 assert statistic is not None
                 statistics[statistic_number] = statistic
         weight, has_clusters = (
@@ -166,7 +166,9 @@ class FirstPass:
             first_system.clusters is not None,
         )
         inspected_rows = (
-            0 if self.looks is None or batch_systems.numbers is None else self.looks(batch_systems)
+            0
+            if self.inspect_rows is None or batch_systems.row_indices is None
+            else self.inspect_rows(batch_systems)
         )
         auxiliary, missing = self.auxiliary_values(systems), batch_systems.missing()
         return FirstPassResult(
@@ -210,7 +212,7 @@ class InfluenceTask:
             request: influence for request, influence in influences.items() if influence is not None
         }
 
-    def seconds(self, systems: Mapping[str, SystemOutput]) -> dict[int, Statistic]:
+    def second_pass_statistics(self, systems: Mapping[str, SystemOutput]) -> dict[int, Statistic]:
         """Return the statistics that values need from a second pass, by index of the value."""
         second_statistics = (
             systems[name].second_pass_statistic(measure, statistic)
@@ -230,7 +232,7 @@ class InfluenceTask:
             to_bytes(list(self.statistics.values())),
         )
 
-    def norm(self, combination: FloatArray) -> Callable[[Any], SquaredNorm]:
+    def squared_norm_task(self, combination: FloatArray) -> Callable[[Any], SquaredNorm]:
         """Return a function for the squared norm of a combination of the stored columns."""
         return _LinearCombination(self, combination)
 
@@ -246,8 +248,8 @@ class InfluenceKind(Mergeable):
     """Name of an influence function, and the kind of its variance estimator."""
 
     name: str
-    degrees: float | None
-    pairs: bool
+    df: float | None
+    is_pairwise: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,25 +260,31 @@ class SecondPassResult(Mergeable):
     by cluster of each; and the row-wise differences of pairs of systems.
     """
 
-    spaces: Mapping[int, InfluenceKind]
-    products: FloatArray
-    sums: Mapping[int, FloatArray]
-    pairs: PairDifferences
+    influence_kinds: Mapping[int, InfluenceKind]
+    inner_products: FloatArray
+    cluster_sums: Mapping[int, FloatArray]
+    pair_differences: PairDifferences
     #: Sums of cubes of columns, for averages over classes.
-    cubes: Mapping[int, float]
+    cube_sums: Mapping[int, float]
     #: Weight of the rows of each cluster in each cell of the classes, shape (C, K·K).
-    cells: Mapping[int, FloatArray]
+    cluster_cell_weights: Mapping[int, FloatArray]
     #: Statistics of some values that need the second pass.
-    seconds: Mapping[int, Statistic]
+    second_pass_statistics: Mapping[int, Statistic]
 
     def __add__(self, other: SecondPassResult) -> SecondPassResult:
-        sums = {k: value + other.sums[k] for k, value in self.sums.items()}
-        cubes = {k: value + other.cubes[k] for k, value in self.cubes.items()}
-        products = self.products + other.products
-        cells = {k: value + other.cells[k] for k, value in self.cells.items()}
-        seconds = {k: value + other.seconds[k] for k, value in self.seconds.items()}
-        pairs = self.pairs + other.pairs
-        return SecondPassResult(other.spaces, products, sums, pairs, cubes, cells, seconds)
+        sums = {k: value + other.cluster_sums[k] for k, value in self.cluster_sums.items()}
+        cubes = {k: value + other.cube_sums[k] for k, value in self.cube_sums.items()}
+        products = self.inner_products + other.inner_products
+        cells = {
+            k: value + other.cluster_cell_weights[k]
+            for k, value in self.cluster_cell_weights.items()
+        }
+        seconds = {
+            k: value + other.second_pass_statistics[k]
+            for k, value in self.second_pass_statistics.items()
+        }
+        pairs = self.pair_differences + other.pair_differences
+        return SecondPassResult(other.influence_kinds, products, sums, pairs, cubes, cells, seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,23 +294,28 @@ class SecondPass:
     ``total`` is the total weight of all rows.
     """
 
-    moving: InfluenceTask
+    influence_task: InfluenceTask
     pairs: Sequence[SystemPair] = ()
-    total: float = 0.0
+    total_weight: float = 0.0
 
     def __call__(self, batch: Any) -> SecondPassResult:
         """Compute the influence values and differences of a batch."""
-        systems = self.moving.build(batch).systems
-        influences, seconds = self.moving.influences(systems), self.moving.seconds(systems)
-        pairs = PairDifferences.from_batch(
-            self.pairs, systems, influences, self.total, self.moving.statistics
+        systems = self.influence_task.build(batch).systems
+        influences, seconds = (
+            self.influence_task.influences(systems),
+            self.influence_task.second_pass_statistics(systems),
         )
-        index_by_request = {request: k for k, request in enumerate(self.moving.statistics)}
+        pairs = PairDifferences.from_batch(
+            self.pairs, systems, influences, self.total_weight, self.influence_task.statistics
+        )
+        index_by_request = {request: k for k, request in enumerate(self.influence_task.statistics)}
         influence_kinds = {
             index_by_request[request]: _influence_kind(influence)
             for request, influence in influences.items()
         }
-        if any(influence.space.clusters is not None for influence in influences.values()):
+        if any(
+            influence.variance_estimator.clusters is not None for influence in influences.values()
+        ):
             sums = {
                 index_by_request[request]: cluster_sums(influence)
                 for request, influence in influences.items()
@@ -314,7 +327,7 @@ class SecondPass:
         cubes = {
             index_by_request[request]: float(np.power(influence.corrected.column, 3).sum())
             for request, influence in influences.items()
-            if isinstance(self.moving.statistics[request], ClassTables)
+            if isinstance(self.influence_task.statistics[request], ClassTables)
         }
         products = inner_products(list(gram_columns(influences).values()))
         return SecondPassResult(influence_kinds, products, {}, pairs, cubes, {}, seconds)
@@ -328,18 +341,18 @@ class SecondPass:
         """
         visited: set[int] = set()
         cells_by_index: dict[int, FloatArray] = {}
-        for index, (request, statistic) in enumerate(self.moving.statistics.items()):
+        for index, (request, statistic) in enumerate(self.influence_task.statistics.items()):
             if not isinstance(statistic, ConfusionMatrix):
                 continue
             if request not in influences or id(statistic) in visited:
                 continue
             visited.add(id(statistic))
             delegate, applied_measure = systems[request[0]].delegate(request[1])
-            counts, k = delegate.sample_for(applied_measure), statistic.classes
+            counts, k = delegate.sample_for(applied_measure), statistic.n_classes
             if isinstance(counts, ClassCounts) and counts.clusters is not None:
-                size = counts.clusters.size
+                size = counts.clusters.n_codes
                 if size * k * k <= MAX_CLUSTER_CELLS:
-                    cells = counts.clusters.matrices(counts.cells.flat, (k, k))
+                    cells = counts.clusters.cell_weights(counts.cells.row_cells, (k, k))
                     cells_by_index[index] = np.asarray(cells, np.float64).reshape(size, k * k)
         return cells_by_index
 
@@ -348,22 +361,22 @@ class SecondPass:
 class PairTask:
     """Row-wise differences between systems in a batch, without other results."""
 
-    moving: InfluenceTask
+    influence_task: InfluenceTask
     pairs: Sequence[SystemPair]
-    total: float
+    total_weight: float
 
     def __call__(self, batch: Any) -> PairDifferences:
         """Compute the differences of a batch."""
-        systems = self.moving.build(batch).systems
+        systems = self.influence_task.build(batch).systems
         requests = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
-        influences = self.moving.influences(systems, requests)
+        influences = self.influence_task.influences(systems, requests)
         return PairDifferences.from_batch(
-            self.pairs, systems, influences, self.total, self.moving.statistics
+            self.pairs, systems, influences, self.total_weight, self.influence_task.statistics
         )
 
 
 def _influence_kind(influence: Influence) -> InfluenceKind:
-    variance_estimator = influence.space
+    variance_estimator = influence.variance_estimator
     return InfluenceKind(
         influence.name,
         variance_estimator.df,
@@ -383,10 +396,12 @@ class SquaredNorm(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class _LinearCombination:
-    moving: InfluenceTask
+    influence_task: InfluenceTask
     combination: FloatArray
 
     def __call__(self, batch: Any) -> SquaredNorm:
-        columns = zip(self.combination, gram_columns(self.moving(batch)).values(), strict=True)
+        columns = zip(
+            self.combination, gram_columns(self.influence_task(batch)).values(), strict=True
+        )
         combined = np.asarray(sum(factor * column for factor, column in columns if factor))
         return SquaredNorm(dot(combined, combined))

@@ -114,12 +114,12 @@ def _separated_intervals(
     Between the ends of the range a proportion of the smaller class has none, because the numbers
     of its clusters do not show how much these vary, unless all clusters are equal.
     """
-    space = influence.space
+    space = influence.variance_estimator
     if not isinstance(space, TwoClassVariance):
         return {}
     methods = separated_intervals(measure, estimate.value, table, space.clusters, space.positive)
     is_at_end = min(abs(estimate.value - end) for end in estimate.bounds) <= estimate.tolerance
-    has_spread = influence.error.se > NO_SPREAD
+    has_spread = influence.standard_error.se > NO_SPREAD
     return {} if has_spread and not is_at_end else methods
 
 
@@ -172,24 +172,24 @@ class TwoPassEvaluation:
     """
 
     engine: Engine
-    like: Mapping[str, SystemOutput]
+    template_systems: Mapping[str, SystemOutput]
     measures: Sequence[Measure]
     build: Callable[[Any], BatchSystems] = BatchSystems
     columns: Sequence[str] = ()
-    bounded: Callable[[Any], Any] = identity
+    limit_size: Callable[[Any], Any] = identity
     auxiliary_values: Callable[[Mapping[str, SystemOutput]], Any] = _no_auxiliary
     #: Pairs of systems to compare, the first minus the second.
     compared_pairs: Sequence[tuple[str, str]] = ()
     #: Function that returns what is stored of the inspected rows of a batch.
-    looks: Callable[[BatchSystems], Any] | None = None
+    inspect_rows: Callable[[BatchSystems], Any] | None = None
     #: Additional values whose statistics are accumulated in the first pass.
     extra_requests: Sequence[Request] = ()
     #: For a subset of rows: the common weight of all rows, if it is equal.
-    unit_of_all: Callable[[], float] | None = None
-    _computed: list[str] = field(default_factory=list)
-    _pairs: dict[Any, Any] = field(default_factory=dict)
-    _cubes: dict[Request, float] = field(default_factory=dict)
-    _cells: dict[int, FloatArray] = field(default_factory=dict)
+    common_weight_of_all: Callable[[], float] | None = None
+    _completed_passes: list[str] = field(default_factory=list)
+    _differences_by_pair: dict[Any, Any] = field(default_factory=dict)
+    _cube_sums: dict[Request, float] = field(default_factory=dict)
+    _cluster_cell_weights: dict[int, FloatArray] = field(default_factory=dict)
 
     def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
@@ -212,19 +212,19 @@ class TwoPassEvaluation:
         PointEstimate or None
             Value with its sampling distribution; None if it cannot be computed from statistics.
         """
-        request, first_result = (system, measure), self.first_result
+        request, first_result = (system, measure), self.first_pass_result
         if request not in self.statistics:
             return None
-        template, statistic = self.like[system], self.statistics[request]
+        template, statistic = self.template_systems[system], self.statistics[request]
         delegate, applied_measure = template.delegate(measure)
         value, terms = None, None
         if isinstance(statistic, StatisticVector):
             terms = delegate.terms(applied_measure)
         if isinstance(terms, StreamedOutputLosses):
             assert isinstance(statistic, StatisticVector)
-            second_statistic = self._second(request)
-            if second_statistic is not None and self.unit != 1:
-                second_statistic = second_statistic.with_unit_weights(self.unit)
+            second_statistic = self._second_pass_statistic(request)
+            if second_statistic is not None and self.common_weight != 1:
+                second_statistic = second_statistic.with_unit_weights(self.common_weight)
             value, statistic = terms.combined_moments(applied_measure, statistic, second_statistic)
             applied_measure = applied_measure.plain
 
@@ -239,17 +239,17 @@ class TwoPassEvaluation:
             first_result.clustered,
             settings or template.settings,
             get_influence,
-            partial(self._second, request),
+            partial(self._second_pass_statistic, request),
         )
         estimate = self._statistic_estimate(delegate, applied_measure, statistic, summary)
         if estimate is None:
             return None
-        sizes = estimate.sizes() or (size,)
+        sizes = estimate.effective_sizes() or (size,)
         scale = self._scale(request, applied_measure, estimate.value)
         # What two estimates share is known of their rows, which are gone, or of their differences.
         estimate = replace(estimate, joint_distribution=None)
         if isinstance(statistic, ScoreRows):
-            estimate = add_unscored(applied_measure, estimate, statistic.rows)
+            estimate = add_unscored(applied_measure, estimate, statistic.n_rows)
         sample, by_cluster = delegate.sample_for(applied_measure), None
         if first_result.clustered:
             by_cluster = get_influence()
@@ -271,16 +271,16 @@ class TwoPassEvaluation:
             n_trials = size if clusters is None else float(clusters.n_clusters)
             limits = partial(pairwise_interval, estimate, n_trials, clusters)
             estimate = replace(estimate, methods={**estimate.methods, "of rows": limits})
-        if (estimate.error is None or value is not None) and not self.engine.is_rereadable:
+        if (estimate.compute_error is None or value is not None) and not self.engine.is_rereadable:
             error = _one_pass_interval if self._has_influence(request) else None
-            estimate = replace(estimate, error=error)
+            estimate = replace(estimate, compute_error=error)
         return replace(
             estimate,
             unit=template.unit if estimate.unit == SystemOutput.unit else estimate.unit,
             value=estimate.value if value is None else value,
             influence=get_influence,
             has_unequal_weights=first_result.weight.has_unequal_weights,
-            sizes=lambda: sizes,
+            effective_sizes=lambda: sizes,
             is_reduced=True,
             stratified_replicates=None,
             studentized_replicates=None,
@@ -300,10 +300,10 @@ class TwoPassEvaluation:
             applicable_measure(measure, moments),
             getattr(sample, "value_range", None),
         )
-        rows = summary.settings, summary.rows
+        rows = summary.settings, summary.n_rows
         estimate = estimate_from_moments(formula, moments, *rows, value_range, by_cluster)
         if isinstance(sample, RowValues):
-            estimate = complete_streamed_estimate(measure, estimate, moments, summary.rows)
+            estimate = complete_streamed_estimate(measure, estimate, moments, summary.n_rows)
         if isinstance(sample, CaseValues):
             estimate = sample.complete(estimate)
         if not self.engine.is_rereadable:
@@ -318,7 +318,7 @@ class TwoPassEvaluation:
             moments.mean,
             moments.effective_size,
             unit_influence,
-            has_weights=self.first_result.weight.has_unequal_weights,
+            has_weights=self.first_pass_result.weight.has_unequal_weights,
         )
         return replace(estimate, units=units, value_is_unit_mean=is_mean(formula))
 
@@ -332,7 +332,7 @@ class TwoPassEvaluation:
             replicates = estimate.replicates if estimate.resampling_name else None
         estimate = replace(estimate, replicates=None, standalone_replicates=replicates)
         if isinstance(statistic, ClassTables):
-            return replace(estimate, skewness_size=lambda: self._skewness(request))
+            return replace(estimate, compute_scaled_skewness=lambda: self._skewness(request))
         if isinstance(statistic, NumericRows) and estimate.kind == "quantile":
             return costs.add_quantile_limits(measure, estimate, statistic)
         if isinstance(statistic, NumericMoments | NumericRows):
@@ -348,7 +348,7 @@ class TwoPassEvaluation:
         influence: Influence | None,
     ) -> PointEstimate:
         """Replace what holds for independent rows by what the clusters of the rows show."""
-        clusters = None if influence is None else influence.space.clusters
+        clusters = None if influence is None else influence.variance_estimator.clusters
         counts = None if clusters is None else self._clustered_counts(request, estimate.settings)
         methods: Mapping[str, IntervalFunction] = {}
         replicates = None
@@ -363,7 +363,7 @@ class TwoPassEvaluation:
             methods = estimate.methods
         return replace(
             estimate,
-            error=None if influence is None else lambda: influence.error,
+            compute_error=None if influence is None else lambda: influence.standard_error,
             clusters=clusters,
             methods=methods,
             replicates=replicates,
@@ -377,17 +377,20 @@ class TwoPassEvaluation:
 
         It is None for other statistics, and if these weights need too much memory.
         """
-        statistic, cell_weights = self.statistics[request], self._cells.get(self.numbers[request])
+        statistic, cell_weights = (
+            self.statistics[request],
+            self._cluster_cell_weights.get(self.statistic_numbers[request]),
+        )
         if cell_weights is None:
             return None
         assert isinstance(statistic, ConfusionMatrix)
         cluster, cell_index = np.nonzero(cell_weights)
-        weight, k = cell_weights[cluster, cell_index] / self.unit, statistic.classes
+        weight, k = cell_weights[cluster, cell_index] / self.common_weight, statistic.n_classes
         clusters = ClusterIndex(cluster.astype(np.uint32), len(cell_weights), weight)
         cells = MultinomialCells.from_flat(cell_index.astype(np.int64), (k, k), weight, clusters)
         return ClassCounts(statistic, cells, settings)
 
-    def cluster_cells(self, system: str) -> FloatArray | None:
+    def cluster_cell_weights(self, system: str) -> FloatArray | None:
         """Return the weight of the rows of each cluster in each cell of the confusion matrix.
 
         Parameters
@@ -401,18 +404,20 @@ class TwoPassEvaluation:
             Weights of the C clusters; None if no requested measure takes the matrix of all K
             classes, or if there are too many of both.
         """
-        template = self.like[system]
-        for (name, measure), statistic_number in self.numbers.items() if self.influences else ():
+        template = self.template_systems[system]
+        for (name, measure), statistic_number in (
+            self.statistic_numbers.items() if self.influences else ()
+        ):
             has_all_classes = name == system and template.delegate(measure)[0] is template
-            if has_all_classes and statistic_number in self._cells:
-                return self._cells[statistic_number] / self.unit
+            if has_all_classes and statistic_number in self._cluster_cell_weights:
+                return self._cluster_cell_weights[statistic_number] / self.common_weight
         return None
 
     def _skewness(self, request: Request) -> float:
         """Return the skewness over √n of the influence values, if it was accumulated."""
         influence = self.influences.get(request)
-        se = 0.0 if influence is None else influence.error.se
-        return abs(self._cubes[request]) / se**3 if se > 0 else 0.0
+        se = 0.0 if influence is None else influence.standard_error.se
+        return abs(self._cube_sums[request]) / se**3 if se > 0 else 0.0
 
     def difference(
         self, pair: tuple[str, str], measure: Measure, settings: Settings | None = None
@@ -439,10 +444,12 @@ class TwoPassEvaluation:
             return None
         if not self.engine.is_rereadable:
             return first - second
-        if self.first_result.clustered:
+        if self.first_pass_result.clustered:
             return self._clustered_difference(pair, measure, first - second)
-        joint_counts = self._joint_counts(pair, measure, settings or self.like[pair[0]].settings)
-        applied_measure = self.like[pair[0]].delegate(measure)[1]
+        joint_counts = self._joint_counts(
+            pair, measure, settings or self.template_systems[pair[0]].settings
+        )
+        applied_measure = self.template_systems[pair[0]].delegate(measure)[1]
         difference = (
             first - second
             if joint_counts is None
@@ -450,25 +457,25 @@ class TwoPassEvaluation:
         )
         scale = self._scale((pair[0], measure), applied_measure, first.value)
 
-        def spread() -> UnitDifferences | None:
-            unit_differences = self.differing(pair, measure)
+        def scaled_differences() -> UnitDifferences | None:
+            unit_differences = self.unit_differences(pair, measure)
             if unit_differences is None or scale == 1:
                 return unit_differences
             return replace(
-                unit_differences, spread=unit_differences.spread.transform(0.0, times=scale)
+                unit_differences, spread=unit_differences.spread.transform(0.0, factor=scale)
             )
 
         if isinstance(self.statistics[pair[0], measure], Ratings):
-            unit_differences = self.differing(pair, measure)
-            weight = self.first_result.weight
+            unit_differences = self.unit_differences(pair, measure)
+            weight = self.first_pass_result.weight
             return (
                 difference
                 if unit_differences is None
                 else complete_streamed_difference(
-                    difference, unit_differences, weight.total / self.unit
+                    difference, unit_differences, weight.total / self.common_weight
                 )
             )
-        difference = replace(difference, unit_spread=spread)
+        difference = replace(difference, unit_spread=scaled_differences)
         if not self._counts_cases(pair, measure):
             return difference
 
@@ -482,14 +489,14 @@ class TwoPassEvaluation:
 
     def _counts_cases(self, pair: tuple[str, str], measure: Measure) -> bool:
         """Return whether every row is a case that counts 0 or 1 for both systems, unweighted."""
-        delegate, applied_measure = self.like[pair[0]].delegate(measure)
+        delegate, applied_measure = self.template_systems[pair[0]].delegate(measure)
         if applied_measure.definition.counts_hits is None or not isinstance(
             delegate.sample_for(applied_measure), CaseValues
         ):
             return False
         pair_moments: Any = [self.statistics[name, measure] for name in pair]
-        is_complete = all(moments.rows == self.first_result.rows for moments in pair_moments)
-        return is_complete and not self.first_result.weight.has_unequal_weights
+        is_complete = all(moments.rows == self.first_pass_result.rows for moments in pair_moments)
+        return is_complete and not self.first_pass_result.weight.has_unequal_weights
 
     def _clustered_difference(
         self, pair: tuple[str, str], measure: Measure, difference: PointEstimate
@@ -497,16 +504,16 @@ class TwoPassEvaluation:
         """Add what the differences of single rows show to the difference on clustered rows."""
 
         def moments() -> Moments | None:
-            unit_differences = self.differing(pair, measure)
+            unit_differences = self.unit_differences(pair, measure)
             return None if unit_differences is None else unit_differences.moments
 
         difference = replace(difference, signs=lambda: self._signs(pair, measure))
         if isinstance(self.statistics[pair[0], measure], Ratings):
-            unit_differences = self.differing(pair, measure)
+            unit_differences = self.unit_differences(pair, measure)
             if unit_differences is None:
                 return difference
             return complete_clustered_difference(
-                difference, unit_differences, self.first_result.rows
+                difference, unit_differences, self.first_pass_result.rows
             )
         if isinstance(difference.units, UnitSummary):
             return replace(difference, units=replace(difference.units, moments=moments))
@@ -514,7 +521,7 @@ class TwoPassEvaluation:
 
     def _signs(self, pair: tuple[str, str], measure: Measure) -> Signs | None:
         """Return the numbers of rows on which the first system is higher, equal and lower."""
-        unit_differences = self.differing(pair, measure)
+        unit_differences = self.unit_differences(pair, measure)
         return None if unit_differences is None else unit_differences.signs
 
     def _statistic_estimate(
@@ -535,15 +542,19 @@ class TwoPassEvaluation:
                 applicable_measure(measure, statistic),
                 statistic,
                 summary.settings,
-                summary.rows,
+                summary.n_rows,
                 summary,
             )
         second_pass_statistic, rows = (
             None if summary.has_clusters else summary.second_pass_statistic,
-            (summary.settings, summary.rows),
+            (summary.settings, summary.n_rows),
         )
         estimate = estimate_from_statistic(
-            measure, statistic, *rows, together=True, second_pass_statistic=second_pass_statistic
+            measure,
+            statistic,
+            *rows,
+            uses_core_areas=True,
+            second_pass_statistic=second_pass_statistic,
         )
         if estimate is None or summary.has_clusters or not isinstance(statistic, ScoreTable):
             return estimate
@@ -554,48 +565,54 @@ class TwoPassEvaluation:
 
         def acceleration() -> float | None:
             closed_form = table_acceleration(
-                formula, statistic, self.first_result.weight.max_weight
+                formula, statistic, self.first_pass_result.weight.max_weight
             )
             return closed_form if closed_form is not None else summary.skewness / 6
 
-        return add_auc_interval(formula, estimate, [(1.0, estimate)], acceleration, summary.size)
+        return add_auc_interval(
+            formula, estimate, [(1.0, estimate)], acceleration, summary.effective_size
+        )
 
     def needs_second_pass(self, system: str, measure: Measure) -> bool:
         """Return whether the standard error of a value needs a second pass over the rows."""
-        template, statistic = self.like[system], self.statistics[system, measure]
+        template, statistic = self.template_systems[system], self.statistics[system, measure]
         if isinstance(statistic, StatisticVector):
             return self._has_influence((system, measure))
         estimate = estimate_from_statistic(
-            template.delegate(measure)[1], statistic, template.settings, self.first_result.rows
+            template.delegate(measure)[1], statistic, template.settings, self.first_pass_result.rows
         )
-        if estimate is None or estimate.error is not None:
+        if estimate is None or estimate.compute_error is not None:
             return False
         return self._has_influence((system, measure))
 
     def _has_influence(self, request: Request) -> bool:
         """Return whether the influence function of a value is known."""
         system, measure = request
-        statistic = self.moving.statistics[request]
+        statistic = self.influence_task.statistics[request]
         # Tables need not have the scores of the rows of these systems.
         if isinstance(statistic, StatisticVector) and isinstance(
             statistic.components[0], ScoreTable
         ):
             return True
         if isinstance(statistic, ScoreTable):
-            applied_measure = self.like[system].delegate(measure)[1]
+            applied_measure = self.template_systems[system].delegate(measure)[1]
             return score_influence(applied_measure, statistic) is not None
         if isinstance(statistic, ClassTables):
             return score_influence(measure.plain, statistic.tables[0]) is not None
-        return self.like[system].influence(measure, statistic) is not None
+        return self.template_systems[system].influence(measure, statistic) is not None
 
-    def _reduced(self, work: Callable[[Any], Any], limit: Callable[[Any], Any] = identity) -> Any:
-        self._computed.append("pass")
-        return self.engine.reduce(work, self.columns, limit, f"pass {len(self._computed)}")
+    def _run_pass(
+        self, map_batch: Callable[[Any], Any], limit_size: Callable[[Any], Any] = identity
+    ) -> Any:
+        self._completed_passes.append("pass")
+        return self.engine.reduce(
+            map_batch, self.columns, limit_size, f"pass {len(self._completed_passes)}"
+        )
 
     # --- Pass one --------------------------------------------------------------------------------
 
     @cached_property
-    def numbers(self) -> Mapping[Request, int]:
+    def statistic_numbers(self) -> Mapping[Request, int]:
         """Statistic number of each measure; measures with the same statistic have the same number.
 
         Measures that take several statistics are absent.
@@ -603,17 +620,17 @@ class TwoPassEvaluation:
         extra = set(self.extra_requests)
         return {
             request: statistic_number
-            for request, statistic_number in self.all_numbers.items()
+            for request, statistic_number in self.all_statistic_numbers.items()
             if request not in extra
         }
 
     @cached_property
-    def all_numbers(self) -> Mapping[Request, int]:
+    def all_statistic_numbers(self) -> Mapping[Request, int]:
         """Numbers of all statistics, including the additional ones."""
-        requests = [(name, measure) for name in self.like for measure in self.measures]
+        requests = [(name, measure) for name in self.template_systems for measure in self.measures]
         requests += self.extra_requests
         statistics = [
-            self.like[name].batch_statistic(measure) for name, measure in requests
+            self.template_systems[name].cluster_totals(measure) for name, measure in requests
         ]  # and so all are alive
         number_by_id: dict[int, int] = {}
         return {
@@ -623,18 +640,20 @@ class TwoPassEvaluation:
         }
 
     @cached_property
-    def first_result(self) -> FirstPassResult:
+    def first_pass_result(self) -> FirstPassResult:
         """First-pass result."""
-        work = FirstPass(self.build, self.all_numbers, self.auxiliary_values, self.looks)
-        result: FirstPassResult = self._reduced(work, LimitStatistics(self.bounded))
-        return result.finalize(self.bounded)
+        work = FirstPass(
+            self.build, self.all_statistic_numbers, self.auxiliary_values, self.inspect_rows
+        )
+        result: FirstPassResult = self._run_pass(work, LimitStatistics(self.limit_size))
+        return result.finalize(self.limit_size)
 
     @cached_property
-    def unit(self) -> float:
+    def common_weight(self) -> float:
         """Weight of every row if all are equal, which is equivalent to no weight; else 1."""
-        if self.unit_of_all is not None:
-            return self.unit_of_all()
-        weight = self.first_result.weight
+        if self.common_weight_of_all is not None:
+            return self.common_weight_of_all()
+        weight = self.first_pass_result.weight
         has_equal_weights = not weight.has_unequal_weights and math.isfinite(weight.max_weight)
         return weight.max_weight if has_equal_weights and weight.max_weight > 0 else 1.0
 
@@ -647,13 +666,13 @@ class TwoPassEvaluation:
         return {
             request: statistic
             for request, statistic in self.all_statistics.items()
-            if request in self.numbers
+            if request in self.statistic_numbers
         }
 
     @cached_property
     def all_statistics(self) -> Mapping[Request, Statistic]:
         """Statistics of all rows, including the additional ones."""
-        statistics, unit = self.first_result.statistics, self.unit
+        statistics, unit = self.first_pass_result.statistics, self.common_weight
         if unit != 1:
             statistics = {
                 statistic_number: statistic.with_unit_weights(unit)
@@ -661,7 +680,7 @@ class TwoPassEvaluation:
             }
         return {
             request: statistics[statistic_number]
-            for request, statistic_number in self.all_numbers.items()
+            for request, statistic_number in self.all_statistic_numbers.items()
             if statistic_number in statistics
         }
 
@@ -669,8 +688,8 @@ class TwoPassEvaluation:
     def _weighted_statistics(self) -> Mapping[Request, Statistic]:
         """Statistics with the weights as given."""
         return {
-            request: self.first_result.statistics[statistic_number]
-            for request, statistic_number in self.numbers.items()
+            request: self.first_pass_result.statistics[statistic_number]
+            for request, statistic_number in self.statistic_numbers.items()
         }
 
     def _scale(self, request: Request, measure: Measure, value: float) -> float:
@@ -679,7 +698,7 @@ class TwoPassEvaluation:
         It scales influence values: totals are proportional to the weights, other values do not
         depend on their scale.
         """
-        if self.unit == 1 or not math.isfinite(value):
+        if self.common_weight == 1 or not math.isfinite(value):
             return 1.0
         statistic = self._weighted_statistics[request]
         formula = applicable_measure(measure, statistic)
@@ -702,13 +721,13 @@ class TwoPassEvaluation:
         if estimate is not None:
             return estimate.value
         statistic = self.statistics[system, measure]
-        applied_measure = self.like[system].delegate(measure)[1]
+        applied_measure = self.template_systems[system].delegate(measure)[1]
         return float(applicable_measure(applied_measure, statistic).apply(statistic))
 
     # --- Pass two --------------------------------------------------------------------------------
 
     @cached_property
-    def moving(self) -> InfluenceTask:
+    def influence_task(self) -> InfluenceTask:
         """Task that computes the influence values of a batch, as far as they are known."""
         limited_by_id: dict[int, Statistic] = {}
         for statistic in self._weighted_statistics.values():
@@ -727,29 +746,35 @@ class TwoPassEvaluation:
         """Influence function of each value; empty if a second pass is impossible."""
         if not self.engine.is_rereadable:
             return {}
-        result, requests = self._second_result, list(self.statistics)
-        if result.sums:
+        result, requests = self._second_pass_result, list(self.statistics)
+        if result.cluster_sums:
             return {
                 requests[k]: cluster_influence(
-                    sums, result.spaces[k].name, pairs=result.spaces[k].pairs
+                    sums,
+                    result.influence_kinds[k].name,
+                    is_pairwise=result.influence_kinds[k].is_pairwise,
                 )
-                for k, sums in result.sums.items()
+                for k, sums in result.cluster_sums.items()
             }
-        if not result.spaces:
+        if not result.influence_kinds:
             return {}
         gram_influence, known_indices = (
-            GramInfluence(products=result.products, resampled_value=self._resampled_norm),
-            list(result.spaces),
+            GramInfluence(
+                inner_products=result.inner_products, recompute_norm=self._recompute_squared_norm
+            ),
+            list(result.influence_kinds),
         )
         known_requests = [requests[k] for k in known_indices]
         # One space of each kind, whose root is computed only once.
-        dfs = dict.fromkeys(kind.degrees for kind in result.spaces.values())
-        influence_by_df = {degrees: replace(gram_influence, freedom=degrees) for degrees in dfs}
+        dfs = dict.fromkeys(kind.df for kind in result.influence_kinds.values())
+        influence_by_df = {
+            degrees: replace(gram_influence, degrees_of_freedom=degrees) for degrees in dfs
+        }
         return {
             request: Influence(
                 as_linear_combination(request, known_requests),
-                influence_by_df[result.spaces[k].degrees],
-                result.spaces[k].name,
+                influence_by_df[result.influence_kinds[k].df],
+                result.influence_kinds[k].name,
             )
             for k, request in zip(known_indices, known_requests, strict=True)
         }
@@ -757,18 +782,20 @@ class TwoPassEvaluation:
     @property
     def clusters(self) -> ClusterIndex | None:
         """Clusters of the rows, if some value has an influence function; else None."""
-        if not self.first_result.clustered:
+        if not self.first_pass_result.clustered:
             return None
-        spaces = (influence.space for influence in self.influences.values())
+        spaces = (influence.variance_estimator for influence in self.influences.values())
         return next((space.clusters for space in spaces if space.clusters is not None), None)
 
     # --- Pairs of systems ------------------------------------------------------------------------
 
     @property
-    def second(self) -> SecondPass:
+    def second_pass(self) -> SecondPass:
         """Task of the second pass."""
         return SecondPass(
-            self.moving, self._make_pairs(self.compared_pairs), self.first_result.weight.total
+            self.influence_task,
+            self._make_pairs(self.compared_pairs),
+            self.first_pass_result.weight.total,
         )
 
     def _make_pairs(self, systems: Sequence[tuple[str, str]]) -> list[SystemPair]:
@@ -777,11 +804,11 @@ class TwoPassEvaluation:
         for pair in systems:
             for measure in self.measures:
                 first, second = (pair[0], measure), (pair[1], measure)
-                has_values = first in self.numbers and second in self.numbers
+                has_values = first in self.statistic_numbers and second in self.statistic_numbers
                 if not has_values or measure.definition.higher_is_better is None:
                     continue
                 (delegate, applied_measure), statistic = (
-                    self.like[pair[0]].delegate(measure),
+                    self.template_systems[pair[0]].delegate(measure),
                     self.statistics[first],
                 )
                 is_count = isinstance(statistic, ConfusionMatrix)
@@ -791,9 +818,9 @@ class TwoPassEvaluation:
                 if is_unit_mean and isinstance(delegate.sample_for(applied_measure), RowValues):
                     pair_moments: Any = statistic, self.statistics[second]
                     is_unit_mean = all(
-                        moments.rows == self.first_result.rows for moments in pair_moments
+                        moments.rows == self.first_pass_result.rows for moments in pair_moments
                     )
-                numbers = self.numbers[first], self.numbers[second]
+                numbers = self.statistic_numbers[first], self.statistic_numbers[second]
                 is_row_based = not is_count or applied_measure.definition.proportion_of is not None
                 pairs.append(
                     SystemPair(
@@ -802,12 +829,12 @@ class TwoPassEvaluation:
                         numbers,
                         is_row_based,
                         is_unit_mean,
-                        self.first_result.clustered,
+                        self.first_pass_result.clustered,
                     )
                 )
         return pairs
 
-    def compare(self, systems: Sequence[tuple[str, str]]) -> None:
+    def compare_pairs(self, systems: Sequence[tuple[str, str]]) -> None:
         """Compare all pairs of systems that have not been compared yet, in a single pass.
 
         Parameters
@@ -818,15 +845,17 @@ class TwoPassEvaluation:
         if not self.engine.is_rereadable:
             return
         if set(systems) <= set(self.compared_pairs):
-            self._second_result  # noqa: B018
-        new_pairs = [pair for pair in systems if pair not in self._pairs]
+            self._second_pass_result  # noqa: B018
+        new_pairs = [pair for pair in systems if pair not in self._differences_by_pair]
         if pairs := self._make_pairs(new_pairs):
-            differences = self._reduced(
-                PairTask(self.moving, pairs, self.first_result.weight.total)
+            differences = self._run_pass(
+                PairTask(self.influence_task, pairs, self.first_pass_result.weight.total)
             )
-            self._know(new_pairs, differences)
+            self._store_differences(new_pairs, differences)
 
-    def _know(self, systems: Sequence[tuple[str, str]], differences: PairDifferences) -> None:
+    def _store_differences(
+        self, systems: Sequence[tuple[str, str]], differences: PairDifferences
+    ) -> None:
         """Store the results for pairs of systems.
 
         If the most frequent difference was not counted in every batch, another pass is needed.
@@ -839,38 +868,40 @@ class TwoPassEvaluation:
         }
         if uncertain_pairs:
             work = PairTask(
-                self.moving, list(uncertain_pairs.values()), self.first_result.weight.total
+                self.influence_task,
+                list(uncertain_pairs.values()),
+                self.first_pass_result.weight.total,
             )
             differences_by_index.update(
-                zip(uncertain_pairs, self._reduced(work).unit_differences.values(), strict=True)
+                zip(uncertain_pairs, self._run_pass(work).unit_differences.values(), strict=True)
             )
         joint_by_numbers = {
-            pair.table: differences.joint_confusions.get(index)
+            pair.statistic_numbers: differences.joint_confusions.get(index)
             for index, pair in distinct_pairs(pairs)
         }
-        self._pairs.update({pair: {} for pair in systems})
+        self._differences_by_pair.update({pair: {} for pair in systems})
         for index, pair in enumerate(pairs):
-            results_by_measure = self._pairs[pair.systems]
+            results_by_measure = self._differences_by_pair[pair.systems]
             results_by_measure[pair.measure] = (
                 differences_by_index.get(index),
-                joint_by_numbers[pair.table],
+                joint_by_numbers[pair.statistic_numbers],
             )
 
-    def differing(self, pair: tuple[str, str], measure: Measure) -> UnitDifferences | None:
+    def unit_differences(self, pair: tuple[str, str], measure: Measure) -> UnitDifferences | None:
         """Return the row-wise differences of two systems, or None if they are unknown."""
-        unit_differences = self._pair(pair, measure)[0]
+        unit_differences = self._pair_differences(pair, measure)[0]
         return (
             unit_differences
-            if unit_differences is None or self.unit == 1
-            else unit_differences.with_unit_weights(self.unit)
+            if unit_differences is None or self.common_weight == 1
+            else unit_differences.with_unit_weights(self.common_weight)
         )
 
-    def _pair(
+    def _pair_differences(
         self, pair: tuple[str, str], measure: Measure
     ) -> tuple[UnitDifferences | None, JointConfusion | None]:
-        self.compare([pair])
+        self.compare_pairs([pair])
         result: tuple[UnitDifferences | None, JointConfusion | None]
-        result = self._pairs.get(pair, {}).get(measure, (None, None))
+        result = self._differences_by_pair.get(pair, {}).get(measure, (None, None))
         return result
 
     def _joint_counts(
@@ -881,16 +912,18 @@ class TwoPassEvaluation:
         if not (isinstance(first, ConfusionMatrix) and isinstance(second, ConfusionMatrix)):
             return None
         has_unequal_weights, joint_confusion = (
-            self.first_result.weight.has_unequal_weights,
-            self._pair(pair, measure)[1],
+            self.first_pass_result.weight.has_unequal_weights,
+            self._pair_differences(pair, measure)[1],
         )
         if joint_confusion is None:
             return None
 
         def make_counts() -> PairedCounts | None:
-            cells = joint_confusion.cells(first.classes, self.unit, uneven=has_unequal_weights)
+            cells = joint_confusion.cells(
+                first.n_classes, self.common_weight, has_unequal_weights=has_unequal_weights
+            )
             measures = tuple(
-                self.like[pair[0]].delegate(item)[1]
+                self.template_systems[pair[0]].delegate(item)[1]
                 for item in self.measures
                 if self.statistics.get((pair[0], item)) is first
             )
@@ -904,24 +937,29 @@ class TwoPassEvaluation:
         return cached(self, ("both", pair, id(first), settings), make_counts)
 
     @cached_property
-    def _second_result(self) -> SecondPassResult:
+    def _second_pass_result(self) -> SecondPassResult:
         """Second-pass result."""
-        result: SecondPassResult = self._reduced(self.second)
-        self._know(self.compared_pairs, result.pairs)
+        result: SecondPassResult = self._run_pass(self.second_pass)
+        self._store_differences(self.compared_pairs, result.pair_differences)
         requests = list(self.statistics)
-        self._cells.update(
-            {self.numbers[requests[k]]: weights for k, weights in result.cells.items()}
+        self._cluster_cell_weights.update(
+            {
+                self.statistic_numbers[requests[k]]: weights
+                for k, weights in result.cluster_cell_weights.items()
+            }
         )
-        self._cubes.update({requests[k]: sums for k, sums in result.cubes.items()})
+        self._cube_sums.update({requests[k]: sums for k, sums in result.cube_sums.items()})
         return result
 
-    def _second(self, request: Request) -> Any:
+    def _second_pass_statistic(self, request: Request) -> Any:
         """Return the statistic that a value has from the second pass, or None."""
         if not self.engine.is_rereadable:
             return None
-        return self._second_result.seconds.get(list(self.statistics).index(request))
+        return self._second_pass_result.second_pass_statistics.get(
+            list(self.statistics).index(request)
+        )
 
-    def _resampled_norm(self, combination: FloatArray) -> float:
+    def _recompute_squared_norm(self, combination: FloatArray) -> float:
         """Compute the squared norm of a combination of the columns in a separate pass."""
-        norm: SquaredNorm = self._reduced(self.moving.norm(combination))
+        norm: SquaredNorm = self._run_pass(self.influence_task.squared_norm_task(combination))
         return norm.squares

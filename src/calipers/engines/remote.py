@@ -45,7 +45,7 @@ def make_worker_probe() -> Callable[[], tuple[str, ...]]:
     The function is pickled by value, because unpickling it must not need Calipers.
     """
 
-    def ask() -> tuple[str, ...]:
+    def describe() -> tuple[str, ...]:
         import importlib
         import platform
         import sys
@@ -59,7 +59,7 @@ def make_worker_probe() -> Callable[[], tuple[str, ...]]:
             message = f"{type(error).__name__}: {error}"
         return platform.node(), sys.executable, platform.python_version(), version, message
 
-    return ask
+    return describe
 
 
 def check_workers(engine: str, workers: Iterable[Worker]) -> None:
@@ -122,17 +122,17 @@ class PartitionTask:
     """
 
     work: Callable[[Any], Mergeable]
-    limit: Callable[[Any], Any]
-    rows: int
+    limit_size: Callable[[Any], Any]
+    batch_rows: int
     name: str
     columns: tuple[str, ...]
     group_column: str | None = None
 
-    def partition(
+    def process_partition(
         self, index: int, record_batches: Iterable[pa.RecordBatch]
     ) -> PartitionResult | None:
         """Process the partition with an index; return None if it has no rows."""
-        sums: PairwiseSum[Any] = PairwiseSum(self.limit)
+        sums: PairwiseSum[Any] = PairwiseSum(self.limit_size)
         has_rows = False
         try:
             for batch in self._batches(f"{self.name}, partition {index}", record_batches):
@@ -149,17 +149,17 @@ class PartitionTask:
         for batch in record_batches:
             if not batch.num_rows:
                 continue
-            end = self._end(pending, count, batch, end)
+            end = self._n_complete_rows(pending, count, batch, end)
             pending.append(batch)
             count += batch.num_rows
-            if count >= self.rows and end:
+            if count >= self.batch_rows and end:
                 complete, pending = _split_rows(pending, end)
                 yield self._concat_batches(complete, first, origin)
                 first, count, end = first + end, count - end, 0
         if pending:
             yield self._concat_batches(pending, first, origin)
 
-    def _end(
+    def _n_complete_rows(
         self, pending: Sequence[pa.RecordBatch], count: int, batch: pa.RecordBatch, end: int
     ) -> int:
         """Return the number of leading rows whose groups (by ``group_column``) are complete.
@@ -175,7 +175,9 @@ class PartitionTask:
         last = _last_value(column)
         # Rows without a value are a group too, though null and NaN are not equal to themselves.
         equal_mask = (
-            pc.is_null(column, nan_is_null=True) if last is None else pc.equal(column, column[-1])
+            pc.is_null(column, nan_is_null=True)
+            if last is None
+            else pc.balanced(column, column[-1])
         )
         n_equal = pc.sum(equal_mask).as_py() or 0
         if n_equal < batch.num_rows:
@@ -201,12 +203,12 @@ class PartitionTask:
 class MergeTask:
     """Task that merges the results of partitions."""
 
-    limit: Callable[[Any], Any]
+    limit_size: Callable[[Any], Any]
     name: str
 
     def merge(self, results: Iterable[PartitionResult]) -> PartitionResult:
         """Merge several results in order; return the first error, if any."""
-        sums: PairwiseSum[Any] = PairwiseSum(self.limit)
+        sums: PairwiseSum[Any] = PairwiseSum(self.limit_size)
         try:
             for result in results:
                 if result.error:
@@ -216,7 +218,7 @@ class MergeTask:
             return PartitionResult(error=str(error))
         return PartitionResult(serialize(sums.total))
 
-    def total(self, results: Iterable[PartitionResult]) -> Any:
+    def merge_all(self, results: Iterable[PartitionResult]) -> Any:
         """Merge all results, and raise the first error, if any."""
         results = list(results)
         if not results:
@@ -234,17 +236,17 @@ def _last_value(column: pa.Array) -> Any:
 
 
 def _split_rows(
-    batches: Sequence[pa.RecordBatch], rows: int
+    batches: Sequence[pa.RecordBatch], n_rows: int
 ) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
     """Split record batches after a number of rows."""
     before: list[pa.RecordBatch] = []
     after: list[pa.RecordBatch] = []
     for batch in batches:
-        if rows > 0:
-            before.append(batch.slice(0, rows))
-        if rows < batch.num_rows:
-            after.append(batch.slice(max(rows, 0)))
-        rows -= batch.num_rows
+        if n_rows > 0:
+            before.append(batch.slice(0, n_rows))
+        if n_rows < batch.num_rows:
+            after.append(batch.slice(max(n_rows, 0)))
+        n_rows -= batch.num_rows
     return before, after
 
 
@@ -252,13 +254,13 @@ class RemoteEngineRef(Engine):
     """Reference to an engine in another process, by name."""
 
     def __init__(self, kind: str, name: str, names: tuple[str, ...]) -> None:
-        self.kind, self.name, self.names = kind, name, names
+        self.kind, self.name, self.column_names = kind, name, names
 
     def reduce(
         self,
-        work: Callable[[Any], Any],
+        map_batch: Callable[[Any], Any],
         columns: Sequence[str] = (),
-        limit: Callable[[Any], Any] = identity,
+        limit_size: Callable[[Any], Any] = identity,
         description: str = "reading",
     ) -> Any:
         """Raise an error, because the rows are in another process."""
@@ -271,18 +273,20 @@ class RemoteEngine(Engine):
     """Engine whose rows are in other processes, to which only its name is sent."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RemoteEngineRef, (self.kind, self.name, self.names)
+        return RemoteEngineRef, (self.kind, self.name, self.column_names)
 
     @classmethod
-    def session(cls, frames: Sequence[Any]) -> Any:
+    def get_session(cls, frames: Sequence[Any]) -> Any:
         """Return the session in which these data frames are, to read paths and to create tables."""
         raise NotImplementedError
 
     @classmethod
-    def from_source(cls, source: Any, session: Any = None, text: Collection[str] = ()) -> Self:
+    def from_source(
+        cls, source: Any, session: Any = None, text_columns: Collection[str] = ()
+    ) -> Self:
         """Create an engine from a data frame, or from the tables at some paths.
 
-        Columns of CSV that are named in ``text`` are read as text, whatever their values.
+        Columns of CSV that are named in ``text_columns`` are read as text, whatever their values.
         """
         raise NotImplementedError
 
@@ -292,14 +296,14 @@ class RemoteEngine(Engine):
         raise NotImplementedError
 
     @classmethod
-    def from_lines(cls, path: str, read: TextTask, session: Any = None) -> Self:
+    def from_lines(cls, path: str, text_task: TextTask, session: Any = None) -> Self:
         """Create an engine from the parsed lines of text files."""
         raise NotImplementedError
 
     def select_columns(
         self,
         text_columns: Mapping[str, str],
-        numbers: Mapping[str, str],
+        numeric_columns: Mapping[str, str],
         constants: Mapping[str, Any],
     ) -> Self:
         """Return the same rows with renamed columns: text, numbers, and constants."""
@@ -320,7 +324,7 @@ class TextTask:
 
     read_batch: Callable[[str, int, bytes], pa.RecordBatch]
     text_columns: tuple[str, ...]
-    numbers: str
+    numeric_column: str
 
     @property
     def schema(self) -> pa.Schema:
@@ -328,7 +332,10 @@ class TextTask:
         import pyarrow as pa
 
         return pa.schema(
-            [*((name, pa.string()) for name in self.text_columns), (self.numbers, pa.float64())]
+            [
+                *((name, pa.string()) for name in self.text_columns),
+                (self.numeric_column, pa.float64()),
+            ]
         )
 
 

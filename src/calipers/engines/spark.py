@@ -179,7 +179,7 @@ _WORKER_SCHEMA = ", ".join(f"{name} string" for name in remote.Worker._fields)
 
 
 def _make_query(
-    ask: Callable[[], tuple[str, ...]], seconds: float
+    describe: Callable[[], tuple[str, ...]], seconds: float
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     names = list(remote.Worker._fields)
 
@@ -190,7 +190,7 @@ def _make_query(
 
         for _ in batches:
             time.sleep(seconds)
-            yield pa.record_batch([pa.array([value], pa.string()) for value in ask()], names)
+            yield pa.record_batch([pa.array([value], pa.string()) for value in describe()], names)
 
     return run
 
@@ -251,19 +251,19 @@ class SparkEngine(RemoteEngine):
             tuple(files),
             group_column,
         )
-        self.names = tuple(frame.columns)
-        check_unique(name, self.names)
+        self.column_names = tuple(frame.columns)
+        check_unique(name, self.column_names)
         if frame.isStreaming:
             raise InputError(f"{name}: has no end; expected a data frame that is read as a whole")
 
     @classmethod
-    def session(cls, frames: Sequence[Any]) -> SparkSession:
+    def get_session(cls, frames: Sequence[Any]) -> SparkSession:
         """Return the session of a data frame, else the active one or a new one."""
         return next((frame.sparkSession for frame in frames), None) or get_session()
 
     @classmethod
     def from_source(
-        cls, source: Any, session: SparkSession | None = None, text: Collection[str] = ()
+        cls, source: Any, session: SparkSession | None = None, text_columns: Collection[str] = ()
     ) -> SparkEngine:
         """Create an engine from a data frame, or from the tables at some paths.
 
@@ -274,7 +274,7 @@ class SparkEngine(RemoteEngine):
             Parquet) that the cluster can read; or a list of paths.
         session : SparkSession, optional
             Session that reads paths. By default the active session, or a new one.
-        text : collection of str
+        text_columns : collection of str
             Columns of CSV that are read as text, whatever their values.
 
         Returns
@@ -292,7 +292,7 @@ class SparkEngine(RemoteEngine):
         files, name = resolve_paths(source, "Spark")
         session = session or get_session()
         check_workers(session)  # before they read anything
-        return cls(_read_tables(session, files, name, text), name, files)
+        return cls(_read_tables(session, files, name, text_columns), name, files)
 
     @classmethod
     def from_table(cls, rows: pa.Table, session: SparkSession | None = None) -> SparkEngine:
@@ -301,7 +301,7 @@ class SparkEngine(RemoteEngine):
 
     @classmethod
     def from_lines(
-        cls, path: str, read: TextTask, session: SparkSession | None = None
+        cls, path: str, text_task: TextTask, session: SparkSession | None = None
     ) -> SparkEngine:
         """Create an engine from lines of text; see :meth:`RemoteEngine.from_lines`."""
         from pyspark.errors import AnalysisException
@@ -316,14 +316,17 @@ class SparkEngine(RemoteEngine):
         except AnalysisException as error:
             raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
         columns = ", ".join(
-            [*(f"{name} string" for name in read.text_columns), f"{read.numbers} double"]
+            [
+                *(f"{name} string" for name in text_task.text_columns),
+                f"{text_task.numeric_column} double",
+            ]
         )
-        return cls(lines.mapInArrow(_read_lines(read, path), columns), path, [path])
+        return cls(lines.mapInArrow(_read_lines(text_task, path), columns), path, [path])
 
     def select_columns(
         self,
         text_columns: Mapping[str, str],
-        numbers: Mapping[str, str],
+        numeric_columns: Mapping[str, str],
         constants: Mapping[str, Any],
     ) -> SparkEngine:
         """Rename and cast columns; see :meth:`RemoteEngine.select_columns`."""
@@ -332,7 +335,9 @@ class SparkEngine(RemoteEngine):
         columns = [
             _column(source).cast("string").alias(name) for name, source in text_columns.items()
         ]
-        columns += [_column(source).cast("double").alias(name) for name, source in numbers.items()]
+        columns += [
+            _column(source).cast("double").alias(name) for name, source in numeric_columns.items()
+        ]
         columns += [lit(value).alias(name) for name, value in constants.items()]
         return SparkEngine(self.frame.select(*columns), self.name, self.files)
 
@@ -358,9 +363,9 @@ class SparkEngine(RemoteEngine):
 
     def reduce(
         self,
-        work: Callable[[Any], P],
+        map_batch: Callable[[Any], P],
         columns: Sequence[str] = (),
-        limit: Callable[[P], P] = identity,
+        limit_size: Callable[[P], P] = identity,
         description: str = "reading",
     ) -> P:
         """Apply a function to all batches and add the results, in the order of partition ids.
@@ -372,9 +377,9 @@ class SparkEngine(RemoteEngine):
         from calipers.data import streams
 
         task = PartitionTask(
-            work, limit, streams.BATCH_ROWS, self.name, tuple(columns), self._group_column
+            map_batch, limit_size, streams.BATCH_ROWS, self.name, tuple(columns), self._group_column
         )
-        merge = MergeTask(limit, self.name)
+        merge = MergeTask(limit_size, self.name)
         # Not all of Spark accepts names with any characters.
         selected = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
         results = (
@@ -400,7 +405,7 @@ class SparkEngine(RemoteEngine):
             )
         finally:
             results.unpersist()
-        return merge.total(result for _, result in _join_pieces(final_table.to_batches()))  # type: ignore[no-any-return]
+        return merge.merge_all(result for _, result in _join_pieces(final_table.to_batches()))  # type: ignore[no-any-return]
 
 
 def _result_sizes(results: DataFrame) -> list[int]:
@@ -463,7 +468,7 @@ def _quote(name: str) -> str:
 
 
 def _read_tables(
-    session: SparkSession, files: Sequence[str], name: str, text: Collection[str]
+    session: SparkSession, files: Sequence[str], name: str, text_columns: Collection[str]
 ) -> DataFrame:
     """Read the tables at some paths; the extension of the paths determines their kind."""
     from pyspark.errors import AnalysisException
@@ -476,24 +481,24 @@ def _read_tables(
         if kind == "jsonl":
             return reader.json(paths)
         options = {"header": True, "inferSchema": True, "sep": "," if kind == "csv" else "\t"}
-        frame = reader.options(**options).csv(paths)
-        if not set(frame.columns) & set(text):
+        frame = reader.options(**options).is_csv(paths)
+        if not set(frame.columns) & set(text_columns):
             return frame
         typed_columns = [
-            f"{_quote(name)} {'string' if name in text else data_type}"
+            f"{_quote(name)} {'string' if name in text_columns else data_type}"
             for name, data_type in frame.dtypes
         ]
         return (
             reader.options(header=True, sep=options["sep"])
             .schema(", ".join(typed_columns))
-            .csv(paths)
+            .is_csv(paths)
         )
     except AnalysisException as error:
         raise InputError(f"{name}: {str(error).splitlines()[0]}") from None
 
 
 def _read_lines(
-    read: TextTask, path: str
+    text_task: TextTask, path: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -503,7 +508,7 @@ def _read_lines(
         first_line = 1
         for batch in batches:
             lines = batch.column(0).to_pylist()
-            yield read.read_batch(location, first_line, b"\n".join(lines))
+            yield text_task.read_batch(location, first_line, b"\n".join(lines))
             first_line += len(lines)
 
     return run
@@ -517,7 +522,7 @@ def _make_mapper(
 
         context = TaskContext.get()
         partition_id = 0 if context is None else context.partitionId()
-        result = task.partition(partition_id, batches)
+        result = task.process_partition(partition_id, batches)
         if result is not None:
             yield from _to_pieces(partition_id, result)
 

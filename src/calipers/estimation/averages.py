@@ -35,8 +35,8 @@ class RowSummary:
     influence values of the second pass.
     """
 
-    rows: int
-    size: float
+    n_rows: int
+    effective_size: float
     has_clusters: bool
     settings: Settings
     influence: Callable[[], Influence | None]
@@ -65,7 +65,7 @@ def class_weights(measure: Any, labels: Sequence[str], proportions: FloatArray) 
 def average_of_scores(
     measure: Any,
     terms: Sequence[tuple[float, PointEstimate]],
-    rows: int,
+    n_rows: int,
     settings: Settings,
     empty_reason: str = "no_occurring_class",
 ) -> PointEstimate:
@@ -80,18 +80,18 @@ def average_of_scores(
         "higher_is_better": definition.higher_is_better,
     }
     if not terms:
-        undefined = {empty_reason: rows}
+        undefined = {empty_reason: n_rows}
         return PointEstimate(
-            value=float("nan"), settings=settings, n=rows, undefined=undefined, **fields
+            value=float("nan"), settings=settings, n=n_rows, undefined=undefined, **fields
         )
     estimate = weighted_sum(terms, **fields)
     if any(term.undefined for _, term in terms):
-        undefined = {"class_without_value": rows}
+        undefined = {"class_without_value": n_rows}
         return replace(estimate, value=float("nan"), undefined=undefined, influence=None)
     estimate = replace(
         estimate,
         transform="logit" if definition.range == (0, 1) else None,
-        sizes=lambda: (_effective_rows(terms),),
+        effective_sizes=lambda: (_effective_rows(terms),),
         methods={"of terms": partial(_average_limits, terms)},
     )
     return effective_sample_size.add_auc_interval(measure, estimate, terms)
@@ -101,7 +101,7 @@ def estimate_from_tables(
     measure: Any,
     tables: ClassTables,
     settings: Settings,
-    rows: int,
+    n_rows: int,
     summary: RowSummary | None = None,
 ) -> PointEstimate:
     """Estimate an average over classes from the score tables of all classes.
@@ -110,16 +110,21 @@ def estimate_from_tables(
     """
     weights = class_weights(measure, tables.labels, tables.proportions)
     terms = [
-        (weight, scores.estimate_from_table(measure.plain, table, settings, rows, together=True))
+        (
+            weight,
+            scores.estimate_from_table(
+                measure.plain, table, settings, n_rows, uses_core_areas=True
+            ),
+        )
         for label, table in zip(tables.labels, tables.tables, strict=True)
         if (weight := weights.get(label))
     ]
-    estimate = average_of_scores(measure, terms, rows, settings)
+    estimate = average_of_scores(measure, terms, n_rows, settings)
     if summary is None or summary.has_clusters or estimate.undefined:
         return replace(estimate, influence=None)
     estimate = replace(estimate, influence=summary.influence)
     return effective_sample_size.add_auc_interval(
-        measure, estimate, terms, n_effective=summary.size
+        measure, estimate, terms, n_effective=summary.effective_size
     )
 
 
@@ -128,7 +133,7 @@ def _effective_rows(terms: Sequence[tuple[float, PointEstimate]]) -> float:
 
     The variance of each term is taken to be that of a proportion of the rows of its smaller class.
     """
-    rows = np.array([max(1.0, min(term.sizes())) for _, term in terms])
+    rows = np.array([max(1.0, min(term.effective_sizes())) for _, term in terms])
     spread = np.array([weight**2 for weight, _ in terms]) / rows
     with np.errstate(divide="ignore"):
         return 1 + float(spread.sum() ** 2 / (spread**2 / (rows - 1)).sum())
@@ -138,7 +143,7 @@ def extend_to_all_rows(
     estimate: PointEstimate,
     row_indices: npt.NDArray[np.integer[Any]],
     n_rows: int,
-    space: VarianceEstimator,
+    variance_estimator: VarianceEstimator,
     replicates: Callable[[], FloatArray],
 ) -> PointEstimate:
     """Extend a point estimate of some rows to all rows, where all others have no influence.
@@ -152,13 +157,13 @@ def extend_to_all_rows(
             return None
         column = np.zeros(n_rows)
         column[row_indices] = subset_influence.corrected.column
-        return Influence(column, space, subset_influence.name)
+        return Influence(column, variance_estimator, subset_influence.name)
 
     return replace(
         estimate,
         n=n_rows,
-        weight=space.weight,
-        clusters=space.clusters,
+        weight=variance_estimator.weight,
+        clusters=variance_estimator.clusters,
         influence=influence,
         replicates=replicates,
     )

@@ -576,12 +576,12 @@ class ClusteredBattles:
     @cached_property
     def is_even(self) -> bool:
         """Whether the clusters have nearly the same number of battles."""
-        return self._weighted.effective_number >= EVEN * self.clusters.n_clusters
+        return self._weighted.n_effective_clusters >= EVEN * self.clusters.n_clusters
 
     @property
     def df(self) -> float:
         """Degrees of freedom: the (effective) number of clusters minus 1."""
-        return self.clusters.n_clusters - 1.0 if self.is_even else self._weighted.degrees
+        return self.clusters.n_clusters - 1.0 if self.is_even else self._weighted.df
 
     @property
     def corrections(self) -> FloatArray:
@@ -755,7 +755,7 @@ def _cluster_products(
     from scipy.sparse import csc_matrix
 
     size, n = data.n_systems + 1 + data.covariates.shape[1], len(clustered.index)
-    code, n_clusters = clustered.clusters.code, clustered.clusters.size
+    code, n_clusters = clustered.clusters.codes, clustered.clusters.n_codes
     n_battles = np.bincount(code, minlength=n_clusters)
     # Conversion of a matrix with an entry for each battle sorts by counting, not by comparison.
     entries = clustered.index, code.astype(np.int32), np.arange(n + 1, dtype=np.int32)

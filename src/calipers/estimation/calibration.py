@@ -49,7 +49,7 @@ class Bins:
     """
 
     weight: FloatArray
-    rows: FloatArray
+    effective_rows: FloatArray
     probability: FloatArray
     proportion: FloatArray
 
@@ -58,7 +58,7 @@ class Bins:
         """Calibration error of each bin: the proportion of positives minus the mean probability."""
         return self.proportion - self.probability
 
-    def root_mean_square(self, level: float) -> Interval:
+    def rms_error_interval(self, level: float) -> Interval:
         """Return the interval of √Σwg² by the noncentral χ² distribution.
 
         With the variance v of the calibration errors g, Σwĝ²/c is about χ² with ν degrees of
@@ -74,91 +74,89 @@ class Bins:
         >>> round(made.low, 3), round(made.high, 3)
         (0.085, 0.223)
         """
-        smoothed = (self.proportion * self.rows + 0.5) / (self.rows + 1)
+        smoothed = (self.proportion * self.effective_rows + 0.5) / (self.effective_rows + 1)
         tail = (1 - level) / 2
         lows, high = [], 0.0
         for proportion, is_upper in ((smoothed, True), (self.probability, False)):
-            variance = proportion * (1 - proportion) / self.rows
+            variance = proportion * (1 - proportion) / self.effective_rows
             expected = float(self.weight @ variance)
             squares = float(np.square(self.weight * variance).sum())
             if not squares > 0:  # of probabilities as small as numbers can be they are 0
-                lows.append(float(np.sqrt(self._squares)))
+                lows.append(float(np.sqrt(self._mean_square)))
                 continue
             scale = squares / expected
-            degrees, statistic = expected / scale, self._squares / scale
+            degrees, statistic = expected / scale, self._mean_square / scale
             lows.append(math.sqrt(scale * _noncentrality(statistic, degrees, 1 - tail)))
             if is_upper:
                 upper_statistic = max(statistic, _chi2_median(degrees))
                 high = math.sqrt(scale * _noncentrality(upper_statistic, degrees, tail))
         return Interval(min(lows), high, "noncentral chi-square of the bins")
 
-    def mean_size(self, level: float) -> Interval:
+    def mean_error_interval(self, level: float) -> Interval:
         """Return the interval of Σw|g|.
 
         It has the limits of the root mean square, multiplied by the observed ratio of the two; for
         the upper limit the ratio is no less than :data:`MIN_MEAN_TO_RMS_RATIO`.
         """
-        interval = self.root_mean_square(level)
-        root = math.sqrt(self._squares)
+        interval = self.rms_error_interval(level)
+        root = math.sqrt(self._mean_square)
         ratio = float(self.weight @ np.abs(self.calibration_error)) / root if root > 0 else 1.0
         return Interval(
             interval.low * ratio, interval.high * max(ratio, MIN_MEAN_TO_RMS_RATIO), interval.method
         )
 
-    def largest(self, level: float) -> Interval:
+    def max_error_interval(self, level: float) -> Interval:
         """Return the interval of max|g|, from the Clopper-Pearson limits of |g| of each bin.
 
         Each limit is the largest of the limits of the bins. The lower ones are adjusted for the
         number of bins; the upper ones need no adjustment, as the worst bin is one of them.
         """
         tail = (1 - level) / 2
-        low, high = self._exact(tail)
+        low, high = self._clopper_pearson_limits(tail)
         upper_limits = np.maximum(np.abs(low - self.probability), np.abs(high - self.probability))
-        low, high = self._exact(tail / len(self.rows))
+        low, high = self._clopper_pearson_limits(tail / len(self.effective_rows))
         lower_limits = np.maximum(low - self.probability, self.probability - high)
         name = "Clopper-Pearson of the bins"
         return Interval(max(float(lower_limits.max()), 0.0), float(upper_limits.max()), name)
 
     @property
-    def _squares(self) -> float:
+    def _mean_square(self) -> float:
         return float(self.weight @ np.square(self.calibration_error))
 
-    def _exact(self, tail: float) -> tuple[FloatArray, FloatArray]:
+    def _clopper_pearson_limits(self, tail: float) -> tuple[FloatArray, FloatArray]:
         """Return the Clopper-Pearson limits of the proportions of positives."""
         from scipy.special import betaincinv
 
-        hits = np.clip(self.proportion, 0.0, 1.0) * self.rows
-        misses = self.rows - hits
+        hits = np.clip(self.proportion, 0.0, 1.0) * self.effective_rows
+        misses = self.effective_rows - hits
         no_hits_mask, no_misses_mask = hits <= 1e-9, misses <= 1e-9
         low = betaincinv(np.where(no_hits_mask, 1.0, hits), misses + 1, tail)
         high = betaincinv(hits + 1, np.where(no_misses_mask, 1.0, misses), 1 - tail)
         return np.where(no_hits_mask, 0.0, low), np.where(no_misses_mask, 1.0, high)
 
 
-def _chi2_median(degrees: float) -> float:
+def _chi2_median(df: float) -> float:
     from scipy.special import chdtri
 
-    return float(chdtri(degrees, 0.5))
+    return float(chdtri(df, 0.5))
 
 
-def _noncentrality(statistic: float, degrees: float, probability: float) -> float:
+def _noncentrality(statistic: float, df: float, probability: float) -> float:
     """Return the noncentrality λ at which P(χ² ≤ ``statistic``) is this probability, at least 0."""
     from scipy.special import chdtr, chndtr, ndtri
 
-    if chdtr(degrees, statistic) <= probability:
+    if chdtr(df, statistic) <= probability:
         return 0.0
     if statistic > _MAX_CHI2:  # normal with mean ν + λ and variance 2(ν + 2λ)
         z = float(ndtri(probability))
-        spread = math.sqrt(4 * z * z - 2 * degrees + 4 * statistic) - 2 * z
-        return max(0.0, (spread**2 - 2 * degrees) / 4)
+        spread = math.sqrt(4 * z * z - 2 * df + 4 * statistic) - 2 * z
+        return max(0.0, (spread**2 - 2 * df) / 4)
     low, high = 0.0, 1.0
-    while chndtr(statistic, degrees, high) > probability:
+    while chndtr(statistic, df, high) > probability:
         low, high = high, 2 * high
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if chndtr(statistic, degrees, middle) > probability else (low, middle)
-        )
+        low, high = (middle, high) if chndtr(statistic, df, middle) > probability else (low, middle)
         if high - low <= 1e-12 * high:
             break
     return (low + high) / 2
@@ -168,7 +166,7 @@ NAN = float("nan")
 
 
 def estimate_from_table(
-    measure: MeasureLike, table: ScoreTable, settings: Settings, rows: int
+    measure: MeasureLike, table: ScoreTable, settings: Settings, n_rows: int
 ) -> PointEstimate:
     """Estimate a measure of calibration from a table of probabilities."""
     definition = measure.definition
@@ -177,23 +175,23 @@ def estimate_from_table(
         value=float(measure.apply(table)),
         kind=kinds.get(definition.interval, "calibration"),
         settings=settings,
-        n=rows,
+        n=n_rows,
         bounds=definition.range,
-        undefined=undefined_reasons(measure, table, rows),
+        undefined=undefined_reasons(measure, table, n_rows),
         higher_is_better=definition.higher_is_better,
-        sizes=lambda: intervals.class_sizes(table)[::-1],
+        effective_sizes=lambda: intervals.class_sizes(table)[::-1],
         is_biased=definition.interval == "basic" or definition.binned is not None,
         methods={}
         if definition.binned is None
         else {"of bins": partial(_bins_interval, measure, table)},
-        error=None
+        compute_error=None
         if definition.coefficient is None
         else lambda: _wald_error(measure, table, weighted=table.has_weights),
     )
 
 
 def estimate_from_sums(
-    measure: MeasureLike, sums: LogitSummary, settings: Settings, rows: int
+    measure: MeasureLike, sums: LogitSummary, settings: Settings, n_rows: int
 ) -> PointEstimate:
     """Estimate a recalibration coefficient of streamed rows, from sums over their logits."""
     definition = measure.definition
@@ -203,29 +201,29 @@ def estimate_from_sums(
     value = NAN if fit is None else (fit.slope if coefficient_index else fit.intercept)
     # Weights that are all alike say as little as none.
     total, squares = float(sums.sums[:, :, 0].sum()), float(sums.squares[:, :, 0].sum())
-    uses_information = has_slope and effective_size(total, squares) >= rows * (1 - 1e-9)
+    uses_information = has_slope and effective_size(total, squares) >= n_rows * (1 - 1e-9)
     name = "Wald, Fisher information" if uses_information else "Wald, sandwich"
     error = None
     if fit is not None:
-        se = fit.error(coefficient_index, sandwich=not uses_information)
+        se = fit.standard_error(coefficient_index, sandwich=not uses_information)
         error = StandardError(se * math.sqrt(squares / total) if uses_information else se, name)
     return PointEstimate(
         value=value,
         kind="recalibration",
         settings=settings,
-        n=rows,
+        n=n_rows,
         bounds=definition.range,
-        undefined={} if fit is not None else {reason or "too_steep": rows},
+        undefined={} if fit is not None else {reason or "too_steep": n_rows},
         higher_is_better=definition.higher_is_better,
-        sizes=lambda: sums.sizes[::-1],
-        error=lambda: error,
+        effective_sizes=lambda: sums.effective_sizes[::-1],
+        compute_error=lambda: error,
     )
 
 
 def _fit_sums(sums: LogitSummary, *, fit_slope: bool) -> tuple[str | None, RecalibrationFit | None]:
     """Return the reason why there is no line of recalibration, if that is known, and the line."""
-    reason = sums.undefined or ("separated" if fit_slope and sums.is_separated else None)
-    return reason, None if reason is not None else sums.line(fit_slope=fit_slope)
+    reason = sums.undefined_reason or ("separated" if fit_slope and sums.is_separated else None)
+    return reason, None if reason is not None else sums.fit_line(fit_slope=fit_slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,9 +263,9 @@ class ProbabilityRows:
             weight=rows.weight,
             clusters=rows.clusters,
             standalone_replicates=lambda: rows.replicates.evaluate(measure),
-            replicates=lambda: rows.drawn_by_row.evaluate(measure),
+            replicates=lambda: rows.row_replicates.evaluate(measure),
             group_jackknife=lambda: group_jackknife(
-                measure, rows.table, rows.drawn_by_row.ranked_rows
+                measure, rows.table, rows.row_replicates.ranked_rows
             ),
         )
         methods: dict[str, IntervalFunction] = {
@@ -288,22 +286,22 @@ class ProbabilityRows:
 
 #: The interval of each norm of gaps.
 _INTERVAL_BY_NORM = {
-    "mean_gap": Bins.mean_size,
-    "root_mean_gap": Bins.root_mean_square,
-    "largest_gap": Bins.largest,
+    "mean_gap": Bins.mean_error_interval,
+    "root_mean_gap": Bins.rms_error_interval,
+    "largest_gap": Bins.max_error_interval,
 }
 
 
 def _bins_interval(
-    measure: MeasureLike, table: ScoreTable, level: float, counts_as: float = 1.0
+    measure: MeasureLike, table: ScoreTable, level: float, row_weight: float = 1.0
 ) -> Interval:
-    """Return an interval from the bins alone; each row counts as ``counts_as`` rows."""
+    """Return an interval from the bins alone; each row counts as ``row_weight`` rows."""
     definition = measure.definition
     levels = ProbabilityLevels.from_table(table)
     assert definition.binned is not None
     assert definition.interval is not None
     binned = levels.merge_levels(definition.binned(levels, **measure.parameters))
-    rows = binned.effective * counts_as
+    rows = binned.effective_sizes * row_weight
     bins = Bins(binned.total / binned.weight, rows, binned.probability, binned.proportion)
     return _INTERVAL_BY_NORM[definition.interval](bins, level).clip(*definition.range)
 
@@ -330,7 +328,7 @@ def _cluster_bins_interval(rows: ScoredRows, measure: MeasureLike, level: float)
     design_effect = 1.0
     if row_squares > 0:
         n_clusters = clusters.n_clusters
-        cluster_sums = np.bincount(clusters.code, residuals, clusters.size)
+        cluster_sums = np.bincount(clusters.codes, residuals, clusters.n_codes)
         t_ratio = intervals.t_quantile(level, n_clusters - 1) / intervals.normal_quantile(level)
         cluster_squares = (
             float(np.square(cluster_sums).sum()) * n_clusters / (n_clusters - 1) * t_ratio**2
@@ -345,7 +343,7 @@ def _basic_interval(
 ) -> Interval | None:
     if rows.clusters is None:
         return basic_bootstrap(measure, estimate, rows.table, "bootstrap [B]", level)
-    name = rows.clusters.bootstrap
+    name = rows.clusters.bootstrap_name
     if rows.clusters.n_clusters < 2:
         return intervals.no_interval(name, "too_few_clusters")
     return basic_bootstrap(measure, estimate, None, name, level)
@@ -360,7 +358,7 @@ def basic_bootstrap(
     calibration, the interval of a calibration error starts at 0.
     """
     name = f"{'basic ' * estimate.is_biased}{name}"
-    interval = intervals.percentile(estimate.cached_replicates, level, name).clip(*estimate.bounds)
+    interval = intervals.percentile(estimate.test_replicates, level, name).clip(*estimate.bounds)
     is_calibration_error = (
         interval.reason is None and estimate.is_biased and measure.definition.perfect == 0
     )
@@ -427,12 +425,12 @@ def _estimate_coefficient(
         influence = recalibration_influence(rows, measure)
         if influence is None:
             return None
-        return influence.error
+        return influence.standard_error
 
     return replace(
         estimate,
         influence=lambda: recalibration_influence(rows, measure),
-        error=error,
+        compute_error=error,
         jackknife=lambda: (group_jackknife(measure, rows.table, rows.replicates.ranked_rows), None),
     )
 
@@ -445,12 +443,12 @@ def _wald_error(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> S
     and for the intercept with slope 1, whose model is misspecified if the slope is not 1.
     """
     fit = fit_recalibration(table, measure)
-    if fit.has_both and not weighted:
+    if fit.fits_slope and not weighted:
         return StandardError(
-            math.sqrt(fit.variance[fit.coefficient_index, fit.coefficient_index]),
+            math.sqrt(fit.covariance[fit.coefficient_index, fit.coefficient_index]),
             "Wald, Fisher information",
         )
-    return StandardError(fit.error(table), "Wald, sandwich")
+    return StandardError(fit.standard_error(table), "Wald, sandwich")
 
 
 def recalibration_influence(
@@ -465,10 +463,13 @@ def recalibration_influence(
         _, fit = _fit_sums(total, fit_slope=measure.parameters.get("slope") != "one")
         if fit is None:
             return None
-        variance_row, sizes = fit.variance[measure.definition.coefficient or 0], total.sizes
+        variance_row, sizes = (
+            fit.variance[measure.definition.coefficient or 0],
+            total.effective_sizes,
+        )
     else:
         fit, sizes = fit_recalibration(rows.table if total is None else total, measure), None
-        variance_row = fit.variance[fit.coefficient_index]
+        variance_row = fit.covariance[fit.coefficient_index]
     delta = measure.parameters["delta"]
     p = np.clip(rows.score, delta, 1 - delta)
     weight = np.ones(len(p)) if rows.weight is None else rows.weight
@@ -482,7 +483,9 @@ def recalibration_influence(
         variance_estimator = VarianceEstimator(rows.weight, rows.clusters)
         return Influence(np.asarray(influence_values), variance_estimator, "Wald, sandwich")
     class_estimator = rows.variance_estimator(None if isinstance(total, LogitSummary) else total)
-    class_estimator = class_estimator if sizes is None else replace(class_estimator, sizes=sizes)
+    class_estimator = (
+        class_estimator if sizes is None else replace(class_estimator, effective_class_sizes=sizes)
+    )
     return Influence(np.asarray(influence_values), class_estimator, "Wald, sandwich")
 
 
@@ -490,7 +493,7 @@ def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:
     """Fit the recalibration of which a measure is a coefficient."""
     has_slope = measure.parameters.get("slope") != "one"
     x = ProbabilityLevels.from_table(table).clip(measure.parameters["delta"])
-    intercept, slope = x.line if has_slope else (x.offset, 1.0)
+    intercept, slope = x.recalibration_line if has_slope else (x.recalibration_intercept, 1.0)
     p = expit(intercept + slope * x.logit)
     information = fit_information_matrix(x.logit, x.total, p)
     return Recalibration(
@@ -511,24 +514,24 @@ class Recalibration(NamedTuple):
     logit(p) and the fitted probability at each level, and the inverse of the information matrix.
     """
 
-    has_both: bool
+    fits_slope: bool
     coefficient_index: int
     intercept: float
     slope: float
     logit: FloatArray
     fitted_probability: FloatArray
-    variance: FloatArray
+    covariance: FloatArray
 
     def coefficient_influence(self, logit: FloatArray) -> FloatArray | float:
         """Return the influence of a unit residual at a logit on the coefficient."""
-        variance_row = self.variance[self.coefficient_index]
+        variance_row = self.covariance[self.coefficient_index]
         return (
             np.asarray(variance_row[0] + variance_row[1] * logit)
-            if self.has_both
+            if self.fits_slope
             else float(variance_row[0])
         )
 
-    def error(self, table: ScoreTable) -> float:
+    def standard_error(self, table: ScoreTable) -> float:
         """Return the standard error of the coefficient: √Σ(w·residual·influence)²."""
         squares = [column[::-1] for column in (table.positive_squares, table.negative_squares)]
         if len(self.logit) < len(squares[0]):  # levels without weight are left out

@@ -34,22 +34,22 @@ class ClusterDispersion:
 
     points: FloatArray
     cluster: IntArray
-    clusters: int
+    n_clusters: int
     settings: Settings
     centers: FloatArray | None = None
-    leans: FloatArray | None = None
+    unit_vector_sums: FloatArray | None = None
 
     @cached_property
     def statistic(self) -> ClusterMoments:
         """Moments of the clusters."""
-        return ClusterMoments.from_rows(self.points, self.cluster, self.clusters, self.centers)
+        return ClusterMoments.from_rows(self.points, self.cluster, self.n_clusters, self.centers)
 
     @property
-    def leaning(self) -> FloatArray:
+    def batch_unit_vector_sums(self) -> FloatArray:
         """Sums by cluster of the unit vectors from its centre to its points."""
         assert self.centers is not None
         return cluster_sums(
-            _unit_vectors(self.points - self.centers[self.cluster]), self.cluster, self.clusters
+            _unit_vectors(self.points - self.centers[self.cluster]), self.cluster, self.n_clusters
         )
 
     def row_values(self, measure: MeasureLike) -> None:
@@ -69,15 +69,15 @@ class ClusterDispersion:
             derivatives = self._point_influence(measure, moments)
             if total is not None:
                 return center_influence(
-                    derivatives, self._mean(measure, moments), float(moments.total)
+                    derivatives, self._mean_derivative(measure, moments), float(moments.total)
                 )
         return center_influence(derivatives) if np.isfinite(derivatives).all() else None
 
-    def _mean(self, measure: MeasureLike, moments: ClusterMoments) -> float:
+    def _mean_derivative(self, measure: MeasureLike, moments: ClusterMoments) -> float:
         """Return the mean of the derivatives of all points, to which overlaps contribute 0."""
         n, size = float(moments.total), moments.size
         within = float((moments.squares * size / np.maximum(size - 1, 1.0)).sum())
-        total_squares = float(moments.within_sum_squares + moments.between)
+        total_squares = float(moments.within_sum_squares + moments.between_sum_squares)
         mean = _sum_derivative(measure, moments, "within_sum_squares") * within
         return mean + _sum_derivative(measure, moments, "between") * (
             total_squares * n / max(n - 1, 1.0) - within
@@ -100,16 +100,18 @@ class ClusterDispersion:
         if overlap_derivatives.any():
             distances = np.sqrt(squares)
             size = np.maximum(moments.size, 1.0)
-            unit_vector_sums = self.leans
+            unit_vector_sums = self.unit_vector_sums
             if unit_vector_sums is None:
-                unit_vector_sums = cluster_sums(_unit_vectors(deviations), cluster, self.clusters)
+                unit_vector_sums = cluster_sums(_unit_vectors(deviations), cluster, self.n_clusters)
             mean_unit_vectors = unit_vector_sums / size[:, None]
             spread = distances - np.einsum("ij,ij->i", deviations, mean_unit_vectors[cluster])
             # What the distance of two centers does to their overlap, along the line of both.
             center_distances = np.where(
                 moments.centroid_distances == 0, np.inf, moments.centroid_distances
             )
-            distance_derivatives = overlap_derivatives * moments.overlaps / center_distances**2
+            distance_derivatives = (
+                overlap_derivatives * moments.davies_bouldin_ratios / center_distances**2
+            )
             means = zip(distance_derivatives, moments.mean, strict=True)
             center_derivatives = np.stack(
                 [by_other @ (mean - moments.mean) for by_other, mean in means]
@@ -126,17 +128,17 @@ class ClusterDispersion:
 
         They are the derivatives by the largest overlap of each cluster, divided evenly among ties.
         """
-        worst, shifted_values = moments.worst, []
+        worst, shifted_values = moments.max_overlaps, []
         for sign in (1, -1):
-            shifted = worst * (1 + sign * DERIVATIVE_STEP * np.eye(self.clusters))
+            shifted = worst * (1 + sign * DERIVATIVE_STEP * np.eye(self.n_clusters))
             shifted_values.append(
-                measure.apply(_replace_derived(moments, worst=shifted)) + np.zeros(self.clusters)
+                measure.apply(_replace_derived(moments, worst=shifted)) + np.zeros(self.n_clusters)
             )
         steps = 2 * DERIVATIVE_STEP * worst
         worst_derivatives = (shifted_values[0] - shifted_values[1]) / np.where(
             steps > 0, steps, np.inf
         )
-        worst_mask = moments.overlaps == worst[:, None]
+        worst_mask = moments.davies_bouldin_ratios == worst[:, None]
         derivatives = np.where(
             worst_mask, (worst_derivatives / worst_mask.sum(axis=1))[:, None], 0.0
         )
@@ -224,11 +226,11 @@ def estimate_geometry(
     n: int,
     settings: Settings,
     sample: Any,
-    sampled_from: int | None = None,
+    n_population: int | None = None,
 ) -> PointEstimate:
     """Return the point estimate of a measure of cluster geometry that has an influence.
 
-    ``sampled_from`` is the number of all points, if these are a sample of them.
+    ``n_population`` is the number of all points, if these are a sample of them.
     """
     value, definition = float(measure.apply(statistic)), measure.definition
     streamed = sample if hasattr(sample, "differing") else None
@@ -241,7 +243,7 @@ def estimate_geometry(
 
     def limits(level: float) -> Interval:
         interval = _student_interval(value, error, n, definition.range, level)
-        if sampled_from is None:
+        if n_population is None:
             return interval
         return replace(interval, method=f"{interval.method}, of {n:,} sampled points")
 
@@ -250,18 +252,18 @@ def estimate_geometry(
         kind="measure of distances",
         settings=settings,
         n=n,
-        n_total=sampled_from,
+        n_total=n_population,
         unit="points",
         bounds=definition.range,
         undefined=undefined_reasons(measure, statistic, n),
         higher_is_better=definition.higher_is_better,
-        sizes=lambda: (float(n),),
-        skewness_size=lambda: _skewness(sample, measure),
+        effective_sizes=lambda: (float(n),),
+        compute_scaled_skewness=lambda: _skewness(sample, measure),
         joint_distribution=_PairedClusterings(
             sample.cluster, getattr(sample, "point_counts", None), streamed
         ),
         influence=lambda: sample.influence(measure),
-        error=error,
+        compute_error=error,
         methods={"Student t": limits},
     )
 

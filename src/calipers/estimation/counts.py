@@ -70,9 +70,9 @@ class ClassCounts:
     joint_measures: tuple[Any, ...] = ()
     #: Class of each row, if rows are available.
     truth: npt.NDArray[np.integer[Any] | np.bool_] | None = field(default=None, repr=False)
-    _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
-    _probable: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
-    _paired_counts: list[PairedCounts] = field(default_factory=list, repr=False)
+    _replicate_cache: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+    _posterior_cache: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+    _pair_cache: list[PairedCounts] = field(default_factory=list, repr=False)
 
     @classmethod
     def from_codes(
@@ -83,7 +83,7 @@ class ClassCounts:
         settings: Settings,
         weight: FloatArray | None = None,
         clusters: ClusterIndex | None = None,
-        together: tuple[Any, ...] = (),
+        joint_measures: tuple[Any, ...] = (),
     ) -> ClassCounts:
         """Count rows whose classes are given as indices into ``labels``."""
         k = len(labels)
@@ -93,29 +93,32 @@ class ClassCounts:
             matrix: ConfusionMatrix = SparseConfusionMatrix(
                 cells.counts, squares, cells.cell_index, labels, len(truth)
             )
-            return cls(matrix, cells, settings, together, truth)
-        counts = cells.onto((0, 1), cells.counts)
-        squares = counts if weight is None else cells.onto((0, 1), cells.squares)
+            return cls(matrix, cells, settings, joint_measures, truth)
+        counts = cells.marginal_counts((0, 1), cells.counts)
+        squares = counts if weight is None else cells.marginal_counts((0, 1), cells.squares)
         matrix = ConfusionMatrix(counts, squares, labels, len(truth))
-        return cls(matrix, cells, settings, together, truth)
+        return cls(matrix, cells, settings, joint_measures, truth)
 
     @classmethod
     def from_matrix(
-        cls, matrix: ConfusionMatrix, settings: Settings, together: tuple[Any, ...] = ()
+        cls, matrix: ConfusionMatrix, settings: Settings, joint_measures: tuple[Any, ...] = ()
     ) -> ClassCounts:
         """Create the counts of independent rows from their confusion matrix alone.
 
         ``cells.needs_row_draws`` must be false for them. The rows have weight 1 each, unless the
         sums of their squared weights differ from their sums.
         """
-        truth, predicted, counts = matrix.occupied_cells()
-        cell_index, no_rows = truth * matrix.classes + predicted, np.zeros(0, np.int64)
-        shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied_cells()[2]
+        truth, predicted, counts = matrix.nonempty_cells()
+        cell_index, no_rows = truth * matrix.n_classes + predicted, np.zeros(0, np.int64)
+        shape, squares = (
+            (matrix.n_classes, matrix.n_classes),
+            matrix.squared_weight_matrix.nonempty_cells()[2],
+        )
         has_unequal_weights = not np.allclose(squares, counts, rtol=DERIVATIVE_ROUNDING)
         cells = MultinomialCells(
             shape, cell_index, counts, squares, no_rows, has_unequal_weights=has_unequal_weights
         )
-        return cls(matrix, cells, settings, together)
+        return cls(matrix, cells, settings, joint_measures)
 
     @property
     def statistic(self) -> ConfusionMatrix:
@@ -129,7 +132,7 @@ class ClassCounts:
         """
         if not measure.definition.counts_hits or measure.has_view:
             return None
-        truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
+        truth, predicted = np.divmod(self.cells.row_cells, self.matrix.n_classes)
         return np.asarray(truth == predicted, np.float64)
 
     def point_estimate(self, measure: Any) -> PointEstimate:
@@ -138,12 +141,12 @@ class ClassCounts:
         undefined = undefined_reasons(measure, self.matrix, self.matrix.rows)
         proportion_matrix, cells = self.proportion_matrix(measure), self.cells
         methods: dict[str, IntervalFunction] = {
-            "Jeffreys, Dirichlet posterior": partial(self._likely, measure)
+            "Jeffreys, Dirichlet posterior": partial(self._posterior_interval, measure)
         }
         if proportion_matrix is not None:
-            size = partial(self._trials, measure, proportion_matrix, value)
+            size = partial(self._effective_trials, measure, proportion_matrix, value)
             methods |= effective_trials_intervals(value, size, self.clusters)
-        if self.matrix.classes > 2 and effective_sample_size.is_class_average(measure):
+        if self.matrix.n_classes > 2 and effective_sample_size.is_class_average(measure):
             methods["effective rows"] = partial(
                 effective_sample_size.class_average_interval, measure, self.matrix, cells
             )
@@ -159,15 +162,15 @@ class ClassCounts:
             weight=cells.weight,
             has_unequal_weights=cells.has_unequal_weights and not cells.has_equal_weights,
             clusters=self.clusters,
-            sizes=lambda: (
+            effective_sizes=lambda: (
                 () if proportion_matrix is None else (effective_trials(measure, proportion_matrix),)
             ),
             joint_distribution=_CountsDistribution(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: self._error(measure, value),
+            compute_error=lambda: self._standard_error(measure, value),
             replicates=lambda: self.replicates([measure])[measure],
             resampling_name=POISSON_BOOTSTRAP_NAME if cells.needs_weight_sums else "",
-            posterior_draws=(lambda: self.likely(measure))
+            posterior_draws=(lambda: self.posterior_draws(measure))
             if cells.is_unweighted and cells.shape[0] == 2
             else None,
             stratified_replicates=lambda: self._stratified_replicates(measure),
@@ -177,30 +180,30 @@ class ClassCounts:
         )
 
     @cached_property
-    def constant(self) -> ConfusionMatrix:
+    def constant_matrices(self) -> ConfusionMatrix:
         """Confusion matrices of the constant predictions, one for each class."""
-        return self.matrix.constant()
+        return self.matrix.constant_predictions()
 
     @property
     def clusters(self) -> ClusterIndex | None:
         """Clusters of the rows, if any."""
         return self.cells.clusters
 
-    def likely(self, measure: Any) -> FloatArray:
+    def posterior_draws(self, measure: Any) -> FloatArray:
         """Evaluate the measure on confusion matrices drawn from the posterior.
 
         (Where a cell has few rows, the bootstrap replicates of it vary too little, and those of an
         empty cell are all empty.)
         """
-        if measure.label is not None and self.matrix.classes > 2:
-            return self._class_counts(measure.label).likely(measure.plain)
-        shared = [m for m in self.joint_measures if m.label is None or self.matrix.classes == 2]
+        if measure.label is not None and self.matrix.n_classes > 2:
+            return self._class_counts(measure.label).posterior_draws(measure.plain)
+        shared = [m for m in self.joint_measures if m.label is None or self.matrix.n_classes == 2]
 
         def matrices() -> Iterator[ConfusionMatrix]:
             for cells, counts in self.cells.draw_posterior(self.settings):
                 yield cells.margin_confusion(counts, self.matrix.labels)
 
-        return _cached_values(self._probable, (measure, *shared), matrices)[measure]
+        return _cached_values(self._posterior_cache, (measure, *shared), matrices)[measure]
 
     def _class_counts(self, label: str) -> ClassCounts:
         """Return the counts of one class against all others."""
@@ -213,14 +216,14 @@ class ClassCounts:
             counts=cell_sums[0],
             squares=cell_sums[1],
         )
-        return replace(self, matrix=matrix, cells=cells, joint_measures=(), _probable={})
+        return replace(self, matrix=matrix, cells=cells, joint_measures=(), _posterior_cache={})
 
-    def _likely(self, measure: MeasureLike, level: float) -> Interval:
+    def _posterior_interval(self, measure: MeasureLike, level: float) -> Interval:
         """Return the posterior interval of independent rows of equal weight.
 
         Other rows are replaced by an effective number of such rows.
         """
-        return posterior_interval(self.likely(measure), measure, self.cells, level)
+        return posterior_interval(self.posterior_draws(measure), measure, self.cells, level)
 
     def proportion_matrix(
         self, measure: Any, matrix: ConfusionMatrix | None = None
@@ -243,7 +246,7 @@ class ClassCounts:
             result = full_matrix.pool(measure.picked(full_matrix.labels)) if counts_rows else None
         return result
 
-    def _trials(
+    def _effective_trials(
         self, measure: Any, proportion_matrix: ConfusionMatrix, value: float, level: float
     ) -> tuple[float, float]:
         """Return the effective number of trials of a proportion, and its degrees of freedom.
@@ -255,25 +258,25 @@ class ClassCounts:
         if self.clusters is None:
             return size, math.inf
         cluster_matrices = cluster_confusions(
-            measure, self.matrix.labels, self.cells.flat, self.clusters
+            measure, self.matrix.labels, self.cells.row_cells, self.clusters
         )
-        return self.clusters.trials(value, cluster_matrices, measure.plain, size, level)
+        return self.clusters.effective_trials(value, cluster_matrices, measure.plain, size, level)
 
     def _gradient(self, measure: Any, total: ConfusionMatrix | None = None) -> FloatArray:
         """Return the derivatives of the measure by the cells."""
         truth, predicted = np.unravel_index(self.cells.cell_index, self.cells.shape)
         return cell_gradient(measure, self.matrix if total is None else total, truth, predicted)
 
-    def _among(self, measure: Any, total: ConfusionMatrix | None = None) -> FloatArray:
+    def _influential_cells(self, measure: Any, total: ConfusionMatrix | None = None) -> FloatArray:
         """Return 1 for each of the cells of which the measure is a ratio, 0 for the others."""
         codes = np.unravel_index(self.cells.cell_index, self.cells.shape)
         among = influential_mask(measure, self.matrix if total is None else total, *codes)
         return among.astype(np.float64)
 
     @cached_property
-    def _row(self) -> npt.NDArray[np.uint32]:
+    def _row_cell_index(self) -> npt.NDArray[np.uint32]:
         """Index of the cell of each row."""
-        return self.cells.row()
+        return self.cells.row_cell_index()
 
     @cached_property
     def _cluster_counts(self) -> FloatArray | None:
@@ -282,9 +285,9 @@ class ClassCounts:
         They are None without clusters, and if there are more of them than rows.
         """
         clusters, cells = self.clusters, len(self.cells.cell_index)
-        if clusters is None or clusters.size * cells > len(clusters.code):
+        if clusters is None or clusters.n_codes * cells > len(clusters.codes):
             return None
-        return clusters.matrices(self._row, (cells,))
+        return clusters.cell_weights(self._row_cell_index, (cells,))
 
     def influence(self, measure: Any, total: ConfusionMatrix | None = None) -> Influence:
         """Return the influence values of a measure, times the weights of the rows.
@@ -292,33 +295,33 @@ class ClassCounts:
         ``total`` is the matrix of all rows, if these are a batch of them.
         """
         weight, derivatives = self.cells.weight, self._gradient(measure, total)
-        influence_values = derivatives[self._row]
+        influence_values = derivatives[self._row_cell_index]
         influence_values, denominator = (
             influence_values if weight is None else influence_values * weight,
             None,
         )
         if self.clusters is not None:
-            denominator = self._among(measure, total)[self._row]
+            denominator = self._influential_cells(measure, total)[self._row_cell_index]
             denominator = denominator if weight is None else denominator * weight
         return Influence(
             influence_values, VarianceEstimator(weight, self.clusters, denominator=denominator)
         )
 
-    def _error(self, measure: Any, value: float) -> StandardError:
+    def _standard_error(self, measure: Any, value: float) -> StandardError:
         """Compute the standard error by the delta method."""
         if self.clusters is not None:
             cluster_counts = self._cluster_counts
             if cluster_counts is None:
-                return zero_rounding_error(self.influence(measure).error, value)
+                return zero_rounding_error(self.influence(measure).standard_error, value)
             influence_sums, denominator = (
                 cluster_counts @ self._gradient(measure),
-                cluster_counts @ self._among(measure),
+                cluster_counts @ self._influential_cells(measure),
             )
             error = cr2(
                 influence_sums, denominator if denominator.any() else self.clusters.cluster_weights
             )
-            return zero_rounding_error(StandardError(error.se, "delta", error.degrees), value)
-        return StandardError(self.cells.error(self._gradient(measure), value), "delta")
+            return zero_rounding_error(StandardError(error.se, "delta", error.df), value)
+        return StandardError(self.cells.standard_error(self._gradient(measure), value), "delta")
 
     def _apply(self, measure: Any, counts: FloatArray) -> FloatArray:
         """Evaluate the measure on an array of cell counts (m, C)."""
@@ -330,7 +333,7 @@ class ClassCounts:
 
     def _stratified_replicates(self, measure: Any) -> FloatArray | None:
         """Return replicates drawn class by class, for independent rows of equal weight."""
-        count_batches = self.cells.drawn_by_class(self.settings)
+        count_batches = self.cells.stratified_replicates(self.settings)
         if count_batches is None:
             return None
         return np.concatenate([self._apply(measure, counts) for counts in count_batches])
@@ -347,7 +350,7 @@ class ClassCounts:
             return intervals.jackknife_influence(
                 self._apply(measure, remaining_counts), cells.counts
             ), cells.counts
-        return intervals.jackknife_influence(self._apply(measure, cells.leave_out_groups())), None
+        return intervals.jackknife_influence(self._apply(measure, cells.jackknife_counts())), None
 
     def _studentized_replicates(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
         """Return the standard error, the replicates and their standard errors by the delta method.
@@ -370,7 +373,7 @@ class ClassCounts:
                 2 * steps[occupied_mask]
             )
             variance[occupied_mask] += replicate_counts[occupied_mask, cell] * np.square(slope)
-        se = cells.error(self._gradient(measure))
+        se = cells.standard_error(self._gradient(measure))
         return se, self._apply(measure, replicate_counts), np.sqrt(variance)
 
     def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
@@ -378,18 +381,18 @@ class ClassCounts:
 
         def matrices() -> Iterator[ConfusionMatrix]:
             for counts in self.cells.draw_replicates(self.settings):
-                yield self.cells.redrawn(counts, self.matrix.labels)
+                yield self.cells.replicate_matrices(counts, self.matrix.labels)
 
-        return _cached_values(self._spread, (*measures, *self.joint_measures), matrices)
+        return _cached_values(self._replicate_cache, (*measures, *self.joint_measures), matrices)
 
     def pair_with(self, second: ClassCounts) -> PairedCounts:
         """Return these counts paired with those of a second system on the same rows.
 
         The pair is cached until that of another system is requested.
         """
-        if not self._paired_counts or self._paired_counts[0].second is not second:
-            self._paired_counts[:] = [PairedCounts(self, second)]
-        return self._paired_counts[0]
+        if not self._pair_cache or self._pair_cache[0].second is not second:
+            self._pair_cache[:] = [PairedCounts(self, second)]
+        return self._pair_cache[0]
 
 
 def _cached_values(
@@ -418,25 +421,28 @@ class PairedCounts:
     first: ClassCounts
     second: ClassCounts
     #: The cells of truth × first × second, of rows that are gone.
-    met: MultinomialCells | None = None
+    joint_cells: MultinomialCells | None = None
 
     @cached_property
     def cells(self) -> MultinomialCells:
         """Cells of truth × first × second."""
-        if self.met is not None:
-            return self.met
-        first_cells, k = self.first.cells, self.first.matrix.classes
-        flat = first_cells.flat * k + self.second.cells.flat % k
+        if self.joint_cells is not None:
+            return self.joint_cells
+        first_cells, k = self.first.cells, self.first.matrix.n_classes
+        flat = first_cells.row_cells * k + self.second.cells.row_cells % k
         return MultinomialCells.from_flat(flat, (k, k, k), first_cells.weight, first_cells.clusters)
 
-    def error(self, measure: Any) -> StandardError:
+    def standard_error(self, measure: Any) -> StandardError:
         """Compute the standard error of the difference by the delta method."""
         size = max(abs(float(measure.apply(counts.matrix))) for counts in (self.first, self.second))
         if self.cells.clusters is not None:
             return zero_rounding_error(
-                (self.first.influence(measure) - self.second.influence(measure)).error, size
+                (self.first.influence(measure) - self.second.influence(measure)).standard_error,
+                size,
             )
-        return StandardError(self.cells.error(self.cell_influence(measure)[0], size), "delta")
+        return StandardError(
+            self.cells.standard_error(self.cell_influence(measure)[0], size), "delta"
+        )
 
     def cell_influence(self, measure: Any) -> tuple[FloatArray, FloatArray]:
         """Return the influence of a row of each cell on the difference, and the cell counts."""
@@ -448,11 +454,11 @@ class PairedCounts:
         return first_gradient - second_gradient, self.cells.counts
 
     @cached_property
-    def _rows(self) -> FloatArray:
+    def _row_counts(self) -> FloatArray:
         """Row counts of the cells, without rows of weight 0."""
         if self.cells.rows is not None:
             return self.cells.rows
-        row_cells, weight = self.cells.row(), self.cells.weight
+        row_cells, weight = self.cells.row_cell_index(), self.cells.weight
         if weight is not None and not (weighted_mask := weight > 0).all():
             row_cells = row_cells[weighted_mask]
         return np.bincount(row_cells, minlength=len(self.cells.cell_index)).astype(np.float64)
@@ -460,13 +466,13 @@ class PairedCounts:
     @property
     def _is_grouped(self) -> bool:
         """Whether the differences of rows of unequal weight are grouped by cell."""
-        return self.cells.needs_weight_sums and self._rows.sum() > MAX_UNGROUPED_ROWS
+        return self.cells.needs_weight_sums and self._row_counts.sum() > MAX_UNGROUPED_ROWS
 
     def unit_groups(self, measure: Any) -> UnitGroups:
         """Return the influence of rows of weight 1 in each cell, times the total weight."""
-        occupied_mask, cells = self._rows > 0, self.cells
+        occupied_mask, cells = self._row_counts > 0, self.cells
         values = self.cell_influence(measure)[0] * cells.counts.sum()
-        columns = (values, self._rows, cells.counts, cells.squares)
+        columns = (values, self._row_counts, cells.counts, cells.squares)
         return UnitGroups(*(column[occupied_mask] for column in columns))
 
     def difference(
@@ -478,29 +484,29 @@ class PairedCounts:
 
         def error() -> StandardError | Interval:
             return (
-                self.error(measure)
+                self.standard_error(measure)
                 if is_defined
                 else intervals.no_interval("none", "undefined_value")
             )
 
-        def likely(level: float) -> Interval:
-            return posterior_interval(self.likely(measure), measure, self.cells, level)
+        def posterior_limits(level: float) -> Interval:
+            return posterior_interval(self.posterior_draws(measure), measure, self.cells, level)
 
         cells = self.cells
         return first.difference(
             second,
             influence=lazy_difference(first.influence, second.influence),
             error=error,
-            methods={"Jeffreys, Dirichlet posterior": likely} if is_defined else {},
+            methods={"Jeffreys, Dirichlet posterior": posterior_limits} if is_defined else {},
             replicates=lambda: self.replicate_differences(measure),
             resampling_name=POISSON_BOOTSTRAP_NAME if cells.needs_weight_sums else "",
             unit_groups=(lambda: self.unit_groups(measure)) if self._is_grouped else None,
-            posterior_draws=lambda: self.likely(measure),
+            posterior_draws=lambda: self.posterior_draws(measure),
             stratified_replicates=(lambda: self.stratified_differences(measure))
             if cells.is_unweighted
             else None,
             jackknife=lambda: self.cell_influence(measure) if cells.is_unweighted else None,
-            discordant_proportions=(lambda: self.discordant(measure))
+            discordant_proportions=(lambda: self.count_discordant(measure))
             if is_row_proportion and cells.is_unweighted
             else None,
         )
@@ -510,18 +516,18 @@ class PairedCounts:
         return (
             self._cached_replicates[measure]
             if measure in self._cached_replicates
-            else self._all([measure])[measure]
+            else self._compute_replicates([measure])[measure]
         )
 
     @cached_property
     def _cached_replicates(self) -> dict[Any, FloatArray]:
-        return self._all(self.first.joint_measures)
+        return self._compute_replicates(self.first.joint_measures)
 
-    def _all(self, measures: Sequence[Any]) -> dict[Any, FloatArray]:
+    def _compute_replicates(self, measures: Sequence[Any]) -> dict[Any, FloatArray]:
         if self._has_shared_draws:
             first, second = (counts.replicates(measures) for counts in (self.first, self.second))
             return {measure: first[measure] - second[measure] for measure in measures}
-        return self._differences(self.cells.draw_replicates(self.first.settings), measures)
+        return self._apply_to_replicates(self.cells.draw_replicates(self.first.settings), measures)
 
     @property
     def _has_shared_draws(self) -> bool:
@@ -534,7 +540,7 @@ class PairedCounts:
             self.cells.weight is None or not self.cells.is_dense
         )
 
-    def likely(self, measure: Any) -> FloatArray:
+    def posterior_draws(self, measure: Any) -> FloatArray:
         """Evaluate the difference on cells drawn from the posterior."""
         cells, names, plain_measure = self.cells, self.first.matrix.labels, measure
         if measure.label is not None and len(names) > 2:
@@ -552,21 +558,27 @@ class PairedCounts:
 
     def stratified_differences(self, measure: Any) -> FloatArray | None:
         """Return replicates of the difference drawn class by class, or None."""
-        replicates = self.cells.drawn_by_class(self.first.settings)
-        return None if replicates is None else self._differences(replicates, [measure])[measure]
+        replicates = self.cells.stratified_replicates(self.first.settings)
+        return (
+            None
+            if replicates is None
+            else self._apply_to_replicates(replicates, [measure])[measure]
+        )
 
-    def _differences(
+    def _apply_to_replicates(
         self, replicates: Iterable[FloatArray], measures: Sequence[Any]
     ) -> dict[Any, FloatArray]:
         batches_by_measure: dict[Any, list[FloatArray]] = {m: [] for m in measures}
         names = self.first.matrix.labels
         for counts in replicates:
-            first, second = (self.cells.redrawn(counts, names, axes) for axes in ((0, 1), (0, 2)))
+            first, second = (
+                self.cells.replicate_matrices(counts, names, axes) for axes in ((0, 1), (0, 2))
+            )
             for measure, batches in batches_by_measure.items():
                 batches.append(measure.apply(first) - measure.apply(second))
         return {measure: np.concatenate(batches) for measure, batches in batches_by_measure.items()}
 
-    def discordant(self, measure: Any) -> tuple[float, float]:
+    def count_discordant(self, measure: Any) -> tuple[float, float]:
         """Count the discordant rows in favour of the first, and of the second system.
 
         For accuracy these are the rows that only the first, and only the second system classifies

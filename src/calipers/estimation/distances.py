@@ -23,20 +23,24 @@ class PointDistances:
 
     points: FloatArray
     metric: str
-    clusters: int
+    n_clusters: int
 
-    def sums(self, cluster: IntArray, indices: IntArray | None = None) -> FloatArray:
+    def cluster_distance_sums(
+        self, cluster: IntArray, indices: IntArray | None = None
+    ) -> FloatArray:
         """Return the sum of distances to every cluster, for all points or those in ``indices``."""
         if self.metric == "sqeuclidean":
             selected = self.points if indices is None else self.points[indices]
-            return self._squared_distances(selected, self.points, cluster, None, self.clusters)
+            return self._squared_distances(selected, self.points, cluster, None, self.n_clusters)
         from calipers import _core
 
         metric: Any = self.metric
-        k = self.clusters
+        k = self.n_clusters
         return np.asarray(_core.distance_sums(self.points, cluster, k, metric, None, indices))
 
-    def between(self, rows: IntArray, others: IntArray, weight: FloatArray) -> FloatArray:
+    def weighted_distance_sums(
+        self, rows: IntArray, others: IntArray, weight: FloatArray
+    ) -> FloatArray:
         """Return the weighted sum of the distances of each of these points from some others."""
         code = np.zeros(len(others), np.int64)
         if self.metric == "sqeuclidean":
@@ -62,7 +66,7 @@ class PointDistances:
         from calipers import _core
 
         metric: Any = self.metric
-        return _core.dunn_distances(self.points, cluster, self.clusters, metric)
+        return _core.dunn_distances(self.points, cluster, self.n_clusters, metric)
 
     @staticmethod
     def _squared_distances(
@@ -70,21 +74,23 @@ class PointDistances:
         points: FloatArray,
         code: IntArray,
         weight: FloatArray | None,
-        codes: int,
+        n_codes: int,
     ) -> FloatArray:
         """Compute sums of squared distances: Σw‖x − y‖² = W‖x − m‖² + Σw‖y − m‖².
 
         m is the weighted mean of the y.
         """
         w = np.ones(len(code)) if weight is None else weight
-        total, center = np.bincount(code, w, codes), points.mean(axis=0)
+        total, center = np.bincount(code, w, n_codes), points.mean(axis=0)
         centered = points - center
-        mean = cluster_sums(centered * w[:, None], code, codes)
+        mean = cluster_sums(centered * w[:, None], code, n_codes)
         mean /= np.where(total > 0, total, 1.0)[:, None]
-        within_squares = np.bincount(code, w * np.square(centered - mean[code]).sum(axis=1), codes)
-        out = np.empty((len(targets), codes))
+        within_squares = np.bincount(
+            code, w * np.square(centered - mean[code]).sum(axis=1), n_codes
+        )
+        out = np.empty((len(targets), n_codes))
         targets = centered if targets is points else targets - center
-        for j in range(codes):
+        for j in range(n_codes):
             out[:, j] = total[j] * np.square(targets - mean[j]).sum(axis=1) + within_squares[j]
         return out
 
@@ -94,22 +100,26 @@ class DistanceMatrix:
     """Precomputed distances, of which some rows are read at a time."""
 
     rows: Any
-    clusters: int
+    n_clusters: int
 
-    def sums(self, cluster: IntArray, indices: IntArray | None = None) -> FloatArray:
+    def cluster_distance_sums(
+        self, cluster: IntArray, indices: IntArray | None = None
+    ) -> FloatArray:
         """Return the sum of distances to every cluster, for all points or those in ``indices``."""
         from calipers import _core
 
         n = len(cluster) if indices is None else len(indices)
-        step, out = max(1, _MAX_BATCH_ELEMENTS // len(cluster)), np.empty((n, self.clusters))
+        step, out = max(1, _MAX_BATCH_ELEMENTS // len(cluster)), np.empty((n, self.n_clusters))
         for begin in range(0, n, step):
             end = begin + step
             rows = self.rows[begin:end] if indices is None else self.rows[indices[begin:end]]
             block = np.ascontiguousarray(rows, np.float64)
-            out[begin:end], _ = _core.matrix_sums(block, cluster, self.clusters)
+            out[begin:end], _ = _core.matrix_sums(block, cluster, self.n_clusters)
         return out
 
-    def between(self, rows: IntArray, others: IntArray, weight: FloatArray) -> FloatArray:
+    def weighted_distance_sums(
+        self, rows: IntArray, others: IntArray, weight: FloatArray
+    ) -> FloatArray:
         """Return the weighted sum of the distances of each of these points from some others."""
         step, out = max(1, _MAX_BATCH_ELEMENTS // len(self.rows)), np.zeros(len(rows))
         for begin in range(0, len(others), step):
@@ -121,7 +131,7 @@ class DistanceMatrix:
         """Return the smallest distances between clusters, and the largest within each."""
         from calipers import _core
 
-        n, k = len(cluster), self.clusters
+        n, k = len(cluster), self.n_clusters
         min_distances, diameters = np.full((k, k), np.inf), np.zeros(k)
         step = max(1, _MAX_BATCH_ELEMENTS // n)
         for begin in range(0, n, step):

@@ -46,25 +46,25 @@ METHOD = "Wilson [W], effective rows"
 def label_average_interval(
     measure: Any,
     matrix: ConfusionMatrix,
-    units: FloatArray,
+    row_weights: FloatArray,
     sum_of_squares: Callable[[FloatArray], float],
     level: float,
     clusters: ClusterIndex | None = None,
 ) -> Interval | None:
     """Return the interval of an average of the counts of labels.
 
-    ``units`` is the weight of a row (or cluster) of each label; ``sum_of_squares`` returns the sum
-    over rows of their squared influences, from the derivatives by the counts (L, 2, 2). None is
-    returned for measures without a lower bound.
+    ``row_weights`` is the weight of a row (or cluster) of each label; ``sum_of_squares`` returns
+    the sum over rows of their squared influences, from the derivatives by the counts (L, 2, 2).
+    None is returned for measures without a lower bound.
     """
     bounds, value = measure.definition.range, float(measure.apply(matrix))
     if not math.isfinite(bounds[0]):
         return None
-    if clusters is not None and not clusters.degrees > 0:
+    if clusters is not None and not clusters.df > 0:
         return intervals.no_interval("none", "too_few_clusters")
     label_matrices = matrix.one_vs_rest()
-    augmented, derivatives, rows, added = _augment_counts(measure, matrix, units)
-    row_derivatives = derivatives * units[:, None, None]
+    augmented, derivatives, rows, added = _augment_counts(measure, matrix, row_weights)
+    row_derivatives = derivatives * row_weights[:, None, None]
     if isinstance(matrix, LabelMatrices):
         added_variance = float((added * np.square(row_derivatives)).sum())
     else:
@@ -76,7 +76,7 @@ def label_average_interval(
     size, name = proportion * (1 - proportion) / (variance * derivative**2), METHOD
     if clusters is not None:
         name = clusters.annotate_method(f"{METHOD}, cluster-robust")
-        size /= intervals.student_se(1.0, clusters.degrees, level) ** 2
+        size /= intervals.student_se(1.0, clusters.df, level) ** 2
     is_bounded = measure.average == "macro" and bounds[1] < math.inf
     center = (
         min(max(value - _bias(measure, label_matrices, rows > 0), bounds[0]), bounds[1])
@@ -123,7 +123,7 @@ def count_derivatives(measure: Any, matrix: ConfusionMatrix) -> FloatArray | Non
 
 def effective_row_weights(matrix: ConfusionMatrix) -> FloatArray:
     """Return the weight of a row of each label by Kish's effective number, for independent rows."""
-    return kish_weights(label_weights(matrix), label_weights(matrix.squared))
+    return kish_weights(label_weights(matrix), label_weights(matrix.squared_weight_matrix))
 
 
 def kish_weights(total: FloatArray, squared: FloatArray) -> FloatArray:
@@ -161,9 +161,11 @@ def class_average_interval(
             high=high,
             se=average_interval.se * (high - low) / (average_interval.high - average_interval.low),
         )
-    truth, predicted = np.divmod(cells.cell_index, matrix.classes)
+    truth, predicted = np.divmod(cells.cell_index, matrix.n_classes)
     has_clusters = cells.clusters is not None
-    squared = cells.squares_by_class() if has_clusters else label_weights(matrix.squared)
+    squared = (
+        cells.squares_by_class() if has_clusters else label_weights(matrix.squared_weight_matrix)
+    )
     units = kish_weights(label_weights(matrix), squared)
 
     def sum_of_squares(gradient: FloatArray) -> float:
@@ -209,25 +211,30 @@ def _from_range_proportion(proportion: float, low: float, high: float) -> float:
     return low + proportion / (1 - proportion) if proportion < 1 else math.inf
 
 
-def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) -> float:
+def _bias(
+    measure: Any, label_matrices: ConfusionMatrix, selected_mask: npt.NDArray[np.bool_]
+) -> float:
     """Return the bias of a macro average, by the jackknife.
 
     The small bias of each label, as of F1 with few rows, is not negligible compared with the
     standard error of an average over many labels.
     """
-    value, total = measure.plain.apply(each), np.zeros(len(each.counts))
+    value, total = measure.plain.apply(label_matrices), np.zeros(len(label_matrices.counts))
     for cell in np.ndindex(2, 2):
-        cell_weights, squares = each.cell(*cell), each.squared.cell(*cell)
+        cell_weights, squares = (
+            label_matrices.cell(*cell),
+            label_matrices.squared_weight_matrix.cell(*cell),
+        )
         row = np.divide(
             squares, cell_weights, out=np.zeros(len(cell_weights)), where=cell_weights > 0
         )
-        counts, cell_slice = each.counts.copy(), (..., *cell)
+        counts, cell_slice = label_matrices.counts.copy(), (..., *cell)
         counts[cell_slice] = np.maximum(cell_weights - row, 0.0)
-        change = measure.plain.apply(replace(each, counts=counts, squares=counts)) - value
+        change = measure.plain.apply(replace(label_matrices, counts=counts, squares=counts)) - value
         total[np.isfinite(change)] += (change * cell_weights / np.where(row > 0, row, 1.0))[
             np.isfinite(change)
         ]
-    return float(total[picked].sum() / np.count_nonzero(picked))
+    return float(total[selected_mask].sum() / np.count_nonzero(selected_mask))
 
 
 # --- Areas of pairs ------------------------------------------------------------------------------
@@ -267,7 +274,7 @@ def add_auc_interval(
 
     limits: IntervalFunction = partial(_effective_rows_interval, estimate, terms, n_effective)
     methods = {**estimate.methods, "effective rows": limits}
-    return replace(estimate, skewness_size=skewness, methods=methods)
+    return replace(estimate, compute_scaled_skewness=skewness, methods=methods)
 
 
 def _effective_rows_interval(
@@ -288,7 +295,7 @@ def _effective_rows_interval(
     rows = effective_rows(estimate) if n_effective is None else n_effective
     weight = np.array([term_weight for term_weight, _ in terms])
     value = np.array([(term.value - low) / (high - low) for _, term in terms])
-    sizes = np.minimum([term.sizes() for _, term in terms], rows)
+    sizes = np.minimum([term.effective_sizes() for _, term in terms], rows)
     shrinkage = (1 / (sizes + 1)).sum(axis=1)
     augmented_value, best = (
         float(weight @ (term_values + (0.5 - term_values) * shrinkage))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def hall_interval(
-    mean: float, se: float, skewness: float, degrees: float, level: float, *, positive: bool
+    mean: float, se: float, skewness: float, df: float, level: float, *, is_nonnegative: bool
 ) -> Interval:
     """Return Student's t interval of a mean, corrected for skewness (Hall 1992).
 
@@ -40,18 +40,18 @@ def hall_interval(
     (0.8689, 3.1311)
     """
     method = "t, skewness-corrected"
-    if not (degrees > 0 and math.isfinite(se)):
+    if not (df > 0 and math.isfinite(se)):
         return no_interval(method, "too_few_rows")
     if se <= ROUNDING_TOLERANCE * abs(mean):  # nothing, or what rounding left
         return no_interval(method, "no_spread")
-    t = t_quantile(level, degrees)
+    t = t_quantile(level, df)
 
     def inverse_transform(y: float, a: float) -> float:
         root = float(np.cbrt(1 + 3 * a * (y - skewness / 6)))
         return 3 * (y - skewness / 6) / (root**2 + root + 1)
 
     high = mean - se * inverse_transform(-t, skewness / 3)
-    if positive and mean > 0:
+    if is_nonnegative and mean > 0:
         relative = se / mean
         low = mean * math.exp(-relative * inverse_transform(t, skewness / 3 - relative / 2))
     else:
@@ -116,7 +116,7 @@ class RowLosses:
             moments = SkewMoments.from_rows(self.values, self.weight)
             if self.clusters is not None or not (is_square or is_bounded):
                 return moments
-            spread = Histogram.from_rows(self.values, self.weight, largest=is_square)
+            spread = Histogram.from_rows(self.values, self.weight, store_tail=is_square)
             return replace(moments, spread=spread)
 
         is_square, definition = is_mean_square(measure), measure.definition
@@ -146,14 +146,14 @@ def estimate_from_moments(
     measure: MeasureLike,
     moments: Moments,
     settings: Settings,
-    rows: int,
+    n_rows: int,
     value_range: tuple[float, float] | None = None,
-    by_cluster: Influence | None = None,
+    cluster_influence: Influence | None = None,
 ) -> PointEstimate:
     """Estimate a measure of a mean from the moments of a value per row.
 
     With third moments the estimate also has limits, for streamed rows. ``value_range`` is the range
-    of the values, if that is narrower than the range of the measure; ``by_cluster`` are the
+    of the values, if that is narrower than the range of the measure; ``cluster_influence`` are the
     influence values of the clusters.
     """
     value, definition = float(measure.apply(moments)), measure.definition
@@ -162,24 +162,24 @@ def estimate_from_moments(
     fields: dict[str, Any] = {}
     if isinstance(moments, SkewMoments):
         mean_intervals = _MeanIntervals(measure, moments, bounds)
-        if by_cluster is not None:
-            mean_intervals = _ClusterIntervals(measure, moments, bounds, by_cluster)
+        if cluster_influence is not None:
+            mean_intervals = _ClusterIntervals(measure, moments, bounds, cluster_influence)
         methods = mean_intervals.methods()
-        if definition.counts_hits is not None and by_cluster is None:
+        if definition.counts_hits is not None and cluster_influence is None:
             methods |= proportion_intervals(value, moments.effective_size)
-        fields = {"skewness_size": lambda: abs(mean_intervals.skewness), "methods": methods}
+        fields = {"skewness_size": lambda: abs(mean_intervals.scaled_skewness), "methods": methods}
     return PointEstimate(
         value=value,
         kind="mean of a value per row",
         settings=settings,
-        n=rows,
+        n=n_rows,
         bounds=bounds,
         # Of rows without a finite value those are the reason, and not all that there are.
-        undefined=undefined_reasons(measure, moments, moments.infinite or rows),
+        undefined=undefined_reasons(measure, moments, moments.infinite or n_rows),
         higher_is_better=definition.higher_is_better,
-        sizes=lambda: (moments.effective_size,),
-        error=lambda: StandardError(derivative * moments.standard_error, "delta"),
-        kurtosis=(lambda: excess_kurtosis_z(moments)) if is_mean_square(measure) else None,
+        effective_sizes=lambda: (moments.effective_size,),
+        compute_error=lambda: StandardError(derivative * moments.standard_error, "delta"),
+        kurtosis_z=(lambda: excess_kurtosis_z(moments)) if is_mean_square(measure) else None,
         has_far_bound=definition.interval == "far_end",
         **fields,
     )
@@ -228,8 +228,8 @@ def estimate_mean_loss(
         estimate,
         weight=weight,
         clusters=clusters,
-        skewness_size=lambda: abs(loss_intervals.skewness),
-        error=None,
+        compute_scaled_skewness=lambda: abs(loss_intervals.scaled_skewness),
+        compute_error=None,
         influence=lambda: loss_influence(measure, loss, weight, clusters),
         units=UnitValues(loss, weight, clusters),
         value_is_unit_mean=is_mean(measure),
@@ -295,7 +295,7 @@ class _MeanIntervals:
 
     def __init__(self, measure: MeasureLike, moments: Moments, bounds: tuple[float, float]) -> None:
         self.measure, self.moments, self.bounds = measure, moments, bounds
-        self.kind = measure.definition.interval
+        self.function_kind = measure.definition.interval
 
     def value_at_mean(self, means: FloatArray) -> FloatArray:
         """Evaluate the measure at other means."""
@@ -307,10 +307,10 @@ class _MeanIntervals:
             "delta": self.error_interval,
             "hall": self.skew_corrected_interval,
         }
-        if self.kind == "root_mean":
-            methods["chi-square"] = self.chi_square
+        if self.function_kind == "root_mean":
+            methods["chi-square"] = self.chi_square_interval
         else:
-            methods["t"] = self.student
+            methods["t"] = self.student_interval
         spread = self.value_histogram
         if spread is not None and is_mean(self.measure) and np.isfinite(self.bounds).all():
             methods["bayesian-bootstrap"] = lambda level: bayesian_bootstrap.mean_interval(
@@ -325,7 +325,7 @@ class _MeanIntervals:
         return self.moments.spread if has_histogram else None  # type: ignore[attr-defined]
 
     @cached_property
-    def skewness(self) -> float:
+    def scaled_skewness(self) -> float:
         """Skewness of the rows, or of sums by cluster, over √n, as a measure of non-normality."""
         moments = self.moments
         has_skewness = isinstance(moments, SkewMoments) and np.isfinite(moments.mean)
@@ -335,11 +335,13 @@ class _MeanIntervals:
         """Return Student's t interval, corrected for skewness."""
         degrees = self.moments.effective_size - 1
         if self.clusters is not None:
-            degrees = self.clusters.degrees
+            degrees = self.clusters.df
         mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
-        interval = hall_interval(mean, se, self.skewness, degrees, level, positive=positive)
+        interval = hall_interval(
+            mean, se, self.scaled_skewness, degrees, level, is_nonnegative=positive
+        )
         if self.clusters is None and interval.reason is None and is_mean_square(self.measure):
-            high = self.unseen(level)
+            high = self.tail_upper_limit(level)
             interval = replace(
                 interval, high=max(interval.high, high) if np.isfinite(high) else interval.high
             )
@@ -347,7 +349,7 @@ class _MeanIntervals:
             return intervals.no_interval(interval.method, "too_few_clusters")
         return self.transform_limits(self.annotate_clusters(interval))
 
-    def unseen(self, level: float) -> float:
+    def tail_upper_limit(self, level: float) -> float:
         """Return the upper limit of a mean of squares with half a row above the largest square.
 
         It is NaN if the distribution of the squares is unknown.
@@ -372,7 +374,7 @@ class _MeanIntervals:
         limits = np.array([interval.low, interval.high])
         limits = np.maximum(limits, 0.0) if self.bounds[0] >= 0 else limits
         low, high = self.value_at_mean(limits).tolist()
-        return replace(interval, low=low, high=high, se=self.error)
+        return replace(interval, low=low, high=high, se=self.standard_error)
 
     @property
     def mean_error(self) -> float:
@@ -380,12 +382,12 @@ class _MeanIntervals:
         return self.moments.standard_error
 
     @property
-    def error(self) -> float:
+    def standard_error(self) -> float:
         """Standard error of the measure."""
-        return self.rate * self.mean_error
+        return self.derivative * self.mean_error
 
     @property
-    def rate(self) -> float:
+    def derivative(self) -> float:
         """Derivative of the measure by the mean."""
         return loss_derivative(self.measure, float(self.measure.apply(self.moments)), self.moments)
 
@@ -393,26 +395,26 @@ class _MeanIntervals:
         """Return the interval from the standard error of the mean."""
         if self.clusters is None:
             return self.mean_interval(self.mean_error, level)
-        if not self.clusters.degrees > 0:
+        if not self.clusters.df > 0:
             return intervals.no_interval("none", "too_few_clusters")
-        student_se = intervals.student_se(self.mean_error, self.clusters.degrees, level)
+        student_se = intervals.student_se(self.mean_error, self.clusters.df, level)
         interval = self.mean_interval(student_se, level)
         name = self.clusters.annotate_method(f"{interval.method}, cluster-robust")
-        return replace(interval, method=name, se=self.error)
+        return replace(interval, method=name, se=self.standard_error)
 
     def mean_interval(self, se: float, level: float) -> Interval:
         """Return the normal interval of the measure from a standard error of the mean."""
         mean = self.moments.mean
-        if self.kind == "root_mean":
+        if self.function_kind == "root_mean":
             return intervals.root_mean_interval(mean, se, level)
         interval = intervals.normal_interval(mean, se, level)
-        if self.kind not in ("total", "exponential"):
+        if self.function_kind not in ("total", "exponential"):
             return interval
         return self.transform_limits(
             interval if interval.reason else replace(interval, method="normal, of the mean")
         )
 
-    def student(self, level: float) -> Interval:
+    def student_interval(self, level: float) -> Interval:
         """Return Student's t interval."""
         if self.clusters is not None:
             return replace(
@@ -424,20 +426,20 @@ class _MeanIntervals:
             return mean_interval
         interval = self.mean_interval(intervals.student_se(se, n - 1, level), level)
         return replace(
-            interval, method=interval.method.replace("normal", "Student t"), se=self.error
+            interval, method=interval.method.replace("normal", "Student t"), se=self.standard_error
         )
 
-    def chi_square(self, level: float) -> Interval | None:
+    def chi_square_interval(self, level: float) -> Interval | None:
         """Return the chi-square interval, adjusted for kurtosis."""
         if self.clusters is not None:
             return None
         mean = self.moments.mean
-        kurtosis = self.fourth / mean**2 if mean > 0 else 3.0
+        kurtosis = self.mean_square / mean**2 if mean > 0 else 3.0
         root = float(self.measure.apply(self.moments))
         return intervals.chi_square_interval(root, self.moments.effective_size, kurtosis, level)
 
     @property
-    def fourth(self) -> float:
+    def mean_square(self) -> float:
         """Mean of the squares of the values."""
         moments = self.moments
         return moments.m2 / moments.weight + moments.mean**2
@@ -454,18 +456,18 @@ class _ClusterIntervals(_MeanIntervals):
         by_cluster: Influence,
     ) -> None:
         super().__init__(measure, moments, bounds)
-        self.by_cluster, self.clusters = by_cluster, by_cluster.space.clusters
+        self.cluster_influence, self.clusters = by_cluster, by_cluster.variance_estimator.clusters
 
     @cached_property
-    def skewness(self) -> float:
+    def scaled_skewness(self) -> float:
         """Skewness of the sums by cluster."""
-        return intervals.scaled_skewness(self.by_cluster.influence_values)
+        return intervals.scaled_skewness(self.cluster_influence.influence_values)
 
     @property
     def mean_error(self) -> float:
         """Cluster-robust standard error of the mean."""
-        se = self.by_cluster.error.se
-        return se / self.rate if se > 0 else se
+        se = self.cluster_influence.standard_error.se
+        return se / self.derivative if se > 0 else se
 
 
 class _LossIntervals(_MeanIntervals):
@@ -496,13 +498,13 @@ class _LossIntervals(_MeanIntervals):
         """Return the interval methods by name, without percentiles of the replicates."""
         methods = super().methods()
         if is_mean(self.measure) and np.isfinite(self.bounds).all():
-            methods["bayesian-bootstrap"] = self.bayesian
+            methods["bayesian-bootstrap"] = self.bayesian_interval
         if self.clusters is None:
             methods["studentized"] = self.bootstrap_t_interval
         return methods
 
     @cached_property
-    def skewness(self) -> float:
+    def scaled_skewness(self) -> float:
         """Skewness of the rows, or of sums by cluster."""
         mean, loss = self.moments.mean, self.loss
         if not np.isfinite(mean):
@@ -513,7 +515,7 @@ class _LossIntervals(_MeanIntervals):
             UnitValues(loss, self.weight, self.clusters).influence_values
         )
 
-    def unseen(self, level: float) -> float:
+    def tail_upper_limit(self, level: float) -> float:
         """Return the upper limit with half a row above the largest value."""
         end = expected_exceedance(self._used_values)
         return bayesian_bootstrap.upper_limit(self.loss, end, level, self.weight)
@@ -531,11 +533,11 @@ class _LossIntervals(_MeanIntervals):
         return super().mean_error
 
     @property
-    def fourth(self) -> float:
+    def mean_square(self) -> float:
         """Mean of the squared values of the rows."""
         return Moments.from_rows(np.square(self.loss), self.weight).mean
 
-    def bayesian(self, level: float) -> Interval:
+    def bayesian_interval(self, level: float) -> Interval:
         """Return the Bayesian bootstrap interval of bounded values, or of their cluster means."""
         values, weight = self.loss, self.weight
         if self.clusters is not None:
@@ -550,7 +552,7 @@ class _LossIntervals(_MeanIntervals):
         w = np.ones(len(self.loss)) if self.weight is None else self.weight
         sums = np.column_stack([w * np.where(w > 0, self.loss, 0.0), w])
         if self.clusters is not None:
-            sums = np.column_stack([np.bincount(self.clusters.code, column) for column in sums.T])
+            sums = np.column_stack([np.bincount(self.clusters.codes, column) for column in sums.T])
         sums = sums[sums[:, 1] > 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             means = (sums[:, 0].sum() - sums[:, 0]) / (sums[:, 1].sum() - sums[:, 1])
@@ -560,12 +562,12 @@ class _LossIntervals(_MeanIntervals):
 
     def bootstrap_t_interval(self, level: float) -> Interval:
         """Return the bootstrap-t interval of the mean."""
-        means_and_errors, se = self._drawn_with_errors(), self.moments.standard_error
+        means_and_errors, se = self._replicates_with_errors(), self.moments.standard_error
         return self.transform_limits(
             intervals.bootstrap_t(self.moments.mean, se, *means_and_errors, level)
         )
 
-    def _drawn_with_errors(self) -> tuple[FloatArray, FloatArray]:
+    def _replicates_with_errors(self) -> tuple[FloatArray, FloatArray]:
         """Return replicates of the mean, and the standard error of each."""
         from calipers import _core
 

@@ -99,7 +99,7 @@ class MultilabelSample:
             return (
                 dot(influence_values, influence_values)
                 if self.clusters is None
-                else self.clusters.squares(influence_values)
+                else self.clusters.corrected_sum_of_squares(influence_values)
             )
 
         return effective_sample_size.label_average_interval(
@@ -114,7 +114,7 @@ class MultilabelSample:
         """
         if self.clusters is None:
             return effective_sample_size.effective_row_weights(self.statistic)
-        sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
+        sums = self.clusters.weighted_sums((self.truth | self.predicted).astype(np.float64))
         return effective_sample_size.kish_weights(sums.sum(axis=0), np.square(sums).sum(axis=0))
 
     def _row_influence(self, gradient: FloatArray) -> FloatArray:
@@ -157,7 +157,7 @@ class MultilabelSample:
         measure: MeasureLike,
         matrices: LabelMatrices,
         settings: Settings,
-        rows: int,
+        n_rows: int,
         second_pass_statistic: Callable[[], Any] | None = None,
     ) -> PointEstimate:
         """Return the point estimate of an average of counts, from the counts of each label alone.
@@ -166,7 +166,7 @@ class MultilabelSample:
         all batches of rows.
         """
         definition, value = measure.definition, float(measure.apply(matrices))
-        undefined = undefined_reasons(measure, matrices, rows)
+        undefined = undefined_reasons(measure, matrices, n_rows)
 
         def interval(level: float) -> Interval | None:
             moments = None if second_pass_statistic is None else second_pass_statistic()
@@ -182,7 +182,7 @@ class MultilabelSample:
             value=value,
             kind="average over labels",
             settings=settings,
-            n=rows,
+            n=n_rows,
             bounds=definition.range,
             undefined=undefined,
             is_conventional=bool(undefined) and bool(np.isfinite(value)),
@@ -212,7 +212,9 @@ def _has_scarce_label(measure: Any, matrices: LabelMatrices) -> bool:
         measure.picked(matrices.labels), effective_sample_size.label_weights(matrices), 0.0
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        sizes = np.square(rows) / effective_sample_size.label_weights(matrices.squared)
+        sizes = np.square(rows) / effective_sample_size.label_weights(
+            matrices.squared_weight_matrix
+        )
     return measure.average == "macro" and bool((sizes[rows > 0] < MIN_LABEL_ROWS).any())
 
 
@@ -297,7 +299,7 @@ class RowValues(JointDistribution):
             return None
         out = np.zeros(len(self.values))
         out[self.defined_mask] = influence.corrected.column
-        return replace(influence, column=out, space=self._variance_estimator)
+        return replace(influence, column=out, variance_estimator=self._variance_estimator)
 
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate from the rows with a defined value."""
@@ -332,12 +334,12 @@ class RowValues(JointDistribution):
         )
 
 
-def _add_undefined_rows(measure: Any, estimate: PointEstimate, rows: int) -> PointEstimate:
+def _add_undefined_rows(measure: Any, estimate: PointEstimate, n_rows: int) -> PointEstimate:
     """Add the rows without a value to the point estimate of the others, and why they have none."""
-    undefined = dict.fromkeys(estimate.undefined, rows)
-    if 0 < rows - estimate.n < rows:
-        undefined[next(iter(measure.definition.undefined))] = rows - estimate.n
-    return replace(estimate, n_total=rows, undefined=undefined)
+    undefined = dict.fromkeys(estimate.undefined, n_rows)
+    if 0 < n_rows - estimate.n < n_rows:
+        undefined[next(iter(measure.definition.undefined))] = n_rows - estimate.n
+    return replace(estimate, n_total=n_rows, undefined=undefined)
 
 
 def reweight_clusters(influence: Influence) -> Influence:
@@ -345,24 +347,24 @@ def reweight_clusters(influence: Influence) -> Influence:
 
     Without this, a cluster has the weight of all its rows.
     """
-    space = influence.space
+    space = influence.variance_estimator
     assert space.clusters is not None
     clusters = replace(space.clusters, weight=space.denominator)
-    return replace(influence, space=replace(space, clusters=clusters))
+    return replace(influence, variance_estimator=replace(space, clusters=clusters))
 
 
 def complete_streamed_estimate(
-    measure: Any, estimate: PointEstimate, moments: Moments, rows: int
+    measure: Any, estimate: PointEstimate, moments: Moments, n_rows: int
 ) -> PointEstimate:
-    """Add the rows without a value to the estimate of streamed rows, of which there are ``rows``.
+    """Add the rows without a value to the estimate of streamed rows, of which there are ``n_rows``.
 
     ``moments`` are those of the defined values.
     """
     distribution = _StreamedJointDistribution(
-        rows, moments.effective_size, is_complete=moments.rows == rows
+        n_rows, moments.effective_size, is_complete=moments.rows == n_rows
     )
     return replace(
-        _add_undefined_rows(measure, replace(estimate, n=moments.rows), rows),
+        _add_undefined_rows(measure, replace(estimate, n=moments.rows), n_rows),
         joint_distribution=distribution,
     )
 
@@ -371,17 +373,17 @@ def complete_streamed_estimate(
 class _StreamedJointDistribution(JointDistribution):
     """Joint distribution of the means of two systems on streamed rows, as :class:`RowValues`."""
 
-    rows: int
+    n_rows: int
     #: Kish's number of those that have a value.
-    size: float
+    effective_size: float
     is_complete: bool
 
     def _uncorrected_influence(self, estimate: PointEstimate) -> Influence | None:
         """Return the influence values of a mean, without the n/(n − 1) of its own variance."""
         influence = None if estimate.influence is None else estimate.influence()
-        if influence is None or estimate.clusters is not None or not self.size > 1:
+        if influence is None or estimate.clusters is not None or not self.effective_size > 1:
             return influence
-        return float(np.sqrt(1 - 1 / self.size)) * influence
+        return float(np.sqrt(1 - 1 / self.effective_size)) * influence
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two estimates on the same streamed rows.
@@ -408,4 +410,4 @@ class _StreamedJointDistribution(JointDistribution):
                 else replace(first_influence - second_influence, name="delta")
             )
 
-        return first.difference(second, n=self.rows, influence=influence)
+        return first.difference(second, n=self.n_rows, influence=influence)

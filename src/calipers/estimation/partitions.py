@@ -68,18 +68,20 @@ class OccupiedCells:
         axes = np.unravel_index(cell_index, tuple(shape))
         return cls(tuple(shape), tuple(axes), counts.astype(np.float64))
 
-    def likely(self, settings: Settings, draws: int | None = None) -> Iterator[CellDraws]:
+    def draw_posterior(
+        self, settings: Settings, n_without_prior: int | None = None
+    ) -> Iterator[CellDraws]:
         """Draw cell counts from their posterior.
 
         It is Dirichlet(counts + prior), times the number of points.
-        If ``draws`` is given, this number of tables is drawn, without the prior.
+        If ``n_without_prior`` is given, this number of tables is drawn, without the prior.
         """
         random = np.random.Generator(np.random.Philox(settings.seed))
-        n_remaining, cells = draws or settings.n_resamples, math.prod(self.shape)
+        n_remaining, cells = n_without_prior or settings.n_resamples, math.prod(self.shape)
         covers_all_cells = cells <= _MAX_PRIOR_CELLS
         turn_size = (
             n_remaining
-            if covers_all_cells or draws
+            if covers_all_cells or n_without_prior
             else max(1, -(-n_remaining // _N_PRIOR_SUBSETS))
         )
         size = max(
@@ -87,7 +89,7 @@ class OccupiedCells:
         )
         while n_remaining > 0:
             codes, shape = self.codes, self.point_counts
-            if not draws:
+            if not n_without_prior:
                 cell_index = (
                     np.arange(cells)
                     if covers_all_cells
@@ -112,7 +114,7 @@ class OccupiedCells:
         merged_counts = np.bincount(inverse, counts, len(cell_index)).astype(np.float64)
         return tuple(np.unravel_index(cell_index, self.shape)), merged_counts
 
-    def worlds(self) -> list[FloatArray]:
+    def plausible_proportions(self) -> list[FloatArray]:
         """Return plausible true cell proportions of two axes, for a simulation of the bias.
 
         Statistics of samples from them have a larger optimistic bias. The first are shrunk towards
@@ -163,8 +165,8 @@ class PosteriorDraws(NamedTuple):
     """
 
     draws: FloatArray
-    jackknife: float
-    worlds: tuple[float, ...]
+    jackknife_bias: float
+    simulated_biases: tuple[float, ...]
 
     @property
     def biases(self) -> FloatArray:
@@ -172,7 +174,7 @@ class PosteriorDraws(NamedTuple):
 
         A known bias may be underestimated by a half, except with classes made as equal as possible.
         """
-        biases = np.array([self.jackknife, *self.worlds, 0.0, 0.0][:3])
+        biases = np.array([self.jackknife_bias, *self.simulated_biases, 0.0, 0.0][:3])
         return biases * [BIAS_INFLATION, BIAS_INFLATION, 1.0]
 
     def limits(self, level: float) -> tuple[float, float]:
@@ -182,7 +184,7 @@ class PosteriorDraws(NamedTuple):
         up if the value is too low.
         """
         low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
-        return low - float(self.biases.max()), high - min(self.jackknife, 0.0)
+        return low - float(self.biases.max()), high - min(self.jackknife_bias, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,9 +203,9 @@ class PartitionRows:
     joint_measures: tuple[Any, ...] = ()
     point_counts: FloatArray | None = None
     #: Function that returns known influence values of a measure, or None.
-    moves: Callable[[Any], Influence | None] | None = None
+    known_influence: Callable[[Any], Influence | None] | None = None
     _posterior_cache: dict[Any, PosteriorDraws] = field(default_factory=dict, repr=False)
-    _paired_draws: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+    _pair_cache: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
 
     @cached_property
     def statistic(self) -> ContingencyTable:
@@ -231,11 +233,13 @@ class PartitionRows:
             bounds=definition.range,
             undefined=undefined_reasons(measure, table, n),
             higher_is_better=definition.higher_is_better,
-            sizes=lambda: (float(n),),
+            effective_sizes=lambda: (float(n),),
             caution=self._caution if definition.interval == "information" else "",
             joint_distribution=_PartitionDistribution(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: StandardError(float(np.std(self.posterior_draws(measure).draws)), METHOD),
+            compute_error=lambda: StandardError(
+                float(np.std(self.posterior_draws(measure).draws)), METHOD
+            ),
             methods={METHOD: partial(self._interval, measure)},
         )
 
@@ -251,14 +255,16 @@ class PartitionRows:
         """
         if (
             total is None
-            and self.moves is not None
-            and (known_influence := self.moves(measure)) is not None
+            and self.known_influence is not None
+            and (known_influence := self.known_influence(measure)) is not None
         ):
             return known_influence
         scale = 1.0 if self.point_counts is None else np.sqrt(self.point_counts)
-        return Influence(self.slopes(measure, total) * scale, VarianceEstimator(), METHOD)
+        return Influence(self.point_influence(measure, total) * scale, VarianceEstimator(), METHOD)
 
-    def slopes(self, measure: MeasureLike, total: ContingencyTable | None = None) -> FloatArray:
+    def point_influence(
+        self, measure: MeasureLike, total: ContingencyTable | None = None
+    ) -> FloatArray:
         """Return the influence of a point of each entry, by numeric derivatives."""
         table = self.statistic if total is None else total
         steps = DERIVATIVE_STEP * np.eye(len(table.cell_counts)) * table.cell_counts
@@ -280,20 +286,23 @@ class PartitionRows:
         """Return the posterior draws of a measure, computed for all requested measures at once."""
         if measure not in self._posterior_cache:
             measures = list(dict.fromkeys((measure, *self.joint_measures)))
-            self._posterior_cache.update(self._spreads(measures))
+            self._posterior_cache.update(self._compute_posterior_draws(measures))
         return self._posterior_cache[measure]
 
-    def _spreads(self, measures: Sequence[Any]) -> dict[Any, PosteriorDraws]:
+    def _compute_posterior_draws(self, measures: Sequence[Any]) -> dict[Any, PosteriorDraws]:
         table = self.statistic
         shape = len(self.classes), len(self.clusters)
         cells = OccupiedCells(shape, (table.class_of, table.cluster_of), table.cell_counts)
-        draws = self._values(measures, cells.likely(self.settings))
+        draws = self._apply_to_draws(measures, cells.draw_posterior(self.settings))
         # Draws about counts are off as counts are about the truth; without the prior, which is not
         # to be taken off with that.
-        without_prior = self._values(measures, cells.likely(self.settings, _N_BIAS_TABLES))
-        jackknife_bias = self._jackknife(measures)
+        without_prior = self._apply_to_draws(
+            measures, cells.draw_posterior(self.settings, _N_BIAS_TABLES)
+        )
+        jackknife_bias = self._jackknife_biases(measures)
         simulated_biases = [
-            self._expected_bias(measures, cells, proportions) for proportions in cells.worlds()
+            self._simulated_biases(measures, cells, proportions)
+            for proportions in cells.plausible_proportions()
         ]
         result = {}
         for measure in measures:
@@ -305,27 +314,27 @@ class PartitionRows:
             )
         return result
 
-    def _values(
+    def _apply_to_draws(
         self,
         measures: Sequence[Any],
         draws: Iterable[CellDraws],
         axis: int = 1,
-        chance: float = 1.0,
+        emi_factor: float = 1.0,
     ) -> dict[Any, FloatArray]:
         """Evaluate measures on cell counts whose clusters are along an axis.
 
-        Their expected mutual information is taken to be that of this table, times ``chance``.
+        Their expected mutual information is taken to be that of this table, times ``emi_factor``.
         """
         batches_by_measure: dict[Any, list[FloatArray]] = {measure: [] for measure in measures}
         for codes, counts in draws:
             tables = ContingencyTable.from_cells(
-                counts, codes[0], codes[axis], self.statistic, chance
+                counts, codes[0], codes[axis], self.statistic, emi_factor
             )
             for measure, batches in batches_by_measure.items():
                 batches.append(np.atleast_1d(measure.apply(tables)))
         return {measure: np.concatenate(batches) for measure, batches in batches_by_measure.items()}
 
-    def _jackknife(self, measures: Sequence[Any]) -> dict[Any, float]:
+    def _jackknife_biases(self, measures: Sequence[Any]) -> dict[Any, float]:
         """Return the jackknife estimates of bias: (n − 1)·(mean without one point − value)."""
         table, sums = self.statistic, dict.fromkeys(measures, 0.0)
         n = float(table.total)
@@ -335,7 +344,7 @@ class PartitionRows:
         biases = {m: (n - 1) * (total / n - float(m.apply(table))) for m, total in sums.items()}
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in biases.items()}
 
-    def _expected_bias(
+    def _simulated_biases(
         self, measures: Sequence[Any], cells: OccupiedCells, proportions: FloatArray
     ) -> dict[Any, float]:
         """Return the mean bias of measures in samples of the data's size from these proportions."""
@@ -346,18 +355,18 @@ class PartitionRows:
             proportions.ravel() / proportions.sum(),
         )
         counts = random.multinomial(n, flat_proportions, _N_BIAS_TABLES).astype(np.float64)
-        sample_values = self._values(measures, [(codes, counts)])
-        true_values = self._values(
+        sample_values = self._apply_to_draws(measures, [(codes, counts)])
+        true_values = self._apply_to_draws(
             measures,
             [(codes, flat_proportions[None] * _ASYMPTOTIC_POINTS)],
-            chance=n / _ASYMPTOTIC_POINTS,
+            emi_factor=n / _ASYMPTOTIC_POINTS,
         )
         biases = {m: _nanmean(sample_values[m]) - float(true_values[m][0]) for m in measures}
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in biases.items()}
 
     def difference_draws(self, second: PartitionRows, measure: Any) -> FloatArray:
         """Return draws of the difference from another clustering of the same points."""
-        cache, key = self._paired_draws, (second, measure)
+        cache, key = self._pair_cache, (second, measure)
         if key not in cache:
             cache.clear()
             shape = len(self.classes), len(self.clusters), len(second.clusters)
@@ -379,7 +388,9 @@ class PartitionRows:
         """Return draws of the differences, with the prior and without it."""
         draws_by_prior = [
             [
-                partition._values(measures, cells.likely(self.settings, draws), axis)
+                partition._apply_to_draws(
+                    measures, cells.draw_posterior(self.settings, draws), axis
+                )
                 for partition, axis in ((self, 1), (second, 2))
             ]
             for draws in (None, _N_BIAS_TABLES)
@@ -454,7 +465,9 @@ class _PartitionDistribution(JointDistribution):
             """Return the influence of groups of identical points."""
             point_counts = self.partition.point_counts
             assert point_counts is not None
-            slopes = self.partition.slopes(measure) - second_partition.slopes(measure)
+            slopes = self.partition.point_influence(measure) - second_partition.point_influence(
+                measure
+            )
             return UnitGroups(slopes * point_counts.sum(), point_counts, point_counts, point_counts)
 
         return first.difference(

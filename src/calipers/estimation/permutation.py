@@ -43,15 +43,15 @@ _MAX_BATCH_ELEMENTS = 4_000_000
 RowSubsets = npt.NDArray[np.intp]
 
 
-def draw_subsets(rows: int, size: int, settings: Settings) -> RowSubsets:
+def draw_subsets(n_rows: int, size: int, settings: Settings) -> RowSubsets:
     """Draw random subsets of all rows, one for each replicate, (B, size).
 
     Random permutations are cut into subsets.
     """
     generator = np.random.Generator(np.random.Philox(settings.seed))
-    n_per_permutation = rows // size
+    n_per_permutation = n_rows // size
     orders = (
-        generator.permutation(rows) for _ in range(-(-settings.n_resamples // n_per_permutation))
+        generator.permutation(n_rows) for _ in range(-(-settings.n_resamples // n_per_permutation))
     )
     subsets = np.concatenate(
         [order[: n_per_permutation * size].reshape(n_per_permutation, size) for order in orders]
@@ -69,8 +69,8 @@ class PermutationResult:
 
     observed: float
     replicates: FloatArray
-    error: float = 1.0
-    errors: FloatArray | float = 1.0
+    standard_error: float = 1.0
+    replicate_errors: FloatArray | float = 1.0
     unit: str = "rows"
 
     @property
@@ -86,17 +86,19 @@ class PermutationResult:
         """
         name = f"{self.unit} permuted"
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.asarray(self.replicates / self.errors)
+            t = np.asarray(self.replicates / self.replicate_errors)
         t = t[np.isfinite(t)]
-        if len(t) < 2 or not np.ptp(t) > 0 or not self.error > 0:
+        if len(t) < 2 or not np.ptp(t) > 0 or not self.standard_error > 0:
             p = 1.0 if self.observed == 0 else np.nan
             return intervals.no_interval(name, "no_spread"), TestResult(p, name)
-        observed_t = self.observed / self.error
+        observed_t = self.observed / self.standard_error
         tolerance = 1e-9 * np.abs(t).max()
         below, above = (1 + np.count_nonzero(s * (t - observed_t) <= tolerance) for s in (1, -1))
         low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
         interval = Interval(
-            self.observed - float(high) * self.error, self.observed - float(low) * self.error, name
+            self.observed - float(high) * self.standard_error,
+            self.observed - float(low) * self.standard_error,
+            name,
         )
         return interval, TestResult(min(1.0, 2 * min(below, above) / (len(t) + 1)), name)
 
@@ -130,7 +132,7 @@ def permutation_pool(sample: Any) -> PermutationPool | None:
         case RowLosses() | RowValues():
             return _LossPool.from_sample(sample)
         case ClassCounts():
-            row = sample.cells.row().astype(np.intp)
+            row = sample.cells.row_cell_index().astype(np.intp)
             return _StatisticPool(sample, _sort_order(row, sample.cells.weight), _count_subsets)
         case ScoredRows():
             score_index = sample.order.score_index
@@ -164,8 +166,8 @@ class _StatisticPool:
 
     sample: Any
     order: RowSubsets
-    form: Callable[[Any, RowSubsets], Iterator[Any]]
-    _last: list[Any] = field(default_factory=list, repr=False)
+    compute_statistics: Callable[[Any, RowSubsets], Iterator[Any]]
+    _cache: list[Any] = field(default_factory=list, repr=False)
 
     def permute(
         self, measure: Any, subset: SubsetRows, random_subsets: RowSubsets
@@ -176,13 +178,15 @@ class _StatisticPool:
         """
         if len(subset.rows) == len(self.order):
             return None
-        if not self._last or self._last[0] is not random_subsets:  # once for all measures of a part
-            self._last[:] = [
+        if (
+            not self._cache or self._cache[0] is not random_subsets
+        ):  # once for all measures of a part
+            self._cache[:] = [
                 random_subsets,
-                list(self.form(self.sample, self.order[random_subsets])),
+                list(self.compute_statistics(self.sample, self.order[random_subsets])),
             ]
         total_value = float(measure.apply(self.sample.statistic))
-        values = np.concatenate([measure.apply(statistic) for statistic in self._last[1]])
+        values = np.concatenate([measure.apply(statistic) for statistic in self._cache[1]])
         complement_fraction = 1 - len(subset.rows) / len(self.order)
         return PermutationResult(
             (subset.value - total_value) / complement_fraction,
@@ -193,8 +197,8 @@ class _StatisticPool:
 # --- Counts and scores ----------------------------------------------------------------------------
 
 
-def _chunks(subsets: RowSubsets, numbers: int) -> Iterator[RowSubsets]:
-    step = max(1, _MAX_BATCH_ELEMENTS // max(numbers, 1))
+def _chunks(subsets: RowSubsets, n_values: int) -> Iterator[RowSubsets]:
+    step = max(1, _MAX_BATCH_ELEMENTS // max(n_values, 1))
     return (subsets[begin : begin + step] for begin in range(0, len(subsets), step))
 
 
@@ -207,9 +211,9 @@ def _sums_by_code(codes: RowSubsets, weight: FloatArray | None, n_codes: int) ->
 
 
 def _count_subsets(sample: ClassCounts, subsets: RowSubsets) -> Iterator[Any]:
-    cells, row = sample.cells, sample.cells.row().astype(np.intp)
+    cells, row = sample.cells, sample.cells.row_cell_index().astype(np.intp)
     for chunk in _chunks(
-        subsets, max(subsets.shape[1], len(cells.cell_index), sample.matrix.classes**2)
+        subsets, max(subsets.shape[1], len(cells.cell_index), sample.matrix.n_classes**2)
     ):
         weight = None if cells.weight is None else cells.weight[chunk]
         yield cells.matrix(
@@ -276,7 +280,7 @@ def _subset_numeric_rows(sample: SortedRows, subsets: RowSubsets) -> Iterator[An
     for chunk in _chunks(subsets, len(sample.truth)):
         row_weights = _sums_by_code(chunk, None, len(sample.truth))
         row_weights = row_weights if sample.weight is None else row_weights * sample.weight
-        yield sample.statistic.weighing(row_weights[:, used])
+        yield sample.statistic.with_weights(row_weights[:, used])
 
 
 # --- Means of a value per row ---------------------------------------------------------------------
@@ -320,9 +324,9 @@ class _LossPool:
         """Σw, Σw², Σwx and Σwx² over all rows, as from :meth:`_sums`."""
         return self._sums(np.arange(len(self.deviations))[None])
 
-    def _sums(self, lot: RowSubsets) -> FloatArray:
+    def _sums(self, subsets: RowSubsets) -> FloatArray:
         """Return Σw, Σw², Σwx and Σwx²."""
-        w, x = self.weight[lot], self.deviations[lot]
+        w, x = self.weight[subsets], self.deviations[subsets]
         return np.stack([column.sum(axis=1) for column in (w, w * w, w * x, w * x * x)])
 
     def permute(

@@ -67,14 +67,14 @@ def effective_trials(measure: Any, matrix: ConfusionMatrix) -> float:
 def cluster_confusions(
     measure: Any,
     labels: tuple[str, ...],
-    flat: npt.NDArray[np.integer[Any]],
+    row_cells: npt.NDArray[np.integer[Any]],
     clusters: ClusterIndex,
 ) -> ConfusionMatrix:
     """Return the binary confusion matrix of each cluster for a proportion of rows.
 
-    ``flat`` is the cell of truth × prediction of each row.
+    ``row_cells`` is the cell of truth × prediction of each row.
     """
-    truth, predicted = np.divmod(flat, len(labels))
+    truth, predicted = np.divmod(row_cells, len(labels))
     if measure.label is not None:
         class_index = labels.index(measure.label)
         truth, predicted = truth == class_index, predicted == class_index
@@ -83,7 +83,7 @@ def cluster_confusions(
         selected_mask, is_correct = measure.picked(labels), truth == predicted
         false_positive, truth = selected_mask[predicted] & ~is_correct, selected_mask[truth]
         predicted = truth & is_correct
-    counts = clusters.matrices(2 * truth + predicted, (2, 2))
+    counts = clusters.cell_weights(2 * truth + predicted, (2, 2))
     if measure.average == "micro":
-        counts[:, 0, 1] = clusters.matrices(1 * false_positive, (2, 2))[:, 0, 1]
+        counts[:, 0, 1] = clusters.cell_weights(1 * false_positive, (2, 2))[:, 0, 1]
     return ConfusionMatrix(counts, counts)

@@ -90,8 +90,12 @@ class RatingSample:
 
         Only items that have two or more ratings in both samples count.
         """
-        shared_mask = self.statistic.twice & second_sample.statistic.twice
-        first, second = (sample.statistic.agreeing[shared_mask] for sample in (self, second_sample))
+        shared_mask = (
+            self.statistic.multiply_rated_mask & second_sample.statistic.multiply_rated_mask
+        )
+        first, second = (
+            sample.statistic.pair_agreement[shared_mask] for sample in (self, second_sample)
+        )
         differences = subtract_values(first, second)
         return count_signs(differences, self.statistic.item_counts[shared_mask])
 
@@ -134,9 +138,9 @@ def estimate_agreement(
     methods = {}
     if item_influence(measure, ratings) is not None:
         # With unequal weights, the groups are the same as when batches are accumulated.
-        grouped = ratings.grouped_items if np.ptp(ratings.unit) > 0 else ratings
+        grouped = ratings.grouped_items if np.ptp(ratings.item_weight) > 0 else ratings
 
-        def bayesian(level: float) -> Interval:
+        def bayesian_interval(level: float) -> Interval:
             counted_mask = counted_item_mask(measure, grouped)
             influence_values = item_influence(measure, grouped)
             assert influence_values is not None
@@ -146,8 +150,8 @@ def estimate_agreement(
             )
             return bayesian_bootstrap.mean_interval(units, bounds, level)
 
-        methods = {"bayesian-bootstrap": bayesian}
-    is_rare = ratings.shared_items.n_minority < MIN_MINORITY_RATINGS
+        methods = {"bayesian-bootstrap": bayesian_interval}
+    is_rare = ratings.multiply_rated_items.n_minority < MIN_MINORITY_RATINGS
     fields: dict[str, Any] = {
         "value": value,
         "kind": "agreement of raters",
@@ -177,10 +181,10 @@ def add_cluster_method(estimate: PointEstimate) -> PointEstimate:
 
     def bayesian(level: float) -> Interval | None:
         influence = None if estimate.influence is None else estimate.influence()
-        if influence is None or influence.space.clusters is None:
+        if influence is None or influence.variance_estimator.clusters is None:
             return None
-        clusters = influence.space.clusters
-        influence_sums, weight_sums = influence.space.cluster_sums(influence.column)
+        clusters = influence.variance_estimator.clusters
+        influence_sums, weight_sums = influence.variance_estimator.cluster_sums(influence.column)
         weighted_mask = weight_sums > 0
         if weighted_mask.sum() < 2:
             return no_interval("none", "too_few_clusters")
@@ -196,7 +200,7 @@ def _count_changed_items(values: FloatArray) -> int:
 
     That one belongs to the items that both sets of raters rated alike.
     """
-    return UnitDifferences.from_rows(values).differing
+    return UnitDifferences.from_influence_values(values).n_differing
 
 
 def _correct_influence(
@@ -235,7 +239,7 @@ def complete_streamed_difference(
     return replace(
         difference,
         n=unit_differences.spread.rows,
-        sizes=lambda: (size,),
+        effective_sizes=lambda: (size,),
         influence=influence,
         units=UnitSummary(
             difference.value, size, influence, has_weights=difference.has_unequal_weights
@@ -277,8 +281,8 @@ def _measure_range(measure: Any, ratings: Ratings) -> tuple[float, float]:
     low, high = measure.definition.range
     if np.isfinite(low):
         return low, high
-    chance_agreement = float(np.square(ratings.share_of_category).sum())
-    has_single_ratings = bool((ratings.times == 1).any())
+    chance_agreement = float(np.square(ratings.mean_category_proportions).sum())
+    has_single_ratings = bool((ratings.n_ratings == 1).any())
     return (
         min(-1.0, -chance_agreement / (1 - chance_agreement))
         if has_single_ratings and chance_agreement < 1

@@ -48,7 +48,7 @@ _TRANSFORM_BY_INTERVAL = {"fit": "rest", "correlation": "fisher", "pairs": "logi
 
 
 def estimate_from_statistic(
-    measure: MeasureLike, statistic: NumericMoments | NumericRows, settings: Settings, rows: int
+    measure: MeasureLike, statistic: NumericMoments | NumericRows, settings: Settings, n_rows: int
 ) -> PointEstimate:
     """Estimate a measure from moments or rows, without its sampling distribution."""
     definition = measure.definition
@@ -56,9 +56,9 @@ def estimate_from_statistic(
         value=float(measure.apply(statistic)),
         kind=_KIND_BY_INTERVAL.get(definition.interval, "largest"),
         settings=settings,
-        n=rows,
+        n=n_rows,
         bounds=definition.range,
-        undefined=undefined_reasons(measure, statistic, rows),
+        undefined=undefined_reasons(measure, statistic, n_rows),
         higher_is_better=definition.higher_is_better,
         transform=_TRANSFORM_BY_INTERVAL.get(definition.interval),
     )
@@ -76,7 +76,7 @@ def add_streamed_intervals(
         squared = rows.squared if isinstance(rows, FitMoments) else None
         if squared is None or estimate.kind != "proportion of variance":
             return estimate
-        return replace(estimate, kurtosis=lambda: excess_kurtosis_z(squared))
+        return replace(estimate, kurtosis_z=lambda: excess_kurtosis_z(squared))
     if estimate.kind == "median":
         size = effective_size_from_weights(rows.weight)
         limits: IntervalFunction = partial(_quantile_interval, rows, size, WOODRUFF_NAME)
@@ -89,7 +89,7 @@ def add_streamed_intervals(
             Moments.from_rows(np.square(rows.predicted - rows.truth), rows.weight)
         )
 
-    return replace(estimate, kurtosis=kurtosis)
+    return replace(estimate, kurtosis_z=kurtosis)
 
 
 #: Name of the limits of a quantile by the proportion of rows below it.
@@ -103,7 +103,7 @@ def _quantile_interval(
     if size < 2:
         return intervals.no_interval(name, "too_few_rows")
     limits = proportions.wilson(proportion, size, level)
-    low, high = rows.by_error.interpolated_quantile(
+    low, high = rows.sorted_errors.interpolated_quantile(
         rows.weight, np.array([limits.low, limits.high])
     ).tolist()
     return Interval(low, high, name)
@@ -144,7 +144,7 @@ class NumericSample:
         raise NotImplementedError
 
     @cached_property
-    def size(self) -> float:
+    def effective_size(self) -> float:
         """Kish's effective number of rows, or the number of clusters."""
         if self.clusters is not None:
             return float(self.clusters.n_clusters)
@@ -177,18 +177,18 @@ class NumericSample:
             estimate,
             weight=self.weight,
             clusters=self.clusters,
-            sizes=lambda: (self.size,),
-            skewness_size=skewness,
-            kurtosis=kurtosis
+            effective_sizes=lambda: (self.effective_size,),
+            compute_scaled_skewness=skewness,
+            kurtosis_z=kurtosis
             if estimate.kind == "proportion of variance" and self.truth.ndim == 1
             else None,
             influence=(lambda: self.influence(measure)) if has_influence else None,
-            linear=self._linear(estimate),
+            time_influence=self._time_influence(estimate),
             replicates=replicates if has_influence else None,
             methods=self._methods(measure, estimate),
         )
 
-    def _linear(self, estimate: PointEstimate) -> Callable[[], FloatArray | None] | None:
+    def _time_influence(self, estimate: PointEstimate) -> Callable[[], FloatArray | None] | None:
         """Return a function of row values to check for serial dependence, or None.
 
         It is needed for measures without influence values.
@@ -200,7 +200,7 @@ class NumericSample:
     ) -> dict[str, IntervalFunction]:
         if estimate.kind not in ("correlation", "proportion of pairs"):
             return {}
-        return {"of rows": partial(pairwise_interval, estimate, self.size, self.clusters)}
+        return {"of rows": partial(pairwise_interval, estimate, self.effective_size, self.clusters)}
 
 
 def pairwise_interval(
@@ -260,18 +260,18 @@ class MomentRows(NumericSample):
             for start in range(0, len(column), _BLOCK_ROWS):
                 block = slice(start, start + _BLOCK_ROWS)
                 weight = None if self.weight is None else self.weight[block]
-                row_moments = NumericMoments.row_moments(
+                row_moments = NumericMoments.from_single_rows(
                     self.truth[block], self.predicted[block], weight
                 )
                 with np.errstate(divide="ignore", invalid="ignore"):
                     leave_one_out_values = scale.forward(
                         measure.apply(moments.leave_out(row_moments))
                     )
-                    column[block] = (scale.forward(value) - leave_one_out_values) / scale.slope(
-                        value
-                    )
+                    column[block] = (
+                        scale.forward(value) - leave_one_out_values
+                    ) / scale.derivative(value)
         variance_estimator = JackknifeVariance(
-            self.weight, self.clusters, size=moments.effective_size
+            self.weight, self.clusters, effective_size=moments.effective_size
         )
         return Influence(column, variance_estimator, "jackknife")
 
@@ -320,7 +320,7 @@ class SortedRows(NumericSample):
                 return None
         # Over all rows it is 0 on average, which a batch does not show.
         sums = float(rows.total), 0.0, 0.0, float(np.square(rows.weight).sum()), 0.0, 0.0
-        total_moments = None if total is None else Moments(rows.rows, *sums)
+        total_moments = None if total is None else Moments(rows.n_rows, *sums)
         return Influence(
             column, MeanVariance(self.weight, self.clusters, total_moments=total_moments), "delta"
         )
@@ -337,11 +337,11 @@ class SortedRows(NumericSample):
         )
         constant = loss.definition.constant_prediction
         assert constant is not None
-        if not rows.rows:
+        if not rows.n_rows:
             return np.full(len(self.truth), np.nan)
         best_constant = constant(rows.truth, rows.weight, **loss.parameters)
         reference_loss = float(
-            rows.mean(loss.losses(rows.truth, np.full(rows.rows, best_constant)))
+            rows.mean(loss.losses(rows.truth, np.full(rows.n_rows, best_constant)))
         )
         loss_ratio = 1 - float(measure.apply(rows))
         constant_losses = loss.losses(self.truth, np.full(len(self.truth), best_constant))
@@ -356,22 +356,22 @@ class SortedRows(NumericSample):
 
         They include the effect of a row on the ranks of other rows.
         """
-        if not rows.rows:
+        if not rows.n_rows:
             return np.full(len(self.truth), np.nan)
         y, p = (
             (ordering, ordering.midranks(rows.weight) - 0.5)
-            for ordering in (rows.by_truth, rows.by_prediction)
+            for ordering in (rows.sorted_truth, rows.sorted_predictions)
         )
-        positions = y[0].positions(self.truth), p[0].positions(self.predicted)
+        positions = y[0].value_indices(self.truth), p[0].value_indices(self.predicted)
 
         def product(a: int, b: int) -> tuple[float, FloatArray]:
             """Return the mean product of ranks, and the influence of each row on it."""
             (by_a, f), (by_b, g) = (y, p)[a], (y, p)[b]
-            rank_product = f[by_a.first_rows[positions[a]]] * g[by_b.first_rows[positions[b]]]
+            rank_product = f[by_a.example_rows[positions[a]]] * g[by_b.example_rows[positions[b]]]
             influence_values = (
                 rank_product
-                + by_a.above(rows.weight, g)[positions[a]]
-                + by_b.above(rows.weight, f)[positions[b]]
+                + by_a.mean_above(rows.weight, g)[positions[a]]
+                + by_b.mean_above(rows.weight, f)[positions[b]]
             )
             return float(rows.mean(f * g)), influence_values
 
@@ -391,10 +391,10 @@ class SortedRows(NumericSample):
         self, measure: MeasureLike, estimate: PointEstimate
     ) -> dict[str, IntervalFunction]:
         if estimate.kind == "median":
-            return {"woodruff": partial(self._woodruff, estimate.value)}
+            return {"woodruff": partial(self._woodruff_interval, estimate.value)}
         return super()._methods(measure, estimate)
 
-    def _linear(self, estimate: PointEstimate) -> Callable[[], FloatArray | None] | None:
+    def _time_influence(self, estimate: PointEstimate) -> Callable[[], FloatArray | None] | None:
         """Return indicators of errors above the median, over the density there.
 
         The density is estimated from the length of Woodruff's interval (Bahadur 1966).
@@ -403,7 +403,7 @@ class SortedRows(NumericSample):
             return None
 
         def values() -> FloatArray | None:
-            limits = self._woodruff(estimate.value, 0.95)
+            limits = self._woodruff_interval(estimate.value, 0.95)
             error = self.ordered_values
             above = np.where(error == estimate.value, 0.5, error > estimate.value) - 0.5
             above = above if self.weight is None else above * self.weight
@@ -415,21 +415,21 @@ class SortedRows(NumericSample):
 
         return values
 
-    def _woodruff(self, value: float, level: float, proportion: float = 0.5) -> Interval:
+    def _woodruff_interval(self, value: float, level: float, proportion: float = 0.5) -> Interval:
         """Return Woodruff's interval of the median, or another quantile, of the errors.
 
         The limits of the proportion of rows below the quantile are converted to errors (Woodruff
         1952).
         """
         name, clusters, rows = WOODRUFF_NAME, self.clusters, self.statistic
-        size = self.size
+        size = self.effective_size
         if clusters is not None:
             values = self.ordered_values
             below_indicator = np.where(values == value, proportion, values < value)
             error, variance = clusters.mean_error(below_indicator), proportion * (1 - proportion)
-            if not clusters.degrees > 0:
+            if not clusters.df > 0:
                 return intervals.no_interval(name, "too_few_clusters")
-            se = intervals.student_se(error.se, clusters.degrees, level)
+            se = intervals.student_se(error.se, clusters.df, level)
             size, name = (
                 (variance / se**2 if se > 0 else size),
                 clusters.annotate_method(f"{name}, cluster-robust"),
@@ -444,4 +444,4 @@ class SortedRows(NumericSample):
         for replicate_weights in poisson_weights(
             len(self.truth), self.weight, self.settings, self.clusters
         ):
-            yield measure.apply(self.statistic.weighing(replicate_weights[:, used]))
+            yield measure.apply(self.statistic.with_weights(replicate_weights[:, used]))

@@ -69,20 +69,22 @@ class ScoredRows:
     @cached_property
     def replicates(self) -> ScoreReplicates:
         """Bootstrap replicates of the table."""
-        return ScoreReplicates(self.table, self.settings, self.rows(), self.joint_measures)
-
-    @cached_property
-    def drawn_by_row(self) -> ScoreReplicates:
-        """Bootstrap replicates with the same resampled rows for every system."""
         return ScoreReplicates(
-            self.table, self.settings, self.rows(by_row=True), self.joint_measures
+            self.table, self.settings, self.bootstrap_rows(), self.joint_measures
         )
 
-    def rows(self, *, by_row: bool = False) -> Any:
+    @cached_property
+    def row_replicates(self) -> ScoreReplicates:
+        """Bootstrap replicates with the same resampled rows for every system."""
+        return ScoreReplicates(
+            self.table, self.settings, self.bootstrap_rows(by_row=True), self.joint_measures
+        )
+
+    def bootstrap_rows(self, *, by_row: bool = False) -> Any:
         """Return truth, score order, weight and unit if the bootstrap needs them, else None."""
         unit = np.arange(len(self.positive), dtype=np.uint32) if by_row else None
         if self.clusters is not None:
-            unit = self.clusters.code
+            unit = self.clusters.codes
         if self.weight is None and unit is None:
             return None
         return self.positive, self.order, self.weight, unit
@@ -137,7 +139,11 @@ class ScoredRows:
         """Return the variance estimator of the influence values of these rows."""
         sizes = None if total is None else intervals.class_sizes(total)
         return TwoClassVariance(
-            self.weight, self.clusters, positive=self.positive, is_pairwise=pairs, sizes=sizes
+            self.weight,
+            self.clusters,
+            positive=self.positive,
+            is_pairwise=pairs,
+            effective_class_sizes=sizes,
         )
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
@@ -149,14 +155,14 @@ class ScoredRows:
             weight=self.weight,
             clusters=self.clusters,
             influence=score_estimate.influence,
-            error=score_estimate.error,
+            compute_error=score_estimate.standard_error,
             standalone_replicates=lambda: self.replicates.evaluate(measure),
-            replicates=lambda: self.drawn_by_row.evaluate(measure),
+            replicates=lambda: self.row_replicates.evaluate(measure),
             stratified_replicates=score_estimate.stratified_replicates,
             studentized_replicates=score_estimate.studentized_replicates,
             jackknife=score_estimate.jackknife,
             group_jackknife=lambda: group_jackknife(
-                measure, self.table, self.drawn_by_row.ranked_rows
+                measure, self.table, self.row_replicates.ranked_rows
             ),
             methods=score_estimate.methods(),
         )
@@ -169,21 +175,21 @@ def estimate_from_table(
     measure: MeasureLike,
     table: ScoreTable,
     settings: Settings,
-    rows: int,
+    n_rows: int,
     *,
-    together: bool = False,
+    uses_core_areas: bool = False,
 ) -> PointEstimate:
     """Estimate a measure from a table of scores.
 
-    ``together`` uses the values of the common areas as the core computes them, with their standard
-    errors in one pass over the table.
+    ``uses_core_areas`` uses the values of the common areas as the core computes them, with their
+    standard errors in one pass over the table.
     """
     definition = measure.definition
-    area = definition.area if together else None
+    area = definition.area if uses_core_areas else None
     if (
         area is not None
         and area.name in DEFAULT_AREAS
-        and not undefined_reasons(measure, table, rows)
+        and not undefined_reasons(measure, table, n_rows)
     ):
         value = area.scale * table.area(area.name)[0] + area.shift
     else:
@@ -194,7 +200,7 @@ def estimate_from_table(
     elif definition.area is not None and definition.area.name in _INTERPOLATED_KINDS:
         kind = _INTERPOLATED_KINDS[definition.area.name]
 
-    def error_of() -> StandardError | None:
+    def compute_error() -> StandardError | None:
         se = standard_error(measure, table)
         return None if se is None else StandardError(se, "delta")
 
@@ -205,14 +211,14 @@ def estimate_from_table(
         value=value,
         kind=kind,
         settings=settings,
-        n=rows,
+        n=n_rows,
         bounds=definition.range,
-        undefined=undefined_reasons(measure, table, rows),
+        undefined=undefined_reasons(measure, table, n_rows),
         higher_is_better=definition.higher_is_better,
-        sizes=lambda: intervals.class_sizes(table)[::-1],
+        effective_sizes=lambda: intervals.class_sizes(table)[::-1],
         transform="logit" if definition.range == (0, 1) else None,
         caution=_rare_rate_caution(measure, table),
-        error=error_of,
+        compute_error=compute_error,
         methods=_table_intervals(measure, value, table) if is_area or is_at_end else {},
     )
 
@@ -264,13 +270,13 @@ class _ScoreEstimate:
     def _influence(self) -> Influence | None:
         return self.rows.influence(self.measure)
 
-    def error(self) -> StandardError | None:
+    def standard_error(self) -> StandardError | None:
         """Return the standard error of the value."""
         if self.rows.clusters is None:
             se = standard_error(self.measure, self._table)
             return None if se is None else StandardError(se, "delta")
         influence = self.influence()
-        return None if influence is None else replace(influence.error, name="delta")
+        return None if influence is None else replace(influence.standard_error, name="delta")
 
     def acceleration(self) -> float | None:
         """Return the acceleration of an area, if the table alone determines it."""
@@ -290,22 +296,22 @@ class _ScoreEstimate:
         if clusters is None:
             return methods | _table_intervals(self.measure, self.value, self._table)
         if area is not None and area.name == "AUC":
-            methods["delong"] = self._obuchowski
+            methods["delong"] = self._obuchowski_interval
         columns = self._table, clusters, self.rows.positive
         return methods | separated_intervals(self.measure, self.value, *columns)
 
-    def _obuchowski(self, level: float) -> Interval:
+    def _obuchowski_interval(self, level: float) -> Interval:
         clusters, influence = self.rows.clusters, self.influence()
         assert clusters is not None
         assert influence is not None
-        error = influence.error
+        error = influence.standard_error
         if np.isfinite(error.se) and not error.se > 0:
             return intervals.no_interval("Obuchowski", "no_spread")
-        return clusters.normal(self.value, error.se, error.degrees, level, "Obuchowski")
+        return clusters.student_interval(self.value, error.se, error.df, level, "Obuchowski")
 
     def _basic_interval(self, level: float) -> Interval:
         clusters = self.rows.clusters
-        name = "bootstrap [B]" if clusters is None else clusters.bootstrap
+        name = "bootstrap [B]" if clusters is None else clusters.bootstrap_name
         size, replicates = (
             min(intervals.class_sizes(self._table)),
             self.rows.replicates.evaluate(self.measure),
@@ -343,7 +349,7 @@ class _ScoreEstimate:
 
         They exist if the influence of rows has a formula, and the table is sufficient for the rows.
         """
-        if self.rows.rows() is not None:
+        if self.rows.bootstrap_rows() is not None:
             return None
         score_influence = measure_influence(self.measure, self._table)
         if score_influence is None or self.measure.definition.area is None:
@@ -352,12 +358,12 @@ class _ScoreEstimate:
         def values_and_errors(table: ScoreTable, _: ScoreTable | None) -> FloatArray:
             table_influence = measure_influence(self.measure, table)
             assert table_influence is not None
-            return np.stack([self.measure.apply(table), table_influence.error(table)])
+            return np.stack([self.measure.apply(table), table_influence.standard_error(table)])
 
         replicates, errors = np.concatenate(
             list(self.rows.replicates.map_tables(values_and_errors)), axis=1
         )
-        return float(score_influence.error(self._table)), replicates, errors
+        return float(score_influence.standard_error(self._table)), replicates, errors
 
 
 def separated_intervals(
@@ -380,7 +386,7 @@ def separated_intervals(
         """
         if clusters is None or positive is None:
             return intervals.class_sizes(table)
-        return clusters.numbers_by_class(positive) if clusters.n_clusters > 1 else (0, 0)
+        return clusters.n_clusters_by_class(positive) if clusters.n_clusters > 1 else (0, 0)
 
     def minority_interval(level: float) -> Interval:
         """Return the interval of a proportion of the class that has fewer rows, or clusters."""
@@ -430,11 +436,11 @@ def _worst_table(table: ScoreTable) -> ScoreTable:
     )
 
 
-def _proportion_interval(value: float, rows: float, suffix: str, level: float) -> Interval:
+def _proportion_interval(value: float, n_rows: float, suffix: str, level: float) -> Interval:
     """Return the Wilson interval of a proportion of this number of rows."""
-    if not rows > 0:
+    if not n_rows > 0:
         return intervals.no_interval("none", "too_few_clusters")
-    interval = proportions.wilson(value, rows, level)
+    interval = proportions.wilson(value, n_rows, level)
     return replace(interval, method=f"{interval.method}, {suffix}")
 
 

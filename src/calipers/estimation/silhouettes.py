@@ -43,7 +43,7 @@ class NeighborDistances(NamedTuple):
 
     own_cluster: FloatArray
     other_cluster: FloatArray
-    which: IntArray
+    nearest_cluster: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Silhouettes:
     """Silhouettes of all points, or of those that are ``sample_indices``, by distances to all."""
 
     cluster: IntArray
-    sizes: FloatArray
+    cluster_sizes: FloatArray
     geometry: PointDistances | DistanceMatrix
     settings: Settings
     sample_indices: IntArray | None = None
@@ -62,22 +62,22 @@ class Silhouettes:
         return np.arange(len(self.cluster)) if self.sample_indices is None else self.sample_indices
 
     @cached_property
-    def nearest(self) -> NeighborDistances:
+    def neighbor_distances(self) -> NeighborDistances:
         """Mean distances to the own and to the nearest other cluster."""
         sums, row_indices = (
-            self.geometry.sums(self.cluster, self.sample_indices),
+            self.geometry.cluster_distance_sums(self.cluster, self.sample_indices),
             np.arange(len(self.point_indices)),
         )
         cluster = self.cluster[self.point_indices]
-        size = self.sizes[cluster]
+        size = self.cluster_sizes[cluster]
         with np.errstate(divide="ignore", invalid="ignore"):
             own_distances = np.where(size > 1, sums[row_indices, cluster] / (size - 1), np.nan)
-            mean = np.where(self.sizes > 0, sums / self.sizes, np.inf)
+            mean = np.where(self.cluster_sizes > 0, sums / self.cluster_sizes, np.inf)
         mean[row_indices, cluster] = np.inf
         nearest_cluster = mean.argmin(axis=1)
         return NeighborDistances(own_distances, mean[row_indices, nearest_cluster], nearest_cluster)
 
-    def moving(self, cluster_index: int | None) -> FloatArray:
+    def indirect_influence(self, cluster_index: int | None) -> FloatArray:
         """Return the influence of each point on the mean silhouette through others' distances.
 
         The mean is that of all points, or of a cluster; the values are multiplied by their number.
@@ -86,15 +86,17 @@ class Silhouettes:
         """
         if cluster_index is not None:
             return self._cached_influence(cluster_index)
-        if len(self.sizes) > MAX_CACHED_CLUSTERS:
+        if len(self.cluster_sizes) > MAX_CACHED_CLUSTERS:
             return self._cached_influence(None)
-        return np.asarray(sum(self._cached_influence(int(k)) for k in np.flatnonzero(self.sizes)))
+        return np.asarray(
+            sum(self._cached_influence(int(k)) for k in np.flatnonzero(self.cluster_sizes))
+        )
 
     def _cached_influence(self, cluster_index: int | None) -> FloatArray:
         return cached(self, cluster_index, lambda: self._compute_influence(cluster_index))
 
     def _compute_influence(self, cluster_index: int | None) -> FloatArray:
-        own_distances, other_distances, nearest_cluster = self.nearest
+        own_distances, other_distances, nearest_cluster = self.neighbor_distances
         cluster = self.cluster[self.point_indices]
         member_mask = (
             np.ones(len(own_distances), bool) if cluster_index is None else cluster == cluster_index
@@ -112,7 +114,7 @@ class Silhouettes:
             for k in np.unique(group[member_mask]):
                 rows, others = self._members[k], np.flatnonzero((group == k) & member_mask)
                 weight = slope[others]
-                influence_values = self.geometry.between(
+                influence_values = self.geometry.weighted_distance_sums(
                     rows, self.point_indices[others], np.abs(weight)
                 )
                 changes = np.abs(weight) * np.nan_to_num(mean[others])
@@ -122,16 +124,16 @@ class Silhouettes:
                 ):  # its distance to itself, which is 0, was taken for one to another
                     influence_values[np.searchsorted(rows, self.point_indices[others])] += changes
                 out[rows] += (influence_values if n_excluded == 1 else -influence_values) / max(
-                    self.sizes[k] - n_excluded, 1.0
+                    self.cluster_sizes[k] - n_excluded, 1.0
                 )
-        n_members = float(len(out) if cluster_index is None else self.sizes[cluster_index])
+        n_members = float(len(out) if cluster_index is None else self.cluster_sizes[cluster_index])
         return np.asarray(out * (n_members / max(float(np.count_nonzero(member_mask)), 1.0)))
 
     @cached_property
     def _members(self) -> list[IntArray]:
         """Points of each cluster, as indices."""
         order = np.argsort(self.cluster, kind="stable")
-        return np.split(order, np.cumsum(self.sizes[:-1]).astype(int))
+        return np.split(order, np.cumsum(self.cluster_sizes[:-1]).astype(int))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +144,11 @@ class SimplifiedSilhouettes:
     """
 
     cluster: IntArray
-    sizes: FloatArray
+    cluster_sizes: FloatArray
     points: FloatArray
     settings: Settings
-    middles: FloatArray | None = None
-    pulled: FloatArray | None = None
+    all_centers: FloatArray | None = None
+    all_center_derivatives: FloatArray | None = None
 
     sample_indices = None
 
@@ -158,20 +160,20 @@ class SimplifiedSilhouettes:
     @cached_property
     def centers(self) -> FloatArray:
         """Means of the clusters."""
-        if self.middles is not None:
-            return self.middles
-        sums = cluster_sums(self.points, self.cluster, len(self.sizes))
-        return np.asarray(sums / np.maximum(self.sizes, 1.0)[:, None])
+        if self.all_centers is not None:
+            return self.all_centers
+        sums = cluster_sums(self.points, self.cluster, len(self.cluster_sizes))
+        return np.asarray(sums / np.maximum(self.cluster_sizes, 1.0)[:, None])
 
     @cached_property
-    def nearest(self) -> NeighborDistances:
+    def neighbor_distances(self) -> NeighborDistances:
         """Distances to the own and to the nearest other centre."""
-        distances = np.full((len(self.points), len(self.sizes)), np.inf)
-        for j in np.flatnonzero(self.sizes):
+        distances = np.full((len(self.points), len(self.cluster_sizes)), np.inf)
+        for j in np.flatnonzero(self.cluster_sizes):
             distances[:, j] = np.sqrt(np.square(self.points - self.centers[j]).sum(axis=1))
         row_indices = np.arange(len(self.points))
         own_distances = np.where(
-            self.sizes[self.cluster] > 1, distances[row_indices, self.cluster], np.nan
+            self.cluster_sizes[self.cluster] > 1, distances[row_indices, self.cluster], np.nan
         )
         distances[row_indices, self.cluster] = np.inf
         nearest_cluster = distances.argmin(axis=1)
@@ -179,22 +181,26 @@ class SimplifiedSilhouettes:
             own_distances, distances[row_indices, nearest_cluster], nearest_cluster
         )
 
-    def moving(self, cluster_index: int | None) -> FloatArray:
+    def indirect_influence(self, cluster_index: int | None) -> FloatArray:
         """Return the influence of each point on the mean silhouette through its centre.
 
         It is the centre of the cluster of the point. The mean is that of all points, or of a
         cluster; the values are multiplied by their number.
         """
-        center_derivatives = self.pull(cluster_index) if self.pulled is None else self.pulled
-        size = np.maximum(self.sizes - 1, 1.0)[self.cluster]
+        center_derivatives = (
+            self.center_derivatives(cluster_index)
+            if self.all_center_derivatives is None
+            else self.all_center_derivatives
+        )
+        size = np.maximum(self.cluster_sizes - 1, 1.0)[self.cluster]
         deviations = self.points - self.centers[self.cluster]
         return np.asarray(
             np.einsum("ij,ij->i", deviations, center_derivatives[self.cluster]) / size
         )
 
-    def pull(self, cluster_index: int | None) -> FloatArray:
+    def center_derivatives(self, cluster_index: int | None) -> FloatArray:
         """Return the derivatives of the sum of silhouettes by the centers."""
-        own_distances, other_distances, nearest_cluster = self.nearest
+        own_distances, other_distances, nearest_cluster = self.neighbor_distances
         derivatives = np.zeros_like(self.centers)
         rows = slice(None) if cluster_index is None else self.cluster == cluster_index
         for slope, group, distances in zip(
@@ -210,7 +216,7 @@ class SimplifiedSilhouettes:
                 self.centers[group[rows]] - self.points[rows]
             ) * slope_per_distance[:, None]
             derivatives += cluster_sums(
-                np.nan_to_num(point_derivatives), group[rows], len(self.sizes)
+                np.nan_to_num(point_derivatives), group[rows], len(self.cluster_sizes)
             )
         return derivatives
 
@@ -257,8 +263,8 @@ class MeanSilhouette:
     @cached_property
     def values(self) -> FloatArray:
         """Silhouettes of the points; NaN if there is only one cluster."""
-        has_multiple_clusters = np.count_nonzero(self.silhouettes.sizes) > 1
-        own_distances, other_distances, _ = self.silhouettes.nearest
+        has_multiple_clusters = np.count_nonzero(self.silhouettes.cluster_sizes) > 1
+        own_distances, other_distances, _ = self.silhouettes.neighbor_distances
         return (
             silhouette_values(own_distances, other_distances)
             if has_multiple_clusters
@@ -296,18 +302,20 @@ class MeanSilhouette:
         moments = self.statistic if total is None else total
         if moments.weight == 0 or np.isnan(moments.mean):
             return None
-        influence_values = self._centered if total is None else self._point_influence(moments)
+        influence_values = (
+            self._centered_influence if total is None else self._point_influence(moments)
+        )
         return Influence(influence_values, VarianceEstimator(), "Student t")
 
     @cached_property
-    def _centered(self) -> FloatArray:
+    def _centered_influence(self) -> FloatArray:
         influence_values = self._point_influence(self.statistic)
         return np.asarray(influence_values - influence_values.mean())
 
     def _point_influence(self, moments: Moments) -> FloatArray:
         """Return the influence values, whose mean over all points is 0 apart from rounding."""
-        sizes, n_members = self.silhouettes.sizes, float(moments.weight)
-        influence_values = self.silhouettes.moving(self.cluster_index) / (
+        sizes, n_members = self.silhouettes.cluster_sizes, float(moments.weight)
+        influence_values = self.silhouettes.indirect_influence(self.cluster_index) / (
             sizes.sum() if self.cluster_index is None else sizes[self.cluster_index]
         )
         influence_values[self.silhouettes.point_indices] += (
@@ -321,7 +329,7 @@ class MeanSilhouette:
         n = int(self.statistic.weight)
         n_total = None
         if self.silhouettes.sample_indices is not None:
-            sizes = self.silhouettes.sizes
+            sizes = self.silhouettes.cluster_sizes
             n_total = int(
                 sizes.sum()
                 if self.cluster_index is None

@@ -45,7 +45,7 @@ class ConstantPrediction:
 
     truth: npt.NDArray[np.intp]
     proportions: FloatArray
-    losses: FloatArray
+    class_losses: FloatArray
     weight: FloatArray | None
     clusters: ClusterIndex | None
     settings: Settings
@@ -61,7 +61,9 @@ class ConstantPrediction:
             blocks = [
                 class_indices[i : i + block_size] for i in range(0, len(class_indices), block_size)
             ]
-            proportions = np.hstack([self._means(self.truth[:, None] == block) for block in blocks])
+            proportions = np.hstack(
+                [self._bootstrap_means(self.truth[:, None] == block) for block in blocks]
+            )
             multiclass_mask = proportions.max(axis=1) < 1 - 1e-12  # 1 but for rounding
             return np.where(multiclass_mask, constant_loss(proportions, str(loss)), np.nan)
 
@@ -73,12 +75,12 @@ class ConstantPrediction:
             weight=self.weight,
             clusters=self.clusters,
             influence=lambda: Influence(
-                self.losses[self.truth], MeanVariance(self.weight, self.clusters), "delta"
+                self.class_losses[self.truth], MeanVariance(self.weight, self.clusters), "delta"
             ),
             replicates=replicates,
         )
 
-    def _means(self, columns: npt.NDArray[Any]) -> FloatArray:
+    def _bootstrap_means(self, columns: npt.NDArray[Any]) -> FloatArray:
         """Return the means of columns in each replicate; every call has the same resamples."""
         return bootstrap_means(
             columns.astype(np.float64), self.weight, self.settings, self.clusters
@@ -139,15 +141,15 @@ class SkillRows:
     loss: MeasureLike
     values: FloatArray
     truth: npt.NDArray[np.intp]
-    sizes: FloatArray
+    class_weights: FloatArray
     weight: FloatArray | None
     clusters: ClusterIndex | None
-    constant: Callable[[FloatArray], FloatArray]
+    constant_losses: Callable[[FloatArray], FloatArray]
 
     @property
     def statistic(self) -> ClassLosses:
         """Statistic that is merged over batches."""
-        return ClassLosses(Moments.from_rows(self.values, self.weight), self.sizes)
+        return ClassLosses(Moments.from_rows(self.values, self.weight), self.class_weights)
 
     def influence(self, total: ClassLosses) -> Influence | None:
         """Return the influence values of the skill score of all rows."""
@@ -156,7 +158,10 @@ class SkillRows:
             return None
         reference_loss = float(constant_loss(proportions, str(self.loss)))
         loss_slope, reference_slope = _skill_derivatives(mean_loss, reference_loss)
-        column = loss_slope * self.values + reference_slope * self.constant(proportions)[self.truth]
+        column = (
+            loss_slope * self.values
+            + reference_slope * self.constant_losses(proportions)[self.truth]
+        )
         moments = replace(
             total.losses, mean=loss_slope * mean_loss + reference_slope * reference_loss
         )
@@ -166,12 +171,12 @@ class SkillRows:
 
 
 def estimate_from_sums(
-    measure: MeasureLike, sums: ClassLosses, settings: Settings, rows: int
+    measure: MeasureLike, sums: ClassLosses, settings: Settings, n_rows: int
 ) -> PointEstimate:
     """Estimate a skill score from sums over all rows."""
     mean_loss, proportions, definition = sums.losses.mean, sums.proportions, measure.definition
     reason, skill_of = _undefined_reason(proportions, mean_loss), definition.skill_of
-    n_undefined = sums.losses.infinite if reason == "zero_probability" else rows
+    n_undefined = sums.losses.infinite if reason == "zero_probability" else n_rows
     value = (
         float("nan") if reason else 1 - mean_loss / float(constant_loss(proportions, str(skill_of)))
     )
@@ -179,9 +184,9 @@ def estimate_from_sums(
         value=value,
         kind="skill",
         settings=settings,
-        n=rows,
+        n=n_rows,
         bounds=definition.range,
         higher_is_better=True,
         undefined={} if reason is None else {reason: n_undefined},
-        sizes=lambda: (sums.losses.effective_size,),
+        effective_sizes=lambda: (sums.losses.effective_size,),
     )

@@ -40,42 +40,46 @@ def estimate_from_statistic(
     measure: Any,
     statistic: Statistic,
     settings: Settings,
-    rows: int,
+    n_rows: int,
     *,
-    together: bool = False,
+    uses_core_areas: bool = False,
     second_pass_statistic: Callable[[], Any] | None = None,
 ) -> PointEstimate | None:
     """Estimate a measure from a statistic of this number of rows, or return None.
 
     The estimate has what is known of its sampling distribution from the statistic alone; None is
-    returned for statistics of other types. ``together`` uses areas as the core accumulates them, in
-    constant memory; otherwise they are computed as those of a slice are, so that equal tables have
-    equal areas to the last digit. ``second_pass_statistic`` returns the merged statistic of a
-    second pass over independent rows.
+    returned for statistics of other types. ``uses_core_areas`` uses areas as the core accumulates
+    them, in constant memory; otherwise they are computed as those of a slice are, so that equal
+    tables have equal areas to the last digit. ``second_pass_statistic`` returns the merged
+    statistic of a second pass over independent rows.
     """
     measure = applicable_measure(measure, statistic)
     if isinstance(statistic, LabelMatrices):
         return MultilabelSample.estimate_from_counts(
-            measure, statistic, settings, rows, second_pass_statistic
+            measure, statistic, settings, n_rows, second_pass_statistic
         )
     if isinstance(statistic, ClassTables):
-        return averages.estimate_from_tables(measure, statistic, settings, rows)
+        return averages.estimate_from_tables(measure, statistic, settings, n_rows)
     if isinstance(statistic, ClassLosses):
-        return skill.estimate_from_sums(measure, statistic, settings, rows)
+        return skill.estimate_from_sums(measure, statistic, settings, n_rows)
     if isinstance(statistic, ClassRanks):
-        return top_k.estimate_from_statistic(measure, statistic, settings, rows)
+        return top_k.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, ConfusionMatrix):
-        return replace(ClassCounts.from_matrix(statistic, settings).point_estimate(measure), n=rows)
+        return replace(
+            ClassCounts.from_matrix(statistic, settings).point_estimate(measure), n=n_rows
+        )
     if isinstance(statistic, ScoreTable):
         if measure.definition.reads == "probabilities":
-            return calibration.estimate_from_table(measure, statistic, settings, rows)
-        return scores.estimate_from_table(measure, statistic, settings, rows, together=together)
+            return calibration.estimate_from_table(measure, statistic, settings, n_rows)
+        return scores.estimate_from_table(
+            measure, statistic, settings, n_rows, uses_core_areas=uses_core_areas
+        )
     if isinstance(statistic, LogitSummary):
-        return calibration.estimate_from_sums(measure, statistic, settings, rows)
+        return calibration.estimate_from_sums(measure, statistic, settings, n_rows)
     if isinstance(statistic, Moments):
-        return estimate_from_moments(measure, statistic, settings, rows)
+        return estimate_from_moments(measure, statistic, settings, n_rows)
     if isinstance(statistic, NumericMoments | NumericRows):
-        return regression.estimate_from_statistic(measure, statistic, settings, rows)
+        return regression.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, Ratings):
         return estimate_agreement(measure, statistic, settings)
     return None

@@ -44,13 +44,14 @@ class RankedClasses:
     def statistic(self) -> ClassRanks:
         """Distribution of the ranks of the true classes."""
         counts, squares = (
-            self.cells.onto((0, 1), sums) for sums in (self.cells.counts, self.cells.squares)
+            self.cells.marginal_counts((0, 1), sums)
+            for sums in (self.cells.counts, self.cells.squares)
         )
         return ClassRanks(counts, counts if self.weight is None else squares, len(self.truth))
 
     def row_values(self, measure: MeasureLike) -> FloatArray:
         """Return the credit of each row: 1 if right, 0 if wrong, and between them for ties."""
-        return np.asarray(self._credit(measure)[self.cells.row()])
+        return np.asarray(self._credit(measure)[self.cells.row_cell_index()])
 
     def _credit(self, measure: Any) -> FloatArray:
         """Return the credit of the rows of each cell."""
@@ -72,8 +73,8 @@ class RankedClasses:
         )
         return Influence(influence_values, VarianceEstimator(self.weight, self.clusters))
 
-    def _error(self, by_cell: FloatArray) -> StandardError:
-        return cell_standard_error(self.cells, by_cell)
+    def _standard_error(self, cell_influence: FloatArray) -> StandardError:
+        return cell_standard_error(self.cells, cell_influence)
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure.
@@ -94,7 +95,9 @@ class RankedClasses:
             clusters=self.clusters,
             joint_distribution=_CreditDistribution(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: self._error((credit - estimate.value) / float(ranks.total)),
+            compute_error=lambda: self._standard_error(
+                (credit - estimate.value) / float(ranks.total)
+            ),
             replicates=replicates,
             resampling_name=POISSON_BOOTSTRAP_NAME if self.cells.needs_weight_sums else "",
             methods=estimate.methods if self.clusters is None else {},
@@ -102,7 +105,7 @@ class RankedClasses:
 
 
 def estimate_from_statistic(
-    measure: Any, ranks: ClassRanks, settings: Settings, rows: int
+    measure: Any, ranks: ClassRanks, settings: Settings, n_rows: int
 ) -> PointEstimate:
     """Estimate a measure from the ranks of the true classes.
 
@@ -117,19 +120,19 @@ def estimate_from_statistic(
         value=value,
         kind="top-k proportion",
         settings=settings,
-        n=rows,
+        n=n_rows,
         bounds=definition.range,
-        undefined=undefined_reasons(measure, ranks, rows),
+        undefined=undefined_reasons(measure, ranks, n_rows),
         higher_is_better=definition.higher_is_better,
         methods=proportion_intervals(value, size) if is_proportion else {},
     )
 
 
-def cell_standard_error(cells: MultinomialCells, by_cell: FloatArray) -> StandardError:
+def cell_standard_error(cells: MultinomialCells, cell_influence: FloatArray) -> StandardError:
     """Compute the standard error by the delta method."""
     if cells.clusters is None:
-        return StandardError(cells.error(by_cell), "delta")
-    influence_values = by_cell[cells.row()]
+        return StandardError(cells.standard_error(cell_influence), "delta")
+    influence_values = cell_influence[cells.row_cell_index()]
     influence_values = influence_values if cells.weight is None else influence_values * cells.weight
     se, degrees = cells.clusters.sum_error(influence_values)
     return StandardError(se, "delta", degrees)

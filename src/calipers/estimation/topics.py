@@ -43,35 +43,35 @@ class TopicSummary:
 
     measure: MeasureLike
     values: FloatArray
-    weight: FloatArray | None
+    pooling_columns: FloatArray | None
     settings: Settings
-    importance: FloatArray | None = field(default=None, kw_only=True)
+    unit_weight: FloatArray | None = field(default=None, kw_only=True)
     clusters: ClusterIndex | None = field(default=None, kw_only=True)
     order: TimeOrder | None = field(default=None, kw_only=True)
 
     @property
     def summary(self) -> Summary:
         """Summary that combines the values."""
-        return Summary.from_measure(self.measure.definition)
+        return Summary.from_definition(self.measure.definition)
 
     @cached_property
     def defined_mask(self) -> Any:
         """Mask of the topics with a value."""
-        return self.summary.defined_mask(self.values, self.weight)
+        return self.summary.defined_mask(self.values, self.pooling_columns)
 
     @cached_property
     def columns(self) -> FloatArray:
         """Columns whose means the summary uses, for the topics with a value."""
-        columns = np.column_stack(self.summary.columns(self.values, self.weight))
+        columns = np.column_stack(self.summary.columns(self.values, self.pooling_columns))
         return np.asarray(columns[self.defined_mask])
 
     @cached_property
     def defined_weights(self) -> FloatArray | None:
         """Weights by importance of the topics with a value."""
-        return None if self.importance is None else self.importance[self.defined_mask]
+        return None if self.unit_weight is None else self.unit_weight[self.defined_mask]
 
     @cached_property
-    def first(self) -> Moments:
+    def first_moments(self) -> Moments:
         """Moments of the first column."""
         return Moments.from_rows(self.columns[:, 0], self.defined_weights)
 
@@ -81,11 +81,11 @@ class TopicSummary:
         return (
             None
             if self.clusters is None
-            else defined_clusters(self.clusters, self.importance, self.defined_mask)
+            else defined_clusters(self.clusters, self.unit_weight, self.defined_mask)
         )
 
     @property
-    def steps(self) -> FloatArray:
+    def mean_derivatives(self) -> FloatArray:
         """Derivative of a mean by the value of each defined topic, u/Σu.
 
         For independent topics it is multiplied by √(n/(n − 1)), n being Kish's number of topics.
@@ -93,9 +93,9 @@ class TopicSummary:
         weights = (
             np.ones(len(self.columns)) if self.defined_weights is None else self.defined_weights
         )
-        return self.steps_of(weights)
+        return self.derivatives_for_weights(weights)
 
-    def steps_of(self, weights: FloatArray) -> FloatArray:
+    def derivatives_for_weights(self, weights: FloatArray) -> FloatArray:
         """Return the derivatives of a mean for topics of this importance."""
         n = effective_size_from_weights(weights)
         factor = np.sqrt(n / (n - 1) if n > 1 else np.nan) if self.clusters is None else 1.0
@@ -108,18 +108,20 @@ class TopicSummary:
         weight that they hold.
         """
         column = np.zeros(len(self.values))
-        importance = None if self.importance is None else self.importance[defined_mask]
+        importance = None if self.unit_weight is None else self.unit_weight[defined_mask]
         if len(columns):
-            steps = self.steps_of(np.ones(len(columns)) if importance is None else importance)
+            steps = self.derivatives_for_weights(
+                np.ones(len(columns)) if importance is None else importance
+            )
             column[defined_mask] = topic_influence(self.summary, columns, value, importance) * steps
         if self.clusters is None:
             return Influence(column, VarianceEstimator(), "Student t")
         denominator, is_ratio = None, self.summary.kind == "pooled" and self.summary.formula is None
         if is_ratio:
-            weights = np.ones(len(column)) if self.importance is None else self.importance
+            weights = np.ones(len(column)) if self.unit_weight is None else self.unit_weight
             denominator = np.zeros(len(column))
             denominator[defined_mask] = columns[:, 1] * weights[defined_mask]
-        clusters = defined_clusters(self.clusters, self.importance, defined_mask)
+        clusters = defined_clusters(self.clusters, self.unit_weight, defined_mask)
         return Influence(
             column, VarianceEstimator(None, clusters, denominator=denominator), "Student t"
         )
@@ -161,10 +163,12 @@ class TopicIntervals:
         """Return the interval methods by name; for one topic only those that need no variance."""
         n = len(self.topics.columns)
         if self.topics.defined_clusters is not None:  # all else is that of any clusters
-            return {"t": self._clustered_t, "bayesian-bootstrap": self._bayesian}
+            return {"t": self._clustered_t_interval, "bayesian-bootstrap": self._bayesian_interval}
         proportion_methods: dict[str, IntervalFunction] = {}
         if self.topics.measure.definition.proportion_of == "topics":
-            proportion_methods = proportion_intervals(self.value, self.topics.first.effective_size)
+            proportion_methods = proportion_intervals(
+                self.value, self.topics.first_moments.effective_size
+            )
         is_pooled = self.topics.summary.kind == "pooled"
         methods = self._ratio_intervals() if is_pooled else self._mean_intervals()
         if n < 2:
@@ -176,20 +180,20 @@ class TopicIntervals:
             **proportion_methods,
             "delta": lambda level: None,
             **methods,
-            "bayesian-bootstrap": self._bayesian,
+            "bayesian-bootstrap": self._bayesian_interval,
         }
 
-    def _clustered_t(self, level: float) -> Interval:
-        error, clusters = self.influence().error, self.topics.defined_clusters
+    def _clustered_t_interval(self, level: float) -> Interval:
+        error, clusters = self.influence().standard_error, self.topics.defined_clusters
         assert clusters is not None
-        return clusters.normal(self.value, error.se, error.degrees, level, error.name)
+        return clusters.student_interval(self.value, error.se, error.df, level, error.name)
 
     def _ratio_intervals(self) -> dict[str, IntervalFunction]:
         return {
             "percentile": lambda level: intervals.percentile(self.replicates(), level),
             "bca": self._pooled_bca,
-            "studentized": self._pooled_t,
-            "t": self._pooled_student,
+            "studentized": self._pooled_t_interval,
+            "t": self._pooled_student_interval,
         }
 
     def _mean_intervals(self) -> dict[str, IntervalFunction]:
@@ -201,7 +205,7 @@ class TopicIntervals:
             "studentized": lambda level: self._mean_interval(self._studentized_interval(level)),
             "t": lambda level: self._mean_interval(
                 intervals.student_interval(
-                    self._mean, self._se, self.topics.first.effective_size, level
+                    self._mean, self._se, self.topics.first_moments.effective_size, level
                 )
             ),
         }
@@ -210,14 +214,14 @@ class TopicIntervals:
     def _values(self) -> tuple[FloatArray, FloatArray | None, float]:
         """Values of the topics, their weights, and their mean."""
         topics = self.topics
-        if topics.summary.kind != "pooled" or topics.weight is None:
-            return self._first, topics.defined_weights, self._mean
+        if topics.summary.kind != "pooled" or topics.pooling_columns is None:
+            return self._first_column, topics.defined_weights, self._mean
         if topics.summary.formula is not None:  # its linear part
             influence_values = topic_influence(
                 topics.summary, topics.columns, self.value, topics.defined_weights
             )
             return self.value + influence_values, topics.defined_weights, self.value
-        weight = topics.weight[topics.defined_mask] * (
+        weight = topics.pooling_columns[topics.defined_mask] * (
             1.0 if topics.defined_weights is None else topics.defined_weights
         )
         return topics.values[topics.defined_mask], weight, self.value
@@ -238,7 +242,7 @@ class TopicIntervals:
         ).tolist()
         return low, high
 
-    def _bayesian(self, level: float) -> Interval:
+    def _bayesian_interval(self, level: float) -> Interval:
         values, weight, _ = self._values
         clusters = self.topics.defined_clusters
         if clusters is not None:
@@ -271,26 +275,26 @@ class TopicIntervals:
         clusters = self.topics.defined_clusters
         if clusters is None:
             return self._deviations
-        return np.bincount(clusters.code[self.topics.defined_mask], self._deviations).astype(
+        return np.bincount(clusters.codes[self.topics.defined_mask], self._deviations).astype(
             np.float64
         )
 
     @property
-    def _first(self) -> FloatArray:
+    def _first_column(self) -> FloatArray:
         first: FloatArray = self.topics.columns[:, 0]
         return first
 
     @property
     def _mean(self) -> float:
-        return float(self.topics.first.mean)
+        return float(self.topics.first_moments.mean)
 
     @property
     def _se(self) -> float:
-        return self.topics.first.standard_error
+        return self.topics.first_moments.standard_error
 
     def _mean_interval(self, interval: Interval) -> Interval:
         """Transform an interval of the mean to one of the summary."""
-        n, summary = len(self._first), self.topics.summary
+        n, summary = len(self._first_column), self.topics.summary
         limits = summary.summarize_means(np.array([[interval.low], [interval.high]]), n)
         method = interval.method + (" of logarithms" if summary.kind == "geometric" else "")
         se = interval.se * summary_derivative(summary, self.value, n)
@@ -314,15 +318,15 @@ class TopicIntervals:
             self.value, self.replicates(), intervals.acceleration(jackknife_values), level
         )
 
-    def _pooled_t(self, level: float) -> Interval:
+    def _pooled_t_interval(self, level: float) -> Interval:
         return pooled_t_interval(
             self.topics.summary, self._weighted_columns, self.value, self.topics.settings, level
         )
 
-    def _pooled_student(self, level: float) -> Interval:
+    def _pooled_student_interval(self, level: float) -> Interval:
         """Return Student's t interval of the linear approximation."""
-        n = self.topics.first.effective_size
-        return intervals.student_interval(self.value, self.influence().error.se, n, level)
+        n = self.topics.first_moments.effective_size
+        return intervals.student_interval(self.value, self.influence().standard_error.se, n, level)
 
     @property
     def _weighted_columns(self) -> FloatArray:
@@ -428,7 +432,7 @@ class TopicRows(TopicSummary, JointDistribution):
     unit: str = "topics"
     undefined: Mapping[str, int] = field(default_factory=dict)
 
-    def point_estimate(self, draws: TopicReplicates, index: int) -> PointEstimate:
+    def point_estimate(self, replicates: TopicReplicates, index: int) -> PointEstimate:
         """Return the point estimate, whose replicates are shared with other measures."""
         definition, n = self.measure.definition, int(np.count_nonzero(self.defined_mask))
         kind = "mean over topics"
@@ -438,8 +442,8 @@ class TopicRows(TopicSummary, JointDistribution):
             kind = "proportion of topics"
         elif self.summary.kind == "pooled":
             kind = "topics pooled"
-        value = self.summary.value(self.values, self.weight, self.importance)
-        topic_intervals = TopicIntervals(self, value, lambda: draws.get(index))
+        value = self.summary.value(self.values, self.pooling_columns, self.unit_weight)
+        topic_intervals = TopicIntervals(self, value, lambda: replicates.get(index))
         is_empty = kind == "topics pooled" and n > 0 and np.isnan(value)
         # With a formula the reasons of the topics apply.
         is_empty = is_empty and self.summary.formula is None
@@ -453,14 +457,14 @@ class TopicRows(TopicSummary, JointDistribution):
             higher_is_better=definition.higher_is_better,
             undefined={**self.undefined, "nothing_retrieved": n} if is_empty else self.undefined,
             n_total=len(self.values),
-            weight=self.importance,
+            weight=self.unit_weight,
             clusters=self.defined_clusters,
             order=None if self.order is None else self.order.take_rows(self.defined_mask),
-            sizes=lambda: (self.first.effective_size,),
+            effective_sizes=lambda: (self.first_moments.effective_size,),
             joint_distribution=self,
-            skewness_size=topic_intervals.skewness,
+            compute_scaled_skewness=topic_intervals.skewness,
             influence=topic_intervals.influence,
-            linear=lambda: topic_intervals.influence().influence_values[self.defined_mask],
+            time_influence=lambda: topic_intervals.influence().influence_values[self.defined_mask],
             jackknife=None
             if self.clusters is None
             else lambda: (topic_intervals.influence_values, None),
@@ -483,9 +487,9 @@ class TopicReplicates:
     if a topic has no value, and ``importance`` that of the topics for each estimate.
     """
 
-    tables: Sequence[Sequence[FloatArray]]
+    columns_by_estimate: Sequence[Sequence[FloatArray]]
     settings: Settings
-    importance: Sequence[FloatArray | None]
+    unit_weights: Sequence[FloatArray | None]
     #: Of topics in clusters, which are drawn whole, those of each reading.
     clusters: Sequence[ClusterIndex | None] = ()
 
@@ -499,30 +503,32 @@ class TopicReplicates:
 
         if any(clusters is not None for clusters in self.clusters):
             return [
-                (clusters.means(np.column_stack(columns), self.settings), np.zeros(0))
-                for columns, clusters in zip(self.tables, self.clusters, strict=True)
+                (clusters.bootstrap_means(np.column_stack(columns), self.settings), np.zeros(0))
+                for columns, clusters in zip(self.columns_by_estimate, self.clusters, strict=True)
                 if clusters is not None
             ]
-        if any(weight is not None for weight in self.importance):
-            ones = np.ones(len(self.tables[0][0]))
+        if any(weight is not None for weight in self.unit_weights):
+            ones = np.ones(len(self.columns_by_estimate[0][0]))
             return [
                 bootstrap_weighted_means(columns, ones if weight is None else weight, self.settings)
-                for columns, weight in zip(self.tables, self.importance, strict=True)
+                for columns, weight in zip(self.columns_by_estimate, self.unit_weights, strict=True)
             ]
-        flat = np.column_stack([column for columns in self.tables for column in columns])
+        flat = np.column_stack(
+            [column for columns in self.columns_by_estimate for column in columns]
+        )
         means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.n_resamples)
         # Each column's replicates side by side, as they are read.
         tables = [np.ascontiguousarray(values.T).T for values in (means, errors)]
-        stops = np.cumsum([len(columns) for columns in self.tables])[:-1]
+        stops = np.cumsum([len(columns) for columns in self.columns_by_estimate])[:-1]
         return list(zip(*(np.split(table, stops, axis=1) for table in tables), strict=True))
 
 
 def estimate_over_topics(all_topics: Sequence[TopicRows]) -> list[PointEstimate]:
     """Return the point estimates of several measures on the same topics, resampled together."""
     draws = TopicReplicates(
-        [topics.summary.columns(topics.values, topics.weight) for topics in all_topics],
+        [topics.summary.columns(topics.values, topics.pooling_columns) for topics in all_topics],
         all_topics[0].settings,
-        [topics.importance for topics in all_topics],
+        [topics.unit_weight for topics in all_topics],
         [topics.defined_clusters for topics in all_topics],
     )
     return [topics.point_estimate(draws, index) for index, topics in enumerate(all_topics)]
@@ -544,7 +550,7 @@ def paired_differences(
     importance = [pair.importance for pair in estimate_pairs]
     clusters = [pair.clusters for pair in estimate_pairs]
     draws = TopicReplicates(
-        [pair.drawn_columns() for pair in estimate_pairs], settings, importance, clusters
+        [pair.resampled_columns() for pair in estimate_pairs], settings, importance, clusters
     )
     signs = _SignFlips(
         [
@@ -583,8 +589,8 @@ class _EstimatePair:
     first: PointEstimate
     second: PointEstimate
     summary: Summary
-    a: list[FloatArray]
-    b: list[FloatArray]
+    first_columns: list[FloatArray]
+    second_columns: list[FloatArray]
     importance: FloatArray | None
 
     @classmethod
@@ -598,17 +604,17 @@ class _EstimatePair:
             topics.summary.columns(*_mask_topics(absent_mask, topics))
             for topics in (first_topics, second_topics)
         )
-        return cls(first, second, first_topics.summary, a, b, first_topics.importance)
+        return cls(first, second, first_topics.summary, a, b, first_topics.unit_weight)
 
     @cached_property
     def defined_mask(self) -> Any:
         """Mask of the topics on which both have a value."""
-        return ~np.isnan(self.a[0])
+        return ~np.isnan(self.first_columns[0])
 
     @cached_property
     def clusters(self) -> ClusterIndex | None:
         """Clusters of topics, in which topics without both values have weight 0."""
-        clusters = self.law.clusters
+        clusters = self.first_topics.clusters
         return (
             None
             if clusters is None
@@ -616,7 +622,7 @@ class _EstimatePair:
         )
 
     @property
-    def law(self) -> TopicRows:
+    def first_topics(self) -> TopicRows:
         """Topics of the first estimate."""
         assert isinstance(self.first.joint_distribution, TopicRows)
         return self.first.joint_distribution
@@ -624,19 +630,22 @@ class _EstimatePair:
     @property
     def differences(self) -> FloatArray:
         """Differences of the first column, first minus second."""
-        return subtract_values(self.a[0], self.b[0])
+        return subtract_values(self.first_columns[0], self.second_columns[0])
 
-    def drawn_columns(self) -> list[FloatArray]:
+    def resampled_columns(self) -> list[FloatArray]:
         """Return the columns to resample."""
         is_mean = self.summary.kind in ("mean", "sum")
-        return [self.differences] if is_mean else [*self.a, *self.b]
+        return [self.differences] if is_mean else [*self.first_columns, *self.second_columns]
 
     def difference(self, draws: TopicReplicates, signs: _SignFlips, index: int) -> PointEstimate:
         """Return the difference, with its replicates and its test at index ``index``."""
-        a, b = (np.column_stack(columns)[self.defined_mask] for columns in (self.a, self.b))
+        a, b = (
+            np.column_stack(columns)[self.defined_mask]
+            for columns in (self.first_columns, self.second_columns)
+        )
         defined_mask, n = self.defined_mask, len(a)
         importance = None if self.importance is None else self.importance[defined_mask]
-        first_topics, second_topics = self.law, self.second.joint_distribution
+        first_topics, second_topics = self.first_topics, self.second.joint_distribution
         assert isinstance(second_topics, TopicRows)
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
@@ -679,8 +688,8 @@ class _EstimatePair:
 
         def influence() -> Influence:
             influences = [
-                topics.influence(columns, self.defined_mask, self._value(columns))
-                for topics, columns in ((self.law, a), (theirs, b))
+                topics.influence(columns, self.defined_mask, self._apply_summary(columns))
+                for topics, columns in ((self.first_topics, a), (theirs, b))
             ]
             return influences[0] - influences[1]
 
@@ -692,7 +701,7 @@ class _EstimatePair:
             return fields
         return {**fields, "error": None, "studentized_replicates": None, "permutation_test": None}
 
-    def _value(self, columns: FloatArray) -> float:
+    def _apply_summary(self, columns: FloatArray) -> float:
         """Evaluate the summary on the topics on which both have a value."""
         importance = None if self.importance is None else self.importance[self.defined_mask]
         means = np.average(columns, axis=0, weights=importance)
@@ -706,14 +715,14 @@ class _EstimatePair:
 
         def studentized() -> tuple[float, FloatArray, FloatArray]:
             means, errors = draws.get(index)
-            return units.error.se, means[:, 0], errors[:, 0]
+            return units.standard_error.se, means[:, 0], errors[:, 0]
 
         return {
             "value": units.mean * factor,
             "units": units,
             "factor": factor,
             "error": lambda: StandardError(
-                units.error.se * factor, "Student t", units.error.degrees
+                units.standard_error.se * factor, "Student t", units.standard_error.df
             ),
             "replicates": lambda: draws.get(index)[0][:, 0] * factor,
             "studentized_replicates": studentized,
@@ -731,7 +740,7 @@ class _EstimatePair:
     ) -> dict[str, Any]:
         """Return the parts of a difference of geometric means, or ratios of means."""
         summary, settings, n = self.summary, self.first.settings, len(a)
-        pair_values = [self._value(table) for table in (a, b)]
+        pair_values = [self._apply_summary(table) for table in (a, b)]
 
         def replicates() -> FloatArray:
             means, width = draws.get(index)[0], a.shape[1]
@@ -747,7 +756,9 @@ class _EstimatePair:
         difference_fields: dict[str, Any] = {
             "value": value,
             "linear_units": lambda: self._units(value + influence_differences()),
-            "error": lambda: replace(self._units(influence_differences()).error, name="Student t"),
+            "error": lambda: replace(
+                self._units(influence_differences()).standard_error, name="Student t"
+            ),
             "jackknife": lambda: (self._units(influence_differences()).influence_values, None),
             "replicates": replicates,
         }
@@ -771,7 +782,7 @@ class _EstimatePair:
 
 def _mask_topics(absent_mask: Any, topics: TopicRows) -> tuple[FloatArray, FloatArray | None]:
     """Return values and weights, with those of some topics set to NaN."""
-    weight = topics.weight
+    weight = topics.pooling_columns
     if weight is not None and weight.ndim > 1:
         weight = np.where(absent_mask[:, None], np.nan, weight)
     return np.where(absent_mask, np.nan, topics.values), weight

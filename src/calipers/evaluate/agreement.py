@@ -230,8 +230,10 @@ def agreement(
     )
     may_be_streamed = engine is not None or rater is None
     table = arguments["data"]
-    if may_be_streamed and is_streamed(engine, memory, table, rating_options.needed(table)):
-        return rating_options.in_batches(arguments)
+    if may_be_streamed and is_streamed(
+        engine, memory, table, rating_options.required_columns(table)
+    ):
+        return rating_options.evaluate_batches(arguments)
     return rating_options.evaluate(arguments)
 
 
@@ -246,21 +248,21 @@ class _RatingOptions:
     sets: Mapping[str, Any]
     scale: str
     order: Sequence[Any] | None
-    long: Mapping[str, str | None]
-    others: Mapping[str, str]
+    long_columns: Mapping[str, str | None]
+    role_by_column: Mapping[str, str]
 
-    def needed(self, table: Any) -> list[str]:
+    def required_columns(self, table: Any) -> list[str]:
         """Return the columns of a table that are read: those named, or all of a file."""
         columns = [name for raters in self.sets.values() for name in flatten_names(raters)]
         if columns or not (isinstance(table, str | os.PathLike) and os.path.isfile(table)):  # noqa: PTH113
-            return [*columns, *self.others]
+            return [*columns, *self.role_by_column]
         return list(Stream.from_input(table).names)
 
     def evaluate(self, arguments: Mapping[str, Any]) -> Evaluation:
         """Evaluate all items in memory."""
-        table_options = self.sets, self.order, self.long, self.others
+        table_options = self.sets, self.order, self.long_columns, self.role_by_column
         ratings = read_ratings(arguments["data"], *table_options)
-        problem = self._problem(ratings.categories, ratings.raters, ratings.sets)
+        problem = self._make_problem(ratings.categories, ratings.raters, ratings.rater_sets)
         source = open_source(
             {**arguments, "data": ratings.rows, "ratings": ratings.codes}, "ratings"
         )
@@ -269,17 +271,19 @@ class _RatingOptions:
         if ratings.ids:
             import pyarrow as pa
 
-            source = replace(source, gathered=replace(source.rows, ids=pa.array(ratings.ids)))
-        return source.evaluate(problem, number=len(ratings.codes))
+            source = replace(
+                source, input_columns=replace(source.memory_columns, ids=pa.array(ratings.ids))
+            )
+        return source.evaluate(problem, n_rows=len(ratings.codes))
 
-    def in_batches(self, arguments: Mapping[str, Any]) -> Evaluation:
+    def evaluate_batches(self, arguments: Mapping[str, Any]) -> Evaluation:
         """Evaluate a table with one row per item in batches."""
         engine = get_engine(arguments["data"], arguments["engine"])
         for name in ("rater", "rating"):
-            if self.long[name] is not None:
+            if self.long_columns[name] is not None:
                 raise memory_only_error(name, engine, ROW_REASONS[name])
-        excluded = {*self.others, self.long["item"]}
-        sets = rater_sets(self.sets, [name for name in engine.names if name not in excluded])
+        excluded = {*self.role_by_column, self.long_columns["item"]}
+        sets = rater_sets(self.sets, [name for name in engine.column_names if name not in excluded])
         names = list(dict.fromkeys(name for raters in sets.values() for name in raters))
         columns_by_set = {name: {rater: rater for rater in raters} for name, raters in sets.items()}
         source = open_source({**arguments, "data": engine, "ratings": columns_by_set}, "ratings")
@@ -287,16 +291,16 @@ class _RatingOptions:
             name: [names.index(rater) for rater in raters] for name, raters in sets.items()
         }
         return source.evaluate(
-            self._problem(self._categories(source, names), names, indices_by_set)
+            self._make_problem(self._find_categories(source, names), names, indices_by_set)
         )
 
-    def _categories(self, source: ColumnSource, names: Sequence[str]) -> Categories:
+    def _find_categories(self, source: ColumnSource, names: Sequence[str]) -> Categories:
         """Find the categories in a pass over all ratings.
 
         For a source that can be read only once, they are the values of ``order``.
         """
-        assert source.stream is not None
-        engine, distinct = source.stream.stream, set[Any]()
+        assert source.stream_columns is not None
+        engine, distinct = source.stream_columns.engine, set[Any]()
         if engine.is_rereadable:
             observed: SubsetResults = engine.reduce(
                 _RatingsTask(tuple(names)), names, _check_n_categories, "finding categories"
@@ -312,10 +316,10 @@ class _RatingOptions:
             distinct = {str(value) for value in self.order}  # these are not numbers written as text
         return Categories.from_values(distinct, self.order, f"{engine.name}: ")
 
-    def _problem(
+    def _make_problem(
         self, categories: Categories, raters: Sequence[str], sets: Mapping[str, list[int]]
     ) -> AgreementProblem:
-        if self.scale == "interval" and np.isnan(categories.values).any():
+        if self.scale == "interval" and np.isnan(categories.numbers).any():
             examples = ", ".join(map(repr, categories.names[:3]))
             raise InputError(
                 f"scale is 'interval', and the ratings are text: {examples}; expected numbers"
@@ -365,7 +369,7 @@ class AgreementProblem(Problem):
 
     scale: str
     categories: Categories
-    ordered: bool
+    has_ordered_categories: bool
     #: All raters, and the places of those of each set among them.
     raters: tuple[str, ...]
     sets: Mapping[str, list[int]]
@@ -381,10 +385,12 @@ class AgreementProblem(Problem):
             ]
             codes = {name: self.categories.codes(column) for name, column in columns}
             ratings = np.column_stack([codes[name] for name in self.raters])
-        return self._sets(batch.frequencies(ratings), settings, batch.weights, batch.clusters)
+        return self._make_raters(
+            batch.frequencies(ratings), settings, batch.weights, batch.clusters
+        )
 
-    def _sets(self, codes: IntArray, settings: Settings, *rows: Any) -> dict[str, Raters]:
-        names, values = self.categories.names, self.categories.values
+    def _make_raters(self, codes: IntArray, settings: Settings, *rows: Any) -> dict[str, Raters]:
+        names, values = self.categories.names, self.categories.numbers
         all_raters = Raters("", self.raters, codes, names, values, settings, *rows)
         return {
             name: all_raters.select_raters(indices, name) for name, indices in self.sets.items()
@@ -398,7 +404,7 @@ class AgreementProblem(Problem):
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, Raters]:
         """Return the sets of raters without items."""
-        return self._sets(np.zeros((0, len(self.raters)), np.int64), settings)
+        return self._make_raters(np.zeros((0, len(self.raters)), np.int64), settings)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> RatingRows:
@@ -431,8 +437,8 @@ class AgreementProblem(Problem):
                 return rows
         else:
             passes = sample.passes
-            summary = passes.first_result.auxiliary
-            is_without_errors = passes.first_result.clustered and not sample.is_rereadable
+            summary = passes.first_pass_result.auxiliary
+            is_without_errors = passes.first_pass_result.clustered and not sample.is_rereadable
             if summary.has_too_many_rows or is_without_errors:
                 return {}
             summary = summary.with_unit_weights(passes.unit)
@@ -440,7 +446,7 @@ class AgreementProblem(Problem):
         if summary.cluster is not None:
             size = int(summary.cluster.max(initial=-1)) + 1
             clusters = ClusterIndex(summary.cluster.astype(np.uint32), size, summary.weight)
-        raters_by_set = self._sets(summary.codes, sample.settings, summary.weight, clusters)
+        raters_by_set = self._make_raters(summary.codes, sample.settings, summary.weight, clusters)
         item_counts, squares = summary.item_counts, summary.weight_squares
         systems = {
             n: replace(raters, item_counts=item_counts, weight_squares=squares)
@@ -453,15 +459,15 @@ class AgreementProblem(Problem):
         """Categories, scale and raters, as stored in a state file."""
         sets = {name: list(indices) for name, indices in self.sets.items()}
         return {
-            "classes": list(self.categories.ordered),
+            "classes": list(self.categories.labels),
             "scale": self.scale,
-            "ordered": self.ordered,
+            "ordered": self.has_ordered_categories,
             "raters": list(self.raters),
             "sets": sets,
         }
 
     @classmethod
-    def of_plan(cls, plan: Mapping[str, Any]) -> AgreementProblem:
+    def from_plan(cls, plan: Mapping[str, Any]) -> AgreementProblem:
         """Restore the problem from the plan in a state file."""
         categories = Categories(tuple(plan["classes"]))
         return cls(plan["scale"], categories, plan["ordered"], tuple(plan["raters"]), plan["sets"])
@@ -476,7 +482,7 @@ class AgreementProblem(Problem):
         order = class_order_notes(
             [*measures, *_pairwise_measures(self.scale)],
             self.categories.names,
-            stated=self.ordered,
+            stated=self.has_ordered_categories,
             option="order",
         )
         return (*_rating_notes(sample), *order)
@@ -508,7 +514,7 @@ def _rating_notes(sample: Any) -> list[str]:
     for name, system in sample.template_systems.items():
         prefix = "" if name == RATER_SET_NAME else f"{name}: "
         ratings = sample.statistic(name, Ratings)
-        n_single = ratings.n_items - ratings.shared_items.n_items
+        n_single = ratings.n_items - ratings.multiply_rated_items.n_items
         if n_single:
             counting_measures = [
                 str(m)
@@ -526,8 +532,11 @@ def _rating_notes(sample: Any) -> list[str]:
                 f"{prefix}pairs of raters are not tabulated, because there are "
                 f"{len(system.raters)} raters, more than {MAX_PAIRED_RATERS}."
             )
-    if sample.in_memory_systems is None and sample.passes.first_result.auxiliary.has_too_many_rows:
-        clustered = sample.passes.first_result.clustered
+    if (
+        sample.in_memory_systems is None
+        and sample.passes.first_pass_result.auxiliary.has_too_many_rows
+    ):
+        clustered = sample.passes.first_pass_result.clustered
         notes.append(
             "The tables of raters and the findings on them require at most "
             f"{MAX_DISTINCT_ITEMS:,} distinct combinations of ratings"
@@ -563,7 +572,7 @@ def _pair_table(system: Raters, measures: Sequence[Measure], scale: str) -> Labe
                 pairwise_measure
             )
         names.append(" ~ ".join(raters.raters))
-        items.append(rated_by_both.items(np.ones(rated_by_both.n_rows, bool)))
+        items.append(rated_by_both.count_items(np.ones(rated_by_both.n_rows, bool)))
         estimates_by_pair.append(estimates)
     return _label_table(system, "pair", names, items, estimates_by_pair)
 
@@ -588,12 +597,12 @@ def _rater_table(system: Raters, measures: Sequence[Measure]) -> LabelTable:
     indices, counts = range(len(system.raters)), {}
     if len(system.categories) <= MAX_LISTED_CATEGORIES:
         counts = {
-            name: np.asarray(system.items(system.codes == k), np.float64)
+            name: np.asarray(system.count_items(system.codes == k), np.float64)
             for k, name in enumerate(system.categories)
         }
     others = [system.select_raters([k for k in indices if k != excluded]) for excluded in indices]
     estimates = [{f"{m} without": raters.point_estimate(m) for m in measures} for raters in others]
-    n_ratings = system.items(system.codes >= 0)
+    n_ratings = system.count_items(system.codes >= 0)
     return _label_table(system, "rater", system.raters, n_ratings, estimates, counts)
 
 

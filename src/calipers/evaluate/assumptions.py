@@ -55,7 +55,7 @@ def model_from_assumptions(
     if "sd" in assumed:
         _check_assumed(name, assumed, unused=("discordant", "prevalence"))
         _check_spread(
-            parsed_measure, assumed, of_differences="correlation" not in assumed and is_difference
+            parsed_measure, assumed, is_difference="correlation" not in assumed and is_difference
         )
         mean = _mean_model(assumed, is_difference or goal == "size", paired, test, systems)
         return MeasureVarianceModel(name, mean, unit, 1.0, assumed)
@@ -107,7 +107,7 @@ def _check_assumed(
         raise InputError(f"{' and '.join(extra)} say nothing of {name}")
 
 
-def _check_spread(measure: Measure, assumed: Mapping[str, float], *, of_differences: bool) -> None:
+def _check_spread(measure: Measure, assumed: Mapping[str, float], *, is_difference: bool) -> None:
     """Check that the standard deviation is possible within the range of the measure."""
     (low, high), sd = measure.definition.range, assumed["sd"]
     value = assumed.get("value", NAN)
@@ -121,7 +121,7 @@ def _check_spread(measure: Measure, assumed: Mapping[str, float], *, of_differen
     if math.isinf(high - low) or not is_mean_of_units or measure.definition.summary != "mean":
         return
     max_sd, reason = (high - low) / 2, f"{measure} lies between {low:g} and {high:g}"
-    if of_differences:
+    if is_difference:
         max_sd *= 2
     elif not math.isnan(value):
         max_sd, reason = math.sqrt((value - low) * (high - value)), f"{measure} is {value}"
@@ -138,7 +138,7 @@ def _check_spread(measure: Measure, assumed: Mapping[str, float], *, of_differen
 
 
 def _mean_model(
-    assumed: Mapping[str, float], compared: bool, paired: bool, test: str, systems: int
+    assumed: Mapping[str, float], compared: bool, paired: bool, test: str, n_systems: int
 ) -> VarianceModel:
     """Return the design of a mean over units with a standard deviation."""
     sd = assumed["sd"]
@@ -147,11 +147,11 @@ def _mean_model(
     if test in ("anova", "tukey"):
         if test == "tukey" and not paired:
             raise InputError("test='tukey' is for systems on the same units")
-        return MultiSystemVarianceModel(sd, systems, test, paired)
-    if systems != 2:
-        raise InputError(f"{systems} systems need test='anova' or test='tukey'")
+        return MultiSystemVarianceModel(sd, n_systems, test, paired)
+    if n_systems != 2:
+        raise InputError(f"{n_systems} systems need test='anova' or test='tukey'")
     design = MeanVarianceModel(sd, compared, test=test, value=assumed.get("value", NAN))
-    return design if paired else replace(design, sd=sd * math.sqrt(2), arms=2)
+    return design if paired else replace(design, sd=sd * math.sqrt(2), n_samples=2)
 
 
 def _proportion_model(
@@ -192,7 +192,7 @@ def _area_model(
         "Hanley-McNeil",
         is_difference,
         correlation,
-        normal_at=lambda a, n: sample_size.binormal_auc_se(a, prevalence, n),
+        binormal_error_at=lambda a, n: sample_size.binormal_auc_se(a, prevalence, n),
     )
 
 

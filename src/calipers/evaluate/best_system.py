@@ -32,15 +32,15 @@ class OutOfBagValue(NamedTuple):
 
     value: float
     interval: Interval
-    chosen: FloatArray
+    selection_frequencies: FloatArray
 
 
 def out_of_bag_value(
     values: Callable[[npt.NDArray[np.bool_]], FloatArray],
-    units: int,
+    n_units: int,
     *,
     level: float,
-    draws: int,
+    n_draws: int,
     seed: int,
 ) -> OutOfBagValue:
     """Repeat the selection on subsamples, and evaluate the selected system out of bag.
@@ -48,8 +48,8 @@ def out_of_bag_value(
     This follows Tsamardinos, Greasidou and Borboudakis (2018), but subsamples are drawn without
     replacement, so that the selection can use any measure.
 
-    ``values(mask)`` are the values of the candidates on some of the ``units``; higher is better. In
-    each draw, the candidate that is best on 63.2% of the units is selected, and its value on all
+    ``values(mask)`` are the values of the candidates on some of the ``n_units``; higher is better.
+    In each draw, the candidate that is best on 63.2% of the units is selected, and its value on all
     other units is recorded. The result is the mean of these values, and the interval is given by
     their percentiles; it is based on the third of the units that is out of bag, and is
     conservative. In 200 simulations in each of six settings (2 to 50 systems with an accuracy of
@@ -58,10 +58,10 @@ def out_of_bag_value(
     """
     rng = np.random.Generator(np.random.Philox(seed))
     out_of_bag, chosen = [], []
-    n_in_bag = min(max(round(IN_BAG_PROPORTION * units), 1), units - 1)
-    for _ in range(draws):
-        mask = np.zeros(units, np.bool_)
-        mask[rng.permutation(units)[:n_in_bag]] = True
+    n_in_bag = min(max(round(IN_BAG_PROPORTION * n_units), 1), n_units - 1)
+    for _ in range(n_draws):
+        mask = np.zeros(n_units, np.bool_)
+        mask[rng.permutation(n_units)[:n_in_bag]] = True
         in_bag = values(mask)
         if np.isnan(in_bag).all():
             continue
@@ -70,9 +70,9 @@ def out_of_bag_value(
         if value == value:
             out_of_bag.append(value)
             chosen.append(best)
-    n_candidates = len(values(np.ones(units, np.bool_)))
+    n_candidates = len(values(np.ones(n_units, np.bool_)))
     frequencies = np.bincount(chosen, minlength=n_candidates) / max(len(chosen), 1)
-    if len(out_of_bag) < 0.95 * draws:
+    if len(out_of_bag) < 0.95 * n_draws:
         missing = Interval(np.nan, np.nan, "none", "undefined_replicates")
         return OutOfBagValue(np.nan, missing, frequencies)
     low, high = np.quantile(out_of_bag, [(1 - level) / 2, (1 + level) / 2])
@@ -179,7 +179,7 @@ def best_system(
     if units < 3:
         raise InputError(f"there are {units} units, expected three or more")
     out_of_bag = out_of_bag_value(
-        lambda mask: sign * values(mask), units, level=level, draws=n_resamples, seed=seed
+        lambda mask: sign * values(mask), units, level=level, n_draws=n_resamples, seed=seed
     )
     best = max(apparent, key=lambda system: sign * apparent[system].value)
     low, high = sorted(sign * end for end in (out_of_bag.interval.low, out_of_bag.interval.high))
@@ -202,7 +202,7 @@ def best_system(
         name,
         tuple(
             Candidate(system, apparent[system], float(frequency))
-            for system, frequency in zip(apparent, out_of_bag.chosen, strict=True)
+            for system, frequency in zip(apparent, out_of_bag.selection_frequencies, strict=True)
         ),
         best, corrected, optimism, level, is_higher_better, (),
         {**evaluation.provenance, "n_resamples": n_resamples, "choice": seed},
@@ -238,12 +238,12 @@ def _unit_values(
     clusters = getattr(outputs[0], "clusters", None)
     code = np.arange(outputs[0].n_rows) if clusters is None else np.asarray(clusters.code)
 
-    def on(mask: npt.NDArray[np.bool_]) -> FloatArray:
+    def evaluate_units(mask: npt.NDArray[np.bool_]) -> FloatArray:
         return np.array(
             [output.take_rows(mask[code]).point_estimate(measure).value for output in outputs]
         )
 
-    return int(code.max()) + 1 if len(code) else 0, on
+    return int(code.max()) + 1 if len(code) else 0, evaluate_units
 
 
 def _topic_values(
@@ -254,7 +254,7 @@ def _topic_values(
     measure_index = [str(candidate) for candidate in scores.measures].index(str(measure))
     code = np.arange(len(scores.topics)) if scores.clusters is None else scores.clusters.code
 
-    def on(mask: npt.NDArray[np.bool_]) -> FloatArray:
+    def evaluate_units(mask: npt.NDArray[np.bool_]) -> FloatArray:
         topic_indices = np.flatnonzero(mask[code])
         topic_rows = [
             scores.topic_rows(system, measure_index, scores.settings, topic_indices)
@@ -262,4 +262,4 @@ def _topic_values(
         ]
         return np.array([o.summary.value(o.values, o.weight, o.importance) for o in topic_rows])
 
-    return int(code.max()) + 1, on
+    return int(code.max()) + 1, evaluate_units

@@ -188,14 +188,14 @@ def scores(
     if system is not None or samples is not None:
         arguments, ids = _fold_rows(arguments)
     source = open_source(arguments, "score", "case", categories=("score", "case"))
-    if source.stream is not None:
-        columns = source.stream.output_columns["score"]
+    if source.stream_columns is not None:
+        columns = source.stream_columns.output_columns["score"]
         chosen_reference = find_reference(reference_system, baseline, tuple(columns))
-        summary = _summarize_stream(source.stream, stated_range, source.options)
+        summary = _summarize_stream(source.stream_columns, stated_range, source.options)
         return source.evaluate(
             CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
         )
-    row_columns = source.rows.columns
+    row_columns = source.memory_columns.columns
     by_system = read_columns(row_columns["score"])
     number = len(next(iter(by_system.values())))
     if row_columns["case"] is not None:
@@ -238,7 +238,7 @@ def _with_ids(source: ColumnSource, ids: Sequence[str], number: int) -> ColumnSo
 
     if len(ids) != number:
         raise InputError(f"case: has {len(ids)} rows, score has {number}")
-    return replace(source, gathered=replace(source.rows, ids=pa.array(ids)))
+    return replace(source, input_columns=replace(source.memory_columns, ids=pa.array(ids)))
 
 
 def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -288,15 +288,15 @@ def _summarize_stream(
 ) -> ScoreSummary | None:
     """Summarize the scores in a pass over them; None if the rows can be read only once."""
     names = flatten_names(columns.output_columns["score"])
-    if columns.stream.is_rereadable:
-        summaries: SubsetResults = columns.stream.reduce(
+    if columns.engine.is_rereadable:
+        summaries: SubsetResults = columns.engine.reduce(
             _SummarizeScores(tuple(names)), names, description="finding the range of scores"
         )
         summary: ScoreSummary = summaries.values[0]
         return summary
     if options.measures is None or stated_range is None:
         raise InputError(
-            f"{columns.stream.name}: can be read only once: name the measures and the range of the "
+            f"{columns.engine.name}: can be read only once: name the measures and the range of the "
             "scores, as in measures=['pass-rate'], score_range=(0, 1)"
         )
     return None

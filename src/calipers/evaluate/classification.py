@@ -230,12 +230,12 @@ def classification(
         {**arguments, **input_columns}, *input_columns, categories=CLASSIFICATION.categories
     )
     options = source.options
-    if source.stream is not None:
+    if source.stream_columns is not None:
         problem, columns = _problem_from_stream(
-            source.stream, positive, labels, threshold, undefined
+            source.stream_columns, positive, labels, threshold, undefined
         )
-        return replace(source, stream=columns).evaluate(problem)
-    memory_columns = source.rows
+        return replace(source, stream_columns=columns).evaluate(problem)
+    memory_columns = source.memory_columns
     input_columns, system_index, notes = columns_from_matrix(
         memory_columns.columns, labels, rows, positive
     )
@@ -257,13 +257,13 @@ def classification(
         {**input_columns, "truth": encoded_truth},
         len(encoded_truth.codes),
         notes=notes,
-        of_systems=system_index,
+        system_index=system_index,
     )
     # A matrix of text classes has the order of whatever tabulated it, which sorts.
     has_ordered_classes = labels is not None or (encoded_truth.ordered and confusion is None)
-    labels = models.labels(encoded_truth, positive) if labels is None else labels
+    labels = models.missing_labels(encoded_truth, positive) if labels is None else labels
     if labels is None:
-        check_classes(encoded_truth, table.batch.frequencies.number)
+        check_classes(encoded_truth, table.batch.frequencies.n_repeated)
     problem, coded_columns = _problem_from_rows(
         encoded_truth,
         table.batch.columns,
@@ -347,7 +347,7 @@ def _problem_from_stream(
         encoded = EncodedLabels(tuple(labels), np.arange(len(encoded.codes)), ordered=True)
     else:
         encoded = encode_labels(read_distinct_labels(columns, truth, "truth"), "truth")
-        check_classes(encoded, columns.stream.rows or MAX_CLASSES)
+        check_classes(encoded, columns.engine.n_rows or MAX_CLASSES)
     outputs = {
         kind: unwrap_unnamed(by_system) for kind, by_system in columns.output_columns.items()
     }

@@ -131,10 +131,11 @@ def stability_note(system: Clustering) -> str:
     """Return the note that reports the stability of a clustering."""
     stability = system.stability
     assert stability is not None
-    low, high = float(np.nanmin(stability.jaccard)), float(np.nanmax(stability.jaccard))
+    low, high = float(np.nanmin(stability.mean_jaccard)), float(np.nanmax(stability.mean_jaccard))
     return (
         f"{system.name}: re-clustered {stability.times} times on resampled points, duplicates "
-        f"removed: mean ARI with this clustering {stability.rand:.2f}, mean Jaccard index of its "
+        f"removed: mean ARI with this clustering {stability.mean_ari:.2f}, mean Jaccard index of "
+        "its "
         f"clusters {low:.2f} to {high:.2f}. Below {MAX_UNSTABLE_JACCARD} a cluster is not stable, "
         "above "
         f"{MIN_STABLE_JACCARD} it is (Hennig 2007)."
@@ -303,9 +304,9 @@ def clustering(
     roles = ("features", "labels") if truth is None else ("features", "labels", "truth")
     source = open_source(locals(), *roles, wide=("features",), categories=CLUSTERING.categories)
     options, settings = source.options, source.options.settings
-    if source.stream is not None:
+    if source.stream_columns is not None:
         return evaluate_cluster_stream(
-            source.stream,
+            source.stream_columns,
             options,
             _check_measures,
             against_truth=TRUTH_MEASURES,
@@ -314,7 +315,7 @@ def clustering(
         )
     if distances is not None and missing != "error":
         raise InputError("distances= has all points; missing='drop' requires features=")
-    columns = source.rows.columns
+    columns = source.memory_columns.columns
     truth, columns_by_slice = columns.get("truth"), columns["slices"]
     encoded, rows = _encode_clusterings(columns["labels"], noise, baseline)
     repeats, notes, clusters = treat_noise(
@@ -341,12 +342,12 @@ def clustering(
     _check_measures(
         selected_measures,
         {name for _, names in clusters.values() for name in names},
-        sliced=bool(columns_by_slice),
+        has_slices=bool(columns_by_slice),
     )
     shared = {
         **truth_fields,
         **geometry,
-        "sample_indices": sample_points(sample, repeats.number, seed),
+        "sample_indices": sample_points(sample, repeats.n_repeated, seed),
     }
     systems = assign_measures(
         {
@@ -368,9 +369,13 @@ def clustering(
         systems,
         selected_measures,
         options,
-        slices=repeats.sliced(columns_by_slice),
-        row_info=repeats.row_info(source.rows),
-        notes=[*source.rows.notes, *notes, *clustering_notes(systems, silhouette_measures)],
+        slices=repeats.repeat_slices(columns_by_slice),
+        row_info=repeats.row_info(source.memory_columns),
+        notes=[
+            *source.memory_columns.notes,
+            *notes,
+            *clustering_notes(systems, silhouette_measures),
+        ],
     )
 
 
@@ -394,12 +399,12 @@ def _encode_clusterings(
 
 
 def _check_measures(
-    measures: Iterable[Measure], clusters: Collection[str], *, sliced: bool
+    measures: Iterable[Measure], clusters: Collection[str], *, has_slices: bool
 ) -> None:
     """Check that clusters named by measures exist, and that measures of points are not sliced."""
     for measure in measures:
         check_named_classes(measure, sorted(clusters), "cluster")
-        if sliced and measure.definition.reads != "partitions":
+        if has_slices and measure.definition.reads != "partitions":
             raise InputError(
                 f"{measure}: is defined on all points, and a slice would leave out their "
                 "neighbors; slices= applies to measures against truth="
@@ -415,7 +420,7 @@ def _read_geometry(
     if features is not None and distances is not None:
         raise InputError("features= and distances= are both given; expected one of them")
     if features is not None:
-        points = to_points(features, "features", directions=metric == "cosine")
+        points = to_points(features, "features", as_directions=metric == "cosine")
         check_length(points, rows, "features")
         return {"points": repeats(points), "metric": metric}
     if distances is None:

@@ -107,7 +107,7 @@ def curve(
         return _make_curves(
             system, curves, lambda name: _regression_curve(curves, kind, name, series, output)
         )
-    if not isinstance(curves, ScoreCurves) or not curves.plan:
+    if not isinstance(curves, ScoreCurves) or not curves.planned_curves:
         raise InputError(
             "curves require the scores of a classification or predicted numbers; this evaluation "
             "has none"
@@ -133,13 +133,13 @@ def curve(
 
 
 def _make_curves(
-    system: str | None, curves: LazyCurves, make: Callable[[str | None], Curve]
+    system: str | None, curves: LazyCurves, make_curve: Callable[[str | None], Curve]
 ) -> Curve | Curves:
     """Return the curve of the requested system, or the curves of all systems."""
-    names = list(dict.fromkeys(planned.system for planned in curves.plan))
+    names = list(dict.fromkeys(planned.system for planned in curves.planned_curves))
     if system is not None or len(names) == 1:
-        return make(system)
-    return Curves(make(name) for name in names)
+        return make_curve(system)
+    return Curves(make_curve(name) for name in names)
 
 
 def _score_curve(
@@ -155,19 +155,19 @@ def _score_curve(
     """Return the curve of one system; without scores, its point in ROC space."""
     charts = {chart.name: chart for chart in curve_charts(SCORE_SOURCES) if chart.curve is not None}
     chart = charts[match_name("curve", kind, charts)]
-    name = resolve_name("system", system, [planned.system for planned in curves.plan])
-    if any(name == candidate for candidate, _ in curves.points):
+    name = resolve_name("system", system, [planned.system for planned in curves.planned_curves])
+    if any(name == candidate for candidate, _ in curves.roc_points):
         if chart.name != "ROC":
             raise InputError(
                 f"{name}: {chart.name} needs scores or probabilities; of predicted labels there is "
                 "a point of 'ROC'"
             )
         series_names = [
-            series_name for candidate, series_name in curves.points if candidate == name
+            series_name for candidate, series_name in curves.roc_points if candidate == name
         ]
-        return curves.points[name, resolve_name("class", series, series_names)]()
+        return curves.roc_points[name, resolve_name("class", series, series_names)]()
     chart_options = chart.options
-    score_data = curves.find(name, None if "series" in chart_options else series)
+    score_data = curves.find_score_data(name, None if "series" in chart_options else series)
     options: dict[str, Any] = {}
     if "measure" in chart_options:
         options["measure"] = measure
@@ -195,7 +195,9 @@ def _regression_curve(
     """Compute one of the curves of predicted numbers or quantiles that a report has."""
     kind = match_name("curve", kind, dict.fromkeys(curves.kinds))
     matches = [
-        (index, planned) for index, planned in enumerate(curves.plan) if planned.kind == kind
+        (index, planned)
+        for index, planned in enumerate(curves.planned_curves)
+        if planned.kind == kind
     ]
     for name, requested in (("output", output), ("system", system), ("series", series)):
         resolved = resolve_name(name, requested, [getattr(planned, name) for _, planned in matches])
@@ -277,7 +279,7 @@ def averaged_curves(
     if axis not in ("recalls", "ranks"):
         raise InputError(f"axis is {axis!r}, expected 'recalls' or 'ranks'")
     raw = axis != "recalls" if interpolated is None else not interpolated
-    return Curves(evaluation.curves.averaged(axis, interpolated=not raw, points=points))
+    return Curves(evaluation.curves.mean_curves(axis, interpolated=not raw, points=points))
 
 
 @validate_arguments
@@ -329,4 +331,4 @@ def topic_curves(
             "PR', "
             "or 'ROC' and the number of documents in the collection"
         )
-    return Curves(evaluation.curves.of_topic(topic, kind, collection_size))
+    return Curves(evaluation.curves.curves_of_topic(topic, kind, collection_size))

@@ -238,7 +238,7 @@ def _paired_differences(
     settings = _inference_settings(after)
     scores = TopicScores.from_systems(
         topics,
-        {_BEFORE: stored_before.to_statistics(new_statistics, topics), _AFTER: new_statistics},
+        {_BEFORE: stored_before.checked_statistics(new_statistics, topics), _AFTER: new_statistics},
         measures,
         settings,
         zero=after.provenance["conventions"].get("undefined") == "zero",

@@ -130,7 +130,7 @@ def from_values(
     is_numbered = external_values.units == tuple(
         str(index + 1) for index in range(len(external_values.units))
     )
-    weights = unit_weights(weight, external_values.units, unit=singular, in_order=is_numbered)
+    weights = unit_weights(weight, external_values.units, unit=singular, is_ordered=is_numbered)
     source = TopicScores(
         external_values.units,
         measures,
@@ -143,7 +143,7 @@ def from_values(
     costs, cost_origins = read_topic_costs(
         cost, external_values.units, tuple(tables), unit=singular
     )
-    return source.evaluation(
+    return source.to_evaluation(
         "values",
         {"unit": unit},
         [*external_values.origins, *cost_origins],

@@ -160,7 +160,7 @@ def interleaving(
     conventions: dict[str, Any] = {"interleaving": method, "unit": "impressions"}
     if rankings is not None:
         conventions["tau"] = tau
-    return source.evaluation(
+    return source.to_evaluation(
         "interleaving",
         conventions,
         (),

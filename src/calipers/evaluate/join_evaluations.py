@@ -15,7 +15,7 @@ from calipers.results import Evaluation
 
 
 def join_evaluations(
-    new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: str
+    new: Evaluation, baseline: Evaluation | os.PathLike[str] | str, measure: str
 ) -> Evaluation:
     """Join two evaluations by one measure of the first, as if evaluated together.
 
@@ -23,7 +23,7 @@ def join_evaluations(
     ----------
     new : Evaluation
         Evaluation of rows that was computed from data.
-    base : Evaluation or path
+    baseline : Evaluation or path
         Evaluation of one system, or a file with stored predictions, which is the baseline.
     measure : str
         Measure of the first evaluation.
@@ -51,9 +51,9 @@ def join_evaluations(
         raise InputError(f"{measure!r} is not among the measures: {', '.join(new.measures)}")
     return evaluate_systems(
         _TaskProblem(new.task),
-        dict(source.by_name),
+        dict(source.systems_by_name),
         measures,
-        Options(baseline=base),
+        Options(baseline=baseline),
         row_info=RowInfo(source.ids),
         has_separate_rows=source.has_separate_rows,
     )

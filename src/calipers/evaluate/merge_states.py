@@ -154,7 +154,7 @@ def merge_states(
         LimitStatistics(MemoryLimit(budget)),
         {name: settings[name] for name, value in requested.items() if value is not None},
     )
-    plan = state.plan
+    plan = state.parameters
     columns = StreamColumns(
         StateEngine(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"]
     )
@@ -178,7 +178,7 @@ def _make_problem(plan: Mapping[str, Any]) -> Problem:
             return named_problem(tuple(plan["classes"]))
     for planned_problem in (AgreementProblem, CaseScoresProblem):
         if plan["task"] == planned_problem.kind:
-            return planned_problem.of_plan(plan)
+            return planned_problem.from_plan(plan)
     names, stated = tuple(plan["classes"]), plan.get("stated", False)
     undefined = plan["undefined"]
     if plan["task"] == MultilabelProblem.kind:

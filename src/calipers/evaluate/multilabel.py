@@ -206,7 +206,7 @@ def multilabel(
     """
     arguments = locals()
 
-    def all_rows() -> Mapping[str, Any]:
+    def read_arguments() -> Mapping[str, Any]:
         outputs = predict_labels(truth, predicted, y, score, probability, threshold)
         return {
             "truth": to_column(outputs.truth),
@@ -222,17 +222,17 @@ def multilabel(
         "truth",
         *output_names,
         wide=output_names,
-        in_memory=all_rows,
+        in_memory=read_arguments,
         categories=MULTILABEL.categories,
         lists=("truth", "predicted"),
     )
     label_options = labels, separator, threshold, undefined
-    if source.stream is not None:
-        stream_columns = group_numeric_columns(source.stream, separator)
-        return replace(source, stream=stream_columns).evaluate(
+    if source.stream_columns is not None:
+        stream_columns = group_numeric_columns(source.stream_columns, separator)
+        return replace(source, stream_columns=stream_columns).evaluate(
             MultilabelProblem.from_stream(stream_columns, *label_options)
         )
-    problem, columns = MultilabelProblem.read(source.rows.columns, *label_options)
+    problem, columns = MultilabelProblem.read(source.memory_columns.columns, *label_options)
     return source.evaluate(problem, columns, len(columns["truth"].columns))
 
 

@@ -38,20 +38,20 @@ class FullRun:
     """
 
     rows: tuple[Any, Any, Any]
-    numbered: _core.Judgments
+    row_judgments: _core.Judgments
     topics: tuple[str, ...]
     origin: InputOrigin
-    length: Any
+    lengths: Any
     rank: Any
     tied_from: Any
     tied_to: Any
 
-    def shared_with(self, second: FullRun) -> dict[str, Any]:
+    def match_run(self, second: FullRun) -> dict[str, Any]:
         """Return the arrays of ``SharedRankings``, with this run as a and the other as b."""
-        second_ranks = self.numbered.rank_columns(*second.rows)
+        second_ranks = self.row_judgments.rank_columns(*second.rows)
         return {
             "topics": self.topics,
-            "length_a": self.length,
+            "length_a": self.lengths,
             "length_b": second_ranks.retrieved,
             "offsets": second_ranks.offsets,
             "rank_a": self.rank[second_ranks.grade],
@@ -173,10 +173,10 @@ def _evaluate(
     topics = _all_topics(full_runs)
     systems: dict[str, StatisticsByType] = {}
     for first, second in combinations(full_runs, 2):
-        shared = SharedRankings(**full_runs[first].shared_with(full_runs[second])).select_topics(
+        shared = SharedRankings(**full_runs[first].match_run(full_runs[second])).select_topics(
             topics
         )
-        shared = shared if depth is None else shared.cut(depth)
+        shared = shared if depth is None else shared.truncate(depth)
         systems[f"{first} ~ {second}"] = {SharedRankings: shared}
     source = TopicScores.from_systems(topics, systems, measures, settings, zero=False)
     conventions = {
@@ -186,7 +186,7 @@ def _evaluate(
         "ties": ties,
         "topics": "every topic of a run",
     }
-    return source.evaluation("overlap", conventions, [run.origin for run in full_runs.values()])
+    return source.to_evaluation("overlap", conventions, [run.origin for run in full_runs.values()])
 
 
 @validate_arguments

@@ -49,10 +49,10 @@ class PlanTarget:
     variance_model: MeasureVarianceModel
     goal: str
     targets: Mapping[str, float]
-    wanted_power: float
+    required_power: float
     level: float
-    effect: float
-    equivalence: bool = False
+    design_effect: float
+    is_equivalence: bool = False
     assurance: float = 0.8
 
     @property
@@ -60,11 +60,11 @@ class PlanTarget:
         """Assumed true difference."""
         return self.targets.get("difference", 0.0)
 
-    def check(self) -> None:
+    def check_reachable(self) -> None:
         """Check that the target can be reached with some number of units."""
-        design, name = self.variance_model.design, self.variance_model.measure
+        design, name = self.variance_model.model, self.variance_model.measure
         if self.goal == "difference":
-            largest = design.largest(self.difference)
+            largest = design.max_difference(self.difference)
             if abs(self.difference) > largest:
                 raise InputError(
                     f"difference is {self.difference}, but {name} can differ by {largest:.6g} at "
@@ -72,7 +72,7 @@ class PlanTarget:
                 )
         if self.goal == "margin":
             margin = self.targets["margin"]
-            true_loss = abs(self.difference) if self.equivalence else -self.difference
+            true_loss = abs(self.difference) if self.is_equivalence else -self.difference
             if margin <= true_loss:
                 raise InputError(
                     f"margin is {margin}: a true difference of {self.difference} is not within it"
@@ -93,41 +93,41 @@ class PlanTarget:
 
     def _units(self, n: float) -> float:
         """Return the number of independent units of the design among ``n`` units of the user."""
-        return n * self.variance_model.unit_ratio / self.effect
+        return n * self.variance_model.unit_ratio / self.design_effect
 
     def half_width(self, n: float) -> float:
         """Return the expected half-width with ``n`` units."""
         units = self._units(n)
-        return self.variance_model.design.half_width(units, self.level) if units >= 2 else NAN
+        return self.variance_model.model.half_width(units, self.level) if units >= 2 else NAN
 
     def power(self, n: float) -> float:
         """Return the power for the target with ``n`` units."""
-        design, units = self.variance_model.design, self._units(n)
+        design, units = self.variance_model.model, self._units(n)
         if units < 2:
             return NAN
         if self.goal == "difference":
             return design.power(units, self.difference, self.level)
         if self.goal == "reference":
-            return design.against(units, self.targets["reference"], self.level)
+            return design.reference_power(units, self.targets["reference"], self.level)
         if self.goal != "margin":
             return NAN
-        error, degrees = design.error(units)
+        error, degrees = design.standard_error(units)
         if degrees is not None and degrees < 1:
             return NAN
-        success = equivalence_power if self.equivalence else non_inferiority_power
+        success = equivalence_power if self.is_equivalence else non_inferiority_power
         return success(self.difference, self.targets["margin"], error, self.level, degrees)
 
-    def detectable(self, n: float) -> float:
+    def min_detectable(self, n: float) -> float:
         """Return the minimum detectable difference at the requested power."""
-        design, units = self.variance_model.design, self._units(n)
+        design, units = self.variance_model.model, self._units(n)
         if units < 2 or not design.is_difference or self.goal == "margin":
             return NAN
         sign = -1.0 if self.difference < 0 else 1.0
 
         def excess_power(x: float) -> float:
-            return design.power(units, sign * x, self.level) - self.wanted_power
+            return design.power(units, sign * x, self.level) - self.required_power
 
-        high, largest = 1e-6, design.largest(sign)
+        high, largest = 1e-6, design.max_difference(sign)
         while not excess_power(min(high, largest)) >= 0:
             if high >= largest or high > 1e12:
                 return NAN
@@ -136,27 +136,27 @@ class PlanTarget:
 
         return float(brentq(excess_power, 0.0, min(high, largest), xtol=1e-12))
 
-    def search(self) -> int:
+    def find_n(self) -> int:
         """Find the smallest number of units that reaches the target."""
         if self.goal == "half_width":
             size = sample_size.smallest_n(
                 lambda n: self.half_width(n) <= self.targets["half_width"]
             )
         elif self.goal == "reference" and isinstance(
-            self.variance_model.design, ProportionVarianceModel
+            self.variance_model.model, ProportionVarianceModel
         ):
-            size = sample_size.smallest_stable_n(self.power, self.wanted_power)
+            size = sample_size.smallest_stable_n(self.power, self.required_power)
         else:
-            size = sample_size.smallest_n(lambda n: self.power(n) >= self.wanted_power)
+            size = sample_size.smallest_n(lambda n: self.power(n) >= self.required_power)
         if size is None:
             raise InputError(
                 f"more than {sample_size.MAX_UNITS:.0e} {self.variance_model.unit} would be needed"
             )
         return size
 
-    def assured(self) -> int | None:
+    def find_assured_n(self) -> int | None:
         """Find the number of units that reaches the half-width with the requested assurance."""
-        width, design = self.targets["half_width"], self.variance_model.design
+        width, design = self.targets["half_width"], self.variance_model.model
 
         def assurance(n: int) -> float:
             units = self._units(n)
@@ -168,19 +168,19 @@ class PlanTarget:
             return sample_size.smallest_stable_n(assurance, self.assurance)
         return sample_size.smallest_n(lambda n: assurance(n) >= self.assurance)
 
-    def planned(self, n: int | None, *, level: float, n_resamples: int, seed: int) -> Plan:
+    def make_plan(self, n: int | None, *, level: float, n_resamples: int, seed: int) -> Plan:
         """Return the plan for ``n`` units, or for the required number of units."""
-        self.check()
-        variance_model, design = self.variance_model, self.variance_model.design
-        n = variance_model.pilot if n is None and self.goal == "size" else n
+        self.check_reachable()
+        variance_model, design = self.variance_model, self.variance_model.model
+        n = variance_model.n_pilot if n is None and self.goal == "size" else n
         if n is None and self.goal == "size":
             raise InputError(
                 "no target is given; expected half_width=, difference=, margin= or reference=, or "
                 "n="
             )
-        is_searched, n = n is None, self.search() if n is None else n
+        is_searched, n = n is None, self.find_n() if n is None else n
         rows = {
-            size: PlanRow(size, self.half_width(size), self.power(size), self.detectable(size))
+            size: PlanRow(size, self.half_width(size), self.power(size), self.min_detectable(size))
             for size in {n, *(max(2, round(n * step)) for step in TABLE_FACTORS)}
         }
         method_key = {"half_width": "half_width", "reference": "against"}.get(self.goal, "power")
@@ -197,13 +197,13 @@ class PlanTarget:
             min_detectable=rows[n].min_detectable,
             level=level,
             level_each=self.level,
-            half_width_of=f"{subject}, {design.method('half_width')}",
-            method=design.method(method_key),
+            half_width_of=f"{subject}, {design.method_name('half_width')}",
+            method=design.method_name(method_key),
             assumed=variance_model.assumptions,
             table=tuple(rows[size] for size in sorted(rows)),
-            pilot=variance_model.pilot,
-            n_assured=self.assured() if is_searched and self.goal == "half_width" else None,
-            n_conservative=self._cautious() if is_searched else None,
+            pilot=variance_model.n_pilot,
+            n_assured=self.find_assured_n() if is_searched and self.goal == "half_width" else None,
+            n_conservative=self._conservative_n() if is_searched else None,
             simulated=_resample_power(self, n, n_resamples, seed),
             notes=(*variance_model.notes, *self._notes(n)),
         )
@@ -211,36 +211,37 @@ class PlanTarget:
     def _requested_targets(self) -> dict[str, float]:
         """Return the requested targets by name."""
         out = dict(self.targets)
-        if self.equivalence:
+        if self.is_equivalence:
             out["equivalence"] = 1.0
         if self.goal == "half_width":
             return out | {"assurance": self.assurance}
-        return out | {"power": self.wanted_power}
+        return out | {"power": self.required_power}
 
-    def _cautious(self) -> int | None:
+    def _conservative_n(self) -> int | None:
         """Find the size if the standard deviation were at its upper confidence limit."""
         variance_model = self.variance_model
-        if (
-            not isinstance(variance_model.design, MeanVarianceModel)
-            or variance_model.values is None
-        ):
+        if not isinstance(variance_model.model, MeanVarianceModel) or variance_model.values is None:
             return None
         wide = replace(
-            variance_model.design,
-            sd=sample_size.sd_upper_limit(variance_model.design.sd, len(variance_model.values)),
+            variance_model.model,
+            sd=sample_size.sd_upper_limit(variance_model.model.sd, len(variance_model.values)),
         )
-        return replace(self, variance_model=replace(variance_model, design=wide)).search()
+        return replace(self, variance_model=replace(variance_model, model=wide)).find_n()
 
     def _notes(self, n: int) -> Iterator[str]:
-        if self.effect != 1:
-            yield f"Clusters reduce the effective sample size: design effect {self.effect:.4g}."
-        if self.variance_model.unit_ratio != 1 and self.variance_model.pilot is None:
+        if self.design_effect != 1:
+            yield f"Clusters reduce the effective sample size: design effect {self.design_effect:.4g}."
+        if self.variance_model.unit_ratio != 1 and self.variance_model.n_pilot is None:
             counted = round(n * self.variance_model.unit_ratio)
             yield f"About {counted:,} of them count for {self.variance_model.measure}."
-        design = self.variance_model.design
+        design = self.variance_model.model
         has_width = self.goal in ("half_width", "size") and self._units(n) >= 2
-        if has_width and isinstance(design, AreaVarianceModel) and design.normal_at is not None:
-            normal = replace(design, error_at=design.normal_at)
+        if (
+            has_width
+            and isinstance(design, AreaVarianceModel)
+            and design.binormal_error_at is not None
+        ):
+            normal = replace(design, error_at=design.binormal_error_at)
             half = normal.half_width(self._units(n), self.level)
             yield (
                 "Hanley and McNeil's standard error assumes exponential scores. If scores were "
@@ -258,8 +259,8 @@ def _resample_power(target: PlanTarget, n: int, n_resamples: int, seed: int) -> 
     if values is None or n > MAX_RESAMPLED_UNITS or target.goal not in ("half_width", "difference"):
         return {}
     if (
-        not isinstance(target.variance_model.design, MeanVarianceModel)
-        or target.variance_model.design.test != "t"
+        not isinstance(target.variance_model.model, MeanVarianceModel)
+        or target.variance_model.model.test != "t"
     ):
         return {}
     from scipy.special import stdtrit
@@ -285,7 +286,7 @@ def model_from_pilot(
     baseline: str | None,
     goal: str,
     test: str,
-    systems: int,
+    n_systems: int,
 ) -> MeasureVarianceModel:
     """Return the design that a pilot evaluation implies."""
     name = _find_pilot_measure(measure, pilot)
@@ -308,14 +309,14 @@ def model_from_pilot(
         variance_model = _value_model(name, pilot, pair)
     if test == "t":
         return variance_model
-    design = variance_model.design
+    design = variance_model.model
     if not (isinstance(design, MeanVarianceModel) and design.is_student and design.is_difference):
         raise InputError(f"test={test!r} is for differences of means over topics")
     if test == "wilcoxon":
-        return replace(variance_model, design=replace(design, test=test))
+        return replace(variance_model, model=replace(design, test=test))
     return replace(
         variance_model,
-        design=MultiSystemVarianceModel(design.sd, max(systems, len(pilot.systems)), test),
+        model=MultiSystemVarianceModel(design.sd, max(n_systems, len(pilot.systems)), test),
     )
 
 
@@ -378,7 +379,10 @@ def _difference_model(
     if first is not None and second is not None:
         unit_differences = first - second
         return _unit_model(
-            name, unit_differences[np.isfinite(unit_differences)], difference.unit, pair=True
+            name,
+            unit_differences[np.isfinite(unit_differences)],
+            difference.unit,
+            is_difference=True,
         )
     if (
         _is_proportion_difference(difference)
@@ -394,7 +398,7 @@ def _difference_model(
         return MeasureVarianceModel(
             name, design, difference.unit, 1.0, {"discordant": discordant}, difference.n
         )
-    return _scaled_model(name, difference, pair=True)
+    return _scaled_model(name, difference, is_difference=True)
 
 
 def _is_proportion_difference(difference: Difference) -> bool:
@@ -438,7 +442,7 @@ def _value_model(name: str, pilot: Evaluation, system: str) -> MeasureVarianceMo
         )
     values = _unit_values(pilot, name, system)
     if values is not None:
-        return _unit_model(name, values[np.isfinite(values)], estimate.unit, pair=False)
+        return _unit_model(name, values[np.isfinite(values)], estimate.unit, is_difference=False)
     on_logits = "logit" in estimate.method and estimate.low > 0 and estimate.high < 1
     if on_logits and definition.interval in ("auc", "pr_logit"):
         spread = estimate.standard_error * math.sqrt(estimate.n)
@@ -451,10 +455,12 @@ def _value_model(name: str, pilot: Evaluation, system: str) -> MeasureVarianceMo
         return MeasureVarianceModel(
             name, area, estimate.unit, 1.0, {"value": estimate.value}, estimate.n
         )
-    return _scaled_model(name, estimate, pair=False)
+    return _scaled_model(name, estimate, is_difference=False)
 
 
-def _unit_model(name: str, values: FloatArray, unit: str, *, pair: bool) -> MeasureVarianceModel:
+def _unit_model(
+    name: str, values: FloatArray, unit: str, *, is_difference: bool
+) -> MeasureVarianceModel:
     """Return the design of Student's t on values per unit."""
     if len(values) < 2:
         raise InputError(
@@ -465,22 +471,28 @@ def _unit_model(name: str, values: FloatArray, unit: str, *, pair: bool) -> Meas
         raise InputError(
             f"{name} does not vary over the {unit} of the pilot, so its spread is unknown"
         )
-    key = "sd of differences" if pair else "sd"
-    design = MeanVarianceModel(sd, pair, value=NAN if pair else float(values.mean()))
+    key = "sd of differences" if is_difference else "sd"
+    design = MeanVarianceModel(
+        sd, is_difference, value=NAN if is_difference else float(values.mean())
+    )
     return MeasureVarianceModel(name, design, unit, 1.0, {key: sd}, len(values), values)
 
 
 def _scaled_model(
-    name: str, estimate: Difference | Estimate, *, pair: bool
+    name: str, estimate: Difference | Estimate, *, is_difference: bool
 ) -> MeasureVarianceModel:
     """Return the design whose standard error is scaled by 1/√n."""
     if not estimate.has_interval or not estimate.standard_error > 0:
         reason = f" ({estimate.interval_reason})" if estimate.interval_reason else ""
         raise InputError(f"the pilot has no interval of {name}{reason}, so its spread is unknown")
-    se, value = estimate.standard_error, NAN if pair else estimate.value
+    se, value = estimate.standard_error, NAN if is_difference else estimate.value
     source = _scaled_name(estimate.method)
     design = MeanVarianceModel(
-        se * math.sqrt(estimate.n), pair, is_student=False, value=value, source=source
+        se * math.sqrt(estimate.n),
+        is_difference,
+        is_student=False,
+        value=value,
+        method_label=source,
     )
     return MeasureVarianceModel(
         name, design, estimate.unit, 1.0, {"standard error": se}, estimate.n
@@ -700,7 +712,7 @@ def plan(
         equivalence,
         assurance,
     )
-    return target.planned(n, level=level, n_resamples=n_resamples, seed=seed)
+    return target.make_plan(n, level=level, n_resamples=n_resamples, seed=seed)
 
 
 def _find_goal(

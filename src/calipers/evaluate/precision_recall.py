@@ -97,7 +97,7 @@ def precision_recall(
     except UnknownMeasureError as error:
         raise InputError(str(error)) from None
     selected_measures = list(dict.fromkeys(selected_measures))
-    curve_points = {n: p.down_to_zero() if unreached == "zero" else p for n, p in points.items()}
+    curve_points = {n: p.extend_to_zero() if unreached == "zero" else p for n, p in points.items()}
     settings = make_settings("none", 0.95, 2000, 0)
     return Evaluation(
         task=TASK,
@@ -203,7 +203,7 @@ def _curves(points: Mapping[str, PrecisionRecallPoints]) -> Iterator[Curve]:
 def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
     """Yield the reasons why no ranking can have these points."""
     precision, recall = points.precision, points.recall
-    n_false_positives = points.false_positives()
+    n_false_positives = points.false_positives_per_relevant()
     zero_indices = np.flatnonzero((precision == 0) & (recall > 0))
     if len(zero_indices):
         yield (

@@ -227,26 +227,31 @@ def ranking(
     columns = read_system_columns(score, "score", len(rows.group), to_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
     systems = {
-        name: JudgedRankings(**rows.arrays(column.astype(np.float64)), averaged=True)
+        name: JudgedRankings(**rows.rank_scores(column.astype(np.float64)), averaged=True)
         for name, column in columns.items()
     }
-    common = partial(_common_settings, rows, collected.names())
+    common = partial(_common_settings, rows, collected.remaining_ids())
     statistics_by_name: dict[str, StatisticsByType] = {
         name: {JudgedRankings: statistics} for name, statistics in systems.items()
     }
     statistics_by_name, baseline_name = add_stored_topics(
-        statistics_by_name, baseline, "ranking", rows.groups, common
+        statistics_by_name, baseline, "ranking", rows.group_names, common
     )
     rankings = {name: statistics[JudgedRankings] for name, statistics in statistics_by_name.items()}
     group_scores = score_groups(
-        rows.groups, rankings, selected_measures, settings, common, zero=zero_undefined
+        rows.group_names,
+        rankings,
+        selected_measures,
+        settings,
+        common,
+        zero_undefined=zero_undefined,
     )
     source = group_scores.with_columns(rows.unit_columns(*unit_columns))
     definitions, slice_notes = define_slices(
         _group_columns(rows, columns_by_slice, source), slice_bins, len(source.topics), "groups"
     )
     by_slice = slice_topics(source, definitions)
-    evaluation = source.evaluation(
+    evaluation = source.to_evaluation(
         "ranking",
         {**conventions, **baseline_provenance(baseline, baseline_name)},
         add_files(inputs, data, input_columns),
@@ -260,7 +265,7 @@ def ranking(
         ),
         slices=by_slice,
         costs=_group_costs(rows, collected.costs.by_system(tuple(columns))),
-        cut_by=definitions,
+        slice_definitions=definitions,
         curves=_curves(source, rankings, zero=zero_undefined) if curves else (),
     )
     results = tuple(evaluation.estimates), evaluation.comparison, by_slice
@@ -312,10 +317,10 @@ def _rank_values(
 
 def _group_costs(rows: RankingRows, costs: Costs) -> Costs:
     """Return the costs of the systems in each group."""
-    row_costs = costs.read(len(rows.group), lambda column: column)
+    row_costs = costs.to_numbers(len(rows.group), lambda column: column)
     columns = {
         cost: {
-            name: rows.of_groups(column, cost_column_name(cost, name))
+            name: rows.reduce_to_groups(column, cost_column_name(cost, name))
             for name, column in by_system.items()
         }
         for cost, by_system in row_costs.columns.items()
@@ -323,24 +328,26 @@ def _group_costs(rows: RankingRows, costs: Costs) -> Costs:
     return replace(row_costs, columns=columns)
 
 
-def _group_columns(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
+def _group_columns(rows: RankingRows, columns_by_slice: Any, source: TopicScores) -> Any:
     """Return the slice columns, one value for each group that is evaluated."""
     group_indices = (
-        np.arange(len(rows.groups)) if source.topic_indices is None else source.topic_indices
+        np.arange(len(rows.group_names)) if source.topic_indices is None else source.topic_indices
     )
     return {
         name: {
-            column_name: take_rows(rows.of_groups(column, f"slice {column_name!r}"), group_indices)
+            column_name: take_rows(
+                rows.reduce_to_groups(column, f"slice {column_name!r}"), group_indices
+            )
             for column_name, column in columns.items()
         }
-        for name, columns in (cut_by or {}).items()
+        for name, columns in (columns_by_slice or {}).items()
     }
 
 
 def _no_relevant_notes(
     source: TopicScores, ranked: JudgedRankings, rel: int, *, zero: bool
 ) -> list[str]:
-    relevant = ranked.relevant(rel)
+    relevant = ranked.n_relevant(rel)
     n_without_relevant = int(
         np.count_nonzero(
             relevant[source.topic_indices if source.topic_indices is not None else ...] == 0

@@ -204,10 +204,10 @@ def regression(
         {**arguments, "predicted": predictions}, "truth", "predicted", "quantiles", wide=wide,
         in_memory=of_models,
     )  # fmt: skip
-    if source.stream is not None:
-        problem, columns = _problem_from_stream(source.stream, outputs)
-        return replace(source, stream=columns).evaluate(problem)
-    row_columns = source.rows.columns
+    if source.stream_columns is not None:
+        problem, columns = _problem_from_stream(source.stream_columns, outputs)
+        return replace(source, stream_columns=columns).evaluate(problem)
+    row_columns = source.memory_columns.columns
     truth, predicted = row_columns["truth"], row_columns["predicted"]
     is_multioutput = _is_multioutput(truth, outputs)
     _check_predictions(predicted, row_columns["quantiles"], is_multioutput=is_multioutput)

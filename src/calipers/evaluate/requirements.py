@@ -81,7 +81,7 @@ class ValueRequirement:
 
     text: str
     measure: str
-    end: str | None
+    limit: str | None
     relation: str
     bound: float
 
@@ -90,11 +90,11 @@ class ValueRequirement:
 
         An undefined value, or an absent interval, does not.
         """
-        value = estimate.value if self.end is None else getattr(estimate, self.end)
+        value = estimate.value if self.limit is None else getattr(estimate, self.limit)
         return bool(_RELATIONS[self.relation](value, self.bound))
 
     def results(
-        self, evaluation: Evaluation, systems: Iterable[str], compared: CompareFunction
+        self, evaluation: Evaluation, systems: Iterable[str], compare: CompareFunction
     ) -> Iterator[RequirementResult]:
         """Yield the result for each system."""
         for system in systems:
@@ -122,7 +122,7 @@ class DifferenceRequirement:
 
     text: str
     measure: str
-    better: bool
+    needs_better: bool
     reference: str
     margin: float | None
 
@@ -139,7 +139,7 @@ class DifferenceRequirement:
             return False
         if outcome is verdict.Outcome.NOT_TESTED and self.margin is None:
             return False  # what nobody tested has not been shown to be no worse
-        if not self.better:
+        if not self.needs_better:
             if self.margin is None:
                 return outcome is not verdict.Outcome.WORSE
             return verdict.is_identical(difference) or bool(
@@ -152,11 +152,11 @@ class DifferenceRequirement:
         return outcome is verdict.Outcome.BETTER and is_beyond_margin
 
     def results(
-        self, evaluation: Evaluation, systems: Iterable[str], compared: CompareFunction
+        self, evaluation: Evaluation, systems: Iterable[str], compare: CompareFunction
     ) -> Iterator[RequirementResult]:
         """Yield the result for each system except the reference."""
-        margin = None if self.better or self.margin is None else (self.measure, self.margin)
-        differences = compared(self.reference, margin)
+        margin = None if self.needs_better or self.margin is None else (self.measure, self.margin)
+        differences = compare(self.reference, margin)
         measure_differences = [
             difference for difference in differences if difference.measure == self.measure
         ]
@@ -176,7 +176,7 @@ class DifferenceRequirement:
                     verdict.difference_sentence(labeled, adjusted=adjusted),
                     self.is_met(difference),
                 )
-                if is_met and not self.better and self.margin is None:
+                if is_met and not self.needs_better and self.margin is None:
                     message += verdict.rule_of_three_text(difference)
                 yield RequirementResult(self.text, difference.system, is_met, message)
 

@@ -169,7 +169,7 @@ def judge_and_read_runs(
             runs,
             statistic_types,
             float32=float32,
-            paths=engine is not None,
+            engine_reads_paths=engine is not None,
         )
     systems: dict[str, Any] = {name: {} for name in runs}
     read: dict[str, Run] = {}
@@ -250,19 +250,19 @@ def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[st
 
 def _count_note(
     count: Mapping[str, int],
-    alone: Callable[[str], str],
-    together: str,
+    single_note: Callable[[str], str],
+    phrase: str,
     describe: Callable[[str], str] | None = None,
 ) -> list[str]:
     """Return a note on the runs with a non-zero count: on one run, or on several, sorted."""
     names = sorted((name for name, n in count.items() if n), key=lambda name: -count[name])
     if len(names) < 2:
-        return [alone(name) for name in names]
+        return [single_note(name) for name in names]
     descriptions = [
         f"{shorten_name(name)} ({count[name] if describe is None else describe(name)})"
         for name in names
     ]
-    return [f"{len(names)} runs {together}: {format_names(descriptions)}."]
+    return [f"{len(names)} runs {phrase}: {format_names(descriptions)}."]
 
 
 def _pool_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
@@ -295,7 +295,7 @@ def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measur
     tie_texts, n_affected = {}, {}
     for name, ranking in rankings.items():
         counts = {
-            cutoff: int(np.count_nonzero(ranking.sum(ranking.ties_across(cutoff))))
+            cutoff: int(np.count_nonzero(ranking.sum_by_topic(ranking.tied_across_mask(cutoff))))
             for cutoff in cutoffs
         }
         tie_texts[name] = ", ".join(f"{n} at {cutoff}" for cutoff, n in counts.items() if n)
@@ -336,7 +336,7 @@ class UnjudgedAssumptions:
         if self.max_grade is not None and self.max_grade < 1:
             raise InputError(f"max_grade is {self.max_grade!r}, expected a whole number from 1 up")
 
-    def bounded(
+    def add_bounds(
         self,
         evaluation: Evaluation,
         rankings: Mapping[str, JudgedRankings],
@@ -374,7 +374,7 @@ class UnjudgedAssumptions:
                     ),
                     summary,
                     zero=zero,
-                    importance=scores.importance,
+                    importance=scores.topic_weights,
                 )
                 estimate = estimates[system, name]
                 estimates[system, name] = replace(
@@ -408,7 +408,7 @@ def _bounds_notes(
     measures: Sequence[Measure],
     kinds: Mapping[str, str],
     max_unretrieved: str | int,
-    top: int,
+    max_grade: int,
 ) -> list[str]:
     """Return notes on the proportion of judged documents, and on the meaning of the bounds."""
     judged = parse("Judged@10", "retrieval")
@@ -434,7 +434,8 @@ def _bounds_notes(
     )
     meaning = (
         "Judgments: the values that are possible if every document were judged, whatever grades "
-        f"from 0 to {top} the unjudged ones have, with {missed} per topic outside the retrieved "
+        f"from 0 to {max_grade} the unjudged ones have, with {missed} per topic outside the "
+        "retrieved "
         "ones. Missing judgments and too few topics are different problems: more topics do not "
         "narrow this interval, and more judgments do not narrow the confidence interval."
     )
@@ -639,7 +640,7 @@ def retrieval(
         qrels, runs_by_name, selected_measures, engine, float32=float32
     )
     _check_common_topics(runs_read, systems)
-    set_runs = [name for name, run in runs_read.items() if not run.ordered]
+    set_runs = [name for name, run in runs_read.items() if not run.is_ordered]
     if set_runs:
         selected_measures = _set_measures(
             set_runs, selected_measures, None if measures is not None else parameters
@@ -669,7 +670,7 @@ def retrieval(
     table_notes = [] if table is None else table.notes(names)
     by_slice, slice_definitions, slice_notes = _make_slices(slices, slice_bins, table, source)
     costs, cost_origins = read_topic_costs(cost, names, tuple(runs_by_name), table)
-    evaluation = source.evaluation(
+    evaluation = source.to_evaluation(
         "retrieval",
         {**conventions, **baseline_provenance(baseline, baseline_name)},
         [
@@ -691,7 +692,7 @@ def retrieval(
         ),
         slices=by_slice,
         costs=costs,
-        cut_by=slice_definitions,
+        slice_definitions=slice_definitions,
     )
     results = tuple(evaluation.estimates), evaluation.comparison, evaluation.slices
     describe_variant = partial(_describe_id_variant, qrels, runs_by_name, names, runs_read, engine)
@@ -700,7 +701,7 @@ def retrieval(
     )
     if assumptions is None:
         return evaluation
-    return assumptions.bounded(evaluation, rankings, source, zero=zero)
+    return assumptions.add_bounds(evaluation, rankings, source, zero=zero)
 
 
 def _make_slices(
@@ -737,9 +738,9 @@ def _curves(
     )
 
 
-def _common_settings(scores: str, judgments: Callable[[], str | None]) -> dict[str, str | None]:
+def _common_settings(scores: str, get_digest: Callable[[], str | None]) -> dict[str, str | None]:
     """Return what has to agree with the systems of an earlier evaluation."""
-    return {"scores": scores, "judgments": judgments()}
+    return {"scores": scores, "judgments": get_digest()}
 
 
 def _check_choices(topics: str, undefined: str) -> None:
@@ -769,7 +770,7 @@ def _describe_id_variant(
         return ""
     return (
         f"The {id_kind.removesuffix('s')} ids of the run and the judgments seem to differ only by "
-        f"{variant.differ_by}: {shorten_name(variant.first)!r} and "
+        f"{variant.difference}: {shorten_name(variant.first)!r} and "
         f"{shorten_name(variant.second)!r}."
     )
 
@@ -797,21 +798,21 @@ def _check_parameter_used(parameter: str, chosen: Sequence[Measure]) -> None:
 
 
 def _set_measures(
-    sets: Sequence[str], measures: list[Measure], free: Mapping[str, Any] | None
+    set_runs: Sequence[str], measures: list[Measure], default_parameters: Mapping[str, Any] | None
 ) -> list[Measure]:
     """Return measures for sets of documents.
 
-    With parameters in ``free`` these are the default set measures; otherwise the given measures,
-    none of which may depend on the order of documents.
+    With parameters in ``default_parameters`` these are the default set measures; otherwise the
+    given measures, none of which may depend on the order of documents.
     """
-    if free is not None:
-        return select_measures(MEASURE_SETS["set"], (), "retrieval", free)
+    if default_parameters is not None:
+        return select_measures(MEASURE_SETS["set"], (), "retrieval", default_parameters)
     ordered = [measure for measure in measures if measure.needs_order]
     if ordered:
         order_measures = [str(measure) for measure in ordered]
         hints = "".join(f". {note[:-1]}" for note in dict.fromkeys(m.note for m in ordered) if note)
         raise InputError(
-            f"{sets[0]}: its results are sets of documents without the order that "
+            f"{set_runs[0]}: its results are sets of documents without the order that "
             f"{', '.join(order_measures[:3])}{', …' if len(order_measures) > 3 else ''} "
             f"{'needs' if len(order_measures) == 1 else 'need'}; measures of sets are "
             f"{', '.join(MEASURE_SETS['set'])}; a ranking has a score for each document, as in "
@@ -824,7 +825,7 @@ def _set_measures(
 def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, StatisticsByType]) -> None:
     for name, run in runs.items():
         statistic = _first_statistic(systems[name])
-        is_empty_run = not (run.ordered or run.unjudged_topics)  # which is an answer too
+        is_empty_run = not (run.is_ordered or run.unjudged_topics)  # which is an answer too
         if not statistic.retrieved.any() and not is_empty_run:
             judged = ", ".join(repr(t) for t in statistic.topics[:3])
             retrieved = ", ".join(repr(t) for t in run.unjudged_topic_names[:3])

@@ -119,7 +119,7 @@ def compute_value(
         target, distributions = read_distributions(truth, {"": prediction}, class_names(truth))
         repeats = RowRepeats.from_counts(count, len(target))
         loss = repeats(measure.losses(target, distributions[""]))
-        return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
+        return float(measure.apply(Moments.from_rows(loss, repeats.check_weights(weight))))
     function_name = _select_function(measure, truth, prediction, positive, labels)
     if function_name is not None:
         options = {"weight": weight, "count": count, "labels": labels}
@@ -132,7 +132,7 @@ def compute_value(
         predicted_codes = encoded.encode(prediction, "predicted")
         repeats = RowRepeats.from_counts(count, len(encoded.codes))
         codes = repeats(encoded.codes), repeats(predicted_codes)
-        class_matrix = confusion_matrix(*codes, encoded.names, repeats.weights(weight))
+        class_matrix = confusion_matrix(*codes, encoded.names, repeats.check_weights(weight))
         return float(measure.apply(class_matrix))
     if definition.reads == "ratings":
         return _rater_value(measure, {"first": truth, "second": prediction}, weight, count, labels)
@@ -140,7 +140,7 @@ def compute_value(
         return _cluster_value(measure, truth, prediction, weight, count)
     binary_labels = encode_binary(truth, positive, class_pair=labels)
     repeats = RowRepeats.from_counts(count, len(binary_labels.positive))
-    weights, truth = repeats.weights(weight), repeats(binary_labels.positive)
+    weights, truth = repeats.check_weights(weight), repeats(binary_labels.positive)
     if definition.statistic is ConfusionMatrix:
         predicted = repeats(encode_predictions(prediction, binary_labels, "predicted"))
         matrix = ConfusionMatrix.from_codes(truth, predicted, binary_labels.names, weights)
@@ -149,11 +149,11 @@ def compute_value(
         uses_probabilities = definition.reads == "probabilities"
         column_label = "probability" if uses_probabilities else "score"
         score = _positive_scores(
-            prediction, binary_labels, column_label, probable=uses_probabilities
+            prediction, binary_labels, column_label, is_probability=uses_probabilities
         )
         check_length(score, len(binary_labels.positive), column_label)
         return float(measure.apply(ScoreTable.from_rows(truth, repeats(score), weights)))
-    probability = _positive_scores(prediction, binary_labels, "probability", probable=True)
+    probability = _positive_scores(prediction, binary_labels, "probability", is_probability=True)
     probability = probability.astype(np.float64)
     check_length(probability, len(binary_labels.positive), "probability")
     loss = repeats(measure.losses(binary_labels.positive.astype(np.float64), probability))
@@ -168,7 +168,7 @@ def _topic_value(measure: Measure, truth: Any, prediction: Any, weight: Any, cou
     statistic: Any
     if definition.statistic is JudgedRankings:
         run = read_run("run", prediction, read_qrels(truth))
-        if measure.needs_order and not run.ordered:
+        if measure.needs_order and not run.is_ordered:
             raise InputError(f"run: {measure} needs an order, which sets of documents do not have")
         statistic = JudgedRankings(**run.arrays)
     else:
@@ -181,7 +181,7 @@ def _topic_value(measure: Measure, truth: Any, prediction: Any, weight: Any, cou
         if weight_function is None
         else np.asarray(weight_function(statistic, measure.parameters))
     )
-    return Summary.from_measure(definition).value(measure.apply(statistic), weights)
+    return Summary.from_definition(definition).value(measure.apply(statistic), weights)
 
 
 def _rater_value(
@@ -245,10 +245,10 @@ def _resolve_alias(labels: Sequence[Any] | None, classes: Sequence[Any] | None) 
 
 
 def _positive_scores(
-    prediction: Any, classes: BinaryLabels, column_label: str, *, probable: bool
+    prediction: Any, classes: BinaryLabels, column_label: str, *, is_probability: bool
 ) -> Any:
     """Return the scores of the positive class, also from a table with a column for each class."""
-    if probable:
+    if is_probability:
         return positive_probability(prediction, classes, column_label)
     if is_table(prediction):
         any_class = np.zeros(len(classes.positive), np.intp)
@@ -309,7 +309,7 @@ def _find_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) -> 
     If there is only one class, a second class without rows is added, as in :func:`encode_binary`,
     because measures need at least two classes.
     """
-    classes = encode_classes(truth, labels, also={"predicted": prediction})
+    classes = encode_classes(truth, labels, other_columns={"predicted": prediction})
     if labels is not None or len(classes.names) > 1:
         return classes
     [name] = classes.names
@@ -356,7 +356,7 @@ def _regression_value(
         return _multioutput_value(measure, truth, prediction, weight, count)
     target = to_quantities(truth, "truth", copy=False)
     repeats = RowRepeats.from_counts(count, len(target))
-    row_options = repeats.weights(weight), Settings()
+    row_options = repeats.check_weights(weight), Settings()
     system: RegressionOutput | QuantileOutput
     if measure.definition.reads == "quantiles":
         levels, values = to_quantiles(prediction, "quantiles", len(target))

@@ -162,8 +162,8 @@ def compare_splits(
 
 
 def compare_split_values(
-    read: ExternalValues,
-    better: Mapping[str, bool],
+    split_values: ExternalValues,
+    higher_is_better: Mapping[str, bool],
     pooled: Mapping[tuple[str, str], float],
     notes: Sequence[str],
     design: str,
@@ -177,24 +177,24 @@ def compare_split_values(
 ) -> Comparison:
     """Compare systems by values per split that have been read.
 
-    ``better`` states for each measure whether higher is better; ``pooled`` has the values of all
-    rows together.
+    ``higher_is_better`` states for each measure whether higher is better; ``pooled`` has the values
+    of all rows together.
     """
-    if not better:
+    if not higher_is_better:
         raise InputError("no measure has a direction in which values are better")
-    split_design = _SplitDesign.from_values(design, read, train, test)
+    split_design = _SplitDesign.from_values(design, split_values, train, test)
     notes = [*split_design.notes, *notes]
-    pairs = list(system_pairs(tuple(read.values), baseline))
-    first, n_other_tests = next(iter(better)), len(pairs) * (len(better) - 1)
+    pairs = list(system_pairs(tuple(split_values.values), baseline))
+    first, n_other_tests = next(iter(higher_is_better)), len(pairs) * (len(higher_is_better) - 1)
     families: tuple[list[Difference], list[Difference]] = [], []
-    for name, higher in better.items():
-        direction = Hypothesis(alternative=alternative).towards(higher)
+    for name, higher in higher_is_better.items():
+        direction = Hypothesis(alternative=alternative).direction(higher)
         n_tests = len(pairs) if name == first else n_other_tests
         n_simultaneous = n_tests if adjust in ("holm", "bonferroni") else 1
         # Intervals that hold together, by Bonferroni.
         simultaneous_level = 1 - (1 - level) / n_simultaneous
         split_tests = [
-            split_design.test_difference(read, (*pair, name), direction, simultaneous_level)
+            split_design.test_difference(split_values, (*pair, name), direction, simultaneous_level)
             for pair in pairs
         ]
         families[name != first].extend(
@@ -202,7 +202,7 @@ def compare_split_values(
             for split_test, pair in zip(split_tests, pairs, strict=True)
         )
         for split_test, pair in zip(split_tests, pairs, strict=True):
-            notes += _notes(split_test, (*pair, name), pooled, cautious=design != "independent")
+            notes += _notes(split_test, (*pair, name), pooled, has_caution=design != "independent")
     adjustment = ADJUSTMENTS[adjust if max(map(len, families)) > 1 else "none"]
     return Comparison(
         tuple(row for family in families for row in adjust_p_values(family, adjust)),
@@ -210,13 +210,13 @@ def compare_split_values(
         adjustment.name,
         baseline,
         primary=first,
-        error_rate=adjustment.controls,
+        error_rate=adjustment.controlled_rate,
         notes=tuple(dict.fromkeys(notes)),
-        per_unit=PerUnit("splits", read.units, read.values),
+        per_unit=PerUnit("splits", split_values.units, split_values.values),
         provenance={
             "design": design,
-            "splits": len(read.units),
-            "repetitions": split_design.repetitions,
+            "splits": len(split_values.units),
+            "repetitions": split_design.n_repetitions,
             "train": train,
             "test": test,
         },
@@ -228,10 +228,10 @@ def _notes(
     names: tuple[str, str, str],
     pooled: Mapping[tuple[str, str], float],
     *,
-    cautious: bool,
+    has_caution: bool,
 ) -> Iterator[str]:
     """Yield the caveat of the test, and the difference pooled over all rows."""
-    if split_test.caution is not None and cautious:
+    if split_test.caution is not None and has_caution:
         yield f"The {split_test.test.name} {split_test.caution}."
     if pooled:
         system, base, name = names
@@ -264,7 +264,7 @@ def _difference(
         p=split_test.test.p,
         test=split_test.test.name,
         alternative=split_test.test.alternative,
-        n=split_test.splits,
+        n=split_test.n_splits,
         unit="splits",
         interval_reason=split_test.interval.reason,
         higher_is_better=higher_is_better,
@@ -280,20 +280,20 @@ class _SplitDesign:
     """
 
     name: str
-    order: npt.NDArray[np.intp]
-    repetitions: int
+    repetition_order: npt.NDArray[np.intp]
+    n_repetitions: int
     sizes: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
 
     @classmethod
     def from_values(
-        cls, name: str, read: ExternalValues, train: float | None, test: float | None
+        cls, name: str, split_values: ExternalValues, train: float | None, test: float | None
     ) -> _SplitDesign:
         """Determine the design from the splits; raise an error if they do not match it."""
-        n_splits = len(read.units)
+        n_splits = len(split_values.units)
         if n_splits < 2:
             raise InputError(f"there is {n_splits} split, expected at least 2")
-        order, n_folds = _repetition_order(name, read)
+        order, n_folds = _repetition_order(name, split_values)
         sizes = _check_sizes(name, train, test)
         notes: tuple[str, ...] = ()
         if name == "k-fold" and sizes is None:
@@ -301,11 +301,15 @@ class _SplitDesign:
                 raise InputError("each repetition has one split, expected two or more folds")
             sizes, notes = (
                 (n_folds - 1, 1),
-                (_assumed_design_note(n_splits, n_folds, bool(read.repetition)),),
+                (_assumed_design_note(n_splits, n_folds, bool(split_values.repetition)),),
             )
-        if name in FIVE_BY_TWO_DESIGNS and (n_splits != 10 or (read.repetition and n_folds != 2)):
+        if name in FIVE_BY_TWO_DESIGNS and (
+            n_splits != 10 or (split_values.repetition and n_folds != 2)
+        ):
             description = (
-                f"{n_splits // n_folds} times {n_folds}" if read.repetition else str(n_splits)
+                f"{n_splits // n_folds} times {n_folds}"
+                if split_values.repetition
+                else str(n_splits)
             )
             raise InputError(f"design {name!r}: there are {description} splits, expected 5 times 2")
         return cls(name, order, n_splits // n_folds, sizes, notes)
@@ -322,7 +326,9 @@ class _SplitDesign:
                     f"{measure} of {name!r} has no value on {len(absent)} of {len(read.units)} "
                     f"splits, {read.units[absent[0]]!r} first; every split needs one"
                 )
-        differences = (read.values[system][measure] - read.values[baseline][measure])[self.order]
+        differences = (read.values[system][measure] - read.values[baseline][measure])[
+            self.repetition_order
+        ]
         if self.name == "independent":
             return resampled_tests.k_fold_t(differences, alternative, level)
         if self.name == "5x2-t":
@@ -381,7 +387,7 @@ def _check_sizes(
 def _read_split_values(values: Any, measure: str, repetition: Any) -> ExternalValues:
     """Read the values and the repetition of each split."""
     repetition_names = (repetition.lower(),) if isinstance(repetition, str) else REPETITION
-    read = read_values(values, measure, repeated=repetition_names)
+    read = read_values(values, measure, repetition_names=repetition_names)
     if isinstance(repetition, str) and not read.repetition:
         raise InputError(f"values: no column {repetition!r} for the repetition")
     if repetition is None or isinstance(repetition, str):
@@ -421,12 +427,12 @@ def _compute_split_values(
         max(e.n_total for e in evaluation), split, repetition
     )
     settings = replace(source.settings, interval="none", methods=())
-    values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.by_name}
+    values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.systems_by_name}
     higher_is_better = {
         str(m): bool(m.definition.higher_is_better) for m in source.directed_measures
     }
     notes = []
-    for system, output in source.by_name.items():
+    for system, output in source.systems_by_name.items():
         output_by_split = {
             name: output.with_settings(settings).take_rows(codes == k)
             for k, name in enumerate(names)
@@ -457,15 +463,15 @@ def _compute_split_values(
 
 
 def _encode_splits(
-    rows: int, split: Any, repetition: Any
+    n_rows: int, split: Any, repetition: Any
 ) -> tuple[npt.NDArray[Any], list[str], tuple[str, ...]]:
     """Return the split index of each row, the names of splits, and their repetitions, if any."""
     column = encode_labels(split, "split")
-    check_length(column.codes, rows, "split")
+    check_length(column.codes, n_rows, "split")
     if repetition is None:
         return column.codes, list(column.names), ()
     encoded_repetitions = encode_labels(repetition, "repetition")
-    check_length(encoded_repetitions.codes, rows, "repetition")
+    check_length(encoded_repetitions.codes, n_rows, "repetition")
     n_splits = len(column.names)
     pair_codes, codes = np.unique(
         encoded_repetitions.codes * n_splits + column.codes, return_inverse=True

@@ -121,7 +121,7 @@ def threshold_table(
     if system is not None and system not in systems:
         raise InputError(f"there is no system {system!r}; {did_you_mean(system, list(systems))}")
     settings = make_settings(
-        default_settings.requested if interval is None else interval,
+        default_settings.requested_text if interval is None else interval,
         default_settings.level if level is None else level,
         default_settings.n_resamples if n_resamples is None else n_resamples,
         default_settings.seed if seed is None else seed,
@@ -190,7 +190,7 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
                 f"thresholds is {format_value(thresholds)}, expected 'all' or numbers such as "
                 "[0.2, 0.5]"
             )
-        table = system.table
+        table = system.score_table
         if len(table.scores) <= MAX_THRESHOLDS:
             return np.asarray(table.scores, np.float64)
         weight = np.cumsum(table.positive + table.negative)
@@ -212,13 +212,13 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
 
 
 def _make_table(
-    system: BinaryOutput, thresholds: FloatArray, chosen: Sequence[Measure]
+    system: BinaryOutput, thresholds: FloatArray, measures: Sequence[Measure]
 ) -> ThresholdTable:
     """Compute every measure at each threshold of a system."""
     score = system.score
     assert score is not None
     cells = {name: np.zeros(len(thresholds)) for name in ("TP", "FP", "FN", "TN")}
-    names = list(map(str, chosen))
+    names = list(map(str, measures))
     fields = ("values", "low", "high")
     columns_by_field = {
         field: {name: np.full(len(thresholds), np.nan) for name in names} for field in fields
@@ -230,12 +230,12 @@ def _make_table(
             predicted=score >= threshold,
             threshold=float(threshold),
             rule=None,
-            measures=tuple(chosen),
+            measures=tuple(measures),
         )
         matrix = thresholded.counts.matrix
         for cell, column in cells.items():
             column[i] = float(getattr(matrix, cell.lower()))
-        for name, measure in zip(names, chosen, strict=True):
+        for name, measure in zip(names, measures, strict=True):
             estimate = thresholded.point_estimate(measure)
             interval = method_selection.interval(estimate)
             for field, value in zip(

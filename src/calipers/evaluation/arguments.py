@@ -84,8 +84,8 @@ class _ArgumentType(NamedTuple):
     ``take`` raises ``TypeError`` for a value that is not of this type.
     """
 
-    words: str
-    take: Callable[[Any], Any]
+    description: str
+    convert: Callable[[Any], Any]
 
 
 def _to_int(value: Any) -> int:
@@ -210,7 +210,7 @@ def validate_arguments(
     function_name = function_name or function.__name__
 
     @functools.cache
-    def expected() -> tuple[inspect.Signature, dict[str, str], str]:
+    def get_parameters() -> tuple[inspect.Signature, dict[str, str], str]:
         signature, options_name = inspect.signature(function), ""
         annotations = {p.name: str(p.annotation) for p in signature.parameters.values()}
         for name, parameter in signature.parameters.items():
@@ -223,7 +223,7 @@ def validate_arguments(
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        signature, annotations, options_name = expected()
+        signature, annotations, options_name = get_parameters()
         for name in kwargs:
             if name not in annotations:
                 raise TypeError(_unknown_message(function_name, name, list(annotations)))
@@ -286,16 +286,16 @@ def _parse_annotation(annotation: str) -> list[_ArgumentType] | None:
     return [_ARGUMENT_TYPES[type_name] for type_name in type_names]
 
 
-def _convert_value(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
+def _convert_value(name: str, value: Any, types: list[_ArgumentType]) -> Any:
     """Convert a value to the first of the types that accepts it."""
-    for kind in kinds:
+    for kind in types:
         try:
-            return kind.take(value)
+            return kind.convert(value)
         except OverflowError:
             raise InputError(f"{name} is {format_value(value)}, which is too large") from None
         except (TypeError, ValueError):
             continue
-    words = " or ".join(kind.words for kind in kinds if kind.words)
+    words = " or ".join(kind.description for kind in types if kind.description)
     raise InputError(f"{name} is {format_value(value)}, expected {words}")
 
 

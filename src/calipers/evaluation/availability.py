@@ -122,7 +122,7 @@ def get_availability(task: Task, option: str, engine: str = "memory") -> Availab
     return YES
 
 
-def unavailable_reason(name: str, option: str) -> str | None:
+def unavailable_reason(task_name: str, option: str) -> str | None:
     """Return why a task lacks an option, as the end of a sentence.
 
     The result is None if the name is not an option of tasks, or if the task accepts it.
@@ -130,7 +130,7 @@ def unavailable_reason(name: str, option: str) -> str | None:
     >>> unavailable_reason("regression", "undefined")
     ': it applies to ratios of row counts, which the measures of this task are not'
     """
-    task = TASKS.get(name)
+    task = TASKS.get(task_name)
     if task is None or option in task.takes or option not in (*TABLE_OPTIONS, "engine"):
         return None
     availability = get_availability(task, option)

@@ -87,19 +87,17 @@ class Batch:
         return slice(None) if indices is None else indices
 
 
-def constant_batch(
-    columns: StreamColumns, values: FloatArray, *, probability: bool = False
-) -> Batch:
+def constant_batch(columns: StreamColumns, values: FloatArray, *, uniform: bool = False) -> Batch:
     """Return a batch in which every column of truth and of systems consists of ``values``.
 
-    With ``probability``, columns of one probability for each of several classes are uniform
+    With ``uniform``, columns of one probability for each of several classes are uniform
     instead.
     """
 
     def fill(names: str | Mapping[str, str]) -> Any:
         if isinstance(names, str):
             return values
-        return dict.fromkeys(names, np.full(len(values), 1 / len(names)) if probability else values)
+        return dict.fromkeys(names, np.full(len(values), 1 / len(names)) if uniform else values)
 
     predictions = {
         kind: {n: fill(name) for n, name in by_system.items()}
@@ -116,12 +114,12 @@ def constant_batch(
 class RowNames:
     """Display names of the rows that count: their ids, or their indices in the input."""
 
-    gathered: InputColumns
+    input_columns: InputColumns
     frequencies: RowRepeats
 
     def __call__(self, row: int) -> str:
         """Return the display name of a row."""
-        return self.gathered.row_name(self.frequencies.input_row(row))
+        return self.input_columns.row_name(self.frequencies.input_row(row))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,17 +137,17 @@ class Table:
     @classmethod
     def from_columns(
         cls,
-        gathered: InputColumns,
+        input_columns: InputColumns,
         columns: Mapping[str, Any],
-        number: int,
+        n_rows: int,
         *,
         notes: Sequence[str] = (),
-        of_systems: SystemIndex | None = None,
+        system_index: SystemIndex | None = None,
     ) -> Table:
-        """Build the table of ``number`` rows from columns by role, as they were collected."""
+        """Build the table of ``n_rows`` rows from columns by role, as they were collected."""
         weight, cluster, time = map(columns.get, ("weight", "cluster", "time"))
-        checked_weight = to_weights(weight, number)
-        frequencies = RowRepeats.from_counts(columns.get("count"), number, checked_weight)
+        checked_weight = to_weights(weight, n_rows)
+        frequencies = RowRepeats.from_counts(columns.get("count"), n_rows, checked_weight)
         weights = frequencies.repeat_weights(checked_weight)
         batch = Batch(
             columns,
@@ -157,12 +155,12 @@ class Table:
             weights,
             None if cluster is None else to_clusters(cluster, weights, frequencies),
             to_time_order(time, frequencies),
-            frequencies.sliced(columns.get("slices")) or {},
+            frequencies.repeat_slices(columns.get("slices")) or {},
         )
         return cls(
             batch,
-            frequencies.row_info(gathered),
-            (*gathered.notes, *notes),
-            RowNames(replace(gathered, columns={}, costs=NO_COSTS), frequencies),
-            of_systems,
+            frequencies.row_info(input_columns),
+            (*input_columns.notes, *notes),
+            RowNames(replace(input_columns, columns={}, costs=NO_COSTS), frequencies),
+            system_index,
         )

@@ -47,9 +47,9 @@ class CenteredMoments(Mergeable):
     """
 
     moments: Mapping[str, ClusterMoments]
-    leans: Mapping[str, FloatArray]
+    direction_sums: Mapping[str, FloatArray]
     silhouettes: Mapping[str, Moments]
-    pulls: Mapping[str, FloatArray]
+    center_gradients: Mapping[str, FloatArray]
 
     def __add__(self, other: CenteredMoments) -> CenteredMoments:
         field_pairs = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -67,11 +67,12 @@ class InfluenceProducts(Mergeable):
 
     products: FloatArray
     cubes: FloatArray
-    differing: Mapping[tuple[int, int], UnitDifferences]
+    unit_differences: Mapping[tuple[int, int], UnitDifferences]
 
     def __add__(self, other: InfluenceProducts) -> InfluenceProducts:
         differing = {
-            k: differences + other.differing[k] for k, differences in self.differing.items()
+            k: differences + other.unit_differences[k]
+            for k, differences in self.unit_differences.items()
         }
         return InfluenceProducts(
             self.products + other.products, self.cubes + other.cubes, differing
@@ -115,7 +116,9 @@ class _PointReader:
 
     def read_points(self, batch: Batch) -> tuple[Mapping[str, Any], FloatArray]:
         """Return the columns of a batch, and its points."""
-        columns = batch.columns if self.read_batch is None else self.read_batch.complete(batch)
+        columns = (
+            batch.columns if self.read_batch is None else self.read_batch.drop_incomplete(batch)
+        )
         features = {name: columns[name] for name in self.features}
         try:
             n_rows = len(next(iter(features.values())))
@@ -136,7 +139,7 @@ def _label_codes(column: Any, values: Any, codes: IntArray) -> IntArray:
 class _PointTask:
     """Pass over the points: base of the tasks that use the results of earlier passes."""
 
-    points: _PointReader
+    read_points: _PointReader
     #: The number of points of each cluster.
     sizes: Mapping[str, FloatArray]
     settings: Settings
@@ -149,7 +152,7 @@ class _PointTask:
         dict[str, tuple[ClusterDispersion, MeanSilhouette]], IntArray | None, dict[str, IntArray]
     ]:
         """Return the samples of dispersion and silhouettes of a batch for each clustering."""
-        points, clusters_by_name, truth = self.points(batch)
+        points, clusters_by_name, truth = self.read_points(batch)
         samples_by_name = {}
         for name, cluster in clusters_by_name.items():
             sizes, totals = self.sizes[name], self.total_moments
@@ -157,8 +160,8 @@ class _PointTask:
             centers = np.zeros((len(sizes), points.shape[1]))
             if self.centers is not None:
                 centers = self.centers[name]
-            direction_sums = None if totals is None else totals.leans[name]
-            center_gradients = None if totals is None else totals.pulls[name]
+            direction_sums = None if totals is None else totals.direction_sums[name]
+            center_gradients = None if totals is None else totals.center_gradients[name]
             dispersion = ClusterDispersion(
                 points, cluster, len(sizes), self.settings, centers, direction_sums
             )
@@ -181,7 +184,7 @@ class _MomentsTask(_PointTask):
 
     def check(self, batch: Batch) -> None:
         """Check the features of a batch, of which some rows have a count of 0."""
-        self.points.read_points(batch)
+        self.read_points(batch)
 
 
 class _CenterTask(_PointTask):
@@ -192,10 +195,13 @@ class _CenterTask(_PointTask):
         samples_by_name = self.samples(batch)[0]
         return CenteredMoments(
             {name: dispersion.statistic for name, (dispersion, _) in samples_by_name.items()},
-            {name: dispersion.leaning for name, (dispersion, _) in samples_by_name.items()},
+            {
+                name: dispersion.batch_unit_vector_sums
+                for name, (dispersion, _) in samples_by_name.items()
+            },
             {name: silhouette.statistic for name, (_, silhouette) in samples_by_name.items()},
             {
-                name: silhouette.silhouettes.pull(None)  # type: ignore[union-attr]
+                name: silhouette.silhouettes.center_derivatives(None)  # type: ignore[union-attr]
                 for name, (_, silhouette) in samples_by_name.items()
             },
         )
@@ -207,7 +213,7 @@ class _InfluenceTask(_PointTask):
 
     requests: tuple[Request, ...] = ()
     #: All points by class and cluster, of each clustering.
-    meetings: Mapping[str, PartitionRows] | None = None
+    partitions: Mapping[str, PartitionRows] | None = None
     #: The most frequent differences of points, if another pass counts them.
     known_values: Mapping[tuple[int, int], tuple[MajorityValue, ...]] = field(default_factory=dict)
 
@@ -238,9 +244,9 @@ class _InfluenceTask(_PointTask):
             return dispersion.influence(measure, self.total_moments.moments[name])
         if measure.definition.reads == "distances":
             return silhouette.influence(measure, self.total_moments.silhouettes[name])
-        assert self.meetings is not None
+        assert self.partitions is not None
         assert truth is not None
-        all_points = self.meetings[name]
+        all_points = self.partitions[name]
         batch_points = replace(all_points, truth=truth, cluster=cluster, point_counts=None)
         return batch_points.influence(measure, all_points.statistic)
 
@@ -249,15 +255,15 @@ class _InfluenceTask(_PointTask):
         influences = self._influences(batch)
         cubes = np.array([float((influence.column**3).sum()) for influence in influences.values()])
         products = inner_products(list(gram_columns(influences).values()))
-        return InfluenceProducts(products, cubes, self._differing(list(influences.items())))
+        return InfluenceProducts(products, cubes, self._unit_differences(list(influences.items())))
 
-    def _differing(
+    def _unit_differences(
         self, influences: Sequence[tuple[Request, Influence]]
     ) -> dict[tuple[int, int], UnitDifferences]:
         """Return the unit differences of every two clusterings for each measure of points."""
         number = float(next(iter(self.sizes.values())).sum())
         return {
-            (j, k): UnitDifferences.from_rows(
+            (j, k): UnitDifferences.from_influence_values(
                 (later - earlier).unit_values(number),
                 known_values=self.known_values.get((j, k), ()),
             )
@@ -271,12 +277,14 @@ class _InfluenceTask(_PointTask):
 class _InfluenceCombination:
     """Task for the squared norm of a linear combination of influence columns."""
 
-    look: _InfluenceTask
+    influence_task: _InfluenceTask
     combination: FloatArray
 
     def __call__(self, batch: Batch) -> SquaredNorm:
         """Return the squared norm over a batch."""
-        columns = zip(self.combination, self.look.influence_columns(batch).values(), strict=True)
+        columns = zip(
+            self.combination, self.influence_task.influence_columns(batch).values(), strict=True
+        )
         combined_column = np.asarray(sum(factor * column for factor, column in columns if factor))
         return SquaredNorm(dot(combined_column, combined_column))
 
@@ -301,14 +309,14 @@ class StreamedClusterGeometry:
     #: Reads the rows that are complete, where others are left out.
     read_batch: BatchReader | None = None
 
-    def summarize(self) -> dict[str, Clustering]:
+    def with_totals(self) -> dict[str, Clustering]:
         """Return the clusterings, each with the totals of its points."""
         return {
-            name: replace(clustering, batch_statistic=ClusterTotals(self, name))
+            name: replace(clustering, cluster_totals=ClusterTotals(self, name))
             for name, clustering in self.systems.items()
         }
 
-    def _reduced(self, work: Any, description: str) -> Any:
+    def _reduce(self, work: Any, description: str) -> Any:
         truth = () if self.truth is None else (self.truth[0],)
         names = (*self.labels.values(), *self.features, *truth, *self.extra_columns)
         return self.engine.reduce(work, list(dict.fromkeys(names)), description=description)
@@ -326,13 +334,13 @@ class StreamedClusterGeometry:
     @cached_property
     def total_moments(self) -> CenteredMoments:
         """Totals of all points, from the first and second pass."""
-        first_result = self._reduced(self._moments_pass, "finding centers")
+        first_result = self._reduce(self._moments_pass, "finding centers")
         centers = {name: moments.mean for name, moments in first_result.moments.items()}
         moments_pass = self._moments_pass
         center_pass = _CenterTask(
-            moments_pass.points, moments_pass.sizes, moments_pass.settings, centers
+            moments_pass.read_points, moments_pass.sizes, moments_pass.settings, centers
         )
-        totals: CenteredMoments = self._reduced(center_pass, "measuring points")
+        totals: CenteredMoments = self._reduce(center_pass, "measuring points")
         return totals
 
     @cached_property
@@ -352,45 +360,47 @@ class StreamedClusterGeometry:
         """Return the statistic that a measure of one clustering is a formula over."""
         reads = measure.definition.reads
         if reads == "partitions":
-            return self.systems[name].meeting.statistic
+            return self.systems[name].partition_sample.statistic
         return (
             self.total_moments.moments if reads == "points" else self.total_moments.silhouettes
         )[name]
 
     @cached_property
-    def _third(self) -> _InfluenceTask:
+    def _influence_task(self) -> _InfluenceTask:
         first, totals = self._moments_pass, self.total_moments
         centers = {name: entry.centers for name, entry in totals.moments.items()}
         meetings = None
         if self.truth is not None:
-            meetings = {name: entry.meeting for name, entry in self.systems.items()}
-        pass_fields = first.points, first.sizes, first.settings, centers, totals
+            meetings = {name: entry.partition_sample for name, entry in self.systems.items()}
+        pass_fields = first.read_points, first.sizes, first.settings, centers, totals
         return _InfluenceTask(*pass_fields, tuple(self.requests), meetings)
 
     @cached_property
     def influence_products(self) -> InfluenceProducts:
         """Inner products of the influence of points on all values, from the third pass."""
-        products: InfluenceProducts = self._reduced(self._third, "computing influence values")
-        if all(differences.is_certain for differences in products.differing.values()):
+        products: InfluenceProducts = self._reduce(
+            self._influence_task, "computing influence values"
+        )
+        if all(differences.is_certain for differences in products.unit_differences.values()):
             return products
         known_values = {
-            pair: differences.classes for pair, differences in products.differing.items()
+            pair: differences.classes for pair, differences in products.unit_differences.items()
         }
-        exact_products: InfluenceProducts = self._reduced(
-            replace(self._third, known_values=known_values), "counting points"
+        exact_products: InfluenceProducts = self._reduce(
+            replace(self._influence_task, known_values=known_values), "counting points"
         )
         return exact_products
 
-    def _resampled_value(self, combination: FloatArray) -> float:
-        norm: SquaredNorm = self._reduced(
-            _InfluenceCombination(self._third, combination), "combining influence values"
+    def _squared_norm(self, combination: FloatArray) -> float:
+        norm: SquaredNorm = self._reduce(
+            _InfluenceCombination(self._influence_task, combination), "combining influence values"
         )
         return norm.squares
 
     @cached_property
-    def _space(self) -> GramInfluence:
+    def _gram_influence(self) -> GramInfluence:
         return GramInfluence(
-            products=self.influence_products.products, resampled_value=self._resampled_value
+            inner_products=self.influence_products.products, recompute_norm=self._squared_norm
         )
 
     def influence(self, name: str, measure: Measure) -> Influence | None:
@@ -398,9 +408,11 @@ class StreamedClusterGeometry:
         if (name, measure) not in self.requests or not self.engine.is_rereadable:
             return None
         method = "Student t"
-        return Influence(as_linear_combination((name, measure), self.requests), self._space, method)
+        return Influence(
+            as_linear_combination((name, measure), self.requests), self._gram_influence, method
+        )
 
-    def differing(self, measure: Measure, first: str, second: str) -> UnitDifferences | None:
+    def unit_differences(self, measure: Measure, first: str, second: str) -> UnitDifferences | None:
         """Return the differences of influence of points on the values of two clusterings."""
         requests = (first, measure), (second, measure)
         if not self.engine.is_rereadable or not all(
@@ -408,10 +420,10 @@ class StreamedClusterGeometry:
         ):
             return None
         j, k = map(self.requests.index, requests)
-        differences = self.influence_products.differing.get((max(j, k), min(j, k)))
+        differences = self.influence_products.unit_differences.get((max(j, k), min(j, k)))
         if differences is None or j > k:
             return differences
-        return replace(differences, spread=differences.spread.transform(0.0, times=-1.0))
+        return replace(differences, spread=differences.spread.transform(0.0, factor=-1.0))
 
     def skewness(self, name: str, measure: Measure) -> float:
         """Return the skewness of the influence of points on a value, divided by √n."""
@@ -419,7 +431,7 @@ class StreamedClusterGeometry:
         if influence is None:
             return 0.0
         cubes = float(self.influence_products.cubes[self.requests.index((name, measure))])
-        error = influence.error.se
+        error = influence.standard_error.se
         return abs(cubes) / error**3 if error > 0 else 0.0
 
 
@@ -473,9 +485,9 @@ class _TotalsSample:
         """Return the skewness of the influence values, divided by √n."""
         return self.geometry.skewness(self.name, self.measure)
 
-    def differing(self, second: _TotalsSample) -> UnitDifferences | None:
+    def unit_differences(self, second: _TotalsSample) -> UnitDifferences | None:
         """Return the distribution of the differences from another clustering."""
-        return self.geometry.differing(self.measure, self.name, second.name)
+        return self.geometry.unit_differences(self.measure, self.name, second.name)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of the measure."""

@@ -75,10 +75,10 @@ def treat_noise(
         for name, labels in counted_labels.items()
         if NOISE_LABEL in labels.names
     }
-    noise_mask = np.zeros(repeats.number, bool)
+    noise_mask = np.zeros(repeats.n_repeated, bool)
     for name, noise_code in noise_codes.items():
         noise_mask |= counted_labels[name].codes == noise_code
-    n_equal = np.ones(repeats.number) if point_counts is None else repeats(point_counts)
+    n_equal = np.ones(repeats.n_repeated) if point_counts is None else repeats(point_counts)
     clustering_names, n_noise = (
         join_words([*noise_codes] or [""]),
         int((n_equal * noise_mask).sum()),
@@ -91,9 +91,9 @@ def treat_noise(
         )
     elif noise_codes:
         n_points = int(n_equal.sum())
-        indices = np.arange(repeats.rows) if repeats.row_indices is None else repeats.row_indices
-        repeats = RowRepeats(repeats.rows, indices[~noise_mask])
-        if not repeats.number:
+        indices = np.arange(repeats.n_rows) if repeats.row_indices is None else repeats.row_indices
+        repeats = RowRepeats(repeats.n_rows, indices[~noise_mask])
+        if not repeats.n_repeated:
             raise InputError(
                 f"{clustering_names}: all points are labeled −1, and noise='drop' leaves none"
             )
@@ -111,15 +111,15 @@ def treat_noise(
     return repeats, notes, clusters
 
 
-def sample_points(sample: int | None, points: int, seed: int) -> Any:
+def sample_points(n_sampled: int | None, n_points: int, seed: int) -> Any:
     """Return the sorted indices of sampled points for silhouettes, or None for all points."""
-    if sample is not None and sample < 2:
-        raise InputError(f"sample is {sample}, expected 2 points or more")
-    if sample is None:
-        sample = points if points <= MAX_SILHOUETTE_POINTS else N_SAMPLED_POINTS
-    if sample >= points:
+    if n_sampled is not None and n_sampled < 2:
+        raise InputError(f"sample is {n_sampled}, expected 2 points or more")
+    if n_sampled is None:
+        n_sampled = n_points if n_points <= MAX_SILHOUETTE_POINTS else N_SAMPLED_POINTS
+    if n_sampled >= n_points:
         return None
-    return np.sort(np.random.Generator(np.random.Philox(seed)).permutation(points)[:sample])
+    return np.sort(np.random.Generator(np.random.Philox(seed)).permutation(n_points)[:n_sampled])
 
 
 def clustering_notes(
@@ -169,7 +169,7 @@ def _cluster_table(system: Clustering, silhouette_measures: Sequence[Measure]) -
     if system.stability is not None:
         none = np.full(number, np.nan)
         for columns_by_name, column in zip(
-            columns_by_field.values(), (system.stability.jaccard, none, none), strict=True
+            columns_by_field.values(), (system.stability.mean_jaccard, none, none), strict=True
         ):
             columns_by_name["Jaccard"] = column
     level, name = system.settings.level, system.name

@@ -40,7 +40,7 @@ from calipers.results import Comparison, Difference, Evaluation, OmnibusTest
 ADJUSTMENT_METHODS: Mapping[str, tuple[str, str]] = {
     MAX_T: ("max-t", FAMILY_WISE),
     TUKEY: ("randomized Tukey HSD", FAMILY_WISE),
-    **{name: (way.name, way.controls) for name, way in ADJUSTMENTS.items()},
+    **{name: (way.name, way.controlled_rate) for name, way in ADJUSTMENTS.items()},
 }
 
 Margin = float | Mapping[str, float] | None
@@ -220,7 +220,7 @@ def paired_comparison(
     source: ComparisonSource,
     baseline: str | None,
     settings: Settings,
-    question: Hypothesis = DEFAULT_HYPOTHESIS,
+    hypothesis: Hypothesis = DEFAULT_HYPOTHESIS,
     *,
     primary: str | None = None,
     adjust: str = MAX_T,
@@ -232,8 +232,8 @@ def paired_comparison(
     """
     pairs = system_pairs(source.systems, baseline)
     # The distribution of the maximum is known only for the default test.
-    method = adjust if adjust != MAX_T or question.test == "auto" else "holm"
-    options = ComparisonOptions(source, settings, question, margin)
+    method = adjust if adjust != MAX_T or hypothesis.test == "auto" else "holm"
+    options = ComparisonOptions(source, settings, hypothesis, margin)
     statistics_by_measure = options.statistics_by_measure(
         pairs, primary, with_vectors=method not in ("none", TUKEY)
     )
@@ -242,14 +242,14 @@ def paired_comparison(
         return Comparison((), settings.level, "none", baseline, error_rate="nothing")
     primary_name = str(_find_primary(primary, list(statistics_by_measure)))
     families = [
-        DifferenceFamily(family_statistics, source, baseline, settings, options.repeat)
+        DifferenceFamily(family_statistics, source, baseline, settings, options.recompute)
         for family_statistics in make_families(statistics_by_measure, primary_name)
     ]
     differences_by_measure: dict[Measure, list[Difference]] = {}
     for test_family in families:
         differences_by_measure |= test_family.adjust(method)
     name, controls = ADJUSTMENT_METHODS[
-        method if any(len(test_family.all) > 1 for test_family in families) else "none"
+        method if any(len(test_family.all_statistics) > 1 for test_family in families) else "none"
     ]
     return Comparison(
         tuple(row for measure in statistics_by_measure for row in differences_by_measure[measure]),
@@ -321,7 +321,7 @@ class ComparisonOptions:
 
     source: ComparisonSource
     settings: Settings
-    question: Hypothesis
+    hypothesis: Hypothesis
     margin: Margin
 
     def statistics_by_measure(
@@ -334,7 +334,7 @@ class ComparisonOptions:
         total = len(pairs) * len(self.source.measures)
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, estimate in track(differences, "comparing", total):
-            hypothesis = replace(self.question, margin=_measure_margin(self.margin, measure))
+            hypothesis = replace(self.hypothesis, margin=_measure_margin(self.margin, measure))
             is_applicable = is_applicable or hypotheses.is_applicable(
                 estimate, hypothesis.test, hypothesis.horizon
             )
@@ -349,7 +349,7 @@ class ComparisonOptions:
             fields, procedure = _difference_fields(str(measure), *pair, estimate, hypothesis)
             n_tests = total if with_vectors and not is_single else 0
             statistics = DifferenceStatistics.from_estimate(
-                estimate, fields, procedure, tests=n_tests
+                estimate, fields, procedure, n_tests=n_tests
             )
             by_measure.setdefault(measure, []).append(statistics)
         if by_measure and not is_applicable:
@@ -360,17 +360,17 @@ class ComparisonOptions:
                 reason = "; it may take all rows, which requires engine='memory'"
             if has_separate_samples:
                 reason = "; independent samples have 'auto', 'bootstrap' and 'normal'"
-            elif self.question.test == DIEBOLD_MARIANO:
+            elif self.hypothesis.test == DIEBOLD_MARIANO:
                 reason = (
                     "; it takes means of one loss a row (MSE, MAE), of rows that count alike, and "
                 )
                 reason += "of more than one step one row a time, in the order of time="
             raise InputError(
-                f"the test {self.question.test!r} applies to none of the measures{reason}"
+                f"the test {self.hypothesis.test!r} applies to none of the measures{reason}"
             )
         return by_measure
 
-    def repeat(
+    def recompute(
         self, names: Sequence[tuple[str, str, str]], n_resamples: int
     ) -> dict[tuple[str, str, str], DifferenceStatistics]:
         """Recompute some differences (measure, system, baseline) from more replicates."""
@@ -380,55 +380,55 @@ class ComparisonOptions:
         for pair, measure, estimate in self.source.differences(pairs, settings):
             key = (str(measure), *pair)
             if key in names:
-                hypothesis = replace(self.question, margin=_measure_margin(self.margin, measure))
+                hypothesis = replace(self.hypothesis, margin=_measure_margin(self.margin, measure))
                 fields, procedure = _difference_fields(*key, estimate, hypothesis)
                 recomputed[key] = DifferenceStatistics.from_estimate(
-                    estimate, fields, procedure, tests=0
+                    estimate, fields, procedure, n_tests=0
                 )
         return recomputed
 
 
 def _difference_fields(
-    measure: str, system: str, baseline: str, reading: PointEstimate, question: Hypothesis
+    measure: str, system: str, baseline: str, estimate: PointEstimate, hypothesis: Hypothesis
 ) -> tuple[dict[str, Any], Procedure]:
     """Return the fields of a single difference, and the procedure of its interval and tests.
 
     Fields that are computed jointly from the standard errors of all differences are left to the
     caller.
     """
-    procedure = hypotheses.procedure(reading, question)
-    interval = hypotheses.interval(reading, question)
-    test = hypotheses.run_test(reading, question)
-    higher_is_better = reading.higher_is_better
+    procedure = hypotheses.procedure(estimate, hypothesis)
+    interval = hypotheses.interval(estimate, hypothesis)
+    test = hypotheses.run_test(estimate, hypothesis)
+    higher_is_better = estimate.higher_is_better
     noninferiority = hypotheses.non_inferiority_result(
-        procedure, question.margin, higher_is_better=higher_is_better
+        procedure, hypothesis.margin, higher_is_better=higher_is_better
     )
-    equivalence = hypotheses.equivalence_result(procedure, question.margin)
+    equivalence = hypotheses.equivalence_result(procedure, hypothesis.margin)
     fields = {
         "measure": measure,
         "system": system,
         "baseline": baseline,
-        "value": reading.value,
+        "value": estimate.value,
         "low": interval.low,
         "high": interval.high,
-        "level": reading.settings.level,
+        "level": estimate.settings.level,
         "method": interval.method,
         "p": test.p,
         "test": test.name,
         "alternative": test.alternative,
-        "effect_size": hypotheses.effect_size(reading),
-        "n": reading.n,
-        "unit": reading.unit,
-        "undefined": reading.undefined,
+        "effect_size": hypotheses.effect_size(estimate),
+        "n": estimate.n,
+        "unit": estimate.unit,
+        "undefined": estimate.undefined,
         "interval_reason": interval.reason,
-        "higher_is_better": reading.higher_is_better,
-        "differing": procedure.differing,
-        "standard_error": procedure.error.se,
-        "margin": math.nan if question.margin is None else question.margin,
+        "higher_is_better": estimate.higher_is_better,
+        "differing": procedure.n_differing,
+        "standard_error": procedure.standard_error.se,
+        "margin": math.nan if hypothesis.margin is None else hypothesis.margin,
         "p_noninferiority": math.nan if noninferiority is None else noninferiority.p,
         "p_equivalence": math.nan if equivalence is None else equivalence.p,
         "margin_test": None if noninferiority is None else noninferiority.name,
-        **hypotheses.win_tie_loss(reading),
+        **hypotheses.win_tie_loss(estimate),
     }
     return fields, procedure
 
@@ -457,16 +457,16 @@ class LazyOmnibusTests(LazySequence[OmnibusTest]):
 
 
 def _omnibus_tests(
-    source: ComparisonSource, units: Mapping[Measure, Difference], settings: Settings
+    source: ComparisonSource, differences: Mapping[Measure, Difference], settings: Settings
 ) -> tuple[OmnibusTest, ...]:
     """Test whether any system differs, for measures that are means of values per unit.
 
-    ``units`` holds one difference of each measure, which gives its unit and direction.
+    ``differences`` holds one difference of each measure, which gives its unit and direction.
     """
     systems, out = tuple(source.systems), []
     if len(systems) < 3:
         return ()
-    for measure, difference in units.items():
+    for measure, difference in differences.items():
         if source.unit_weights(measure) is not None:  # which these tests do not know
             continue
         values, higher_is_better = (

@@ -46,9 +46,9 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
         return np.full(proportions.shape, np.nan), np.full(proportions.shape, np.nan)
 
     if isinstance(matrix, SparseConfusionMatrix):
-        truth, predicted, cells = matrix.occupied_cells()
-        low, high = limits(cells / matrix.truth[truth], sizes[truth])
-        _, empty_cell_high = limits(np.where(matrix.truth > 0, 0.0, np.nan), sizes)
+        truth, predicted, cells = matrix.nonempty_cells()
+        low, high = limits(cells / matrix.truth_margin[truth], sizes[truth])
+        _, empty_cell_high = limits(np.where(matrix.truth_margin > 0, 0.0, np.nan), sizes)
         codes = (truth, predicted)
         return SparseConfusion(
             system,
@@ -62,7 +62,7 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
             per_class,
         )
     with np.errstate(divide="ignore", invalid="ignore"):
-        proportions = matrix.counts / matrix.truth[:, None]
+        proportions = matrix.counts / matrix.truth_margin[:, None]
     low, high = limits(proportions, sizes[:, None])
     return ConfusionMatrixResult(
         system=system,

@@ -27,16 +27,16 @@ class ConstantPrediction:
     """
 
     measure: Measure
-    answer: Any
+    value: Any
     output_index: int | None = None
 
 
 def constant_losses(
-    sample: StreamedSample, constants: Sequence[ConstantPrediction], truth: Callable[[Any], Any]
+    sample: StreamedSample, constants: Sequence[ConstantPrediction], to_truth: Callable[[Any], Any]
 ) -> list[Moments]:
     """Return the moments of the losses of constant predictions.
 
-    ``truth`` converts the column or columns of the truth to an array. The rows are those of the
+    ``to_truth`` converts the column or columns of the truth to an array. The rows are those of the
     systems: all columns are read again if rows without a value in one of them are dropped.
     """
     from calipers.evaluation.stream_rows import BatchReader
@@ -45,8 +45,10 @@ def constant_losses(
     if columns.missing != "drop":
         columns = replace(columns, output_columns={}, cluster=None, slices={})
         read_batch = BatchReader(columns, None)
-    task = _ConstantLosses(read_batch, tuple(constants), truth)
-    moments = columns.stream.reduce(task, columns.names, description="the best constant").moments
+    task = _ConstantLosses(read_batch, tuple(constants), to_truth)
+    moments = columns.engine.reduce(
+        task, columns.column_names, description="the best constant"
+    ).moments
     return list(moments)
 
 
@@ -67,11 +69,11 @@ class _ConstantLosses:
 
     read_batch: BatchReader
     constants: tuple[ConstantPrediction, ...]
-    truth: Callable[[Any], Any]
+    to_truth: Callable[[Any], Any]
 
     def __call__(self, batch: streams.Batch) -> _LossMoments:
         rows = self.read_batch(batch)
-        truth = rows.frequencies(self.truth(rows["truth"]))
+        truth = rows.frequencies(self.to_truth(rows["truth"]))
 
         def moments(constant: ConstantPrediction) -> Moments:
             target = (
@@ -79,7 +81,7 @@ class _ConstantLosses:
                 if constant.output_index is None
                 else np.ascontiguousarray(truth[:, constant.output_index])
             )
-            predictions = np.full(target.shape, constant.answer)
+            predictions = np.full(target.shape, constant.value)
             return Moments.from_rows(constant.measure.losses(target, predictions), rows.weights)
 
         return _LossMoments(tuple(map(moments, self.constants)))

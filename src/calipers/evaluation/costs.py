@@ -41,16 +41,16 @@ class CostProblem(Problem):
 
     system_names: Sequence[str]
     costs: tuple[str, ...]
-    numbers: Mapping[str, Mapping[str, float]]
+    system_costs: Mapping[str, Mapping[str, float]]
 
     task = "costs"
     kind: ClassVar[str] = "costs"
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, CostOutput]:
         """Return the systems on a batch of rows."""
-        frequencies, rows = batch.frequencies, batch.frequencies.rows
+        frequencies, rows = batch.frequencies, batch.frequencies.n_rows
 
-        def spent(cost: str, name: str) -> FloatArray:
+        def read_costs(cost: str, name: str) -> FloatArray:
             values = batch[cost]  # of a system without a name the column itself
             column = to_costs(
                 values[name] if isinstance(values, Mapping) else values,
@@ -60,15 +60,15 @@ class CostProblem(Problem):
             return np.asarray(frequencies(column), np.float64)
 
         row_fields = batch.weights, settings, batch.clusters
-        columns = {n: [spent(cost, n) for cost in self.costs] for n in self.system_names}
+        columns = {n: [read_costs(cost, n) for cost in self.costs] for n in self.system_names}
         return {
-            name: self._system(name, cost_columns, row_fields)
+            name: self._make_system(name, cost_columns, row_fields)
             for name, cost_columns in columns.items()
         }
 
-    def _system(self, name: str, columns: Sequence[FloatArray], rows: Any) -> CostOutput:
-        numbers = {cost: by_system[name] for cost, by_system in self.numbers.items()}
-        return CostOutput(name, self.costs, np.column_stack(columns), numbers, *rows)
+    def _make_system(self, name: str, columns: Sequence[FloatArray], row_fields: Any) -> CostOutput:
+        numbers = {cost: by_system[name] for cost, by_system in self.system_costs.items()}
+        return CostOutput(name, self.costs, np.column_stack(columns), numbers, *row_fields)
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ class CostProblem(Problem):
         """Return systems on two rows of zero cost."""
         zero_columns = [np.zeros(2) for _ in self.costs]
         return {
-            name: self._system(name, zero_columns, (None, settings, None))
+            name: self._make_system(name, zero_columns, (None, settings, None))
             for name in self.system_names
         }
 
@@ -252,11 +252,11 @@ def _pareto_front(
     qualities: Sequence[Estimate],
     cost_estimates: Sequence[Estimate],
     significant_pairs: set[tuple[str, str]],
-    higher: bool,
+    is_higher_better: bool,
     level: float,
 ) -> ParetoFront:
     """Return the Pareto front of systems, given their qualities and costs in the same order."""
-    sign = 1 if higher else -1
+    sign = 1 if is_higher_better else -1
     points = {
         q.system: (sign * q.value, -c.value)
         for q, c in zip(qualities, cost_estimates, strict=True)
@@ -285,7 +285,9 @@ def _pareto_front(
         )
         for q, c in zip(qualities, cost_estimates, strict=True)
     )
-    return ParetoFront(qualities[0].measure, cost_estimates[0].measure, rows, higher, level)
+    return ParetoFront(
+        qualities[0].measure, cost_estimates[0].measure, rows, is_higher_better, level
+    )
 
 
 def _is_dominating(first: tuple[float, float], second: tuple[float, float]) -> bool:

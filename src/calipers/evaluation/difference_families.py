@@ -66,18 +66,18 @@ class DifferenceStatistics:
 
     @classmethod
     def from_estimate(
-        cls, reading: PointEstimate, fields: dict[str, Any], procedure: Procedure, *, tests: int
+        cls, estimate: PointEstimate, fields: dict[str, Any], procedure: Procedure, *, n_tests: int
     ) -> DifferenceStatistics:
-        """Build the statistics of a point estimate, with its influence vector if ``tests`` > 0.
+        """Build the statistics of a point estimate, with its influence vector if ``n_tests`` > 0.
 
         A vector of rounding errors would count as another test, or not, by chance. If nothing
         differs, it is 0; if all units differ alike, the vector is unknown.
         """
-        influence = reading.influence() if tests and reading.influence is not None else None
-        vector = None if influence is None else max_statistic.influence_vector(influence, tests)
-        error = None if vector is None else reading.standard_error
+        influence = estimate.influence() if n_tests and estimate.influence is not None else None
+        vector = None if influence is None else max_statistic.influence_vector(influence, n_tests)
+        error = None if vector is None else estimate.standard_error
         if vector is not None and isinstance(error, StandardError) and error.se == 0:
-            is_zero = abs(reading.value) <= reading.tolerance
+            is_zero = abs(estimate.value) <= estimate.tolerance
             vector = np.zeros_like(vector) if is_zero else None
         return cls(fields, procedure, vector)
 
@@ -108,13 +108,13 @@ class DifferenceFamily:
     source: ComparisonSource
     baseline: str | None
     settings: Settings
-    repeat: Callable[
+    recompute: Callable[
         [Sequence[tuple[str, str, str]], int], Mapping[tuple[str, str, str], DifferenceStatistics]
     ]
     notes: list[str] = field(default_factory=list)
 
     @cached_property
-    def all(self) -> list[DifferenceStatistics]:
+    def all_statistics(self) -> list[DifferenceStatistics]:
         """All differences, measure by measure."""
         return [
             statistics
@@ -125,29 +125,29 @@ class DifferenceFamily:
     @cached_property
     def unadjusted(self) -> list[Difference]:
         """Unadjusted differences."""
-        tails = [tail_probability(self.settings.level)] * len(self.all)
+        tails = [tail_probability(self.settings.level)] * len(self.all_statistics)
         return [
             Difference(**statistics.fields, p_adjusted=statistics.fields["p"], min_detectable=size)
             for statistics, size in zip(
-                self.all, _minimum_detectable(self._procedures, tails), strict=True
+                self.all_statistics, _minimum_detectable(self._procedures, tails), strict=True
             )
         ]
 
     @property
     def _procedures(self) -> list[Procedure]:
         """Procedures of the single differences."""
-        return [statistics.procedure for statistics in self.all]
+        return [statistics.procedure for statistics in self.all_statistics]
 
-    def adjust(self, way: str) -> dict[Measure, list[Difference]]:
+    def adjust(self, method: str) -> dict[Measure, list[Difference]]:
         """Return the differences adjusted by a method, by measure."""
-        if len(self.all) < 2 or way == "none":
+        if len(self.all_statistics) < 2 or method == "none":
             rows = self.unadjusted
-        elif way == MAX_T:
-            rows = self._jointly()
-        elif way == TUKEY:
+        elif method == MAX_T:
+            rows = self._adjust_by_maximum()
+        elif method == TUKEY:
             rows = self._adjust_by_range()
         else:
-            rows = self._adjust_by_name(way)
+            rows = self._adjust_by_steps(method)
         remaining = iter(rows)
         return {
             measure: [next(remaining) for _ in measure_statistics]
@@ -156,10 +156,10 @@ class DifferenceFamily:
 
     # --- Max-t adjustment -------------------------------------------------------------------------
 
-    def _jointly(self) -> list[Difference]:
+    def _adjust_by_maximum(self) -> list[Difference]:
         """Return differences with p-values and intervals from the distribution of the maximum."""
         tail = tail_probability(self.settings.level)
-        sizes = _minimum_detectable(self._joint_procedures, [tail] * len(self.all))
+        sizes = _minimum_detectable(self._joint_procedures, [tail] * len(self.all_statistics))
         return [
             self._adjusted_row(replace(row, min_detectable=size), procedure)
             for row, procedure, size in zip(
@@ -205,12 +205,14 @@ class DifferenceFamily:
             orientations,
             [len(measure_statistics) for measure_statistics in self.statistics_by_measure.values()],
         )
-        maxima = self._maxima(orientations, signs)
-        errors = np.full(len(self.all), math.nan)
+        maxima = self._max_statistic(orientations, signs)
+        errors = np.full(len(self.all_statistics), math.nan)
         if not maxima.is_normal:
-            errors = np.array([_standard_error(statistics.procedure) for statistics in self.all])
-            values = np.array([statistics.value for statistics in self.all])
-            units = np.array([float(statistics.fields["n"]) for statistics in self.all])
+            errors = np.array(
+                [_standard_error(statistics.procedure) for statistics in self.all_statistics]
+            )
+            values = np.array([statistics.value for statistics in self.all_statistics])
+            units = np.array([float(statistics.fields["n"]) for statistics in self.all_statistics])
             # A standard error of the size of rounding errors carries no information.
             errors[(errors <= ROUNDING_TOLERANCE * np.abs(values)) & (values != 0)] = math.nan
             for measure_slice in self._measure_slices:
@@ -225,7 +227,7 @@ class DifferenceFamily:
                 ),
                 name=procedure.name,
                 bounds=procedure.bounds,
-                error=procedure.error,
+                standard_error=procedure.standard_error,
                 reason=procedure.reason,
                 procedure=procedure,
                 maxima=maxima,
@@ -266,7 +268,7 @@ class DifferenceFamily:
             for fields in first_fields
         ]
 
-    def _maxima(self, orientations: Sequence[int], signs: FloatArray) -> MaxStatistic:
+    def _max_statistic(self, orientations: Sequence[int], signs: FloatArray) -> MaxStatistic:
         """Return the null distribution of the maximum statistic.
 
         Values of units are permuted where that is not too costly; otherwise the distribution is
@@ -287,10 +289,10 @@ class DifferenceFamily:
             n_units, n_replicates = len(oriented_tables[0]), n_randomizations(settings)
             if (
                 n_units <= MAX_RANDOMIZED_UNITS
-                and n_units * len(self.all) * n_replicates <= MAX_RANDOMIZATION_STEPS
+                and n_units * len(self.all_statistics) * n_replicates <= MAX_RANDOMIZATION_STEPS
             ):
                 index = None if self.baseline is None else source.systems.index(self.baseline)
-                table, weight = np.stack(oriented_tables, axis=2), self._importance(n_units)
+                table, weight = np.stack(oriented_tables, axis=2), self._unit_weights(n_units)
                 return max_statistic.permuted_maxima(
                     table, index, n_replicates, settings.seed, weight
                 )
@@ -299,39 +301,39 @@ class DifferenceFamily:
                 max_statistic.sketch_vector(
                     np.nan_to_num(unit_table[:, first] - unit_table[:, second] - statistics.value)
                     * (1.0 if weight is None else weight),
-                    len(self.all),
+                    len(self.all_statistics),
                 )
                 for unit_table, index, weight in zip(
                     tables, self._measure_slices, weights, strict=True
                 )
                 if unit_table is not None
                 for statistics, (first, second) in zip(
-                    self.all[index], self._pairs(index), strict=True
+                    self.all_statistics[index], self._system_pairs(index), strict=True
                 )
             ]
-        slice_keys = [unit_table.slice_key for unit_table in self.all]
+        slice_keys = [unit_table.slice_key for unit_table in self.all_statistics]
         return max_statistic.gaussian_maxima(vectors, settings.seed, slice_keys, signs.tolist())
 
     @property
     def _influence_vectors(self) -> list[FloatArray | None]:
         """Influence vectors; those of undefined differences are 0, as these are not tested."""
-        vectors = [statistics.vector for statistics in self.all]
+        vectors = [statistics.vector for statistics in self.all_statistics]
         pattern = next((vector for vector in vectors if vector is not None), np.zeros(1))
         return [
             vector if math.isfinite(statistics.value) else np.zeros_like(pattern)
-            for vector, statistics in zip(vectors, self.all, strict=True)
+            for vector, statistics in zip(vectors, self.all_statistics, strict=True)
         ]
 
-    def _importance(self, units: int) -> FloatArray | None:
+    def _unit_weights(self, units: int) -> FloatArray | None:
         """Return the weights of units for each measure, or None if all weights are 1."""
         weights = [self.source.unit_weights(measure) for measure in self.statistics_by_measure]
         if all(weight is None for weight in weights):
             return None
         return np.column_stack([np.ones(units) if w is None else w for w in weights])
 
-    def _pairs(self, measure_slice: slice) -> list[tuple[int, int]]:
+    def _system_pairs(self, measure_slice: slice) -> list[tuple[int, int]]:
         index_by_name = {name: j for j, name in enumerate(self.source.systems)}
-        all_fields = (entry.fields for entry in self.all[measure_slice])
+        all_fields = (entry.fields for entry in self.all_statistics[measure_slice])
         return [
             (index_by_name[entry["system"]], index_by_name[entry["baseline"]])
             for entry in all_fields
@@ -339,7 +341,7 @@ class DifferenceFamily:
 
     # --- Other ways -------------------------------------------------------------------------------
 
-    def _adjust_by_name(self, way: str) -> list[Difference]:
+    def _adjust_by_steps(self, way: str) -> list[Difference]:
         """Adjust by Holm, Bonferroni or Benjamini–Hochberg.
 
         P-values are adjusted, and the interval of each difference has the level at which it is
@@ -351,7 +353,7 @@ class DifferenceFamily:
         min_tail = tail_probability(self.settings.level) / max(
             1, np.isfinite([r.p for r in rows]).sum()
         )
-        is_family_wise = ADJUSTMENTS[way].controls == FAMILY_WISE
+        is_family_wise = ADJUSTMENTS[way].controlled_rate == FAMILY_WISE
         sizes = _minimum_detectable(family._procedures, tails)
         adjusted = []
         for row, procedure, tail, size in zip(rows, family._procedures, tails, sizes, strict=True):
@@ -389,9 +391,9 @@ class DifferenceFamily:
         if not undecided:
             return self
         keys = [(row.measure, row.system, row.baseline) for row in undecided]
-        recomputed = self.repeat(keys, n_replicates_for_adjusted_p(len(rows), self.settings))
+        recomputed = self.recompute(keys, n_replicates_for_adjusted_p(len(rows), self.settings))
 
-        def current(statistics: DifferenceStatistics) -> DifferenceStatistics:
+        def refine(statistics: DifferenceStatistics) -> DifferenceStatistics:
             key = (
                 statistics.fields["measure"],
                 statistics.fields["system"],
@@ -404,7 +406,7 @@ class DifferenceFamily:
             )
 
         statistics_by_measure = {
-            measure: [current(statistics) for statistics in measure_statistics]
+            measure: [refine(statistics) for statistics in measure_statistics]
             for measure, measure_statistics in self.statistics_by_measure.items()
         }
         return replace(self, statistics_by_measure=statistics_by_measure)
@@ -430,7 +432,7 @@ class DifferenceFamily:
                     f"unit, up to {MAX_PERMUTED_UNITS:,} of them."
                 )
                 adjusted += (
-                    measure_family._adjust_by_name("holm")
+                    measure_family._adjust_by_steps("holm")
                     if len(measure_statistics) > 1
                     else measure_family.unadjusted
                 )
@@ -448,20 +450,23 @@ class DifferenceFamily:
                 )
                 for row, pair in zip(
                     adjust_p_values(measure_family.unadjusted, "holm"),
-                    self._pairs(measure_slice),
+                    self._system_pairs(measure_slice),
                     strict=True,
                 )
             ]
             mean_differences = [
                 float(table[:, a].mean() - table[:, b].mean())
-                for a, b in self._pairs(measure_slice)
+                for a, b in self._system_pairs(measure_slice)
             ]
             mean_mask = np.isclose(
                 mean_differences, [row.value for row in rows], rtol=1e-9, atol=1e-12
             )
             adjusted += [
                 measure_family._replace_limits(
-                    row, _range_interval(defined_weight, tukey.critical if is_mean else math.nan)
+                    row,
+                    _range_interval(
+                        defined_weight, tukey.critical_difference if is_mean else math.nan
+                    ),
                 )
                 for row, defined_weight, is_mean in zip(
                     rows, measure_family._procedures, mean_mask, strict=True
@@ -481,7 +486,11 @@ def _independent_method(method: str, procedure: Procedure) -> str:
 
 def _standard_error(procedure: Procedure) -> float:
     """Return the standard error by which the difference is studentized."""
-    return procedure.t.se if isinstance(procedure, WaldProcedure) else procedure.error.se
+    return (
+        procedure.t_error.se
+        if isinstance(procedure, WaldProcedure)
+        else procedure.standard_error.se
+    )
 
 
 def _margin(row: Difference) -> float | None:
@@ -528,15 +537,15 @@ def _holm_tail(others: FloatArray, tail: float) -> float:
     return tail / (number - step)
 
 
-def _stepdown_interval(step: Interval, all_together: Interval) -> Interval:
+def _stepdown_interval(step: Interval, single_step: Interval) -> Interval:
     """Return simultaneous limits that agree with a step-down test.
 
     The limits are those of the single-step interval, except that the limit next to 0 is taken from
     the step of Holm's procedure if only that excludes 0.
     """
-    if step.reason or all_together.reason:
-        return step if all_together.reason else all_together
-    low, high = all_together.low, all_together.high
+    if step.reason or single_step.reason:
+        return step if single_step.reason else single_step
+    low, high = single_step.low, single_step.high
     if low <= 0 < step.low:
         low = step.low
     if high >= 0 > step.high:
@@ -546,13 +555,13 @@ def _stepdown_interval(step: Interval, all_together: Interval) -> Interval:
 
 def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
     """Return the minimum detectable differences, given the tail probability of each interval."""
-    errors = [procedure.error for procedure in procedures]
+    errors = [procedure.standard_error for procedure in procedures]
     widths = [procedure.half_width(tail) for procedure, tail in zip(procedures, tails, strict=True)]
     levels = []
     for error, width, tail in zip(errors, widths, tails, strict=True):
         has_error = error.se > 0 and math.isfinite(width)
         t = width / error.se if has_error else math.nan
-        level = float(1 - 2 * max_statistic.t_upper_tail(t, error.degrees))
+        level = float(1 - 2 * max_statistic.t_upper_tail(t, error.df))
         levels.append(level if level > 0 else 1 - 2 * tail)
     # Levels are capped: where one is 1, the half-width itself is the minimum detectable difference.
     capped_levels = [min(level, _MAX_TEST_LEVEL) for level in levels]

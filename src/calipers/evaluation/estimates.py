@@ -16,39 +16,39 @@ if TYPE_CHECKING:
 
 
 def to_estimate(
-    reading: PointEstimate,
+    point_estimate: PointEstimate,
     measure: str,
     system: str,
-    default: float = float("nan"),
+    no_skill: float = float("nan"),
     **auxiliary: Any,
 ) -> Estimate:
     """Return a point estimate as a result with its interval."""
-    interval = method_selection.interval(reading)
+    interval = method_selection.interval(point_estimate)
     return Estimate(
         measure=measure,
-        value=reading.value,
+        value=point_estimate.value,
         low=interval.low,
         high=interval.high,
-        level=reading.settings.level,
+        level=point_estimate.settings.level,
         method=interval.method,
-        n=0 if np.isnan(reading.value) else reading.n,
-        n_total=reading.n if reading.n_total is None else reading.n_total,
-        unit=reading.unit,
-        undefined=reading.undefined,
+        n=0 if np.isnan(point_estimate.value) else point_estimate.n,
+        n_total=point_estimate.n if point_estimate.n_total is None else point_estimate.n_total,
+        unit=point_estimate.unit,
+        undefined=point_estimate.undefined,
         interval_reason=interval.reason,
         standard_error=interval.se,
-        no_skill=default,
+        no_skill=no_skill,
         system=system,
         **auxiliary,
     )
 
 
 def estimate_measure(
-    system: SystemOutput, measure: Measure, reading: PointEstimate | None = None
+    system: SystemOutput, measure: Measure, given_estimate: PointEstimate | None = None
 ) -> Estimate:
     """Estimate one measure of one system, from its point estimate if that is given."""
     point_estimate, no_skill = (
-        reading or system.point_estimate(measure),
+        given_estimate or system.point_estimate(measure),
         system.constant_value(measure),
     )
     return to_estimate(

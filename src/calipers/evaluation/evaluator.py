@@ -73,14 +73,14 @@ def evaluate_systems(
     table: Table | None = None,
     row_info: RowInfo = NO_ROW_INFO,
     slices: Any = None,
-    cut: tuple[Sequence[SliceDefinition], Sequence[str]] | None = None,
+    defined_slices: tuple[Sequence[SliceDefinition], Sequence[str]] | None = None,
     has_separate_rows: bool = False,
     notes: Sequence[str] = (),
 ) -> Evaluation:
     """Evaluate systems on the rows of a table or on other rows.
 
-    Without a ``table``, ``slices`` holds the columns of slices, or ``cut`` the defined slices with
-    the notes on them. With ``has_separate_rows`` each system has rows of its own.
+    Without a ``table``, ``slices`` holds the columns of slices, or ``defined_slices`` the defined
+    slices with the notes on them. With ``has_separate_rows`` each system has rows of its own.
     """
     system_names = tuple(systems)
     order, row_name = None, str
@@ -95,7 +95,9 @@ def evaluate_systems(
         systems, baseline_name = add_baseline(systems, options.baseline, problem.task, row_info.ids)
     first = next(iter(systems.values()))
     slice_definitions, slice_notes = (
-        define_slices(slices, options.slice_bins, first.n_rows) if cut is None else cut
+        define_slices(slices, options.slice_bins, first.n_rows)
+        if defined_slices is None
+        else defined_slices
     )
     fields: dict[str, Any] = {
         "problem": problem,
@@ -161,9 +163,9 @@ def evaluate_stream(
 
 def check_rereadable_costs(columns: StreamColumns) -> None:
     """Check that rows with costs can be read a second time."""
-    if columns.extra_columns and not columns.stream.is_rereadable:
+    if columns.extra_columns and not columns.engine.is_rereadable:
         raise InputError(
-            f"{columns.stream.name}: cost= requires a second pass over the rows, which can be read "
+            f"{columns.engine.name}: cost= requires a second pass over the rows, which can be read "
             "only once"
         )
 
@@ -187,8 +189,8 @@ def _check_stream(sample: Any, options: Options) -> None:
             "baseline: a stream cannot be compared with a saved evaluation; expected the name of "
             "a system, or engine='memory'"
         )
-    sample.check_drawn(options.settings)
-    if not sample.passes.first_result.weight.total > 0:
+    sample.check_no_resampling(options.settings)
+    if not sample.passes.first_pass_result.weight.total > 0:
         raise InputError(f"{name}: weight: all weights are 0")
 
 

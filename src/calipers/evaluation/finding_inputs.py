@@ -104,7 +104,7 @@ def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ..
     cells, table, _ = next(iter(data_by_system.values()))
     if cells is None and table is not None:
         names = next(iter(sample.template_systems.values())).labels.names
-        matrix = replace(table.to_confusion_matrix(math.inf), labels=names)
+        matrix = replace(table.confusion_at(math.inf), labels=names)
         cells = BinaryCells(matrix, _cluster_count(sample))
     if _has_separate_rows(sample):
         return _collect_findings(
@@ -140,9 +140,9 @@ def _class_sizes(cells: Sequence[ConfusionCells | None]) -> tuple[ClassSizes, ..
     first, *others = cells
     if first is None or any(other_cells is None for other_cells in others):
         return ()
-    sizes = first.matrix.truth
+    sizes = first.matrix.truth_margin
     has_equal_sizes = all(
-        np.array_equal(other_cells.matrix.truth, sizes)
+        np.array_equal(other_cells.matrix.truth_margin, sizes)
         for other_cells in others
         if other_cells is not None
     )
@@ -192,10 +192,10 @@ def _confusion_cells(
     sample: Sample, matrix: ConfusionMatrix, name: str, system: Any
 ) -> ConfusionCells:
     """Return the counts of a system, with cluster-robust errors where rows come in clusters."""
-    k, n_clusters = matrix.classes, _cluster_count(sample)
+    k, n_clusters = matrix.n_classes, _cluster_count(sample)
 
     @cache
-    def cells() -> FloatArray | None:
+    def cluster_cells() -> FloatArray | None:
         """Return the weight of the rows of each cluster in each cell, one row per cluster.
 
         It is None if there are more of them than the rows themselves are worth.
@@ -213,7 +213,7 @@ def _confusion_cells(
 
         if k > MAX_CELL_CLASSES or n_clusters < 2:
             return UNKNOWN_ERROR
-        by_cell, by_cluster = influence().ravel(), cells()
+        by_cell, by_cluster = influence().ravel(), cluster_cells()
         if by_cluster is not None:
             return cr2(by_cluster @ by_cell, by_cluster.sum(axis=1))
         if system is None:
@@ -235,7 +235,7 @@ def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding
         return _collect_findings(sample, dict.fromkeys(sample.systems, ()), sizes, results)
     rows = visible.systems
     first_system = next(iter(rows.values()))
-    set_functions = (lambda: first_system.usual_set), (lambda: first_system.n_sets)
+    set_functions = (lambda: first_system.most_frequent_set), (lambda: first_system.n_sets)
     labels = MultilabelRows(
         first_system.labels,
         first_system.truth,
@@ -280,8 +280,8 @@ def _label_sizes(sample: Any) -> tuple[LabelSizes, ...]:
         matrix = next((each for each in matrices if each is not None), None)
         if matrix is not None:
             sums, squares = matrix.one_vs_rest().positive, matrix.squared.one_vs_rest().positive
-        elif not sample.passes.first_result.weight.has_unequal_weights:
-            sums = sample.passes.first_result.auxiliary.sizes[:-1] / sample.passes.unit
+        elif not sample.passes.first_pass_result.weight.has_unequal_weights:
+            sums = sample.passes.first_pass_result.auxiliary.sizes[:-1] / sample.passes.unit
             squares = sums
         else:
             return ()
@@ -311,7 +311,7 @@ def from_regression(sample: Sample, results: EvaluationResults) -> tuple[Finding
     visible = visible_rows(sample)
     if visible is None:
         return from_systems(sample, results)
-    rows, row_name, largest = visible.systems, visible.row_name, visible.largest
+    rows, row_name, largest = visible.systems, visible.row_name, visible.largest_residuals
     data_by_system = {
         n: (
             NumericPredictions(
@@ -448,7 +448,7 @@ def from_raters(
     alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[sample.problem.task])
     data_by_system: dict[str, tuple[Any, ...]] = {}
     for name, system in rows.items():
-        ratings = system.sample_for(alpha).statistic.shared_items
+        ratings = system.sample_for(alpha).statistic.multiply_rated_items
         category_index = (
             int(ratings.category_weights.argmax()) if len(ratings.category_weights) else 0
         )
@@ -481,7 +481,9 @@ def _leave_one_rater_out(system: Any, measure: Measure, level: float) -> list[In
             - full_estimate
         )
         increases.append(
-            IntervalNumber.within(difference.value, method_selection.interval(difference, level))
+            IntervalNumber.from_interval(
+                difference.value, method_selection.interval(difference, level)
+            )
         )
     return increases
 
@@ -500,15 +502,17 @@ def from_runs(
     results: EvaluationResults,
     rankings: Mapping[str, JudgedRankings],
     runs: Mapping[str, Run],
-    spelling: Callable[[str, str], str],
+    describe_variant: Callable[[str, str], str],
 ) -> tuple[Finding, ...]:
     """Return the findings of runs.
 
-    ``spelling`` of a run and ``"documents"`` or ``"topics"`` describes how ids without a match
-    differ from those that would match.
+    ``describe_variant`` of a run and ``"documents"`` or ``"topics"`` describes how ids without a
+    match differ from those that would match.
     """
     ranked = {
-        name: _run_statistics(scores, ranking, runs[name].unjudged_topics, partial(spelling, name))
+        name: _run_statistics(
+            scores, ranking, runs[name].unjudged_topics, partial(describe_variant, name)
+        )
         for name, ranking in rankings.items()
         if name in runs  # findings of a stored system were reported by the earlier evaluation
     }
@@ -539,7 +543,9 @@ def from_rankings(
         for name, ranking in rankings.items()
     }
     graded = _graded_groups(scores, next(iter(rankings.values())).n_grades)
-    outputs = RowOutputs(truth, {name: [x] for name, x in predictions.items()}, {}, clustered=True)
+    outputs = RowOutputs(
+        truth, {name: [x] for name, x in predictions.items()}, {}, is_clustered=True
+    )
     return _topic_findings(scores, results, ranked, [graded, outputs])
 
 
@@ -559,7 +565,7 @@ def _graded_groups(scores: TopicScores, n_grades: IntArray) -> GradedGroups:
 
 
 def _run_statistics(
-    scores: TopicScores, ranking: JudgedRankings, unjudged: int, spelling: Callable[[str], str]
+    scores: TopicScores, ranking: JudgedRankings, n_unjudged: int, spelling: Callable[[str], str]
 ) -> RunStatistics:
     """Return the statistics of the rankings of a system that findings use."""
     ordered_measures = [m for m in scores.measures if m.needs_order]
@@ -568,7 +574,7 @@ def _run_statistics(
     )
     return RunStatistics(
         ranking,
-        unjudged,
+        n_unjudged,
         spelling,
         partial(_tie_range, _leading_measure(scores), ranking, scores),
         is_ordered_by_id,
@@ -589,7 +595,7 @@ def _topic_findings(
     """Return the findings of values per topic and of the rankings behind them."""
     (estimates, comparison, slices), settings = results, scores.settings
     measures, inference = tuple(scores.measures), settings.interval != "none"
-    importance = scores.importance
+    importance = scores.topic_weights
     effective_size = math.inf if importance is None else effective_size_from_weights(importance)
     unit = scores.unit
     data: list[object] = [
@@ -613,7 +619,7 @@ def _topic_findings(
         )
     subjects = [Subject(n, settings.level, (r,), measures) for n, r in ranked.items()]
     overall_subject = Subject(
-        None, settings.level, (*data, *ranking_data), measures, inference=inference
+        None, settings.level, (*data, *ranking_data), measures, has_inference=inference
     )
     return findings.find_all([*subjects, overall_subject])
 
@@ -637,10 +643,10 @@ def _tie_range(
         or not measure.monotone
     ):
         return None
-    ranking = ranking if scores.topic_indices is None else ranking.take(scores.topic_indices)
+    ranking = ranking if scores.topic_indices is None else ranking.take_topics(scores.topic_indices)
     worst, best = (
         Summary("mean").value(
-            measure.apply(ranking.reorder_ties(best_first=best_first)), None, scores.importance
+            measure.apply(ranking.reorder_ties(best_first=best_first)), None, scores.topic_weights
         )
         for best_first in (False, True)
     )
@@ -670,7 +676,7 @@ def _collect_findings(
     sample_note = "" if visible is None else visible.sample_note
     families = TASKS[sample.problem.task]
 
-    def subject(system: str) -> Subject:
+    def make_subject(system: str) -> Subject:
         by_measure = {e.measure: e for e in estimates if e.system == system}
 
         def estimate(name: str) -> Estimate:
@@ -678,9 +684,11 @@ def _collect_findings(
 
         get_estimate = cache(lambda name: sample.point_estimate(system, parse(name, families)))
 
-        def at_level(name: str, level: float) -> IntervalNumber:
+        def estimate_at_level(name: str, level: float) -> IntervalNumber:
             reading = get_estimate(name)
-            return IntervalNumber.within(reading.value, method_selection.interval(reading, level))
+            return IntervalNumber.from_interval(
+                reading.value, method_selection.interval(reading, level)
+            )
 
         measures, inference = tuple(sample.measures), settings.interval != "none"
         return Subject(
@@ -690,29 +698,29 @@ def _collect_findings(
             measures,
             cache(estimate),
             inference,
-            at_level=at_level,
-            looked_at=sample_note,
+            compute_at_level=estimate_at_level,
+            sample_note=sample_note,
         )
 
-    def of_output(system: str, output: str, subject_data: tuple[Any, ...]) -> Subject:
+    def make_output_subject(system: str, output: str, subject_data: tuple[Any, ...]) -> Subject:
         output_measures = [m for m in sample.measures if m.label == output]
 
         def estimate(name: str) -> Estimate:
             return sample.estimate(system, replace(parse(name, families), label=output))
 
         return replace(
-            subject(system),
+            make_subject(system),
             data=subject_data,
             output=output,
             measures=tuple(m.plain for m in output_measures),
             display_names={str(m.plain): str(m) for m in output_measures},
-            estimate=cache(estimate),
-            at_level=None,
+            compute_estimate=cache(estimate),
+            compute_at_level=None,
         )
 
-    subjects = [subject(system) for system in sample.systems]
+    subjects = [make_subject(system) for system in sample.systems]
     subjects += [
-        of_output(system, output, subject_data)
+        make_output_subject(system, output, subject_data)
         for system, output_data in outputs.items()
         for output, subject_data in output_data.items()
     ]
@@ -749,10 +757,10 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[RowOrderInfluence
     return ()
 
 
-def _finite_influence(reading: PointEstimate, rows: int) -> FloatArray | None:
+def _finite_influence(estimate: PointEstimate, n_rows: int) -> FloatArray | None:
     """Return the influence of each row on a value, or None if it is unknown or not finite."""
-    influence = None if reading.influence is None else reading.influence()
-    if influence is None or len(influence.column) != rows:
+    influence = None if estimate.influence is None else estimate.influence()
+    if influence is None or len(influence.column) != n_rows:
         return None
     values = influence.influence_values
     return values if np.isfinite(values).all() else None

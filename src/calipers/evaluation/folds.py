@@ -43,7 +43,7 @@ class FoldValues:
         values: ExternalValues,
         directed_measures: Sequence[Measure],
         pooled_values: Mapping[tuple[str, str], float],
-        **others: Any,
+        **design_fields: Any,
     ) -> FoldValues:  # fmt: skip
         """Build fold values without the measures that are undefined on some fold."""
         higher_is_better: dict[str, bool] = {}
@@ -61,7 +61,7 @@ class FoldValues:
                 )
             else:
                 higher_is_better[name] = higher
-        return cls(values, higher_is_better, pooled_values, tuple(notes), **others)
+        return cls(values, higher_is_better, pooled_values, tuple(notes), **design_fields)
 
     def compare(self, **options: Any) -> Comparison:
         """Compare systems over the folds by ``compare_splits``.

@@ -52,30 +52,34 @@ def has_tie_formula(measure: Measure) -> bool:
 def score_groups(
     groups: tuple[str, ...],
     systems: Mapping[str, JudgedRankings],
-    chosen: list[Measure],
+    measures: list[Measure],
     settings: Settings,
     common: CommonProperties = dict,
     *,
-    zero: bool,
+    zero_undefined: bool,
 ) -> TopicScores:
     """Compute the values of each group, and those of a system that scores all rows equally."""
     statistics: dict[str, StatisticsByType] = {
         n: {JudgedRankings: rankings} for n, rankings in systems.items()
     }
     scores = TopicScores.from_systems(
-        groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
+        groups, statistics, measures, settings, zero=zero_undefined, unit="groups", common=common
     )
     tied_statistics: dict[str, StatisticsByType] = {
         "": {JudgedRankings: next(iter(systems.values())).tie_all()}
     }
-    measure_indices = [j for j, m in enumerate(chosen) if has_tie_formula(m)]
-    no_skill_values = np.full((len(groups), len(chosen)), np.nan)
+    measure_indices = [j for j, m in enumerate(measures) if has_tie_formula(m)]
+    no_skill_values = np.full((len(groups), len(measures)), np.nan)
     if measure_indices:
         tied_scores = TopicScores.from_systems(
-            groups, tied_statistics, [chosen[j] for j in measure_indices], settings, zero=zero
+            groups,
+            tied_statistics,
+            [measures[j] for j in measure_indices],
+            settings,
+            zero=zero_undefined,
         )
         no_skill_values[:, measure_indices] = tied_scores.values[""]
-    return replace(scores, constant=no_skill_values)
+    return replace(scores, no_skill_values=no_skill_values)
 
 
 def select_curve_measure(measures: Sequence[Measure]) -> Measure | None:
@@ -105,14 +109,14 @@ def make_curves(
     if measure is None:
         return ()
     options = source.curve_options(zero=zero)
-    return CutoffCurves(**options, measure=measure, systems=source.systems, values=values)
+    return CutoffCurves(**options, measure=measure, systems=source.systems, compute_values=values)
 
 
-def group_notes(n_without_relevant: int, number: int, rel: int, *, zero: bool) -> list[str]:
+def group_notes(n_without_relevant: int, n_groups: int, rel: int, *, zero: bool) -> list[str]:
     """Return a note on the number of groups without a relevant row."""
     if not n_without_relevant:
         return []
-    groups = format_count(number, "groups")
+    groups = format_count(n_groups, "groups")
     verb = "have" if n_without_relevant > 1 else "has"
     subject = f"{n_without_relevant} of {groups} {verb} no row of grade {rel} or more."
     treatment = "score 0" if zero else "are undefined"
@@ -131,9 +135,9 @@ class _GroupScores(Mergeable):
     #: Of each measure the groups that have no value, by the reason.
     reasons: Mapping[str, tuple[Mapping[str, npt.NDArray[Any]], ...]]
     weights: Mapping[str, Mapping[int, FloatArray]]
-    constant: FloatArray
+    no_skill_values: FloatArray
     #: How many documents are relevant in each, and how many distinct grades there are.
-    relevant: FloatArray
+    n_relevant: FloatArray
     n_grades: IntArray
     #: Other columns of each group: its weight, and the columns that define slices.
     auxiliary_table: RowTable
@@ -162,22 +166,22 @@ class _GroupScores(Mergeable):
             },
             reasons,
             weights,
-            np.vstack([self.constant, other.constant]),
-            np.concatenate([self.relevant, other.relevant]),
+            np.vstack([self.no_skill_values, other.no_skill_values]),
+            np.concatenate([self.n_relevant, other.n_relevant]),
             np.concatenate([self.n_grades, other.n_grades]),
             self.auxiliary_table + other.auxiliary_table,
             missing,
         )
 
     @cached_property
-    def order(self) -> npt.NDArray[np.intp]:
+    def sorting_indices(self) -> npt.NDArray[np.intp]:
         """Sorting permutation of the groups, by the bytes of their names."""
         encoded = [name.encode("utf-8", "surrogatepass") for name in self.groups]
         return np.array(sorted(range(len(encoded)), key=encoded.__getitem__), np.intp)
 
-    def scores(self, measures: list[Measure], settings: Settings) -> TopicScores:
+    def to_topic_scores(self, measures: list[Measure], settings: Settings) -> TopicScores:
         """Return the values of the first measures, with the groups in order."""
-        order, n_measures = self.order, len(measures)
+        order, n_measures = self.sorting_indices, len(measures)
         sorted_indices = np.empty(len(order), np.intp)
         sorted_indices[order] = np.arange(len(order))
         reasons = {
@@ -201,7 +205,7 @@ class _GroupScores(Mergeable):
             },
             settings,
             "groups",
-            constant=self.constant[order, :n_measures],
+            no_skill_values=self.no_skill_values[order, :n_measures],
         )
 
 
@@ -229,7 +233,7 @@ class _GroupTask:
     measures: tuple[Measure, ...]
     settings: Settings
     rel: int
-    drops_undefined: bool
+    drops_missing: bool
     zero_undefined: bool
 
     def __call__(self, batch: Batch) -> _GroupScores:
@@ -240,8 +244,8 @@ class _GroupTask:
             raise batch.locate_error(error) from None
 
     def _measure_groups(self, batch: Batch) -> _GroupScores:
-        by_role, missing = self._complete(batch)
-        if missing.n_dropped == batch.rows:
+        by_role, missing = self._drop_incomplete(batch)
+        if missing.n_dropped == batch.n_rows:
             none = np.zeros(0)
             return _GroupScores(
                 (),
@@ -261,11 +265,15 @@ class _GroupTask:
             score if isinstance(score, dict) else {DEFAULT_SYSTEM_NAME: score}
         ).items():
             scores = to_numbers(column, column_name("score", name)).astype(np.float64)
-            ranked[name] = JudgedRankings(**rows.arrays(scores), averaged=True)
+            ranked[name] = JudgedRankings(**rows.rank_scores(scores), averaged=True)
         scored = score_groups(
-            rows.groups, ranked, list(self.measures), self.settings, zero=self.zero_undefined
+            rows.group_names,
+            ranked,
+            list(self.measures),
+            self.settings,
+            zero_undefined=self.zero_undefined,
         )
-        assert scored.constant is not None
+        assert scored.no_skill_values is not None
         reasons = {
             name: tuple(
                 {reason: np.array(values) for reason, values in by_reason.items()}
@@ -293,24 +301,24 @@ class _GroupTask:
             },
         }
         group_columns = {
-            key: rows.of_groups(column, label) for key, (column, label) in auxiliary.items()
+            key: rows.reduce_to_groups(column, label) for key, (column, label) in auxiliary.items()
         }
         first_ranking = next(iter(ranked.values()))
-        relevant = first_ranking.relevant(self.rel).astype(np.float64)
-        auxiliary_table = RowTable.from_columns({"group": rows.groups, **group_columns})
+        relevant = first_ranking.n_relevant(self.rel).astype(np.float64)
+        auxiliary_table = RowTable.from_columns({"group": rows.group_names, **group_columns})
         return _GroupScores(
             scored.topics,
             scored.values,
             reasons,
-            scored.weights,
-            scored.constant,
+            scored.measure_weights,
+            scored.no_skill_values,
             relevant,
             first_ranking.n_grades,
             auxiliary_table,
             missing,
         )
 
-    def _complete(self, batch: Batch) -> tuple[dict[str, Any], MissingCounts]:
+    def _drop_incomplete(self, batch: Batch) -> tuple[dict[str, Any], MissingCounts]:
         """Return the columns by role without incomplete rows, and the counts of missing values."""
         columns = {name: decode_dictionary(column) for name, column in batch.columns.items()}
         score_columns = {name: columns[column] for name, column in self.score.items()}
@@ -327,8 +335,8 @@ class _GroupTask:
                 for cost, missing_by_column in self.costs.items()
             },
         }
-        if not self.drops_undefined:
-            return by_role, MissingCounts(batch.rows, 0, {})
+        if not self.drops_missing:
+            return by_role, MissingCounts(batch.n_rows, 0, {})
         incomplete_mask, missing_by_column = incomplete_rows(by_role)
         assert incomplete_mask is not None
         complete_indices = np.flatnonzero(~incomplete_mask)
@@ -336,7 +344,7 @@ class _GroupTask:
             role: take_rows(values, complete_indices) for role, values in by_role.items()
         }
         return complete_columns, MissingCounts(
-            batch.rows, batch.rows - len(complete_indices), missing_by_column
+            batch.n_rows, batch.n_rows - len(complete_indices), missing_by_column
         )
 
 
@@ -383,11 +391,14 @@ def evaluate_group_batches(
         options.missing == "drop",
         zero,
     )
-    rows = columns.stream.group_batches(group)
-    result = rows.reduce(work, columns.names)
-    drop_notes, table = result.missing.notes, result.auxiliary_table.table.take(result.order)
+    rows = columns.engine.group_batches(group)
+    result = rows.reduce(work, columns.column_names)
+    drop_notes, table = (
+        result.missing.notes,
+        result.auxiliary_table.table.take(result.sorting_indices),
+    )
     auxiliary_columns = {role: table[role] for role in work.column_by_role}
-    source = result.scores(measures, settings).with_columns(
+    source = result.to_topic_scores(measures, settings).with_columns(
         group_unit_columns(table["group"].to_pylist(), auxiliary_columns)
     )
     topic_indices = (
@@ -403,13 +414,15 @@ def evaluate_group_batches(
     slice_definitions, slice_notes = define_slices(
         factors_by_slice, options.slice_bins, len(source.topics), "groups"
     )
-    n_without_relevant = int(np.count_nonzero(result.relevant[result.order[topic_indices]] == 0))
+    n_without_relevant = int(
+        np.count_nonzero(result.n_relevant[result.sorting_indices[topic_indices]] == 0)
+    )
     cost_values = {
         cost: {name: np.asarray(table[cost_column_name(cost, name)]) for name in by_system}
         for cost, by_system in costs.columns.items()
     }
     by_slice = slice_topics(source, slice_definitions)
-    evaluation = source.evaluation(
+    evaluation = source.to_evaluation(
         "ranking",
         {**conventions, "engine": rows.kind},
         file_origins(rows),
@@ -423,14 +436,15 @@ def evaluate_group_batches(
         ),
         slices=by_slice,
         costs=Costs(cost_values, costs.numbers),
-        cut_by=slice_definitions,
+        slice_definitions=slice_definitions,
         curves=make_curves(
             source, curve_measure, partial(_rank_values, result, n_measures), zero=zero
         ),
     )
     results = tuple(evaluation.estimates), evaluation.comparison, by_slice
     return replace(
-        evaluation, findings=from_group_values(source, results, result.n_grades[result.order])
+        evaluation,
+        findings=from_group_values(source, results, result.n_grades[result.sorting_indices]),
     )
 
 
@@ -464,13 +478,13 @@ def _find_columns(
     return columns, columns_by_role, costs.by_system(tuple(columns_by_role["score"]))
 
 
-def _rank_values(scores: _GroupScores, number: int, system: str | None) -> FloatArray:
+def _rank_values(scores: _GroupScores, n_measures: int, system: str | None) -> FloatArray:
     """Return the value of each group at each rank.
 
-    These columns follow those of the first ``number`` measures.
+    These columns follow those of the first ``n_measures`` measures.
     """
-    values = scores.constant if system is None else scores.values[system]
-    return values[scores.order, number:]
+    values = scores.no_skill_values if system is None else scores.values[system]
+    return values[scores.sorting_indices, n_measures:]
 
 
 def _single_columns(columns: StreamColumns, kind: str) -> dict[str, str]:

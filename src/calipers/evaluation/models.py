@@ -53,7 +53,7 @@ def _model_name(estimator: Any) -> str:
     """Return the name of a model: of a search its best estimator, of a pipeline its last step."""
     while True:
         inner = getattr(estimator, "best_estimator_", None)
-        steps = getattr(estimator, "steps", None)
+        steps = getattr(estimator, "mean_derivatives", None)
         if inner is None and steps:
             inner = steps[-1][1]
         if inner is None:
@@ -107,7 +107,7 @@ class ModelOutputs(NamedTuple):
         """Truth and predictions by role."""
         return {role: getattr(self, role) for role in self._fields if role != "known_labels"}
 
-    def labels(self, truth: EncodedLabels, positive: Any) -> tuple[str, ...] | None:
+    def missing_labels(self, truth: EncodedLabels, positive: Any) -> tuple[str, ...] | None:
         """Return the classes of the models if they are needed to identify the problem, else None.
 
         They are needed if models know classes that occur in no row.

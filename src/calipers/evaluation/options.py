@@ -150,7 +150,7 @@ def check_n_resamples(n_resamples: int) -> None:
 def inference_provenance(settings: Settings) -> dict[str, Any]:
     """Return the settings of inference, for the provenance."""
     return {
-        "interval": settings.requested,
+        "interval": settings.requested_text,
         "level": settings.level,
         "n_resamples": settings.n_resamples,
         "seed": settings.seed,

@@ -44,10 +44,10 @@ class LazyClassTables(LazySequence[LabelTable]):
     sample: Sample
     names: tuple[str, ...]
     #: Total weight of the rows of each class.
-    sizes: Callable[[], FloatArray]
+    get_sizes: Callable[[], FloatArray]
     #: The counts of each that a system predicts, shape (K, 2, 2).
-    matrices: Callable[[str], FloatArray | None]
-    kind: str = "class"
+    get_matrices: Callable[[str], FloatArray | None]
+    row_kind: str = "class"
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
@@ -56,15 +56,15 @@ class LazyClassTables(LazySequence[LabelTable]):
 
     @cached_property
     def _items(self) -> tuple[LabelTable, ...]:
-        return tuple(map(self._table, self.systems))
+        return tuple(map(self._build_table, self.systems))
 
     def __len__(self) -> int:
         return len(self.systems)
 
-    def _table(self, name: str) -> LabelTable:
+    def _build_table(self, name: str) -> LabelTable:
         sample, sample_settings = self.sample, self.sample.settings
         is_resampled = (
-            self.kind == "class" and sample.n_rows * len(self.names) <= MAX_RESAMPLED_VALUES
+            self.row_kind == "class" and sample.n_rows * len(self.names) <= MAX_RESAMPLED_VALUES
         )
         measures = table_measures(sample, name, self.names)
         class_sample = with_class_measures(sample, name, self.names)
@@ -79,7 +79,7 @@ class LazyClassTables(LazySequence[LabelTable]):
         if not sample.in_memory_systems and n_sums > MAX_CLUSTER_SUMS:
             settings = replace(sample_settings, interval="none")
         used_sample = class_sample.with_settings(settings)
-        counts, matrices = {}, self.matrices(name)
+        counts, matrices = {}, self.get_matrices(name)
         if matrices is not None:
             (tn, fp), (fn, tp) = np.moveaxis(matrices, 0, -1)
             counts = {"TP": tp, "FP": fp, "FN": fn, "TN": tn}
@@ -97,22 +97,22 @@ class LazyClassTables(LazySequence[LabelTable]):
         return LabelTable(
             name,
             self.names,
-            self.sizes(),
+            self.get_sizes(),
             counts,
             value,
             low,
             high,
             sample_settings.level,
-            self.kind,
+            self.row_kind,
         )
 
 
-def table_measures(sample: Sample, name: str, labels: Sequence[str]) -> list[Measure]:
+def table_measures(sample: Sample, system_name: str, labels: Sequence[str]) -> list[Measure]:
     """Return the measures of a table: those that the system serves and that can be computed.
 
     Where rows cannot be read again, these are the measures whose statistics are known.
     """
-    system = sample.template_systems[name]
+    system = sample.template_systems[system_name]
     served = [
         parse(measure, family)
         for family, reads, names in TABLE_MEASURES
@@ -123,7 +123,7 @@ def table_measures(sample: Sample, name: str, labels: Sequence[str]) -> list[Mea
         m
         for m in served
         if sample.is_rereadable
-        or sample.is_available(name, replace(m, label=next(iter(labels), None)))
+        or sample.is_available(system_name, replace(m, label=next(iter(labels), None)))
     ]
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class InMemorySample(Sample):
     """Sample of systems on rows in memory."""
 
-    by_name: Mapping[str, Any]
+    systems_by_name: Mapping[str, Any]
     measures: Sequence[Measure]
     settings: Settings
     problem: Problem = field(default_factory=Problem)
@@ -39,39 +39,39 @@ class InMemorySample(Sample):
     ids: Ids | None = ()
     slice_definitions: Sequence[SliceDefinition] = ()
     #: Notes on the definition of the slices.
-    origin_notes: Sequence[str] = ()
+    slicing_notes: Sequence[str] = ()
     #: What a row is called.
     row_name: Callable[[int], str] = str
-    _serial: list[DependenceResult] = field(default_factory=list)
+    _dependence_results: list[DependenceResult] = field(default_factory=list)
 
     @property
     def in_memory_systems(self) -> Mapping[str, Any]:  # type: ignore[override]
         """Systems by name, with all their rows."""
-        return self.by_name
+        return self.systems_by_name
 
     @property
     def template_systems(self) -> Mapping[str, Any]:  # type: ignore[override]
         """The same systems, because those with rows provide what is known without them, too."""
-        return self.by_name
+        return self.systems_by_name
 
     @property
     def first_system(self) -> Any:
         """First of the systems, for properties of the rows that all systems share."""
-        return next(iter(self.by_name.values()))
+        return next(iter(self.systems_by_name.values()))
 
     def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate:
         """Return the point estimate of a measure, computed from the rows."""
-        system_output = self.by_name[system]
+        system_output = self.systems_by_name[system]
         estimate: PointEstimate = (
             system_output if settings is None else system_output.with_settings(settings)
         ).point_estimate(measure)
         return estimate
 
-    def statistic(self, system: str, kind: type) -> Any:
+    def statistic(self, system: str, statistic_type: type) -> Any:
         """Return a statistic of the predictions of a system."""
-        return self.problem.statistic(self.by_name[system], kind)
+        return self.problem.statistic(self.systems_by_name[system], statistic_type)
 
     def is_available(self, system: str, measure: Measure) -> bool:
         """Return True, because every measure can be computed from the rows."""
@@ -79,25 +79,27 @@ class InMemorySample(Sample):
 
     def with_measures(self, systems: Sequence[str], measures: Sequence[Measure]) -> InMemorySample:
         """Return a sample of some of the systems with other measures."""
-        return replace(self, by_name={n: self.by_name[n] for n in systems}, measures=measures)
+        return replace(
+            self, systems_by_name={n: self.systems_by_name[n] for n in systems}, measures=measures
+        )
 
     def with_settings(self, settings: Settings) -> InMemorySample:
         """Return the sample with other settings of inference."""
         return replace(
             self,
-            by_name={n: s.with_settings(settings) for n, s in self.by_name.items()},
+            systems_by_name={n: s.with_settings(settings) for n, s in self.systems_by_name.items()},
             settings=settings,
         )
 
-    def constant_baseline(self, system: str, measure: Measure) -> float:
+    def constant_value(self, system: str, measure: Measure) -> float:
         """Return the value of the best constant prediction on these rows."""
-        return float(self.by_name[system].constant_value(measure))
+        return float(self.systems_by_name[system].constant_value(measure))
 
     def auxiliary_fields(
-        self, system: str, measure: Measure, reading: PointEstimate
+        self, system: str, measure: Measure, point_estimate: PointEstimate
     ) -> Mapping[str, Any]:
         """Return the fields of an estimate other than its value and interval."""
-        fields: Mapping[str, Any] = self.by_name[system].auxiliary_values(measure)
+        fields: Mapping[str, Any] = self.systems_by_name[system].auxiliary_values(measure)
         return fields
 
     def estimates(self) -> Iterator[Estimate]:
@@ -106,13 +108,13 @@ class InMemorySample(Sample):
         For rows in the order of time, the serial dependence of each is recorded for
         :meth:`row_notes`, which is therefore called when all estimates have been computed.
         """
-        pairs = [(name, measure) for name in self.by_name for measure in self.measures]
+        pairs = [(name, measure) for name in self.systems_by_name for measure in self.measures]
         for name, measure in track(pairs, "measuring"):
             estimate = self.point_estimate(name, measure)
             if estimate.order is not None:
                 from calipers.inference import serial
 
-                self._serial.append(
+                self._dependence_results.append(
                     serial.DependenceResult.from_estimate(name, str(measure), estimate)
                 )
             yield self.estimate(name, measure, estimate)
@@ -121,7 +123,9 @@ class InMemorySample(Sample):
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the difference of each pair of systems on every measure that has a direction."""
-        systems = {name: system.with_settings(settings) for name, system in self.by_name.items()}
+        systems = {
+            name: system.with_settings(settings) for name, system in self.systems_by_name.items()
+        }
         for pair in pairs:
             for measure in self.directed_measures:
                 first, second = (systems[name].point_estimate(measure) for name in pair)
@@ -158,15 +162,19 @@ class InMemorySample(Sample):
         """Return notes on clusters, serial dependence and slicing."""
         clusters = self.first_system.clusters
         cluster_notes = () if clusters is None else clusters.notes(MIN_CLUSTER_DF)
-        if not self._serial:
-            return (*cluster_notes, *self.origin_notes)
+        if not self._dependence_results:
+            return (*cluster_notes, *self.slicing_notes)
         from calipers.inference import serial
 
-        return (*cluster_notes, *serial.dependence_notes(self._serial), *self.origin_notes)
+        return (
+            *cluster_notes,
+            *serial.dependence_notes(self._dependence_results),
+            *self.slicing_notes,
+        )
 
     def to_stored_predictions(self) -> StoredPredictions | None:
         """Return the predictions that comparisons with later systems need, or None."""
-        return None if self.ids is None else store_rows(self.by_name, self.ids)
+        return None if self.ids is None else store_rows(self.systems_by_name, self.ids)
 
     def unit_values(self, measure: Measure) -> FloatArray | None:
         """Return the value of each row and system, of shape (n_rows, n_systems), or None.
@@ -174,7 +182,7 @@ class InMemorySample(Sample):
         Rows without a value for some system are dropped. It is None if the measure has no value per
         row, or if rows are dependent or have weights.
         """
-        systems = list(self.by_name.values())
+        systems = list(self.systems_by_name.values())
         if any(s.clusters is not None or s.weight is not None for s in systems):
             return None
         columns = [s.row_values(measure) for s in systems]
@@ -199,7 +207,10 @@ class InMemorySample(Sample):
         if not self.slice_definitions:
             return None
         slices = slice_systems(
-            list(self.by_name.values()), self.measures, self.slice_definitions, self.settings
+            list(self.systems_by_name.values()),
+            self.measures,
+            self.slice_definitions,
+            self.settings,
         )
         if comparison is None:
             return slices
@@ -209,9 +220,9 @@ class InMemorySample(Sample):
 
     def take_rows(self, rows: Any) -> InMemorySample:
         """Return the sample on a subset of the rows, which keep their ids and names."""
-        by_name = {n: s.take_rows(rows) for n, s in self.by_name.items()}
+        by_name = {n: s.take_rows(rows) for n, s in self.systems_by_name.items()}
         # The slices are defined by codes of all rows.
-        subset = replace(self, by_name=by_name, slice_definitions=())
+        subset = replace(self, systems_by_name=by_name, slice_definitions=())
         if self.ids is None:  # of counts, which have no rows to name
             return subset
         indices, row_name = np.arange(self.n_rows)[rows], self.row_name
@@ -221,5 +232,5 @@ class InMemorySample(Sample):
     def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, InMemorySample]]:
         """Yield the sample on each slice."""
         for definition in self.slice_definitions:
-            for name, rows in zip(definition.names, definition.rows, strict=True):
+            for name, rows in zip(definition.names, definition.row_indices, strict=True):
                 yield definition, name, self.take_rows(rows)

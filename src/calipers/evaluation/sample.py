@@ -130,7 +130,11 @@ class Problem:
         """
         default = self.default_measures(systems)
         return select_measures(
-            options.measures, default, self.task, undefined=options.undefined, stated=self.is_stated
+            options.measures,
+            default,
+            self.task,
+            undefined=options.undefined,
+            has_stated_classes=self.is_stated,
         )
 
     def prepare(
@@ -339,7 +343,7 @@ class Problem:
         """
         if not self.kind:
             raise InputError(
-                f"engine={columns.stream.kind!r}: {self.task} takes all rows in memory"
+                f"engine={columns.engine.kind!r}: {self.task} takes all rows in memory"
             )
         return self.systems(constant_batch(columns, np.zeros(2)), settings)
 
@@ -364,14 +368,14 @@ class Problem:
     #: Whether the first pass samples rows, by :meth:`look`.
     looks_at_rows: ClassVar[bool] = False
 
-    def look(self, built: Any, level: int = 0) -> Any:
+    def look(self, batch_systems: Any, sampling_level: int = 0) -> Any:
         """Return the sampled rows of a batch, as in :class:`SampledRows`.
 
         Parameters
         ----------
-        built : BatchSystems
+        batch_systems : BatchSystems
             Systems on one batch of rows.
-        level : int, default=0
+        sampling_level : int, default=0
             Smallest level of the sample: 1 row in 2^level is kept.
 
         Returns
@@ -379,7 +383,7 @@ class Problem:
         Statistic
             Sampled rows, which can be merged with those of other batches.
         """
-        return sample_batch_rows(built, level)
+        return sample_batch_rows(batch_systems, sampling_level)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Any:
@@ -463,7 +467,7 @@ class Sample(ABC):
         """Return the point estimate of a measure, which need not be one of ``measures``."""
 
     @abstractmethod
-    def statistic(self, system: str, kind: type) -> Any:
+    def statistic(self, system: str, statistic_type: type) -> Any:
         """Return a statistic of the predictions of a system, or None if it does not have it."""
 
     @abstractmethod
@@ -482,21 +486,21 @@ class Sample(ABC):
         """Return the sample with other settings of inference."""
 
     @abstractmethod
-    def constant_baseline(self, system: str, measure: Measure) -> float:
+    def constant_value(self, system: str, measure: Measure) -> float:
         """Return the value of the best constant prediction."""
 
     @abstractmethod
     def auxiliary_fields(
-        self, system: str, measure: Measure, reading: PointEstimate
+        self, system: str, measure: Measure, point_estimate: PointEstimate
     ) -> Mapping[str, Any]:
         """Return the fields of an estimate other than its value and interval."""
 
     def estimate(
-        self, system: str, measure: Measure, reading: PointEstimate | None = None
+        self, system: str, measure: Measure, given_estimate: PointEstimate | None = None
     ) -> Estimate:
         """Return the estimate of one measure of one system."""
-        point_estimate = reading or self.point_estimate(system, measure)
-        no_skill = self.constant_baseline(system, measure)
+        point_estimate = given_estimate or self.point_estimate(system, measure)
+        no_skill = self.constant_value(system, measure)
         auxiliary = self.auxiliary_fields(system, measure, point_estimate)
         return to_estimate(point_estimate, str(measure), system, no_skill, **auxiliary)
 

@@ -74,12 +74,12 @@ def stream_curves(
 
 
 def label_points(
-    bare: Iterable[tuple[Any, Iterable[str | None]]],
+    label_only_systems: Iterable[tuple[Any, Iterable[str | None]]],
 ) -> dict[tuple[str, str], Callable[[], Curve]]:
     """Return the ROC points of systems that predict only labels, by system and series."""
     return {
         (system.name, series_name(label)): partial(_roc_point, system, label)
-        for system, labels in bare
+        for system, labels in label_only_systems
         for label in labels
     }
 

@@ -63,7 +63,7 @@ class SeparateRowsSample(InMemorySample):
             name: system.with_settings(
                 replace(settings, seed=(settings.seed + k * _SEED_STEP) % 2**63)
             )
-            for k, (name, system) in enumerate(self.by_name.items())
+            for k, (name, system) in enumerate(self.systems_by_name.items())
         }
         names, sizes = list(systems), [system.n_rows for system in systems.values()]
         for pair in pairs:
@@ -77,13 +77,16 @@ class SeparateRowsSample(InMemorySample):
 
     def to_stored_predictions(self) -> StoredPredictions | None:
         """Return the counts of each system, or None if rows have weights or clusters."""
-        systems = list(self.by_name.values())
+        systems = list(self.systems_by_name.values())
         if any(s.weight is not None or s.clusters is not None for s in systems):
             return None
         return StoredPredictions(
             MATRICES,
             len(systems),
-            {name: {COUNTS: s.counts.matrix.counts.tolist()} for name, s in self.by_name.items()},
+            {
+                name: {COUNTS: s.counts.matrix.counts.tolist()}
+                for name, s in self.systems_by_name.items()
+            },
             common=_class_names_entry(systems[0]),
         )
 
@@ -135,9 +138,11 @@ def add_baseline_matrix(
     }, stored_system.name
 
 
-def restore_system(name: str, outputs: Mapping[str, Any], stored: StoredPredictions, like: S) -> S:
+def restore_system(
+    name: str, outputs: Mapping[str, Any], stored: StoredPredictions, template: S
+) -> S:
     """Restore a system from its stored counts, with the classes of another system."""
-    classes = _class_names_entry(like)["classes"]
+    classes = _class_names_entry(template)["classes"]
     stored_classes, counts = (
         stored.common.get("classes"),
         np.asarray(outputs.get(COUNTS, ()), np.float64),
@@ -153,7 +158,7 @@ def restore_system(name: str, outputs: Mapping[str, Any], stored: StoredPredicti
     order = [list(map(str, stored_classes)).index(class_name) for class_name in classes]
     cells = counts[np.ix_(order, order)].ravel().astype(np.int64)
     truth, predicted = np.divmod(np.repeat(np.arange(k * k), cells), k)
-    return like.from_predictions(name, truth, predicted)
+    return template.from_predictions(name, truth, predicted)
 
 
 def restore_systems(

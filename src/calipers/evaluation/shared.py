@@ -85,9 +85,9 @@ def to_clusters(values: Any, weight: FloatArray | None, repeats: RowRepeats) -> 
     from calipers.inference.clusters import ClusterIndex
 
     names = group_codes(values, "cluster")
-    check_length(names, repeats.rows, "cluster")
+    check_length(names, repeats.n_rows, "cluster")
     clusters = ClusterIndex.from_names(repeats(names), weight)
-    return None if clusters.size == len(clusters.code) > 1 else clusters
+    return None if clusters.n_codes == len(clusters.codes) > 1 else clusters
 
 
 def to_time_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
@@ -98,7 +98,7 @@ def to_time_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
     from calipers.inference.time_order import TimeOrder
 
     codes, n_times = time_codes(values)
-    check_length(codes, repeats.rows, "time")
+    check_length(codes, repeats.n_rows, "time")
     return TimeOrder(repeats(codes), n_times)
 
 
@@ -170,12 +170,12 @@ def select_measures(
     parameters: Mapping[str, Any] | None = None,
     undefined: str = "nan",
     *,
-    stated: bool = False,
+    has_stated_classes: bool = False,
 ) -> list[Measure]:
     """Return the requested measures, or the default ones, in order and without duplicates.
 
     ``undefined`` is the convention for undefined values, which also applies to classes without
-    rows if the classes were ``stated``.
+    rows if the classes were ``has_stated_classes``.
     """
     check_undefined(undefined)
     families = TASKS[task]
@@ -194,7 +194,10 @@ def select_measures(
         m if n in user_measures else replace(m, note="")
         for m, n in zip(measures, names, strict=True)
     ]
-    return [measure.where_undefined(undefined, stated=stated) for measure in deduplicate(measures)]
+    return [
+        measure.where_undefined(undefined, stated=has_stated_classes)
+        for measure in deduplicate(measures)
+    ]
 
 
 def full_measure_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:

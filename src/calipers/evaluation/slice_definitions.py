@@ -34,15 +34,15 @@ class SliceDefinition:
     codes: npt.NDArray[np.intp]
 
     @cached_property
-    def small(self) -> npt.NDArray[np.uint8]:
+    def byte_codes(self) -> npt.NDArray[np.uint8]:
         """Codes as bytes, since there are few slices."""
         return self.codes.astype(np.uint8)
 
     @cached_property
-    def rows(self) -> list[npt.NDArray[np.intp]]:
+    def row_indices(self) -> list[npt.NDArray[np.intp]]:
         """Row indices of each slice, in their order."""
-        order = np.argsort(self.small, kind="stable")
-        stops = np.cumsum(np.bincount(self.small, minlength=len(self.names)))
+        order = np.argsort(self.byte_codes, kind="stable")
+        stops = np.cumsum(np.bincount(self.byte_codes, minlength=len(self.names)))
         return np.split(order, stops[:-1])
 
 
@@ -64,7 +64,10 @@ def parse_slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
 
 
 def define_slices(
-    slices: Mapping[str, Mapping[str, Any]] | None, bins: Bins | None, rows: int, unit: str = "rows"
+    slices: Mapping[str, Mapping[str, Any]] | None,
+    bins: Bins | None,
+    n_rows: int,
+    unit: str = "rows",
 ) -> tuple[list[SliceDefinition], list[str]]:
     """Return the slices that :func:`parse_slice_columns` describes, and notes on them.
 
@@ -76,7 +79,7 @@ def define_slices(
     for name, columns in slices.items():
         factor_definitions = []
         for factor, column in columns.items():
-            definition, note = _slice_column(factor, column, rows, bins.get(factor), unit)
+            definition, note = _slice_column(factor, column, n_rows, bins.get(factor), unit)
             factor_definitions.append(definition)
             notes += note
         definition = (
@@ -108,10 +111,11 @@ def bins_by_factor(
     return result
 
 
-def too_many_slices_message(name: str, number: int, qualifier: str = "") -> str:
+def too_many_slices_message(name: str, n_slices: int, qualifier: str = "") -> str:
     """Return the message that a column has too many slices."""
     return (
-        f"slice {name!r}: has {qualifier}{number:,} slices, expected at most {MAX_SLICES}; give a "
+        f"slice {name!r}: has {qualifier}{n_slices:,} slices, expected at most {MAX_SLICES}; give "
+        "a "
         "coarser column, or bins of its numbers"
     )
 
@@ -134,7 +138,7 @@ def _split_factors(name: str) -> list[str]:
 
 
 def _slice_column(
-    name: str, column: Any, rows: int, bins: Sequence[float] | None, unit: str
+    name: str, column: Any, n_rows: int, bins: Sequence[float] | None, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """Return the slices of one column, including that of missing values, and notes on binning."""
     display_name, missing_rows = f"slice {name!r}", None
@@ -144,13 +148,13 @@ def _slice_column(
         missing_rows = missing_mask(column, display_name)
         if not missing_rows.any():
             raise
-        check_length(missing_rows, rows, display_name)
+        check_length(missing_rows, n_rows, display_name)
         if missing_rows.all():
-            return SliceDefinition(name, (MISSING_SLICE,), np.zeros(rows, np.intp)), []
+            return SliceDefinition(name, (MISSING_SLICE,), np.zeros(n_rows, np.intp)), []
         values = encode_labels(take_rows(column, np.flatnonzero(~missing_rows)), display_name)
     if missing_rows is None:
-        check_length(values.codes, rows, display_name)
-    definition, note = _bin_column(name, values, bins, rows, unit)
+        check_length(values.codes, n_rows, display_name)
+    definition, note = _bin_column(name, values, bins, n_rows, unit)
     if missing_rows is None:
         return definition, note
     if MISSING_SLICE in definition.names:
@@ -158,7 +162,7 @@ def _slice_column(
             f"{display_name}: some {unit} have no value and some have {MISSING_SLICE!r}; expected "
             "another name"
         )
-    codes = np.full(rows, len(definition.names), np.intp)
+    codes = np.full(n_rows, len(definition.names), np.intp)
     codes[~missing_rows] = definition.codes
     return SliceDefinition(name, (*definition.names, MISSING_SLICE), codes), note
 

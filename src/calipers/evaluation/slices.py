@@ -92,40 +92,40 @@ class ComplementReplicates:
             end = min(begin + step, self.settings.n_resamples)
             yield np.stack(
                 [
-                    self.cells.times(self.settings, replicate_index)
+                    self.cells.replicate_weights(self.settings, replicate_index)
                     for replicate_index in range(begin, end)
                 ]
             )
 
-    def matrices(self, times: FloatArray) -> list[ConfusionReplicates]:
+    def matrices(self, row_counts: FloatArray) -> list[ConfusionReplicates]:
         """Return the confusion matrix of the complement of each subset, given the row weights."""
         k = len(self.labels)
-        truth, predicted = np.divmod(self.cells.flat, k)
+        truth, predicted = np.divmod(self.cells.row_cells, k)
         offsets = self.subset_index * np.int64(k)
-        sums = margins(times, offsets + truth, offsets + predicted, self.n_subsets * k)
+        sums = margins(row_counts, offsets + truth, offsets + predicted, self.n_subsets * k)
         subset_sums = [
-            np.moveaxis(margin_sums.reshape(len(times), self.n_subsets, k), 1, 0)
+            np.moveaxis(margin_sums.reshape(len(row_counts), self.n_subsets, k), 1, 0)
             for margin_sums in sums
         ]
         complement_sums = zip(
             *(leave_one_out_sums(list(margin_sums)) for margin_sums in subset_sums), strict=True
         )
-        filled = cache(lambda: self.matrices((times > 0).astype(np.float64)))
+        filled = cache(lambda: self.matrices((row_counts > 0).astype(np.float64)))
         return [
-            self._complement(which, margin_sums, times, filled)
+            self._complement(which, margin_sums, row_counts, filled)
             for which, margin_sums in enumerate(complement_sums)
         ]
 
     def _complement(
         self,
-        which: int,
+        subset_index: int,
         sums: tuple[FloatArray, FloatArray, FloatArray],
         times: FloatArray,
         filled: Callable[[], list[ConfusionReplicates]],
     ) -> ConfusionReplicates:
         def build_matrix() -> ConfusionMatrix:
-            rows = self.subset_index != which
-            occupied_cells, inverse = np.unique(self.cells.flat[rows], return_inverse=True)
+            rows = self.subset_index != subset_index
+            occupied_cells, inverse = np.unique(self.cells.row_cells[rows], return_inverse=True)
             sums = [
                 np.bincount(inverse, row_weights, len(occupied_cells))
                 for row_weights in times[:, rows]
@@ -133,8 +133,10 @@ class ComplementReplicates:
             cell_weights = np.stack(sums).astype(np.float64)
             return SparseConfusionMatrix(cell_weights, cell_weights, occupied_cells, self.labels)
 
-        replicates = ConfusionReplicates(sums, self.labels, build_matrix, lambda: filled()[which])
-        return replicates.mark_whole_counts() if self.cells.weight is None else replicates
+        replicates = ConfusionReplicates(
+            sums, self.labels, build_matrix, lambda: filled()[subset_index]
+        )
+        return replicates.mark_integer_counts() if self.cells.weight is None else replicates
 
 
 #: Maximum number of values in the statistics of all subsets that are stored for summation.
@@ -154,19 +156,19 @@ class Subsets:
     """Subsets of the rows of a system."""
 
     system: SystemOutput
-    cut: SliceDefinition
+    definition: SliceDefinition
     #: The requested measures, which share replicates.
     measures: Sequence[Measure] = ()
 
     #: Number of tests that p-values are adjusted for.
-    questions: int = 1
+    n_tests: int = 1
 
     @property
     def n_permutations(self) -> int:
         """Number of permutations, large enough for the smallest p-value to be significant."""
-        return n_replicates_for_adjusted_p(self.questions, self.system.settings)
+        return n_replicates_for_adjusted_p(self.n_tests, self.system.settings)
 
-    def deck(self, measure: Measure) -> PermutationPool | None:
+    def permutation_pool(self, measure: Measure) -> PermutationPool | None:
         """Return all rows as a permutation pool, or None for a measure of several statistics."""
 
         def make_pool() -> PermutationPool | None:
@@ -179,11 +181,11 @@ class Subsets:
         return cached(self, ("deck", measure), make_pool)
 
     def __len__(self) -> int:
-        return len(self.cut.names)
+        return len(self.definition.names)
 
     @cached_property
     def _systems(self) -> list[SystemOutput | None]:
-        return [self.system.take_rows(rows) for rows in self.cut.rows]
+        return [self.system.take_rows(rows) for rows in self.definition.row_indices]
 
     @property
     def count_measures(self) -> tuple[Measure, ...]:
@@ -196,9 +198,11 @@ class Subsets:
         assert system is not None
         return system
 
-    def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
+    def estimate(
+        self, subset_index: int, measure: Measure, point_estimate: PointEstimate
+    ) -> Estimate:
         """Return the estimate on a subset."""
-        return estimate_measure(self.subset(subset_index), measure, reading)
+        return estimate_measure(self.subset(subset_index), measure, point_estimate)
 
     def forget(self, subset_index: int) -> None:
         """Release the memory of a subset, in particular its replicates."""
@@ -234,7 +238,7 @@ class Subsets:
     def _has_gaps(self, statistics: list[Any]) -> bool:
         """Return whether some rows have no value, which an estimate has to report."""
         weight = self.system.weight
-        rows = len(self.cut.codes) if weight is None else np.count_nonzero(weight > 0)
+        rows = len(self.definition.codes) if weight is None else np.count_nonzero(weight > 0)
         return bool(sum(statistic.rows for statistic in statistics) != rows)
 
     def is_additive(self, measure: Measure, matrix: ConfusionMatrix) -> bool:
@@ -261,7 +265,7 @@ class Subsets:
         if (measure, subset_index) not in replicates_by_key:
             counts: Any = self.system.sample_for(measure)
             complement_sampler = ComplementReplicates(
-                counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings
+                counts.cells, counts.matrix.labels, self.definition.codes, len(self), settings
             )
             all_measures = dict.fromkeys((measure, *self.count_measures))
             # With two subsets one difference suffices: the other is its negative.
@@ -298,10 +302,10 @@ class Subsets:
             ("rows", id(problem)),
             lambda: SubsetScores.from_rows(
                 problem.score_rows.order,
-                problem.table.scores,
+                problem.score_table.scores,
                 problem.labels.positive,
                 problem.weight,
-                self.cut.small,
+                self.definition.byte_codes,
             ),
         )
         return ScoreTable.leave_out_subset(rows, subset_index)
@@ -317,24 +321,25 @@ class Subsets:
         if self.system.clusters is not None:
             return None
         delta, fits_slope = measure.parameters["delta"], measure.parameters.get("slope") != "one"
-        sums = cached(self, ("sums", id(problem), delta), lambda: self._sums(problem, delta))
+        sums = cached(self, ("sums", id(problem), delta), lambda: self._logit_sums(problem, delta))
         unseparated = cached(
             self, ("mixed", id(problem), delta), lambda: self._unseparated_subsets(measure, delta)
         )
         if sums is None or not any(index != subset_index for index in unseparated):
             return None
-        levels = ProbabilityLevels.from_table(problem.table).clip(delta)
+        levels = ProbabilityLevels.from_table(problem.score_table).clip(delta)
         return sums[subset_index].fit(
-            levels.line if fits_slope else (levels.offset, 1.0), fit_slope=fits_slope
+            levels.recalibration_line if fits_slope else (levels.recalibration_intercept, 1.0),
+            fit_slope=fits_slope,
         )
 
-    def _sums(self, problem: BinaryOutput, delta: float) -> list[LogitSums] | None:
+    def _logit_sums(self, problem: BinaryOutput, delta: float) -> list[LogitSums] | None:
         assert problem.probability is not None
         p = np.clip(problem.probability, delta, 1 - delta)
         with np.errstate(divide="ignore"):
             logit = np.log(p) - np.log1p(-p)
         sums = LogitSums.from_subsets(
-            logit, problem.labels.positive, problem.weight, self.cut.small, len(self)
+            logit, problem.labels.positive, problem.weight, self.definition.byte_codes, len(self)
         )
         return None if sums is None else leave_one_out_sums(sums)
 
@@ -347,7 +352,7 @@ class Subsets:
         for k in range(len(self)):
             problem = score_output(self.subset(k), measure)
             assert problem is not None
-            levels = ProbabilityLevels.from_table(problem.table)
+            levels = ProbabilityLevels.from_table(problem.score_table)
             if len(levels) and not levels.clip(delta).is_separated:
                 unseparated.append(k)
             if len(unseparated) == 2:
@@ -360,13 +365,15 @@ class Complement:
     """Complement of a subset: all other rows."""
 
     subsets: Subsets
-    which: int
+    subset_index: int
 
     @cached_property
-    def rows(self) -> SystemOutput:
+    def estimate_source(self) -> SystemOutput:
         """System on these rows."""
         system = self.subsets.system
-        complement_system: SystemOutput = system.take_rows(self.subsets.cut.small != self.which)
+        complement_system: SystemOutput = system.take_rows(
+            self.subsets.definition.byte_codes != self.subset_index
+        )
         return complement_system.with_settings(self.settings)
 
     @cached_property
@@ -377,8 +384,10 @@ class Complement:
         difference does not use them.
         """
         if self.subsets.system.clusters is None:
-            return self.rows
-        return self.rows.with_settings(replace(self.settings, interval="none", methods=()))
+            return self.estimate_source
+        return self.estimate_source.with_settings(
+            replace(self.settings, interval="none", methods=())
+        )
 
     @property
     def settings(self) -> Settings:
@@ -397,15 +406,19 @@ class Complement:
         """Return the statistic that the measure is a formula over."""
         complement_statistics = self.subsets.complement_statistics(measure)
         if complement_statistics is not None:
-            return complement_statistics[self.which]  # type: ignore[no-any-return]
+            return complement_statistics[self.subset_index]  # type: ignore[no-any-return]
         problem = score_output(self.subsets.system, measure)
         if problem is None:
             return self.without_intervals.statistic(measure)
-        return cached(self, id(problem), lambda: self.subsets.complement_table(self.which, measure))
+        return cached(
+            self, id(problem), lambda: self.subsets.complement_table(self.subset_index, measure)
+        )
 
-    def line(self, measure: Measure) -> RecalibrationFit | None:
+    def recalibration_fit(self, measure: Measure) -> RecalibrationFit | None:
         """Return the recalibration fit that the measure is a coefficient of, if it is additive."""
-        return cached(self, measure, lambda: self.subsets.complement_fit(self.which, measure))
+        return cached(
+            self, measure, lambda: self.subsets.complement_fit(self.subset_index, measure)
+        )
 
     def permute(self, measure: Measure, value: float, max_size: int) -> PermutationResult | None:
         """Return the permutation distribution of the subset minus its complement.
@@ -413,17 +426,19 @@ class Complement:
         The smaller of the two is drawn at random from all rows. The result is None if it has more
         rows than ``max_size``, and if rows come in clusters.
         """
-        subsets, codes = self.subsets, self.subsets.cut.small
-        n_inside, rows = len(subsets.cut.rows[self.which]), len(codes)
+        subsets, codes = self.subsets, self.subsets.definition.byte_codes
+        n_inside, rows = len(subsets.definition.row_indices[self.subset_index]), len(codes)
         size, is_reversed = min(n_inside, rows - n_inside), n_inside > rows - n_inside
         if subsets.system.clusters is not None or not 0 < size <= max_size:
             return None
-        pool = subsets.deck(measure)
+        pool = subsets.permutation_pool(measure)
         if pool is None:
             return None
         value = self.point_estimate(measure).value if is_reversed else value
         smaller_rows = (
-            np.flatnonzero(codes != self.which) if is_reversed else subsets.cut.rows[self.which]
+            np.flatnonzero(codes != self.subset_index)
+            if is_reversed
+            else subsets.definition.row_indices[self.subset_index]
         )
         settings = replace(self.settings, n_resamples=subsets.n_permutations)
         sampled_subsets = cached(self, "lots", lambda: decks.draw_subsets(rows, size, settings))
@@ -455,7 +470,7 @@ class Complement:
         return None if influence is None else influence()
 
     def _statistic_estimate(self, measure: Measure) -> PointEstimate | None:
-        fit = self.line(measure)
+        fit = self.recalibration_fit(measure)
         if fit is not None:
             return self._recalibration_estimate(measure, fit)
         if measure.definition.coefficient is not None:
@@ -482,7 +497,9 @@ class Complement:
             settings=self.settings,
             n=self._n_rows,
             higher_is_better=measure.definition.higher_is_better,
-            error=lambda: StandardError(line.error(coefficient, sandwich=is_sandwich), "Wald"),
+            compute_error=lambda: StandardError(
+                line.standard_error(coefficient, sandwich=is_sandwich), "Wald"
+            ),
         )
 
     def replicates(self, measure: Measure) -> FloatArray | None:
@@ -491,10 +508,12 @@ class Complement:
             counts = self._counts(measure)
             if counts is not None and self._needs_row_draws(counts):
                 if self.subsets.is_additive(measure, counts.matrix):
-                    return self.subsets.complement_replicates(self.which, measure, self.settings)
+                    return self.subsets.complement_replicates(
+                        self.subset_index, measure, self.settings
+                    )
             elif counts is not None and self._is_count_based:
                 return counts.replicates([measure])[measure]
-        return self.rows.point_estimate(measure).interval_replicates
+        return self.estimate_source.point_estimate(measure).interval_replicates
 
     @property
     def _is_count_based(self) -> bool:
@@ -524,7 +543,9 @@ class Complement:
     @property
     def _n_rows(self) -> int:
         """Number of rows."""
-        return len(self.subsets.cut.codes) - len(self.subsets.cut.rows[self.which])
+        return len(self.subsets.definition.codes) - len(
+            self.subsets.definition.row_indices[self.subset_index]
+        )
 
 
 #: How p-values account for the number of slices.
@@ -535,7 +556,7 @@ class SliceComplement(Protocol):
     """Complement of a subset of rows or topics."""
 
     @property
-    def rows(self) -> Any:
+    def estimate_source(self) -> Any:
         """Source of its point estimates, with intervals."""
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
@@ -555,7 +576,7 @@ class SystemSubsets(Protocol):
     """Subsets of the rows or topics of one system by a column."""
 
     @property
-    def cut(self) -> SliceDefinition:
+    def definition(self) -> SliceDefinition:
         """Definition of the slices."""
 
     def subset(self, subset_index: int) -> Any:
@@ -577,15 +598,19 @@ class SystemSubsets(Protocol):
 def slice_systems(
     systems: Sequence[SystemOutput],
     measures: Sequence[Measure],
-    cuts: Sequence[SliceDefinition],
+    definitions: Sequence[SliceDefinition],
     settings: Settings,
 ) -> Slices:
     """Estimate every measure on every slice of all systems, and compare it with the complement."""
-    n_slices = sum(len(cut.names) for cut in cuts)
+    n_slices = sum(len(cut.names) for cut in definitions)
     all_subsets = track(
-        (Subsets(system, cut, measures, questions=n_slices) for cut in cuts for system in systems),
+        (
+            Subsets(system, cut, measures, n_tests=n_slices)
+            for cut in definitions
+            for system in systems
+        ),
         "slicing",
-        len(cuts) * len(systems),
+        len(definitions) * len(systems),
     )
     return slice_estimates(all_subsets, measures, settings)
 
@@ -620,7 +645,7 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
 def _estimate_slices(subsets: SystemSubsets, measures: Sequence[Measure]) -> list[SliceEstimate]:
     """Estimate one system on the slices of one column."""
     rows: list[SliceEstimate] = []
-    cut = subsets.cut
+    cut = subsets.definition
     for k, name in enumerate(cut.names):
         complement = subsets.complement(k)
         for j, measure in enumerate(measures):
@@ -712,7 +737,7 @@ def _compare_with_complement(
         interval, test = two_samples.compare_samples(
             subset_estimate,
             complement_estimate,
-            lambda: complement.rows.point_estimate(measure),
+            lambda: complement.estimate_source.point_estimate(measure),
             lambda max_size: complement.permute(measure, subset_estimate.value, max_size),
         )
         if subset_estimate.order is not None:

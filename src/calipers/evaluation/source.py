@@ -34,14 +34,14 @@ class ColumnSource:
     """Columns by role, of rows in memory or of a stream."""
 
     options: Options
-    gathered: InputColumns | None = None
-    stream: StreamColumns | None = None
+    input_columns: InputColumns | None = None
+    stream_columns: StreamColumns | None = None
 
     @property
-    def rows(self) -> InputColumns:
+    def memory_columns(self) -> InputColumns:
         """Columns of rows in memory."""
-        assert self.gathered is not None
-        return self.gathered
+        assert self.input_columns is not None
+        return self.input_columns
 
     def labels(self, role: str) -> tuple[str, ...]:
         """Return the distinct labels of a role over all systems, in the order of occurrence.
@@ -54,12 +54,12 @@ class ColumnSource:
         return tuple(labels)
 
     def _columns(self, role: str) -> list[tuple[str, Any]]:
-        if self.stream is None:
-            by_system = named_systems(self.rows.columns[role], role)
+        if self.stream_columns is None:
+            by_system = named_systems(self.memory_columns.columns[role], role)
             return [(column_name(role, name), column) for name, column in by_system.items()]
         from calipers.evaluation.stream_rows import read_distinct_labels
 
-        columns = self.stream
+        columns = self.stream_columns
         name_by_system = {"": columns.truth} if role == "truth" else columns.output_columns[role]
         return [
             (display_name, read_distinct_labels(columns, column, display_name))
@@ -70,22 +70,27 @@ class ColumnSource:
         ]
 
     def evaluate(
-        self, problem: Problem, read: Mapping[str, Any] | None = None, number: int | None = None
+        self,
+        problem: Problem,
+        parsed_columns: Mapping[str, Any] | None = None,
+        n_rows: int | None = None,
     ) -> Evaluation:
         """Evaluate a problem on these columns.
 
-        Of rows in memory, ``read`` replaces the columns by parsed ones, and ``number`` is their
-        length.
+        Of rows in memory, ``parsed_columns`` replaces the columns by parsed ones, and ``n_rows`` is
+        their length.
         """
-        if self.stream is not None:
-            memory = process_memory(self.options.memory, self.stream.stream)
-            return evaluate_stream(problem, self.stream, self.options, memory)
-        columns = self.rows.columns if read is None else read
-        if number is None:
+        if self.stream_columns is not None:
+            memory = process_memory(self.options.memory, self.stream_columns.engine)
+            return evaluate_stream(problem, self.stream_columns, self.options, memory)
+        columns = self.memory_columns.columns if parsed_columns is None else parsed_columns
+        if n_rows is None:
             truth = columns["truth"]
             first = next(iter(truth.values())) if isinstance(truth, Mapping) else truth
-            number = len(to_array(first, "truth"))
-        return evaluate_rows(problem, Table.from_columns(self.rows, columns, number), self.options)
+            n_rows = len(to_array(first, "truth"))
+        return evaluate_rows(
+            problem, Table.from_columns(self.memory_columns, columns, n_rows), self.options
+        )
 
 
 def open_source(
@@ -135,7 +140,7 @@ def open_source(
     if is_streamed(options.engine, options.memory, data, needed):
         return ColumnSource(
             options,
-            stream=StreamColumns.from_arguments(
+            stream_columns=StreamColumns.from_arguments(
                 data, columns, {**arguments, **rows}, options, categories, lists
             ),
         )
@@ -147,7 +152,7 @@ def open_source(
         data=data,
         id_column=options.id,
         missing=options.missing,
-        wide=wide,
+        table_arguments=wide,
         cost=options.cost,
         categories=categories,
         lists=lists,

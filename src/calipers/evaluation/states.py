@@ -56,7 +56,7 @@ class EvaluationState:
     streams that were added, and ``origins`` are their files.
     """
 
-    plan: Mapping[str, Any]
+    parameters: Mapping[str, Any]
     request_numbers: Mapping[tuple[str, str], int]
     first_pass: FirstPassResult
     origins: Sequence[InputOrigin] = ()
@@ -74,29 +74,29 @@ class EvaluationState:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Settings of inference by argument; states of earlier versions have none."""
-        settings: Mapping[str, Any] = self.plan.get("settings", {})
+        settings: Mapping[str, Any] = self.parameters.get("settings", {})
         return settings
 
     def without_settings(self) -> EvaluationState:
         """Return the state without settings of inference, so that those of others apply."""
-        return replace(self, plan={**self.plan, "settings": {}})
+        return replace(self, parameters={**self.parameters, "settings": {}})
 
     @property
     def optional_measures(self) -> Sequence[str]:
         """Names of the default measures that are omitted where all rows together require it."""
-        names: Sequence[str] = self.plan.get("optional", ())
+        names: Sequence[str] = self.parameters.get("optional", ())
         return names
 
     @property
     def absent(self) -> Sequence[str]:
         """Results of the evaluations whose statistics are not in the state: costs and slices."""
-        names: Sequence[str] = self.plan.get("absent", ())
+        names: Sequence[str] = self.parameters.get("absent", ())
         return names
 
     def with_absent(self, names: Iterable[str]) -> EvaluationState:
         """Return the state with the names of further results that it does not have."""
         absent = sorted({*self.absent, *names})
-        return replace(self, plan={**self.plan, "absent": absent}) if absent else self
+        return replace(self, parameters={**self.parameters, "absent": absent}) if absent else self
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, atomically."""
@@ -106,7 +106,7 @@ class EvaluationState:
             "kind": STATE_KIND,
             "version": VERSION,
             "calipers": __version__,
-            "plan": self.plan,
+            "plan": self.parameters,
             "asked": [[*request, number] for request, number in self.request_numbers.items()],
             "auxiliary": [[*request, number] for request, number in self.auxiliary_numbers.items()],
             "passed": self.first_pass,
@@ -171,7 +171,7 @@ class StateEngine(Engine):
     kind, is_rereadable = "stream", False
 
     def __init__(self, state: EvaluationState) -> None:
-        self.state, self.name, self.rows = state, state.location, state.first_pass.rows
+        self.state, self.name, self.n_rows = state, state.location, state.first_pass.rows
 
     @property
     def origin_note(self) -> str:
@@ -180,24 +180,24 @@ class StateEngine(Engine):
 
     def reduce(
         self,
-        work: Callable[[Any], Any],
+        map_batch: Callable[[Any], Any],
         columns: Sequence[str] = (),
-        limit: Callable[[Any], Any] = identity,
+        limit_size: Callable[[Any], Any] = identity,
         description: str = "reading",
     ) -> Any:
         """Return the result of the first pass."""
-        if not isinstance(work, FirstPass):
+        if not isinstance(map_batch, FirstPass):
             raise InputError(f"{self.name}: the rows of a saved state cannot be read again")
         first_pass = self.state.first_pass
         request_numbers = {**self.state.auxiliary_numbers, **self.state.request_numbers}
         statistics = {}
-        for (name, measure), number in work.request_numbers.items():
+        for (name, measure), number in map_batch.statistic_numbers.items():
             if (name, str(measure)) not in request_numbers:
                 raise InputError(
                     f"{measure} was not saved: {self.name} has {', '.join(self.state.measures)}"
                 )
             statistics[number] = first_pass.statistics[request_numbers[name, str(measure)]]
-        return limit(replace(first_pass, statistics=statistics))
+        return limit_size(replace(first_pass, statistics=statistics))
 
 
 def merge_compatible(
@@ -222,7 +222,7 @@ def merge_compatible(
         n_states += 1
         absent.update(state.absent)
         if first is None:
-            first, plan = state, dict(state.plan)
+            first, plan = state, dict(state.parameters)
         else:
             plan["known"] = _check_mergeable(plan, first, state)
             plan["optional"] = [
@@ -282,7 +282,7 @@ def _check_mergeable(
 ) -> dict[str, bool]:
     """Check that two states may be added, and return which classes are positive in either."""
     for name, label in _COMMON_PARAMETERS.items():
-        first_value, other_value = plan.get(name), second.plan.get(name)
+        first_value, other_value = plan.get(name), second.parameters.get(name)
         if first_value != other_value:
             hint = (
                 "; name the classes with labels= (of ratings with order=) where parts of the rows "
@@ -295,7 +295,7 @@ def _check_mergeable(
                 f"{first_value!r}{hint}"
             )
     for name, label in _STATED_ARGUMENTS.items():
-        is_stated, is_stated_too = plan.get(name), second.plan.get(name)
+        is_stated, is_stated_too = plan.get(name), second.parameters.get(name)
         if None not in (is_stated, is_stated_too) and is_stated != is_stated_too:
             words = ("with", "without") if is_stated_too else ("without", "with")
             raise InputError(
@@ -311,7 +311,7 @@ def _check_mergeable(
             f"{', '.join(unshared_measures)} in one of them only"
         )
     is_positive_by_class = {**plan.get("known", {})}
-    for name, positive in second.plan.get("known", {}).items():
+    for name, positive in second.parameters.get("known", {}).items():
         if is_positive_by_class.setdefault(name, positive) != positive:
             raise InputError(
                 f"{second.location}: {name!r} is positive in one state and not in another"

@@ -180,33 +180,38 @@ class StoredSystem:
             )
         return cls(display_name, stored.systems[name], stored, location)
 
-    def order(self, row_ids: Ids | None, number: int) -> npt.NDArray[np.intp]:
+    def match_units(self, row_ids: Ids | None, n_units: int) -> npt.NDArray[np.intp]:
         """Return the index among the stored units of each unit of this evaluation."""
         unit, stored_ids = self.stored.unit, self.stored.ids
         if stored_ids and row_ids is not None and len(row_ids):
             ids = row_names(row_ids)
             index_by_name = {name: i for i, name in enumerate(stored_ids)}
             current_ids = set(ids)
-            self._refuse([n for n in ids if n not in index_by_name], "in the new evaluation only")
-            self._refuse([n for n in stored_ids if n not in current_ids], "in the stored one only")
-            return np.array([index_by_name[name] for name in ids], np.intp)
-        if self.stored.number != number:
-            raise FileError(
-                f"{self.location}: has {self.stored.number} {unit}, the new evaluation has {number}"
+            self._check_no_ids(
+                [n for n in ids if n not in index_by_name], "in the new evaluation only"
             )
-        return np.arange(number)
+            self._check_no_ids(
+                [n for n in stored_ids if n not in current_ids], "in the stored one only"
+            )
+            return np.array([index_by_name[name] for name in ids], np.intp)
+        if self.stored.number != n_units:
+            raise FileError(
+                f"{self.location}: has {self.stored.number} {unit}, the new evaluation has "
+                f"{n_units}"
+            )
+        return np.arange(n_units)
 
-    def _refuse(self, ids: Sequence[str], description: str) -> None:
+    def _check_no_ids(self, ids: Sequence[str], description: str) -> None:
         if ids:
             raise FileError(
                 f"{self.location}: {self.stored.unit} that are {description}: "
                 f"{format_first_names(ids)}; systems are compared on the same {self.stored.unit}"
             )
 
-    def check_common(self, now: Mapping[str, Any]) -> None:
+    def check_common(self, current: Mapping[str, Any]) -> None:
         """Check that the common properties of both evaluations are equal."""
-        for name in {**now, **self.stored.common}:
-            value, stored_value = now.get(name), self.stored.common.get(name)
+        for name in {**current, **self.stored.common}:
+            value, stored_value = current.get(name), self.stored.common.get(name)
             if name in DIGEST_NAMES:
                 if stored_value and value and stored_value != value:
                     raise FileError(
@@ -219,7 +224,7 @@ class StoredSystem:
                     f"{format_value(value)}"
                 )
 
-    def to_system(self, like: S, ids: Ids | None) -> S:
+    def to_system(self, template: S, ids: Ids | None) -> S:
         """Return the system on the rows of another system."""
         if self.stored.ids and len(set(self.stored.ids)) != self.stored.number:
             raise self._damage_error("ids are not unique")
@@ -228,29 +233,34 @@ class StoredSystem:
                 f"{self.location}: has stored confusion matrices, which have no rows to compare "
                 "with; evaluate the rows of both, or the matrices"
             )
-        if set(self.outputs) != set(like.output_fields):
-            stored_names, expected_names = ", ".join(self.outputs), ", ".join(like.output_fields)
+        if set(self.outputs) != set(template.output_fields):
+            stored_names, expected_names = (
+                ", ".join(self.outputs),
+                ", ".join(template.output_fields),
+            )
             raise FileError(
                 f"{self.location}: has {stored_names} of each system, the new evaluation has "
                 f"{expected_names}"
             )
-        order = self.order(ids, like.n_rows)
-        truth, common = like.shared_inputs()
+        order = self.match_units(ids, template.n_rows)
+        truth, common = template.shared_inputs()
         self.check_common(common)
         if (truth is None) != (self.stored.truth is None):
             when = "then" if truth is None else "now"
             raise FileError(f"{self.location}: the truth is known {when} alone")
         if truth is not None:
-            stored_truth = self._column(self.stored.truth, None, np.shape(truth)[1:])
+            stored_truth = self._check_column(self.stored.truth, None, np.shape(truth)[1:])
             self._check_truth(np.asarray(truth), stored_truth[order], ids)
         outputs: dict[str, Any] = {}
-        for name, kind in like.output_fields.items():
+        for name, kind in template.output_fields.items():
             value = self.outputs.get(name)
             if kind is not None and value is not None:
-                value = self._column(value, kind, like.output_shape(name, self.outputs))[order]
+                value = self._check_column(value, kind, template.output_shape(name, self.outputs))[
+                    order
+                ]
             outputs[name] = value
         try:
-            return like.with_outputs(self.name, outputs)
+            return template.with_outputs(self.name, outputs)
         except InputError as error:
             raise FileError(f"{self.location}: {error}") from None
         except (TypeError, ValueError, LookupError) as error:
@@ -261,7 +271,7 @@ class StoredSystem:
             f"{self.location}: stored predictions of {self.name} are damaged: {reason}"
         )
 
-    def _column(self, values: Any, kind: Any, entry: Any) -> npt.NDArray[Any]:
+    def _check_column(self, values: Any, kind: Any, entry_shape: Any) -> npt.NDArray[Any]:
         """Return a stored column with an entry for each row, checked for its type and shape."""
         try:
             column = np.asarray(values)
@@ -274,33 +284,37 @@ class StoredSystem:
         )
         if not (has_valid_type and np.isfinite(column).all()):
             raise self._damage_error("a column has invalid numbers")
-        if entry not in (None, column.shape[1:]):
+        if entry_shape not in (None, column.shape[1:]):
             raise self._damage_error("a table has another width than in the new evaluation")
         return column if kind is None else column.astype(kind)
 
-    def _check_truth(self, now: npt.NDArray[Any], then: npt.NDArray[Any], ids: Ids | None) -> None:
-        if now.shape != then.shape:
+    def _check_truth(
+        self, current: npt.NDArray[Any], stored: npt.NDArray[Any], ids: Ids | None
+    ) -> None:
+        if current.shape != stored.shape:
             raise FileError(
                 f"{self.location}: the truth has another shape than in the new evaluation"
             )
-        differing_mask = (now != then).reshape(len(now), -1).any(axis=1)
+        differing_mask = (current != stored).reshape(len(current), -1).any(axis=1)
         if differing_mask.any():
             row = int(np.argmax(differing_mask))
             row_ids = [] if ids is None else row_names(ids[row : row + 1])
             name = repr(row_ids[0]) if row_ids else f"row {row}"
             raise FileError(
                 f"{self.location}: the truth differs from the new one in "
-                f"{int(differing_mask.sum())} of {len(now)} rows, first in {name}; systems are "
+                f"{int(differing_mask.sum())} of {len(current)} rows, first in {name}; systems are "
                 "compared against the same truth"
             )
 
-    def to_statistics(self, like: StatisticsByType, topics: Sequence[str]) -> dict[Any, Any]:
+    def checked_statistics(
+        self, template: StatisticsByType, topics: Sequence[str]
+    ) -> dict[Any, Any]:
         """Return the statistics of the system over these topics, checked for equal judgments.
 
-        They are of the types in ``like``.
+        They are of the types in ``template``.
         """
-        statistics = self.statistics(like, topics)
-        for kind, statistic in like.items():
+        statistics = self.statistics(template, topics)
+        for kind, statistic in template.items():
             if not _has_same_judgments(statistic, statistics[kind]):
                 raise FileError(
                     f"{self.location}: the judgments differ from the new ones; systems are "
@@ -310,7 +324,7 @@ class StoredSystem:
 
     def statistics(self, kinds: Iterable[type], topics: Sequence[str]) -> dict[Any, Any]:
         """Return the statistics of the system over these topics, of these types."""
-        order = self.order(topics, len(topics))
+        order = self.match_units(topics, len(topics))
         statistics: dict[Any, Any] = {}
         for kind in kinds:
             text = self.outputs.get(kind.__name__)
@@ -319,10 +333,10 @@ class StoredSystem:
                     f"{self.location}: {self.name} was evaluated by other measures; these need "
                     f"{kind.__name__}, which was not stored"
                 )
-            statistics[kind] = self._read(kind, text, order)
+            statistics[kind] = self._read_statistic(kind, text, order)
         return statistics
 
-    def _read(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
+    def _read_statistic(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
         try:
             return _decode_statistic(kind, text).take(order)
         except _UNREADABLE as error:
@@ -346,7 +360,7 @@ def _has_same_judgments(first: Any, second: Any) -> bool:
 
     For groups, all judgments must be equal.
     """
-    names = getattr(first, "of_judgments", ("judged_offsets", "judged_grade", "judged_count"))
+    names = getattr(first, "judgment_fields", ("judged_offsets", "judged_grade", "judged_count"))
     pairs = (
         (np.asarray(getattr(statistic, n), np.float64) for statistic in (first, second))
         for n in names
@@ -407,7 +421,7 @@ def add_stored_topics(
     like = next(iter(systems.values()))
     return {
         **systems,
-        stored_system.name: stored_system.to_statistics(like, topics),
+        stored_system.name: stored_system.checked_statistics(like, topics),
     }, stored_system.name
 
 

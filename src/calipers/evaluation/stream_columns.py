@@ -59,20 +59,22 @@ _SCORE_BYTES = 40
 class MemoryLimit:
     """Limit of the memory of an accumulated statistic."""
 
-    memory: int
+    max_bytes: int
 
     def __call__(self, statistic: Any) -> Any:
         """Return the statistic, compressed if it takes too much memory."""
         if isinstance(statistic, ClassTables):
-            return statistic.with_tables(MemoryLimit(self.memory // max(1, len(statistic.tables))))
+            return statistic.map_tables(
+                MemoryLimit(self.max_bytes // max(1, len(statistic.tables)))
+            )
         if isinstance(statistic, StatisticVector):
-            component_limit = MemoryLimit(self.memory // max(len(statistic.components), 1))
+            component_limit = MemoryLimit(self.max_bytes // max(len(statistic.components), 1))
             return statistic.map_components(component_limit)
         if isinstance(statistic, ScoreBuffer):
-            fits_memory = statistic.rows * _ROW_BYTES <= self.memory * _BUFFER_MEMORY_SHARE
+            fits_memory = statistic.rows * _ROW_BYTES <= self.max_bytes * _BUFFER_MEMORY_SHARE
             return statistic if fits_memory else self(statistic.finalize())
         if isinstance(statistic, ScoreTable):
-            max_scores = max(MIN_SCORES, int(self.memory * _TABLE_MEMORY_SHARE) // _SCORE_BYTES)
+            max_scores = max(MIN_SCORES, int(self.max_bytes * _TABLE_MEMORY_SHARE) // _SCORE_BYTES)
             return (
                 statistic.compress(max_scores // 2)
                 if len(statistic.scores) > max_scores
@@ -82,7 +84,7 @@ class MemoryLimit:
             size = sum(
                 array.nbytes for array in vars(statistic).values() if isinstance(array, np.ndarray)
             )
-            if size > self.memory / 2:
+            if size > self.max_bytes / 2:
                 raise InputError(
                     f"measures of ranks and medians take all rows in memory, {size / 2**30:,.1f} "
                     "GiB so far; leave them out, or allow more with memory="
@@ -100,24 +102,24 @@ class SelectedRows(Engine):
     """Rows of another engine, some of which are repeated or left out."""
 
     def __init__(self, rows: Engine) -> None:
-        self.inner = rows
-        self.kind, self.name, self.names = rows.kind, rows.name, rows.names
-        self.rows, self.is_rereadable, self.files = rows.rows, rows.is_rereadable, rows.files
-        self.stamps = rows.stamps
+        self.inner_engine = rows
+        self.kind, self.name, self.column_names = rows.kind, rows.name, rows.column_names
+        self.n_rows, self.is_rereadable, self.files = rows.n_rows, rows.is_rereadable, rows.files
+        self.file_stamps = rows.file_stamps
 
     @property
     def schema(self) -> pa.Schema:
         """Arrow types of the columns."""
-        return self.inner.schema
+        return self.inner_engine.schema
 
     def group_batches(self, group_column: str) -> Engine:
         """Return an engine for all rows, with those of a value of a column in one batch."""
-        return self.inner.group_batches(group_column)
+        return self.inner_engine.group_batches(group_column)
 
     @property
     def source(self) -> Engine:
         """Engine that reads the rows."""
-        return unselected_rows(self.inner)
+        return unselected_rows(self.inner_engine)
 
 
 def unselected_rows(rows: Engine) -> Engine:
@@ -130,14 +132,14 @@ class CompleteRows(SelectedRows):
 
     def reduce(
         self,
-        work: Callable[[Any], P],
+        map_batch: Callable[[Any], P],
         columns: Sequence[str] = (),
-        limit: Callable[[P], P] = identity,
+        limit_size: Callable[[P], P] = identity,
         description: str = "reading",
     ) -> P:
         """Reduce all batches, as the protocol of engines defines."""
-        task = _SkipIncomplete(work)
-        optional = self.inner.reduce(task, columns, _BoundedResult(limit), description)
+        task = _SkipIncomplete(map_batch)
+        optional = self.inner_engine.reduce(task, columns, _BoundedResult(limit_size), description)
         if optional.result is None:
             optional.missing.raise_incomplete()
         result: P = optional.result
@@ -182,23 +184,23 @@ class FrequencyWeightedRows(SelectedRows):
     They are repeated only if that column is among those read.
     """
 
-    def __init__(self, rows: Engine, count: str, *, drop: bool) -> None:
+    def __init__(self, rows: Engine, count: str, *, drops_missing: bool) -> None:
         super().__init__(rows)
-        self.count, self.drop = count, drop
+        self.count, self.drops_missing = count, drops_missing
 
     def reduce(
         self,
-        work: Callable[[Any], P],
+        map_batch: Callable[[Any], P],
         columns: Sequence[str] = (),
-        limit: Callable[[P], P] = identity,
+        limit_size: Callable[[P], P] = identity,
         description: str = "reading",
     ) -> P:
         """Reduce all batches, as the protocol of engines defines."""
         if self.count not in columns:
-            return self.inner.reduce(work, columns, limit, description)
-        repeat_rows = _RepeatRows(work, self.count, self.drop)
-        result: P | None = self.inner.reduce(
-            repeat_rows, columns, _BoundedResult(limit), description
+            return self.inner_engine.reduce(map_batch, columns, limit_size, description)
+        repeat_rows = _RepeatRows(map_batch, self.count, self.drops_missing)
+        result: P | None = self.inner_engine.reduce(
+            repeat_rows, columns, _BoundedResult(limit_size), description
         ).result
         if result is None:
             raise InputError(f"{self.name}: count: all counts are 0")
@@ -239,7 +241,7 @@ class _RepeatRows:
 
     work: Callable[[Any], Any]
     count: str
-    drop: bool
+    drops_missing: bool
 
     def __call__(self, batch: Batch) -> OptionalResult:
         counts = self._counts(batch)
@@ -258,9 +260,9 @@ class _RepeatRows:
 
     def _counts(self, batch: Batch) -> npt.NDArray[np.int64]:
         column = batch.columns[self.count]
-        counts = np.ones(batch.rows, np.int64)
-        present_mask = np.ones(batch.rows, bool)
-        if self.drop:  # those without a count are left out where others are
+        counts = np.ones(batch.n_rows, np.int64)
+        present_mask = np.ones(batch.n_rows, bool)
+        if self.drops_missing:  # those without a count are left out where others are
             present_mask = ~missing_mask(column, "count")
             column = column.filter(_to_arrow(present_mask))
         try:
@@ -297,7 +299,7 @@ class _RepeatRows:
             yield replace(
                 batch,
                 columns=columns,
-                numbers=batch.first + row_indices,
+                row_indices=batch.first_row + row_indices,
                 input_columns=input_columns,
             )
 
@@ -450,7 +452,7 @@ class StreamColumns:
     Truth, weights and clusters have one column each, predictions one for each kind and system.
     """
 
-    stream: Engine
+    engine: Engine
     #: One column, or one for each class, label or output; none where nothing is known to be true.
     truth: str | Mapping[str, str]
     #: Predictions by role and system: a column, or a column for each class.
@@ -525,7 +527,7 @@ class StreamColumns:
                 factor: column for factor, column in factor_columns.items() if column is not None
             }
         if count is not None:
-            stream = FrequencyWeightedRows(stream, count, drop=missing == "drop")
+            stream = FrequencyWeightedRows(stream, count, drops_missing=missing == "drop")
         if missing == "drop":
             stream = CompleteRows(stream)
         extra_columns = {
@@ -551,11 +553,11 @@ class StreamColumns:
     @property
     def unrepeated_stream(self) -> Engine:
         """Engine that reads each row once, whatever its count."""
-        rows = unselected_rows(self.stream)
+        rows = unselected_rows(self.engine)
         return CompleteRows(rows) if self.missing == "drop" else rows
 
     @property
-    def names(self) -> list[str]:
+    def column_names(self) -> list[str]:
         """Names of all columns that are read, without duplicates."""
         return list(dict.fromkeys([*self.required_columns, *self.slice_columns]))
 
@@ -602,8 +604,10 @@ def _find_column(name: Any, role: str, stream: Engine) -> str | None:
         return None
     if not isinstance(name, str):
         raise InputError(f"{role}: a stream takes the name of a column, not values")
-    if name not in stream.names:
-        raise InputError(f"{stream.name}: no column {name!r}; {did_you_mean(name, stream.names)}")
+    if name not in stream.column_names:
+        raise InputError(
+            f"{stream.name}: no column {name!r}; {did_you_mean(name, stream.column_names)}"
+        )
     return name
 
 
@@ -612,7 +616,7 @@ def _resolve_names(names: Any, role: str, stream: Engine) -> Any:
     for name in _leaves(names):
         if not (isinstance(name, str) and name.endswith("*")):
             _find_column(name, role, stream)
-    return named_columns(names, stream.names, stream.name)
+    return named_columns(names, stream.column_names, stream.name)
 
 
 def _check_list(requested: Any, role: str) -> None:

@@ -42,7 +42,7 @@ def group_numeric_columns(columns: StreamColumns, separator: str | None) -> Stre
     Types tell the columns of one system from those of several systems. An empty field of a text
     column is a row without labels.
     """
-    types_by_name = {field.name: str(field.type) for field in columns.stream.schema}
+    types_by_name = {field.name: str(field.type) for field in columns.engine.schema}
     output_columns = {}
     for kind, by_system in columns.output_columns.items():
         is_numeric = all(
@@ -51,7 +51,7 @@ def group_numeric_columns(columns: StreamColumns, separator: str | None) -> Stre
         )
         output_columns[kind] = wrap_unnamed(by_system) if is_numeric else by_system
     columns = replace(columns, output_columns=output_columns)
-    if separator is None or not _is_csv(columns.stream):
+    if separator is None or not _is_csv(columns.engine):
         return columns
     text_columns = [
         name for name in _list_columns(columns).values() if not is_list(_column_type(columns, name))
@@ -62,12 +62,12 @@ def group_numeric_columns(columns: StreamColumns, separator: str | None) -> Stre
 def _is_csv(rows: Engine) -> bool:
     source = unselected_rows(rows)
     if isinstance(source, StreamEngine):
-        return source.stream.csv
+        return source.stream.is_csv
     return any(file_extension(name)[0] in (".csv", ".tsv") for name in rows.files)
 
 
 def _column_type(columns: StreamColumns, name: str) -> Any:
-    return columns.stream.schema.field(name).type
+    return columns.engine.schema.field(name).type
 
 
 def _columns_by_display_name(columns: StreamColumns) -> dict[str, str | Mapping[str, str]]:
@@ -90,12 +90,12 @@ def _list_columns(columns: StreamColumns) -> dict[str, str]:
 
 
 def find_stream_labels(
-    columns: StreamColumns, separator: str | None, *, stated: bool
+    columns: StreamColumns, separator: str | None, *, has_stated_labels: bool
 ) -> dict[str, LabelRows]:
     """Return the known labels of each column, by the name of the column in messages.
 
-    Labels in the cells of a column are found in a pass over all rows, unless they are ``stated``;
-    that pass is also made if a column may hold a 0 or 1 for each label. As in memory, the labels of
+    Labels in the cells of a column are found in a pass over all rows, unless they are
+    ``has_stated_labels``; that pass is also made if a column may hold a 0 or 1 for each label. As in memory, the labels of
     a row of count 0 are known.
     """
     list_columns = _list_columns(columns)
@@ -111,7 +111,7 @@ def find_stream_labels(
         is_list(column_type) and str(column_type.value_type).startswith(_NUMERIC_TYPE_PREFIXES)
         for column_type in types
     )
-    if not list_columns or (stated and not has_indicators):
+    if not list_columns or (has_stated_labels and not has_indicators):
         return label_rows
     rows = columns.unrepeated_stream
     if not rows.is_rereadable:
@@ -122,7 +122,9 @@ def find_stream_labels(
     summary: _LabelSummary = rows.reduce(
         label_pass, columns.required_columns, _check_n_labels, "finding labels"
     )
-    return label_rows | {display_name: summary.rows(display_name) for display_name in list_columns}
+    return label_rows | {
+        display_name: summary.label_rows(display_name) for display_name in list_columns
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +151,7 @@ class _LabelSummary(Mergeable):
         }
         return _LabelSummary(labels, lengths)
 
-    def rows(self, display_name: str) -> LabelRows:
+    def label_rows(self, display_name: str) -> LabelRows:
         """Return the labels of a column."""
         return empty_label_rows(
             self.labels[display_name].values.to_pylist(), self.lengths[display_name], display_name
@@ -174,7 +176,7 @@ class _LabelTask:
     def __call__(self, batch: Batch) -> _LabelSummary:
         import pyarrow as pa
 
-        labels, lengths, columns = {}, {}, self.read_batch.complete(batch)
+        labels, lengths, columns = {}, {}, self.read_batch.drop_incomplete(batch)
         for display_name, name in self.columns.items():
             column = columns[name]
             try:
@@ -197,5 +199,5 @@ def indicator_columns(label_rows: Mapping[str, LabelRows]) -> tuple[str, ...]:
     return tuple(
         display_name
         for display_name, rows in label_rows.items()
-        if isinstance(rows, LabelMatrix) and rows.rows
+        if isinstance(rows, LabelMatrix) and rows.is_from_rows
     )

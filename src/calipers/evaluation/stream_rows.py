@@ -81,7 +81,7 @@ class BatchReader:
             missing=count_missing,
         )
 
-    def complete(self, batch: streams.Batch) -> dict[str, Any]:
+    def drop_incomplete(self, batch: streams.Batch) -> dict[str, Any]:
         """Return the columns of a batch, without incomplete rows if these are dropped.
 
         If no row remains, an error is raised that engines without such batches catch.
@@ -150,7 +150,7 @@ def _complete_columns(columns: StreamColumns, batch: streams.Batch) -> Mapping[s
     """Return the columns of a batch, without the rows that are left out as incomplete."""
     if columns.missing != "drop":
         return batch.columns
-    return BatchReader(columns, None).complete(batch)
+    return BatchReader(columns, None).drop_incomplete(batch)
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
     If every row is a cluster of its own, rows are independent, as in memory. Rows that can be read
     only once have values alone, for which it suffices that they have clusters.
     """
-    stream, name = columns.stream, columns.cluster
+    stream, name = columns.engine, columns.cluster
     if name is None or not stream.is_rereadable:
         return columns
     read_columns = (name, columns.weight, columns.count)
@@ -280,7 +280,11 @@ class SystemBuilder:
 
 def _row_numbers(batch: streams.Batch, row_mask: Any) -> IntArray:
     """Return the numbers of the remaining rows in the whole stream."""
-    all_numbers = batch.first + np.arange(batch.rows) if batch.numbers is None else batch.numbers
+    all_numbers = (
+        batch.first_row + np.arange(batch.n_rows)
+        if batch.row_indices is None
+        else batch.row_indices
+    )
     return all_numbers if row_mask is None else all_numbers[np.asarray(row_mask)]
 
 
@@ -313,5 +317,5 @@ def batch_weights(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArra
     if values is not None and not np.any(numbers := to_numbers(values, "weight")):
         check_length(numbers, rows, "weight")
         return np.zeros(rows), np.zeros(0, np.intp)
-    weight = to_weights(values, rows, batch=True)
+    weight = to_weights(values, rows, is_batch=True)
     return weight, None if weight is None or weight.all() else np.flatnonzero(weight > 0)

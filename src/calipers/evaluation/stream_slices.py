@@ -68,7 +68,7 @@ class CategoricalSlices:
     #: In the order of the names, as Arrow has them.
     values: Any
 
-    def codes(self, column: Any) -> npt.NDArray[np.intp]:
+    def encode(self, column: Any) -> npt.NDArray[np.intp]:
         """Return the slice of each row."""
         import pyarrow.compute as pc
 
@@ -88,7 +88,7 @@ class BinnedSlices:
     edges: tuple[float, ...]
     common_value: float | None = None
 
-    def codes(self, column: Any) -> npt.NDArray[np.intp]:
+    def encode(self, column: Any) -> npt.NDArray[np.intp]:
         """Return the slice of each row."""
         numbers = from_arrow(column).astype(np.float64, copy=False)  # null is NaN
         bin_indices = np.searchsorted(np.array(self.edges), numbers, side="right")
@@ -123,11 +123,11 @@ class StreamSliceDefinition:
             if isinstance(slices, BinnedSlices):
                 _check_finite(name, columns[name], row_mask)
 
-    def codes(self, columns: Mapping[str, Any]) -> npt.NDArray[np.intp]:
+    def encode(self, columns: Mapping[str, Any]) -> npt.NDArray[np.intp]:
         """Return the slice of each row of a batch."""
         codes = np.zeros(len(next(iter(columns.values()))), np.intp)
         for name, slices in self.columns.items():
-            codes = codes * (len(slices.names) + 1) + slices.codes(columns[name])
+            codes = codes * (len(slices.names) + 1) + slices.encode(columns[name])
         return codes
 
 
@@ -163,7 +163,7 @@ class _ColumnSummary(Mergeable):
 class _SummaryTask:
     """Task that summarizes the columns of a batch."""
 
-    numbers: tuple[str, ...]
+    numeric_columns: tuple[str, ...]
     other_columns: tuple[str, ...]
     weight: str | None
     #: Columns whose rows are left out where they have no value.
@@ -171,13 +171,13 @@ class _SummaryTask:
 
     def __call__(self, batch: Batch) -> _ColumnSummary:
         try:
-            columns = self._counted_rows(batch.columns)
+            columns = self._select_rows(batch.columns)
         except InputError as error:
             raise batch.locate_error(error) from None
         summaries: dict[str, Any] = {
             name: DistinctValues.from_array(columns[name]) for name in self.other_columns
         }
-        for name in self.numbers:
+        for name in self.numeric_columns:
             values = from_arrow(columns[name])
             if values.dtype.kind in "iu" and (
                 values.max(initial=0) > MAX_INTEGER or values.min(initial=0) < -MAX_INTEGER
@@ -192,7 +192,7 @@ class _SummaryTask:
             summaries[name] = ScoreBuffer((none,), (values,), None, len(values))
         return _ColumnSummary(summaries, len(next(iter(columns.values()))))
 
-    def _counted_rows(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _select_rows(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the columns of the rows that are evaluated."""
         import pyarrow as pa
 
@@ -201,13 +201,14 @@ class _SummaryTask:
             row_mask &= ~missing_mask(columns[name], name)
         if self.weight is not None:
             row_mask &= from_arrow(columns[self.weight]) != 0
-        for name in self.numbers:
+        for name in self.numeric_columns:
             _check_finite(name, columns[name], row_mask)
         if row_mask.all():
             return columns
         arrow_mask = pa.array(row_mask)
         return {
-            name: columns[name].filter(arrow_mask) for name in (*self.numbers, *self.other_columns)
+            name: columns[name].filter(arrow_mask)
+            for name in (*self.numeric_columns, *self.other_columns)
         }
 
 
@@ -236,10 +237,10 @@ class _SummaryLimit:
 
 
 def define_stream_slices(
-    c: StreamColumns, memory: int
+    columns: StreamColumns, memory: int
 ) -> tuple[list[StreamSliceDefinition], list[str]]:
     """Return the definitions of the requested slices, and notes on them."""
-    bins, rows, slices = c.bins or {}, c.stream, c.slices
+    bins, rows, slices = columns.bins or {}, columns.engine, columns.slices
     columns_by_factor = {
         factor: column
         for slice_columns in slices.values()
@@ -251,7 +252,7 @@ def define_stream_slices(
     }
     unbinned_columns = [name for name in distinct_columns if name not in edges_by_column]
     slices_by_column, notes = (
-        _summarize_columns(c, unbinned_columns, memory) if unbinned_columns else ({}, [])
+        _summarize_columns(columns, unbinned_columns, memory) if unbinned_columns else ({}, [])
     )
     for name, edges in edges_by_column.items():
         if _numeric_type(rows, name) is None:
@@ -273,9 +274,9 @@ def define_stream_slices(
 
 
 def _summarize_columns(
-    c: StreamColumns, columns: Sequence[str], memory: int
+    stream_columns: StreamColumns, columns: Sequence[str], memory: int
 ) -> tuple[dict[str, CategoricalSlices | BinnedSlices], list[str]]:
-    rows = c.stream
+    rows = stream_columns.engine
     if not rows.is_rereadable:
         raise InputError(
             f"{rows.name}: can be read only once, but slices require a first pass over their "
@@ -284,10 +285,14 @@ def _summarize_columns(
     numeric_names = tuple(name for name in columns if _numeric_type(rows, name) is not None)
     others = tuple(name for name in columns if name not in numeric_names)
     limit = MemoryLimit(memory // (2 * len(columns)))
-    required_names = tuple(c.required_columns) if c.missing == "drop" else ()
-    weight_names = [name for name in (c.weight, c.count) if name is not None]
+    required_names = (
+        tuple(stream_columns.required_columns) if stream_columns.missing == "drop" else ()
+    )
+    weight_names = [
+        name for name in (stream_columns.weight, stream_columns.count) if name is not None
+    ]
     read_names = list(dict.fromkeys([*columns, *required_names, *weight_names]))
-    task = _SummaryTask(numeric_names, others, c.weight, required_names)
+    task = _SummaryTask(numeric_names, others, stream_columns.weight, required_names)
     summary = rows.reduce(task, read_names, _SummaryLimit(limit), "finding slices")
     slices_by_column: dict[str, CategoricalSlices | BinnedSlices] = {}
     notes = []
@@ -408,14 +413,14 @@ class SubsetResults(Mergeable):
 class SubsetSystems:
     """Systems on all rows of a batch, on each slice and, if requested, on each complement."""
 
-    builds: SystemBuilder
+    build_systems: SystemBuilder
     slice_definitions: Sequence[StreamSliceDefinition]
     has_complements: bool = False
 
     def __call__(self, batch: Batch) -> list[BatchSystems]:
         """Return the systems on each subset of a batch."""
-        rows, all_systems = self.builds.rows_and_systems(batch)
-        counts = np.zeros(rows.frequencies.rows, bool)
+        rows, all_systems = self.build_systems.rows_and_systems(batch)
+        counts = np.zeros(rows.frequencies.n_rows, bool)
         counts[rows.counted_rows] = True
         try:
             for definition in self.slice_definitions:
@@ -423,7 +428,7 @@ class SubsetSystems:
         except InputError as error:
             raise batch.locate_error(error) from None
         codes = [
-            definition.codes(rows.slices)[rows.counted_rows]
+            definition.encode(rows.slices)[rows.counted_rows]
             for definition in self.slice_definitions
         ]
         slice_masks = [
@@ -452,11 +457,11 @@ class SubsetSystems:
 class SubsetSelector:
     """Selector of one of the subsets."""
 
-    which: int
+    subset_index: int
 
-    def __call__(self, pieces: Sequence[BatchSystems]) -> BatchSystems:
+    def __call__(self, subsets: Sequence[BatchSystems]) -> BatchSystems:
         """Return the systems on this subset."""
-        return pieces[self.which]
+        return subsets[self.subset_index]
 
 
 @dataclass(frozen=True, eq=False)
@@ -464,16 +469,16 @@ class CombinedTask:
     """Tasks on the subsets of a batch, which are made once."""
 
     subset_systems: SubsetSystems
-    works: Sequence[Callable[[Sequence[BatchSystems]], Mergeable]]
+    tasks: Sequence[Callable[[Sequence[BatchSystems]], Mergeable]]
 
     def __call__(self, batch: Batch) -> SubsetResults:
         """Return the result of each task on a batch."""
         subsets = self.subset_systems(batch)
-        return SubsetResults(tuple(work(subsets) for work in self.works))
+        return SubsetResults(tuple(work(subsets) for work in self.tasks))
 
     def check(self, batch: Batch) -> None:
         """Check the cells of a batch, of which some rows have a count of 0."""
-        self.subset_systems.builds(batch)
+        self.subset_systems.build_systems(batch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -482,12 +487,12 @@ class _SubsetMemoryLimit:
 
     memory: int
 
-    def __call__(self, each: SubsetResults) -> SubsetResults:
+    def __call__(self, results: SubsetResults) -> SubsetResults:
         half = self.memory // 2
-        sizes = half, half // max(len(each.values) - 1, 1)
+        sizes = half, half // max(len(results.values) - 1, 1)
         limits = [LimitStatistics(MemoryLimit(size)) for size in sizes]
         return SubsetResults(
-            tuple(limits[k > 0](statistic) for k, statistic in enumerate(each.values))
+            tuple(limits[k > 0](statistic) for k, statistic in enumerate(results.values))
         )
 
 
@@ -500,27 +505,27 @@ class _SharedPassEngine(Engine):
     def __init__(
         self, rows: Engine, first: Callable[[], Any], second: Callable[..., Any] | None = None
     ) -> None:
-        self.kind, self.name, self.rows, self.is_rereadable = (
+        self.kind, self.name, self.n_rows, self.is_rereadable = (
             rows.kind,
             rows.name,
-            rows.rows,
+            rows.n_rows,
             rows.is_rereadable,
         )
         self._rows, self._first, self._second = rows, first, second
 
     def reduce(
         self,
-        work: Callable[[Any], Any],
+        map_batch: Callable[[Any], Any],
         columns: Sequence[str] = (),
-        limit: Callable[[Any], Any] = identity,
+        limit_size: Callable[[Any], Any] = identity,
         description: str = "reading",
     ) -> Any:
         """Return the result of the shared pass, or read the rows."""
-        if isinstance(work, FirstPass):
+        if isinstance(map_batch, FirstPass):
             return self._first()
         if self._second is None:
-            return self._rows.reduce(work, columns, limit, description)
-        return self._second(work)
+            return self._rows.reduce(map_batch, columns, limit_size, description)
+        return self._second(map_batch)
 
 
 def single_use_engine(rows: Engine) -> Engine:
@@ -534,8 +539,8 @@ def single_use_engine(rows: Engine) -> Engine:
 class SlicePasses:
     """Passes over all rows and over their slices."""
 
-    builds: SystemBuilder
-    passes: TwoPassEvaluation
+    build_systems: SystemBuilder
+    row_passes: TwoPassEvaluation
     slice_definitions: Sequence[StreamSliceDefinition]
     memory: int
 
@@ -543,21 +548,21 @@ class SlicePasses:
     def all_rows(self) -> TwoPassEvaluation:
         """Two-pass evaluation of all rows."""
         return replace(
-            self.passes,
-            engine=_SharedPassEngine(self.passes.engine, lambda: self._first_results[0]),
+            self.row_passes,
+            engine=_SharedPassEngine(self.row_passes.engine, lambda: self._first_results[0]),
         )
 
     @cached_property
     def _first_results(self) -> Sequence[FirstPassResult]:
-        p = self.passes
+        p = self.row_passes
         number = 1 + sum(len(definition.names) for definition in self.slice_definitions)
-        request_numbers = [p.all_numbers, *[p.numbers] * (number - 1)]
+        request_numbers = [p.all_statistic_numbers, *[p.statistic_numbers] * (number - 1)]
         works = [
-            FirstPass(SubsetSelector(k), numbers, p.auxiliary_values, p.looks)
+            FirstPass(SubsetSelector(k), numbers, p.auxiliary_values, p.inspect_rows)
             for k, numbers in enumerate(request_numbers)
         ]
         work, limit = (
-            CombinedTask(SubsetSystems(self.builds, self.slice_definitions), works),
+            CombinedTask(SubsetSystems(self.build_systems, self.slice_definitions), works),
             _SubsetMemoryLimit(self.memory),
         )
         result: SubsetResults = p.engine.reduce(work, p.columns, limit, "pass 1")
@@ -594,16 +599,16 @@ class SlicePasses:
     def _subsets(self) -> dict[int, TwoPassEvaluation]:
         indices = [index for column_indices in self.nonempty_slices for index in column_indices]
         return {
-            index: self._passes(index, lambda index=index: self._first_results[index])  # type: ignore[misc]
+            index: self._make_passes(index, lambda index=index: self._first_results[index])  # type: ignore[misc]
             for index in indices
         }
 
     def complement(self, index: int) -> TwoPassEvaluation:
         """Return the passes over the complement of a slice."""
-        return self._rests[index] if self.needs_second_pass else self._make_complement(index)
+        return self._complements[index] if self.needs_second_pass else self._make_complement(index)
 
     @cached_property
-    def _rests(self) -> dict[int, TwoPassEvaluation]:
+    def _complements(self) -> dict[int, TwoPassEvaluation]:
         return {
             index: self._make_complement(index)
             for column_indices in self.nonempty_slices
@@ -617,18 +622,20 @@ class SlicePasses:
             for column_indices in self.nonempty_slices
             if index in column_indices
         )
-        return self._passes(
+        return self._make_passes(
             index + len(self._first_results) - 1,
             lambda: reduce(add, (self._first_results[k].finalize(identity) for k in others)),
         )
 
-    def _passes(self, index: int, first: Callable[[], FirstPassResult]) -> TwoPassEvaluation:
-        p = self.passes
+    def _make_passes(self, index: int, first: Callable[[], FirstPassResult]) -> TwoPassEvaluation:
+        p = self.row_passes
 
         def second(work: Any) -> Any:
             if isinstance(work, SecondPass):
-                return self._second[index]
-            result: SubsetResults = p.engine.reduce(CombinedTask(self._all, (work,)), p.columns)
+                return self._second_results[index]
+            result: SubsetResults = p.engine.reduce(
+                CombinedTask(self._subset_systems, (work,)), p.columns
+            )
             return result.values[0]
 
         rows = _SharedPassEngine(p.engine, first, second)
@@ -637,34 +644,37 @@ class SlicePasses:
             engine=rows,
             build=SubsetSelector(index),
             compared_pairs=p.compared_pairs if index < len(self._first_results) else (),
-            unit_of_all=lambda: self.all_rows.unit,
-            _computed=[],
-            _pairs={},
-            _cubes={},
-            _cells={},
+            common_weight_of_all=lambda: self.all_rows.common_weight,
+            _completed_passes=[],
+            _differences_by_pair={},
+            _cube_sums={},
+            _cluster_cell_weights={},
         )
 
     @property
-    def _all(self) -> SubsetSystems:
-        return SubsetSystems(self.builds, self.slice_definitions, has_complements=True)
+    def _subset_systems(self) -> SubsetSystems:
+        return SubsetSystems(self.build_systems, self.slice_definitions, has_complements=True)
 
     @cached_property
     def needs_second_pass(self) -> bool:
         """Whether some interval of a slice may need a second pass."""
-        p, is_rereadable = self.all_rows, self.passes.engine.is_rereadable
+        p, is_rereadable = self.all_rows, self.row_passes.engine.is_rereadable
         return is_rereadable and (
-            p.first_result.clustered or any(p.needs_second_pass(*request) for request in p.numbers)
+            p.first_pass_result.clustered
+            or any(p.needs_second_pass(*request) for request in p.statistic_numbers)
         )
 
     @cached_property
-    def _second(self) -> dict[int, Any]:
+    def _second_results(self) -> dict[int, Any]:
         """Influence of rows on the values of slices and complements, from one pass."""
-        p = self.passes
+        p = self.row_passes
         passes_by_index = {
             passes.build.which: passes  # type: ignore[attr-defined]
-            for passes in (*self._subsets.values(), *self._rests.values())
+            for passes in (*self._subsets.values(), *self._complements.values())
         }
-        work = CombinedTask(self._all, [passes.second for passes in passes_by_index.values()])
+        work = CombinedTask(
+            self._subset_systems, [passes.second_pass for passes in passes_by_index.values()]
+        )
         result: SubsetResults = p.engine.reduce(work, p.columns, description="pass over slices")
         return dict(zip(passes_by_index, result.values, strict=True))
 
@@ -681,7 +691,7 @@ class ComplementSystem:
     settings: Settings
 
     @property
-    def rows(self) -> ComplementSystem:
+    def estimate_source(self) -> ComplementSystem:
         """Source of its point estimates, with intervals."""
         return self
 

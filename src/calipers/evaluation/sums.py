@@ -74,9 +74,9 @@ class StreamedSample(Sample):
     #: The pairs of systems that are compared, the first less the second.
     compared_pairs: Sequence[tuple[str, str]] = ()
     #: Passes that have been made already, as for the rows of a slice; None to make them.
-    first_passes: TwoPassEvaluation | None = None
+    known_passes: TwoPassEvaluation | None = None
     #: The joint passes over all rows and their slices, where they are known.
-    slice_passes: SlicePasses | None = None
+    known_slice_passes: SlicePasses | None = None
     optional_measures: Sequence[Measure] = ()
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
 
@@ -87,32 +87,32 @@ class StreamedSample(Sample):
     @property
     def engine(self) -> Engine:
         """Engine that reads the rows."""
-        return self.columns.stream
+        return self.columns.engine
 
     @cached_property
     def passes(self) -> TwoPassEvaluation:
         """Both passes over the rows."""
-        if self.first_passes is not None:
-            return self.first_passes
-        return self._plain_passes if self.group is None else self.group.all_rows
+        if self.known_passes is not None:
+            return self.known_passes
+        return self._row_passes if self.slice_passes is None else self.slice_passes.all_rows
 
     @cached_property
-    def builds(self) -> SystemBuilder:
+    def build_systems(self) -> SystemBuilder:
         """Builder of the systems of batches."""
         return SystemBuilder(self.read_batch, self.problem, self.settings, tuple(self.measures))
 
     @cached_property
-    def _plain_passes(self) -> TwoPassEvaluation:
+    def _row_passes(self) -> TwoPassEvaluation:
         return TwoPassEvaluation(
             self.engine,
             self.template_systems,
             self.measures,
-            self.builds,
-            self.columns.names,
+            self.build_systems,
+            self.columns.column_names,
             MemoryLimit(self.memory),
             self.problem.summary,
             self.compared_pairs,
-            partial(self.problem.look, level=sampling_level(self.engine.rows))
+            partial(self.problem.look, sampling_level=sampling_level(self.engine.n_rows))
             if self.problem.looks_at_rows
             else None,
             self._auxiliary_measures,
@@ -136,16 +136,18 @@ class StreamedSample(Sample):
         return [(name, measure) for name, measure in pairs if (name, str(measure)) in saved]
 
     @cached_property
-    def group(self) -> SlicePasses | None:
+    def slice_passes(self) -> SlicePasses | None:
         """Joint passes over all rows and their slices, or None without slices."""
-        if self.slice_passes is not None:
-            return self.slice_passes
-        if not self.columns.slices or self.first_passes is not None:
+        if self.known_slice_passes is not None:
+            return self.known_slice_passes
+        if not self.columns.slices or self.known_passes is not None:
             return None
-        return SlicePasses(self.builds, self._plain_passes, self._slicings[0], self.memory)
+        return SlicePasses(
+            self.build_systems, self._row_passes, self._slices_and_notes[0], self.memory
+        )
 
     @cached_property
-    def _slicings(self) -> tuple[list[StreamSliceDefinition], list[str]]:
+    def _slices_and_notes(self) -> tuple[list[StreamSliceDefinition], list[str]]:
         return define_stream_slices(self.columns, self.memory)
 
     @cached_property
@@ -160,9 +162,9 @@ class StreamedSample(Sample):
     ) -> PointEstimate:
         """Return the point estimate of a measure, from the accumulated statistics."""
         used_settings = settings or self.settings
-        estimate = self.passes.point_estimate(system, measure, used_settings) or self._derived(
+        estimate = self.passes.point_estimate(
             system, measure, used_settings
-        )
+        ) or self._derived_estimate(system, measure, used_settings)
         if estimate is None and self.problem.task == "costs":  # one number, which no row has
             estimate = self.template_systems[system].point_estimate(measure)
         if estimate is None:
@@ -172,19 +174,21 @@ class StreamedSample(Sample):
             )
         return estimate
 
-    def _derived(self, system: str, measure: Measure, settings: Settings) -> PointEstimate | None:
+    def _derived_estimate(
+        self, system: str, measure: Measure, settings: Settings
+    ) -> PointEstimate | None:
         """Return the point estimate from a statistic accumulated for another measure, or None."""
         if (system, measure) in self.passes.statistics:
             return None
         delegate, delegated_measure = self.template_systems[system].delegate(measure)
         statistic, first_pass = (
             self._common_statistic(system, delegated_measure),
-            self.passes.first_result,
+            self.passes.first_pass_result,
         )
         if statistic is None or delegate is not self.template_systems[system]:
             return None
         estimate = estimate_from_statistic(
-            delegated_measure, statistic, settings, first_pass.rows, together=True
+            delegated_measure, statistic, settings, first_pass.rows, uses_core_areas=True
         )
         if estimate is None or not first_pass.clustered:
             return estimate
@@ -194,7 +198,7 @@ class StreamedSample(Sample):
         return replace(
             estimate,
             methods={},
-            error=None,
+            compute_error=None,
             joint_distribution=None,
             replicates=None,
             is_reduced=True,
@@ -213,20 +217,20 @@ class StreamedSample(Sample):
             return statistic
         return self.statistic(system, kind)
 
-    def statistic(self, system: str, kind: type) -> Any:
+    def statistic(self, system: str, statistic_type: type) -> Any:
         """Return a statistic that was accumulated for a system, or None."""
         system_output = self.template_systems[system]
         for (name, measure), statistic in self.passes.all_statistics.items():
             # The statistic of one of several classes is that of the class against all others.
             if (
                 name == system
-                and isinstance(statistic, kind)
+                and isinstance(statistic, statistic_type)
                 and system_output.delegate(measure)[0] is system_output
             ):
                 return statistic
         return None
 
-    def table(self, system: str, label: str | None = None) -> ScoreTable | None:
+    def score_table(self, system: str, label: str | None = None) -> ScoreTable | None:
         """Return the table of scores of a system, or of one class or label against all others.
 
         The result is None unless some measure has accumulated it.
@@ -275,7 +279,7 @@ class StreamedSample(Sample):
                 measures=measures,
                 template_systems={name: self.template_systems[name] for name in systems},
                 compared_pairs=(),
-                slice_passes=None,
+                known_slice_passes=None,
                 **passes,
             )
 
@@ -295,7 +299,9 @@ class StreamedSample(Sample):
 
         A state therefore has the statistics of the others too, which other rows may need.
         """
-        return replace(self, measures=measures, first_passes=self.passes, slice_passes=self.group)
+        return replace(
+            self, measures=measures, known_passes=self.passes, known_slice_passes=self.slice_passes
+        )
 
     def with_settings(self, settings: Settings) -> StreamedSample:
         """Return the sample with other settings of inference."""
@@ -306,16 +312,16 @@ class StreamedSample(Sample):
             self,
             settings=settings,
             template_systems=templates,
-            first_passes=self.passes,
-            slice_passes=None,
+            known_passes=self.passes,
+            known_slice_passes=None,
         )
 
-    def constant_baseline(self, system: str, measure: Measure) -> float:
+    def constant_value(self, system: str, measure: Measure) -> float:
         """Return the value of the best constant prediction."""
         return self.problem.constant(self, system, measure)
 
     def auxiliary_fields(
-        self, system: str, measure: Measure, reading: PointEstimate
+        self, system: str, measure: Measure, point_estimate: PointEstimate
     ) -> Mapping[str, Any]:
         """Return the threshold of an operating point, and bounds of a value of merged scores.
 
@@ -332,7 +338,7 @@ class StreamedSample(Sample):
             labeled_tables = zip(statistic.labels, statistic.tables, strict=True)
             tables = [table for label, table in labeled_tables if label in weights]
         if not tables:
-            weight = self.passes.first_result.weight.total / self.passes.unit
+            weight = self.passes.first_pass_result.weight.total / self.passes.common_weight
             template = self.template_systems[system]
             return {} if statistic is None else template.merged_values(measure, statistic, weight)
         area, fields = measure.definition.area, dict[str, Any]()
@@ -344,17 +350,17 @@ class StreamedSample(Sample):
                 )
             bounds: Any = np.zeros(2)
             if isinstance(statistic, ScoreTable):
-                bounds = statistic.bounds(area.name)
+                bounds = statistic.area_bounds(area.name)
             elif isinstance(statistic, StatisticVector):
                 bounds = (
                     self.template_systems[system].terms(measure).value_bounds(measure, statistic)
                 )
             elif isinstance(statistic, ClassTables):
                 for weight, table in zip(weights.values(), tables, strict=True):
-                    bounds = bounds + weight * np.array(table.bounds(area.name))
+                    bounds = bounds + weight * np.array(table.area_bounds(area.name))
             limits = (area.scale * float(limit) + area.shift for limit in bounds)
             low, high = self._bounds[system, measure] = tuple(sorted(limits))
-            value = reading.value
+            value = point_estimate.value
             fields |= {"lower_bound": min(low, value), "upper_bound": max(high, value)}
             fields["bounds_kind"] = "sharp" if area.name == "AUC" else "outer"
         if measure.definition.threshold_index is not None and isinstance(statistic, ScoreTable):
@@ -371,21 +377,22 @@ class StreamedSample(Sample):
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the difference of each pair of systems on every measure that has a direction."""
-        self.check_drawn(settings)
-        self.passes.compare(pairs)
+        self.check_no_resampling(settings)
+        self.passes.compare_pairs(pairs)
         for pair in pairs:
             for measure in self.directed_measures:
                 difference = self.passes.difference(pair, measure, settings)
                 if difference is not None:
                     yield pair, measure, difference
 
-    def check_drawn(self, settings: Settings) -> None:
+    def check_no_resampling(self, settings: Settings) -> None:
         """Check that no interval is requested that resamples rows, which are not in memory."""
         if settings.is_bootstrap_requested or any(
             name in RESAMPLING_METHODS for name in settings.methods
         ):
             raise InputError(
-                f"interval={settings.requested!r} resamples rows, which requires engine='memory'; "
+                f"interval={settings.requested_text!r} resamples rows, which requires "
+                "engine='memory'; "
                 "expected 'auto', 'analytic', 'none' or an analytic method for a stream"
             )
 
@@ -394,7 +401,7 @@ class StreamedSample(Sample):
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.passes.first_result.rows)
+        return int(self.passes.first_pass_result.rows)
 
     @property
     def has_weights(self) -> bool:
@@ -410,7 +417,7 @@ class StreamedSample(Sample):
     @property
     def is_clustered(self) -> bool:
         """Whether rows come in clusters, the number of which states and pipes do not know."""
-        return self.passes.first_result.clustered
+        return self.passes.first_pass_result.clustered
 
     @property
     def is_rereadable(self) -> bool:
@@ -425,12 +432,12 @@ class StreamedSample(Sample):
         """
         if not self.is_rereadable:
             return None
-        cells = self.passes.cluster_cells(system)
+        cells = self.passes.cluster_cell_weights(system)
         if cells is None and not any(
             m.definition.statistic is ConfusionMatrix for m in self.measures
         ):
             sample = self.with_measures([system], [parse("accuracy", "counts")])
-            cells = None if sample is None else sample.passes.cluster_cells(system)
+            cells = None if sample is None else sample.passes.cluster_cell_weights(system)
         return cells
 
     def row_properties(self) -> dict[str, Any]:
@@ -456,7 +463,7 @@ class StreamedSample(Sample):
         absent = " and ".join(stream.state.absent) if isinstance(stream, StateEngine) else ""
         absent_note = f"{absent.capitalize()} are absent: states have statistics of all rows only."
         return (
-            *self.passes.first_result.missing.notes,
+            *self.passes.first_pass_result.missing.notes,
             read_note,
             *((absent_note,) if absent else ()),
             *((merged_note,) if self._bounds else ()),
@@ -465,8 +472,8 @@ class StreamedSample(Sample):
     def row_notes(self) -> Sequence[str]:
         """Return notes on clusters and on the definition of slices."""
         clusters = self.passes.clusters
-        cluster_notes = () if clusters is None else clusters.notes(MIN_CLUSTER_DF)
-        return (*cluster_notes, *(() if self.group is None else self._slicings[1]))
+        cluster_notes = () if clusters is None else clusters.few_clusters_notes(MIN_CLUSTER_DF)
+        return (*cluster_notes, *(() if self.slice_passes is None else self._slices_and_notes[1]))
 
     @property
     def origins(self) -> Sequence[InputOrigin]:
@@ -495,15 +502,17 @@ class StreamedSample(Sample):
             "optional": [str(measure) for measure in self.optional_measures],
             **self.problem.plan,
         }
-        request_numbers = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
+        request_numbers = {
+            (name, str(m)): number for (name, m), number in passes.statistic_numbers.items()
+        }
         auxiliary_numbers = {
-            (name, str(m)): passes.all_numbers[name, m]
+            (name, str(m)): passes.all_statistic_numbers[name, m]
             for name, m in self._auxiliary_measures
-            if (name, m) in passes.all_numbers
+            if (name, m) in passes.all_statistic_numbers
         }
         # Rows stay where they are, and other states may have rows of the same clusters.
         first_pass = replace(
-            passes.first_result, inspected_rows=0, clustered=plan["cluster"] is not None
+            passes.first_pass_result, inspected_rows=0, clustered=plan["cluster"] is not None
         )
         state = EvaluationState(
             plan,
@@ -513,14 +522,14 @@ class StreamedSample(Sample):
             location=stream.name,
             auxiliary_numbers=auxiliary_numbers,
         )
-        return replace(state, batch_names=stream.stamps) if stream.stamps else state
+        return replace(state, batch_names=stream.file_stamps) if stream.file_stamps else state
 
     # --- Slices ----------------------------------------------------------------------------------
 
     @cached_property
     def slice_definitions(self) -> Sequence[SliceDefinition]:  # type: ignore[override]
         """Definitions of the non-empty slices."""
-        if self.group is None:
+        if self.slice_passes is None:
             return ()
         return [
             SliceDefinition(
@@ -528,7 +537,7 @@ class StreamedSample(Sample):
                 tuple(definition.names[index - first] for index in indices),
                 np.zeros(0, np.intp),
             )
-            for definition, first, indices in self.group.iterate_definitions()
+            for definition, first, indices in self.slice_passes.iterate_definitions()
         ]
 
     def slices(self, comparison: Comparison | None) -> Slices | None:
@@ -536,9 +545,9 @@ class StreamedSample(Sample):
 
         Each slice is compared with its complement.
         """
-        if self.group is None:
+        if self.slice_passes is None:
             return None
-        indices = [indices for _, _, indices in self.group.iterate_definitions()]
+        indices = [indices for _, _, indices in self.slice_passes.iterate_definitions()]
         stream_subsets = (
             _StreamSubsets(self, system, definition, slice_indices)
             for definition, slice_indices in zip(self.slice_definitions, indices, strict=True)
@@ -553,20 +562,20 @@ class StreamedSample(Sample):
 
     def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, StreamedSample]]:
         """Yield the sample on each slice."""
-        if self.group is None:
+        if self.slice_passes is None:
             return
         for definition, (_, _, indices) in zip(
-            self.slice_definitions, self.group.iterate_definitions(), strict=True
+            self.slice_definitions, self.slice_passes.iterate_definitions(), strict=True
         ):
             for name, index in zip(definition.names, indices, strict=True):
-                yield definition, name, self.on_slice(index)
+                yield definition, name, self.slice_sample(index)
 
-    def on_slice(self, index: int) -> StreamedSample:
+    def slice_sample(self, index: int) -> StreamedSample:
         """Return the sample on a slice, for which no further pass is made."""
-        assert self.group is not None
-        columns = replace(self.columns, stream=single_use_engine(self.engine))
-        passes = self.group.subset(index)
-        return replace(self, columns=columns, first_passes=passes, slice_passes=None)
+        assert self.slice_passes is not None
+        columns = replace(self.columns, engine=single_use_engine(self.engine))
+        passes = self.slice_passes.subset(index)
+        return replace(self, columns=columns, known_passes=passes, known_slice_passes=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -587,17 +596,21 @@ class _StreamSubsets:
 
     sample: StreamedSample
     system: str
-    cut: SliceDefinition
+    definition: SliceDefinition
     slice_indices: Sequence[int]
 
     def subset(self, subset_index: int) -> _SubsetSystem:
         """Return the source of the point estimates on a slice."""
-        return _SubsetSystem(self.sample.on_slice(self.slice_indices[subset_index]), self.system)
+        return _SubsetSystem(
+            self.sample.slice_sample(self.slice_indices[subset_index]), self.system
+        )
 
-    def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
+    def estimate(
+        self, subset_index: int, measure: Measure, point_estimate: PointEstimate
+    ) -> Estimate:
         """Return the estimate on a slice."""
-        return self.sample.on_slice(self.slice_indices[subset_index]).estimate(
-            self.system, measure, reading
+        return self.sample.slice_sample(self.slice_indices[subset_index]).estimate(
+            self.system, measure, point_estimate
         )
 
     def complement(self, subset_index: int) -> ComplementSystem | None:
@@ -607,9 +620,9 @@ class _StreamSubsets:
         # Its replicates are independent of those of the slice.
         settings = self.sample.settings
         complement_settings = replace(settings, seed=(settings.seed + 2**62) % 2**63)
-        assert self.sample.group is not None
+        assert self.sample.slice_passes is not None
         return ComplementSystem(
-            self.sample.group.complement(self.slice_indices[subset_index]),
+            self.sample.slice_passes.complement(self.slice_indices[subset_index]),
             self.system,
             complement_settings,
         )

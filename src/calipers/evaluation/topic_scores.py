@@ -66,28 +66,28 @@ class TopicScores:
     measures: list[Measure]
     values: dict[str, FloatArray]
     reasons: dict[str, list[dict[str, list[int]]]]
-    weights: dict[str, dict[int, FloatArray]]
+    measure_weights: dict[str, dict[int, FloatArray]]
     settings: Settings
     unit: str = "topics"
     #: Weight of each topic in means; None if all weights are equal.
-    importance: FloatArray | None = None
+    topic_weights: FloatArray | None = None
     #: Clusters of the topics, such as users, and the order in time.
     clusters: ClusterIndex | None = None
     order: TimeOrder | None = None
     #: No-skill values: the expected value of each measure on each topic under random order, of
     #: shape (topics, measures); None if it is unknown.
-    constant: FloatArray | None = None
+    no_skill_values: FloatArray | None = None
     #: With weights or counts: all given topics, once each, the indices of these topics among them,
     #: and the number of topics that are left out because their weight is 0.
     all_topics: TopicScores | None = None
     topic_indices: IntArray | None = None
-    weightless: int | None = None
-    is_weighted: bool = False
+    n_zero_weight: int | None = None
+    has_counts: bool = False
     #: What the values came from, by system.
     statistics: Mapping[str, StatisticsByType] = field(default_factory=dict)
     #: Returns the properties that systems of an earlier evaluation must have in common with these.
-    common: CommonProperties = dict
-    _serial: list[DependenceResult] = field(default_factory=list, repr=False)
+    get_common: CommonProperties = dict
+    _dependence_results: list[DependenceResult] = field(default_factory=list, repr=False)
 
     @classmethod
     def from_systems(
@@ -126,7 +126,7 @@ class TopicScores:
                 if m.definition.weight is not None
             }
         scores = cls(topics, measures, values, reasons, weights, settings, unit)
-        return replace(scores, statistics=systems, common=common)
+        return replace(scores, statistics=systems, get_common=common)
 
     def with_columns(self, columns: UnitColumns) -> TopicScores:
         """Return the values with weights, counts, clusters and times of the topics.
@@ -165,16 +165,18 @@ class TopicScores:
                 ]
                 for name, all_reasons in self.reasons.items()
             },
-            weights={
+            measure_weights={
                 name: {j: weight[topic_indices] for j, weight in entry.items()}
-                for name, entry in self.weights.items()
+                for name, entry in self.measure_weights.items()
             },
-            importance=importance,
-            constant=None if self.constant is None else self.constant[topic_indices],
+            topic_weights=importance,
+            no_skill_values=None
+            if self.no_skill_values is None
+            else self.no_skill_values[topic_indices],
             all_topics=self,
             topic_indices=topic_indices,
-            weightless=None if weight is None else int(np.count_nonzero(weight == 0)),
-            is_weighted=columns.count is not None and bool((columns.count != 1).any()),
+            n_zero_weight=None if weight is None else int(np.count_nonzero(weight == 0)),
+            has_counts=columns.count is not None and bool((columns.count != 1).any()),
         )
 
     @property
@@ -186,10 +188,13 @@ class TopicScores:
         self, system: str, j: int, settings: Settings, indices: Any = slice(None)
     ) -> TopicRows:
         """Return the values of one measure on a subset of the topics, given by index, or on all."""
-        weight, importance = self.weights[system].get(j), self.unit_weights(self.measures[j])
+        weight, importance = (
+            self.measure_weights[system].get(j),
+            self.unit_weights(self.measures[j]),
+        )
         counted_topics = all_topics = np.arange(len(self.topics))[indices]
         summary, values = (
-            Summary.from_measure(self.measures[j].definition),
+            Summary.from_definition(self.measures[j].definition),
             self.values[system][indices, j],
         )
         topic_weight = None if weight is None else weight[indices]
@@ -208,7 +213,7 @@ class TopicScores:
             settings,
             self.unit,
             {reason: n for reason, n in counts.items() if n},
-            importance=None if importance is None else importance[indices],
+            unit_weight=None if importance is None else importance[indices],
             clusters=None if self.clusters is None else self.clusters.take_rows(all_topics),
             order=None if self.order is None else self.order.take_rows(all_topics),
         )
@@ -221,36 +226,38 @@ class TopicScores:
             point_estimates = estimate_over_topics(
                 [self.topic_rows(system, j, self.settings) for j in measure_indices]
             )
-            self._look(system, point_estimates)
+            self._record_dependence(system, point_estimates)
             out += [
-                to_estimate(reading, str(measure), system, self.default(j))
+                to_estimate(reading, str(measure), system, self.no_skill(j))
                 for j, (measure, reading) in enumerate(
                     zip(self.measures, point_estimates, strict=True)
                 )
             ]
         return tuple(out)
 
-    def _look(self, system: str, readings: Sequence[PointEstimate]) -> None:
+    def _record_dependence(self, system: str, point_estimates: Sequence[PointEstimate]) -> None:
         """Record whether consecutive topics are dependent."""
         if self.order is None:
             return
         from calipers.inference.serial import DependenceResult
 
-        pairs = zip(self.measures, readings, strict=True)
-        self._serial.extend(
+        pairs = zip(self.measures, point_estimates, strict=True)
+        self._dependence_results.extend(
             DependenceResult.from_estimate(system, str(measure), reading)
             for measure, reading in pairs
             if reading.kind != "count" and np.isfinite(reading.value)
         )
 
-    def default(self, j: int, indices: Any = slice(None)) -> float:
+    def no_skill(self, j: int, indices: Any = slice(None)) -> float:
         """Return the expected value if all orders of documents are equally likely, or NaN."""
-        if self.constant is None:
+        if self.no_skill_values is None:
             return float("nan")
         measure = self.measures[j]
         importance = self.unit_weights(measure)
-        return Summary.from_measure(measure.definition).value(
-            self.constant[indices, j], None, None if importance is None else importance[indices]
+        return Summary.from_definition(measure.definition).value(
+            self.no_skill_values[indices, j],
+            None,
+            None if importance is None else importance[indices],
         )
 
     def per_unit(self) -> PerUnit:
@@ -278,7 +285,7 @@ class TopicScores:
             return self.all_topics.to_stored_predictions()
         if not self.statistics:
             return None
-        return keeping.store_rankings(self.unit, self.topics, self.statistics, self.common())
+        return keeping.store_rankings(self.unit, self.topics, self.statistics, self.get_common())
 
     def curve_options(self, *, zero: bool) -> dict[str, Any]:
         """Return the arguments that curves of means over these topics take."""
@@ -286,20 +293,20 @@ class TopicScores:
             "zero": zero,
             "settings": self.settings,
             "topic_indices": self.topic_indices,
-            "importance": self.importance,
+            "importance": self.topic_weights,
             "clusters": self.clusters,
             "order": self.order,
             "unit": self.unit,
         }
 
-    def evaluation(
+    def to_evaluation(
         self,
         task: str,
         conventions: Mapping[str, Any],
         inputs: Sequence[Any],
         *,
         costs: Costs = NO_COSTS,
-        cut_by: Sequence[SliceDefinition] = (),
+        slice_definitions: Sequence[SliceDefinition] = (),
         **fields: Any,
     ) -> Evaluation:
         """Return the evaluation of these values, with the costs of systems on each topic.
@@ -326,48 +333,55 @@ class TopicScores:
         from calipers.evaluation.costs import add_costs
 
         costs = costs if self.topic_indices is None else costs.take(self.topic_indices)
-        rows = self.settings, self.importance, self.clusters
+        rows = self.settings, self.topic_weights, self.clusters
         return add_costs(
-            evaluation, costs, costs.systems, *rows, slice_definitions=cut_by, unit=self.unit
+            evaluation,
+            costs,
+            costs.systems,
+            *rows,
+            slice_definitions=slice_definitions,
+            unit=self.unit,
         )
 
     @property
     def _conventions(self) -> dict[str, Any]:
         """Weights, counts, clusters and times of the topics, for the provenance."""
         return {
-            **({} if self.weightless is None else {"weighted": True}),
-            **({"counted": True} if self.is_weighted else {}),
+            **({} if self.n_zero_weight is None else {"weighted": True}),
+            **({"counted": True} if self.has_counts else {}),
             **({} if self.clusters is None else {"clusters": self.clusters.n_clusters}),
-            **({} if self.order is None else {"times": self.order.size}),
+            **({} if self.order is None else {"times": self.order.n_times}),
         }
 
     def _row_notes(self) -> list[str]:
         """Return notes on clusters and serial dependence."""
         cluster_notes = (
-            [] if self.clusters is None else self.clusters.notes(MIN_CLUSTER_DF, self.unit)
+            []
+            if self.clusters is None
+            else self.clusters.few_clusters_notes(MIN_CLUSTER_DF, self.unit)
         )
-        if not self._serial:
+        if not self._dependence_results:
             return cluster_notes
         from calipers.inference import serial
 
-        return [*cluster_notes, *serial.dependence_notes(self._serial, self.unit)]
+        return [*cluster_notes, *serial.dependence_notes(self._dependence_results, self.unit)]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on weights, and on tests that are omitted with clusters or weights."""
         out, unit = [], self.unit
-        if self.weightless:
+        if self.n_zero_weight:
             out.append(
-                f"Left out because their weight is 0: {format_count(self.weightless, unit)}."
+                f"Left out because their weight is 0: {format_count(self.n_zero_weight, unit)}."
             )
-        if self.importance is None:
+        if self.topic_weights is None:
             if self.clusters is not None and len(self.values) > 2:
                 out.append(
                     f"Friedman's test and the analysis of variance assume independent {unit} and "
                     "are omitted."
                 )
             return tuple(out)
-        size = effective_size_from_weights(self.importance)
+        size = effective_size_from_weights(self.topic_weights)
         out.append(
             f"{unit.capitalize()} are weighted: a mean is Σwx/Σw over {len(self.topics):,} {unit}, "
             f"which is equivalent to {size:,.1f} of equal weight (Kish)."
@@ -403,7 +417,7 @@ class TopicScores:
             )
             for system in self.values
         }
-        values_per_replicate = 4 if self.importance is None else 8
+        values_per_replicate = 4 if self.topic_weights is None else 8
         step = max(
             1,
             _MAX_DRAWN_VALUES
@@ -449,7 +463,7 @@ class TopicScores:
 
     def unit_weights(self, measure: Measure) -> FloatArray | None:
         """Return the weight of each topic, or None if all weights are 1, as in sums."""
-        return None if measure.definition.summary == "sum" else self.importance
+        return None if measure.definition.summary == "sum" else self.topic_weights
 
     def permutation_values(self, measure: Measure, settings: Settings) -> FloatArray | None:
         """Return values whose mean is the summary, from the influence of each topic on it.
@@ -468,7 +482,8 @@ class TopicScores:
             assert influence is not None
             column = np.full(len(table), np.nan)
             column[topic_rows.defined_mask] = (
-                estimate.value + influence.column[topic_rows.defined_mask] / topic_rows.steps
+                estimate.value
+                + influence.column[topic_rows.defined_mask] / topic_rows.mean_derivatives
             )
             columns.append(column)
         return np.column_stack(columns)

@@ -107,29 +107,31 @@ class _TopicSubsets:
 
     source: TopicScores
     system: str
-    cut: SliceDefinition
+    definition: SliceDefinition
     #: How many slices there are in all, which p-values will account for.
-    n_requested: int
+    n_slices: int
     _cache: dict[int, _TopicSubset] = field(default_factory=dict, repr=False)
 
     def subset(self, subset_index: int) -> _TopicSubset:
         """Return the topics of a subset."""
         if subset_index not in self._cache:
             self._cache[subset_index] = _TopicSubset(
-                self, subset_index, self.cut.rows[subset_index], self.source.settings
+                self, subset_index, self.definition.row_indices[subset_index], self.source.settings
             )
         return self._cache[subset_index]
 
-    def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
+    def estimate(
+        self, subset_index: int, measure: Measure, point_estimate: PointEstimate
+    ) -> Estimate:
         """Return the estimate on a subset."""
-        no_skill = self.source.default(
-            self.source.measures.index(measure), self.cut.rows[subset_index]
+        no_skill = self.source.no_skill(
+            self.source.measures.index(measure), self.definition.row_indices[subset_index]
         )
-        return to_estimate(reading, str(measure), self.system, no_skill)
+        return to_estimate(point_estimate, str(measure), self.system, no_skill)
 
     def complement(self, subset_index: int) -> _TopicSubset | None:
         """Return all other topics, resampled independently, or None if there are none."""
-        if len(self.cut.names) < 2:
+        if len(self.definition.names) < 2:
             return None
         settings = self.source.settings
         if self.source.clusters is not None:  # some of which are in both parts
@@ -137,7 +139,10 @@ class _TopicSubsets:
         else:
             complement_settings = replace(settings, seed=(settings.seed + 2**62) % 2**63)
         return _TopicSubset(
-            self, subset_index, np.flatnonzero(self.cut.codes != subset_index), complement_settings
+            self,
+            subset_index,
+            np.flatnonzero(self.definition.codes != subset_index),
+            complement_settings,
         )
 
     def forget(self, subset_index: int) -> None:
@@ -156,21 +161,21 @@ class _TopicSubset:
     _permutation_cache: list[decks.RowSubsets] = field(default_factory=list, repr=False)
 
     @property
-    def rows(self) -> _TopicSubset:
+    def estimate_source(self) -> _TopicSubset:
         """Source of the point estimates."""
         return self
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of a measure over these topics."""
-        return self._readings[measure]
+        return self._point_estimates[measure]
 
     @cached_property
-    def _readings(self) -> dict[Measure, PointEstimate]:
+    def _point_estimates(self) -> dict[Measure, PointEstimate]:
         source = self.subsets.source
-        topic_rows = [self._topics(j) for j in range(len(source.measures))]
+        topic_rows = [self._topic_rows(j) for j in range(len(source.measures))]
         return dict(zip(source.measures, estimate_over_topics(topic_rows), strict=True))
 
-    def _topics(self, j: int) -> TopicRows:
+    def _topic_rows(self, j: int) -> TopicRows:
         return self.subsets.source.topic_rows(
             self.subsets.system, j, self.settings, self.topic_indices
         )
@@ -184,7 +189,7 @@ class _TopicSubset:
         subsets = self.subsets
         if subsets.source.clusters is not None:
             return None
-        inside, outside = subsets.cut.rows[self.subset_index], self.topic_indices
+        inside, outside = subsets.definition.row_indices[self.subset_index], self.topic_indices
         is_reversed = len(inside) > len(outside)
         smaller_topics = outside if is_reversed else inside
         if len(smaller_topics) > max_size:
@@ -194,9 +199,9 @@ class _TopicSubset:
         if all_topics.summary.formula is not None:
             return None
         is_pooled = all_topics.summary.kind == "pooled"
-        weight = all_topics.weight if is_pooled else None
-        if all_topics.importance is not None:
-            weight = all_topics.importance * (1.0 if weight is None else weight)
+        weight = all_topics.pooling_columns if is_pooled else None
+        if all_topics.unit_weight is not None:
+            weight = all_topics.unit_weight * (1.0 if weight is None else weight)
         values = (
             all_topics.values if is_pooled else all_topics.summary.columns(all_topics.values)[0]
         )
@@ -204,7 +209,7 @@ class _TopicSubset:
         if pool is None:
             return None
         value = self.point_estimate(measure).value if is_reversed else value
-        random_subsets = self._lots(len(values), len(smaller_topics))
+        random_subsets = self._random_subsets(len(values), len(smaller_topics))
         result = pool.permute(
             _summary_measure(all_topics.summary.kind),
             decks.SubsetRows(smaller_topics, value),
@@ -215,7 +220,7 @@ class _TopicSubset:
         result = replace(result, unit=subsets.source.unit)
         return result.negated if is_reversed else result
 
-    def _lots(self, topics: int, size: int) -> decks.RowSubsets:
+    def _random_subsets(self, n_topics: int, size: int) -> decks.RowSubsets:
         """Return random subsets of this size of all topics, shared by all measures.
 
         There are enough for the smallest p-value to be significant.
@@ -223,9 +228,9 @@ class _TopicSubset:
         if not self._permutation_cache:
             settings = replace(
                 self.settings,
-                n_resamples=n_replicates_for_adjusted_p(self.subsets.n_requested, self.settings),
+                n_resamples=n_replicates_for_adjusted_p(self.subsets.n_slices, self.settings),
             )
-            self._permutation_cache.append(decks.draw_subsets(topics, size, settings))
+            self._permutation_cache.append(decks.draw_subsets(n_topics, size, settings))
         return self._permutation_cache[0]
 
 

@@ -28,7 +28,7 @@ class VisibleRows:
     #: Whether these are all rows.
     is_complete: bool = True
     #: Largest residuals of all rows by system, if these rows are a sample.
-    largest: Mapping[str, LargestResiduals] = field(default_factory=dict)
+    largest_residuals: Mapping[str, LargestResiduals] = field(default_factory=dict)
     #: Phrase that states the size of the sample; empty if these are all rows.
     sample_note: str = ""
     #: Whether rows have frequency weights, so that duplicates are expected.
@@ -36,14 +36,16 @@ class VisibleRows:
 
 
 def sample_batch_rows(
-    built: BatchSystems, level: int = 0, largest: Sequence[LargestResiduals] = ()
+    batch_systems: BatchSystems,
+    sampling_level: int = 0,
+    largest_residuals: Sequence[LargestResiduals] = (),
 ) -> StatisticVector:
     """Return sampled rows of a batch, with the largest residuals of each system.
 
-    A row has its truth, predictions, weight and cluster. ``level`` is the least level of
+    A row has its truth, predictions, weight and cluster. ``sampling_level`` is the least level of
     :class:`SampledRows`.
     """
-    systems: list[Any] = list(built.systems.values())
+    systems: list[Any] = list(batch_systems.systems.values())
     first_system = systems[0]
     columns = [
         first_system.truth,
@@ -53,8 +55,13 @@ def sample_batch_rows(
         np.ones(len(first_system.truth)) if first_system.weight is None else first_system.weight
     ]
     columns += [] if first_system.clusters is None else [first_system.clusters.code]
-    assert built.numbers is not None
-    return StatisticVector((SampledRows.from_rows(built.numbers, columns, level), *largest))
+    assert batch_systems.row_indices is not None
+    return StatisticVector(
+        (
+            SampledRows.from_rows(batch_systems.row_indices, columns, sampling_level),
+            *largest_residuals,
+        )
+    )
 
 
 def _output_columns(system: Any) -> dict[str, Any]:
@@ -113,7 +120,7 @@ def _rebuild_systems(sample: Any, sampled: SampledRows, *largest: LargestResidua
         None,
         is_complete=False,
         has_counts=has_counts,
-        largest=residuals_by_system,
+        largest_residuals=residuals_by_system,
         sample_note=_sample_note(sampled),
     )
 
@@ -145,7 +152,7 @@ def sampled_rows(sample: Any) -> tuple[Any, ...] | None:
     """
     if sample.in_memory_systems is not None:
         return None
-    sampled = sample.passes.first_result.inspected_rows
+    sampled = sample.passes.first_pass_result.inspected_rows
     return (
         sampled.components
         if isinstance(sampled, StatisticVector) and len(sampled.components[0].number)
@@ -159,9 +166,9 @@ class _ColumnReader:
     def __init__(self, table: Any) -> None:
         self._table, self._offset = table, 0
 
-    def next(self, like: Any) -> Any:
+    def next(self, template: Any) -> Any:
         """Return the next columns, with the shape and type of another array."""
-        width = int(np.prod(like.shape[1:]))
+        width = int(np.prod(template.shape[1:]))
         block = self._table[:, self._offset : self._offset + width]
         self._offset += width
-        return np.ascontiguousarray(block.reshape(len(block), *like.shape[1:]), like.dtype)
+        return np.ascontiguousarray(block.reshape(len(block), *template.shape[1:]), template.dtype)

@@ -59,7 +59,7 @@ def _drop_degenerate_test(statistics: DifferenceStatistics) -> DifferenceStatist
     This happens with very few rows; the proportion of replicates on one side of 0 means nothing
     then.
     """
-    has_spread = statistics.procedure.error.se > 0 or statistics.value == 0
+    has_spread = statistics.procedure.standard_error.se > 0 or statistics.value == 0
     if has_spread or statistics.fields["test"] not in BOOTSTRAP_TEST_NAMES:
         return statistics
     none = {"p": math.nan, "test": "none", "low": math.nan, "high": math.nan}

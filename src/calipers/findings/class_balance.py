@@ -44,7 +44,7 @@ class TopicEstimates:
 
     estimates: tuple[Estimate, ...]
     #: The effective number of topics, if weights make it smaller than their number.
-    size: float = math.inf
+    effective_size: float = math.inf
     unit: str = "topics"
 
 
@@ -56,7 +56,7 @@ def class_imbalance(subject: Subject, classes: ClassSizes) -> Iterator[Claim]:
     K is the number of classes, so that the limit is {MAX_RARE_PROPORTION_OF_TWO:g} for two. The
     interval is corrected for the number of classes.
     """  # noqa: D205
-    cells, weight = classes.cells, classes.cells.matrix.truth
+    cells, weight = classes.cells, classes.cells.matrix.truth_margin
     k = len(weight)
     # Of two classes one at most can be rare.
     tests = 1 if k == 2 else k
@@ -75,7 +75,7 @@ def class_imbalance(subject: Subject, classes: ClassSizes) -> Iterator[Claim]:
 def _imbalance_message(
     subject: Subject, cells: ConfusionCells, rare: Mapping[str, IntervalNumber]
 ) -> FindingDraft:
-    weight = cells.matrix.truth
+    weight = cells.matrix.truth_margin
     if len(rare) == 1:
         ((label, proportion),) = rare.items()
         claim = f"{proportion} of the rows are {label}"
@@ -103,7 +103,7 @@ def few_rows(subject: Subject, classes: ClassSizes) -> Iterator[FindingDraft]:
     Weighted rows count by their effective number.
     """
     cells, m = classes.cells, classes.cells.matrix
-    sizes = map(effective_size, m.truth, m.squared.truth)
+    sizes = map(effective_size, m.truth_margin, m.squared_weight_matrix.truth_margin)
     small_classes = {cells.label(code): n for code, n in enumerate(sizes) if 0 < n < MIN_CLASS_ROWS}
     if small_classes:
         step = 1 / min(small_classes.values())
@@ -123,13 +123,22 @@ def few_topics(_: Subject, topics: TopicEstimates) -> Iterator[FindingDraft]:
     """There are fewer than {MIN_TOPICS} topics (effective topics if topics are weighted)."""
     topic_estimates = [e for e in topics.estimates if e.interval_reason != "exact_count"]
     unit, n = topics.unit, max((e.n for e in topic_estimates), default=0)
-    if 0 < min(n, topics.size) < MIN_TOPICS:
-        effective = f" (effective number {topics.size:.3g})" if topics.size < n else ""
+    if 0 < min(n, topics.effective_size) < MIN_TOPICS:
+        effective = (
+            f" (effective number {topics.effective_size:.3g})" if topics.effective_size < n else ""
+        )
         has_multiple_systems = len({e.system for e in topic_estimates}) > 1
         yield FindingDraft(
             f"The means are based on {format_count(n, unit)}{effective}; "
             f"{'the ranking of systems' if has_multiple_systems else 'they'} may not generalise to "
             f"other {unit}.",
-            {unit: n, **({f"effective {unit}": topics.size} if topics.size < n else {})},
+            {
+                unit: n,
+                **(
+                    {f"effective {unit}": topics.effective_size}
+                    if topics.effective_size < n
+                    else {}
+                ),
+            },
             tuple(dict.fromkeys(e.measure for e in topic_estimates)),
         )

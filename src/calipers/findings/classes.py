@@ -28,11 +28,11 @@ MIN_CONFUSED_PROPORTION = 0.05
 @rule("low-recall-class", "caution", MulticlassCells, cost="sums")
 def low_recall_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     """Recall on a class minus recall on all other rows is below 0, by the entire interval."""
-    for code in range(cells.matrix.classes):
+    for code in range(cells.matrix.n_classes):
         counts = ClassCellSelections(code)
         recall, other_recall = (
             cells.proportion(hit, rows)
-            for hit, rows in ((counts.hit, counts.true), (counts.right_elsewhere, counts.others))
+            for hit, rows in ((counts.hit, counts.true), (counts.correct_others, counts.others))
         )
         make_message = partial(_low_recall_message, subject, cells, code, recall, other_recall)
         yield Claim(
@@ -84,10 +84,11 @@ def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     largest = {
         code: (predicted_code, weight) for code, predicted_code, weight in _largest_confusions(m)
     }
-    for code in range(m.classes):
+    for code in range(m.n_classes):
         predicted_code, weight = largest.get(code, (code, 0.0))
         if not weight > max(
-            (m.truth[code] - m.hits[code]) / 2, m.truth[code] * MIN_CONFUSED_PROPORTION
+            (m.truth_margin[code] - m.hits[code]) / 2,
+            m.truth_margin[code] * MIN_CONFUSED_PROPORTION,
         ):
             yield Claim(1.0)
             continue
@@ -130,8 +131,8 @@ def _confused_class_message(
         "proportion of the errors": of_errors(subject.level),
     }
     converse_note = ""
-    if m.truth[predicted_code]:
-        converse = float(m.cell(predicted_code, code)) / float(m.truth[predicted_code])
+    if m.truth_margin[predicted_code]:
+        converse = float(m.cell(predicted_code, code)) / float(m.truth_margin[predicted_code])
         values["converse proportion"] = converse
         converse_note = (
             f" Conversely, it predicts {label} for {format_number(converse)} of the "
@@ -152,7 +153,7 @@ def _largest_confusions(matrix: ConfusionMatrix) -> Iterator[tuple[int, int, flo
 
     Classes without errors are omitted.
     """
-    truth, predicted, weight = matrix.occupied_cells()
+    truth, predicted, weight = matrix.nonempty_cells()
     error_mask = truth != predicted
     truth, predicted, weight = truth[error_mask], predicted[error_mask], weight[error_mask]
     order = np.lexsort((predicted, -weight, truth))

@@ -33,7 +33,7 @@ MIN_MEAN_SIZE = 5
 class PermutationTest:
     """Permutation p-value of independence of clusters and true classes."""
 
-    p: Callable[[], float]
+    compute_p: Callable[[], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Bisections:
     """
 
     names: tuple[str, ...]
-    points: FloatArray
+    n_points: FloatArray
     proportions: FloatArray
 
 
@@ -95,9 +95,9 @@ class Stability:
     """
 
     names: tuple[str, ...]
-    jaccard: FloatArray
-    rand: float
-    times: int
+    mean_jaccard: FloatArray
+    mean_ari: float
+    n_resamples: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class ClusterCounts:
     ``biases`` describes the biases of the measures.
     """
 
-    clusters: Mapping[str, int]
+    n_clusters: Mapping[str, int]
     values: Mapping[str, tuple[bool, Mapping[str, float]]]
     biases: Mapping[str, str]
 
@@ -120,8 +120,8 @@ def not_above_chance(subject: Subject, independence: PermutationTest) -> Iterato
     In addition, the p-value of a permutation test that keeps the sizes of the clusters exceeds one
     minus the level.
     """
-    ari = subject.estimate_of("ARI")
-    if ari.low <= 0 <= ari.high and (p := independence.p()) > 1 - subject.level:
+    ari = subject.get_estimate("ARI")
+    if ari.low <= 0 <= ari.high and (p := independence.compute_p()) > 1 - subject.level:
         yield FindingDraft(
             f"{subject.title}: the clusters do not agree significantly better than chance with the "
             f"classes (ARI {ari}, permutation {format_p(p)}).",
@@ -185,25 +185,25 @@ def singleton_clusters(subject: Subject, clustering: PointSilhouettes) -> Iterat
 
 
 @rule("disagreement-on-k", "information", ClusterCounts, cost="results", counts=True)
-def disagreement_on_k(subject: Subject, numbers: ClusterCounts) -> Iterator[FindingDraft]:
+def disagreement_on_k(subject: Subject, counts: ClusterCounts) -> Iterator[FindingDraft]:
     """Clusterings with different numbers of clusters are best by different internal measures."""
     best: dict[str, list[str]] = {}
-    for measure, (higher_is_better, values) in numbers.values.items():
+    for measure, (higher_is_better, values) in counts.values.items():
         defined = {name: x for name, x in values.items() if np.isfinite(x)}
         if len(defined) > 1:
             best_name = (max if higher_is_better else min)(defined, key=lambda name: defined[name])
             best.setdefault(best_name, []).append(measure)
-    if len({numbers.clusters[name] for name in best}) > 1:
+    if len({counts.n_clusters[name] for name in best}) > 1:
         listed = "; ".join(
-            f"{system_subject(name)} with {format_count(numbers.clusters[name], 'clusters')} by "
-            f"{join_words(measures)}" + _bias_note(numbers.biases[m] for m in measures)
+            f"{system_subject(name)} with {format_count(counts.n_clusters[name], 'clusters')} by "
+            f"{join_words(measures)}" + _bias_note(counts.biases[m] for m in measures)
             for name, measures in best.items()
         )
         measures = [measure for measure_names in best.values() for measure in measure_names]
         yield FindingDraft(
             f"Internal measures disagree on the number of clusters: {listed}.",
             {
-                f"clusters by {m}": float(numbers.clusters[n])
+                f"clusters by {m}": float(counts.n_clusters[n])
                 for n, measure_names in best.items()
                 for m in measure_names
             },
@@ -217,23 +217,27 @@ def _bias_note(descriptions: Iterable[str]) -> str:
 
 
 @rule("bimodal-cluster", "information", Bisections, cost="results", counts=True)
-def bimodal_cluster(subject: Subject, halves: Bisections) -> Iterator[Claim]:
+def bimodal_cluster(subject: Subject, bisections: Bisections) -> Iterator[Claim]:
     """At least one cluster of {MIN_CLUSTER_SIZE} or more points is bimodal along its longest axis.
 
     Splitting it in two along the axis of largest variance removes a significantly larger proportion
     of this variance than splitting uniformly distributed points (corrected for the number of
     clusters).
     """
-    tested_mask = halves.points >= MIN_CLUSTER_SIZE
+    tested_mask = bisections.n_points >= MIN_CLUSTER_SIZE
     if not tested_mask.any():
         return
-    p = np.ones(len(halves.points))
-    z = (halves.proportions - 0.75) * np.sqrt(np.maximum(halves.points, 1)) / UNIFORM_SPLIT_SD
+    p = np.ones(len(bisections.n_points))
+    z = (
+        (bisections.proportions - 0.75)
+        * np.sqrt(np.maximum(bisections.n_points, 1))
+        / UNIFORM_SPLIT_SD
+    )
     for index in np.flatnonzero(tested_mask):
         p[index] = min(1.0, np.count_nonzero(tested_mask) * math.erfc(z[index] / math.sqrt(2)) / 2)
     yield Claim(
         float(p.min()),
-        partial(_bimodal_message, subject, halves, np.flatnonzero(p <= 1 - subject.level)),
+        partial(_bimodal_message, subject, bisections, np.flatnonzero(p <= 1 - subject.level)),
     )
 
 
@@ -254,13 +258,13 @@ def _bimodal_message(subject: Subject, halves: Bisections, indices: IntArray) ->
     )
 
 
-def bisection_gain(along: FloatArray) -> float:
+def bisection_gain(projections: FloatArray) -> float:
     """Compute the largest proportion of the variance of numbers that splitting them in two removes.
 
     At least a fifth of the numbers is on either side. The proportion is 2/π for a normal
     distribution and ¾ for a uniform one.
     """
-    x, n = np.sort(along - along.mean()), len(along)
+    x, n = np.sort(projections - projections.mean()), len(projections)
     below = np.arange(1, n)
     between = np.square(np.cumsum(x)[:-1]) * (1 / below + 1 / (n - below))
     total, is_allowed = float(x @ x), (below >= n / 5) & (n - below >= n / 5)
@@ -275,11 +279,11 @@ def unstable_clusters(subject: Subject, stability: Stability) -> Iterator[Findin
     The mean is over the bootstrap clusterings, of the index of the cluster and the most similar
     cluster of each.
     """  # noqa: D205
-    indices = np.flatnonzero(stability.jaccard < MAX_UNSTABLE_JACCARD)
+    indices = np.flatnonzero(stability.mean_jaccard < MAX_UNSTABLE_JACCARD)
     if len(indices):
-        worst = indices[np.argsort(stability.jaccard[indices], kind="stable")]
+        worst = indices[np.argsort(stability.mean_jaccard[indices], kind="stable")]
         listed = format_first(
-            f"{quote(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst
+            f"{quote(stability.names[j])} ({stability.mean_jaccard[j]:.2f})" for j in worst
         )
         yield FindingDraft(
             f"{subject.title}: "
@@ -289,6 +293,6 @@ def unstable_clusters(subject: Subject, stability: Stability) -> Iterator[Findin
             "indicates that a cluster is not reproducible.",
             {
                 "clusters": float(len(indices)),
-                "lowest mean Jaccard index": float(stability.jaccard[worst[0]]),
+                "lowest mean Jaccard index": float(stability.mean_jaccard[worst[0]]),
             },
         )

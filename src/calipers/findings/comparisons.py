@@ -39,7 +39,7 @@ class ComparisonResults:
 
 
 @rule("slices-differ", "caution", ComparisonResults, cost="results")
-def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
+def slices_differ(_: Subject, results: ComparisonResults) -> Iterator[Claim]:
     """On the leading measure, a slice differs significantly from all other rows.
 
     Its p-value, adjusted for the number of slices, is at most one minus the level, and the interval
@@ -47,7 +47,7 @@ def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
     """
     directed = [
         slice_estimate
-        for slice_estimate in compared.slices or ()
+        for slice_estimate in results.slices or ()
         if slice_estimate.vs_rest.higher_is_better is not None
     ]
     by_column: dict[tuple[str, str], list[SliceEstimate]] = {}
@@ -219,7 +219,7 @@ def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterat
     nonsignificant = [
         difference
         for difference in primary_differences(comparison)
-        if outcome(difference) is Outcome.NOT_TOLD_APART
+        if outcome(difference) is Outcome.NOT_SIGNIFICANT
         and difference.has_interval
         and difference.min_detectable > 0
     ]

@@ -72,16 +72,16 @@ def single_cell(truth: int, predicted: int) -> CellSelection:
 
 def class_cells(code: int) -> CellSelection:
     """Return the cells of the rows of a class."""
-    return CellSelection(lambda m: m.truth[..., code], _cell_mask((code, slice(None))))
+    return CellSelection(lambda m: m.truth_margin[..., code], _cell_mask((code, slice(None))))
 
 
 def predicted_cells(code: int) -> CellSelection:
     """Return the cells of the rows that are predicted as a class."""
-    return CellSelection(lambda m: m.prediction[..., code], _cell_mask((slice(None), code)))
+    return CellSelection(lambda m: m.prediction_margin[..., code], _cell_mask((slice(None), code)))
 
 
 #: All rows.
-ALL_ROWS = CellSelection(lambda m: m.truth.sum(axis=-1), lambda k: np.ones((k, k)))
+ALL_ROWS = CellSelection(lambda m: m.truth_margin.sum(axis=-1), lambda k: np.ones((k, k)))
 
 
 #: An unknown standard error and its degrees of freedom.
@@ -101,8 +101,10 @@ class ConfusionCells:
     """
 
     matrix: ConfusionMatrix
-    clusters: int = 0
-    error: Callable[[Callable[[], FloatArray]], tuple[float, float]] = lambda _: UNKNOWN_ERROR
+    n_clusters: int = 0
+    compute_error: Callable[[Callable[[], FloatArray]], tuple[float, float]] = lambda _: (
+        UNKNOWN_ERROR
+    )
 
     def label(self, code: int) -> str:
         """Return the name of a class as in a sentence."""
@@ -116,18 +118,20 @@ class ConfusionCells:
         if not rows > 0:
             return lambda level: UNDEFINED
         proportion = float(numerator(self.matrix)) / rows
-        size = effective_size(rows, denominator(self.matrix.squared))
+        size = effective_size(rows, denominator(self.matrix.squared_weight_matrix))
         method = proportions.clopper_pearson if exact else proportions.wilson
-        if not self.clusters:
-            return lambda level: IntervalNumber.within(proportion, method(proportion, size, level))
+        if not self.n_clusters:
+            return lambda level: IntervalNumber.from_interval(
+                proportion, method(proportion, size, level)
+            )
         if not 0 < proportion < 1:
             # Without variation between clusters, each cluster counts as one row.
-            effective_n = min(size, self.clusters)
-            return lambda level: IntervalNumber.within(
+            effective_n = min(size, self.n_clusters)
+            return lambda level: IntervalNumber.from_interval(
                 proportion, method(proportion, effective_n, level)
             )
         se, df = self._cluster_error(
-            lambda: (self._inside(numerator) - proportion * self._inside(denominator)) / rows
+            lambda: (self._mask(numerator) - proportion * self._mask(denominator)) / rows
         )
         if not se > 0:
             return lambda level: IntervalNumber(proportion, math.nan, math.nan)
@@ -136,7 +140,9 @@ class ConfusionCells:
 
         def interval_at(level: float) -> IntervalNumber:
             wider = intervals.t_quantile(level, df) / intervals.normal_quantile(level)
-            return IntervalNumber.within(proportion, method(proportion, size / wider**2, level))
+            return IntervalNumber.from_interval(
+                proportion, method(proportion, size / wider**2, level)
+            )
 
         return interval_at
 
@@ -148,24 +154,28 @@ class ConfusionCells:
         total = float(self.matrix.total)
         high, low = (float(cells(self.matrix)) / total for cells in (first, second))
         value = high - low
-        if self.clusters:
+        if self.n_clusters:
             se, df = self._cluster_error(
-                lambda: (self._inside(first) - self._inside(second) - value) / total
+                lambda: (self._mask(first) - self._mask(second) - value) / total
             )
             if se > 0 or math.isnan(se):
                 return lambda level: _student(value, se, df, level)
-            n: float = self.clusters  # clusters without any variation count as one row each
-            return lambda level: IntervalNumber.within(
+            n: float = self.n_clusters  # clusters without any variation count as one row each
+            return lambda level: IntervalNumber.from_interval(
                 value, proportions.bonett_price(high, low, n, level)
             )
 
         # With weights, the effective number of rows, scaled from that of the rows in either set.
-        def either(m: ConfusionMatrix) -> FloatArray:
+        def discordant_weight(m: ConfusionMatrix) -> FloatArray:
             return first(m) + second(m) if high + low else m.total
 
-        weight = float(either(self.matrix))
-        n = effective_size(weight, either(self.matrix.squared)) * total / weight
-        return lambda level: IntervalNumber.within(
+        weight = float(discordant_weight(self.matrix))
+        n = (
+            effective_size(weight, discordant_weight(self.matrix.squared_weight_matrix))
+            * total
+            / weight
+        )
+        return lambda level: IntervalNumber.from_interval(
             value, proportions.bonett_price(high, low, n, level)
         )
 
@@ -196,7 +206,7 @@ class ConfusionCells:
             return lambda level: IntervalNumber(value, math.nan, math.nan)
         influence = sum(
             (
-                sign * self._inside(cells) / size
+                sign * self._mask(cells) / size
                 for sign, selections, selection_sizes in (
                     (1, numerators, sizes[0]),
                     (-1, denominators, sizes[1]),
@@ -205,7 +215,7 @@ class ConfusionCells:
             ),
             np.zeros(self.matrix.counts.shape),
         )
-        if self.clusters:
+        if self.n_clusters:
             se, df = self._cluster_error(lambda: influence)
             if not se > 0:  # equal clusters do not show how much clusters vary
                 return lambda level: IntervalNumber(value, math.nan, math.nan)
@@ -215,7 +225,7 @@ class ConfusionCells:
         def interval_at(level: float) -> IntervalNumber:
             width = (
                 intervals.t_quantile(level, df)
-                if self.clusters
+                if self.n_clusters
                 else intervals.normal_quantile(level)
             ) * se
             return IntervalNumber(value, value / math.exp(width), value * math.exp(width))
@@ -224,12 +234,12 @@ class ConfusionCells:
 
     def _cluster_error(self, influence: Callable[[], FloatArray]) -> tuple[float, float]:
         """Return the standard error of clustered rows, 0 if it is rounding, and its df."""
-        se, df = self.error(influence)
+        se, df = self.compute_error(influence)
         return (0.0 if se <= NO_SPREAD else se), df
 
-    def _inside(self, cells: CellSelection) -> FloatArray:
+    def _mask(self, cells: CellSelection) -> FloatArray:
         """Return the mask of the selected cells, shape (K, K)."""
-        return cells.mask(self.matrix.classes)
+        return cells.mask(self.matrix.n_classes)
 
 
 def _student(value: float, se: float, df: float, level: float) -> IntervalNumber:
@@ -259,6 +269,6 @@ class ClassCellSelections:
             lambda m: m.one_vs_rest().fn[..., code], lambda k: true.mask(k) - hit(k)
         )
         #: Rows of other classes that are classified correctly.
-        self.right_elsewhere = CellSelection(
+        self.correct_others = CellSelection(
             lambda m: np.maximum(m.correct - m.hits[..., code], 0.0), lambda k: np.eye(k) - hit(k)
         )

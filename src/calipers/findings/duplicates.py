@@ -46,7 +46,7 @@ class RowOutputs:
     truth: Column
     columns_by_name: Mapping[str, Sequence[Column]]
     errors_by_name: Mapping[str, npt.NDArray[np.bool_]]
-    clustered: bool
+    is_clustered: bool
 
     def is_distinctive(self, name: str) -> bool:
         """Return whether identical outputs of another system cannot be due to chance."""
@@ -148,14 +148,17 @@ def perfect_classification(subject: Subject, cells: ConfusionCells) -> Iterator[
     exact interval of the proportion correct exceeds {MIN_CORRECT_PROPORTION:g}.
     """
     m = cells.matrix
-    sizes = [effective_size(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
+    sizes = [
+        effective_size(w, q)
+        for w, q in zip(m.truth_margin, m.squared_weight_matrix.truth_margin, strict=True)
+    ]
     if (
         m.correct == m.total > 0
         and sum(n >= MIN_DISTINCT_VALUES for n in sizes) >= 2
         and not subject.get(ScoreTable)
     ):
         yield from _perfect_score(
-            subject, cells.clusters or sum(sizes), "classifies every row correctly"
+            subject, cells.n_clusters or sum(sizes), "classifies every row correctly"
         )
 
 
@@ -204,7 +207,7 @@ def duplicated_rows(subject: Subject, outputs: RowOutputs) -> Iterator[Claim]:
     columns = [x for columns in outputs.columns_by_name.values() for x in columns]
     ordered_rows = (
         None
-        if outputs.clustered
+        if outputs.is_clustered
         else next(filter(None, map(_sort_continuous_column, columns)), None)
     )
     if ordered_rows is None or ordered_rows[2].all():

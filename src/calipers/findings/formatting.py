@@ -48,7 +48,7 @@ class IntervalNumber:
         return cls(estimate.value, estimate.low, estimate.high)
 
     @classmethod
-    def within(cls, value: float, interval: Interval) -> IntervalNumber:
+    def from_interval(cls, value: float, interval: Interval) -> IntervalNumber:
         """Return a number with an interval.
 
         Parameters
@@ -67,7 +67,7 @@ class IntervalNumber:
 
     def __format__(self, spec: str) -> str:
         triple = self.value, self.low, self.high
-        return numbers.rounding([triple], keep_sign=spec == "+").triple(*triple)
+        return numbers.rounding([triple], keep_sign=spec == "+").value_with_interval(*triple)
 
     def __neg__(self) -> IntervalNumber:
         return IntervalNumber(-self.value, -self.high, -self.low)
@@ -75,7 +75,7 @@ class IntervalNumber:
     def __sub__(self, other: IntervalNumber) -> IntervalNumber:
         """Return the difference of two independent numbers."""
         a, b = self.value, other.value
-        return IntervalNumber.within(
+        return IntervalNumber.from_interval(
             a - b, intervals.mover_interval(a, self._interval, b, other._interval)
         )
 

@@ -23,30 +23,30 @@ class LinearTrend:
 
     slope: float
     residuals: FloatArray
-    explained: float
-    error: Callable[[], tuple[float, float]]
+    r_squared: float
+    compute_error: Callable[[], tuple[float, float]]
 
     @cached_property
-    def found_error(self) -> tuple[float, float]:
+    def robust_error(self) -> tuple[float, float]:
         """Robust standard error of the slope and its degrees of freedom, NaN if undefined."""
-        return self.error()
+        return self.compute_error()
 
     @property
     def se(self) -> float:
         """Standard error of the slope."""
-        return self.found_error[0]
+        return self.robust_error[0]
 
     @property
-    def degrees(self) -> float:
+    def df(self) -> float:
         """Degrees of freedom of the standard error."""
-        return self.found_error[1]
+        return self.robust_error[1]
 
     @property
     def p(self) -> float:
         """P-value of a slope of 0; NaN if the standard error is 0 or undefined."""
         from scipy.special import stdtr
 
-        return float(2 * stdtr(self.degrees, -abs(self.slope) / self.se)) if self.se > 0 else np.nan
+        return float(2 * stdtr(self.df, -abs(self.slope) / self.se)) if self.se > 0 else np.nan
 
 
 def fit_line(
@@ -66,20 +66,20 @@ def fit_line(
     if clusters is not None:
         n = clusters.n_clusters
 
-    def by_weight(values: FloatArray) -> FloatArray:
+    def weighted(values: FloatArray) -> FloatArray:
         return values if weight is None else weight * values
 
-    x = x - by_weight(x).sum() / total
-    weighted_x = by_weight(x)
+    x = x - weighted(x).sum() / total
+    weighted_x = weighted(x)
     squares = dot(weighted_x, x)
     if n < 3 or not squares > 0:
         return None
-    deviations = y - by_weight(y).sum() / total
+    deviations = y - weighted(y).sum() / total
     slope = dot(weighted_x, deviations) / squares
     residuals = deviations - slope * x
-    total_squares = dot(by_weight(deviations), deviations)
+    total_squares = dot(weighted(deviations), deviations)
     explained = (
-        1 - dot(by_weight(residuals), residuals) / total_squares if total_squares > 0 else 0.0
+        1 - dot(weighted(residuals), residuals) / total_squares if total_squares > 0 else 0.0
     )
     del deviations
 
@@ -94,7 +94,7 @@ def fit_line(
 
     def error() -> tuple[float, float]:
         variance = fourth = 0.0
-        sums = np.zeros(0 if clusters is None else clusters.size)
+        sums = np.zeros(0 if clusters is None else clusters.n_codes)
         for begin in range(0, len(x), BLOCK_ROWS):
             rows = slice(begin, begin + BLOCK_ROWS)
             if clusters is None:
@@ -104,7 +104,7 @@ def fit_line(
                     fourth + dot(squared_influence, squared_influence),
                 )
             else:
-                sums += np.bincount(clusters.code[rows], influence(rows), clusters.size)
+                sums += np.bincount(clusters.codes[rows], influence(rows), clusters.n_codes)
         if clusters is not None:
             squared_influence = np.square(sums) * (n / (n - 1))
             variance, fourth = squared_influence.sum(), dot(squared_influence, squared_influence)

@@ -87,7 +87,7 @@ class MultilabelRows:
         """Format a number of labels, as in ``3 of 50 labels``."""
         return _format_n_labels(number, self.labels)
 
-    def listed(
+    def listed_values(
         self, items: Sequence[tuple[str, float | IntervalNumber]], name: str, count_name: str
     ) -> dict[str, float | IntervalNumber]:
         """Return the values of the first labels by name, and the numbers of labels."""
@@ -115,7 +115,7 @@ class MultilabelRows:
                 size,
                 clusters.cluster_weights,
             )
-            return lambda level: IntervalNumber.within(
+            return lambda level: IntervalNumber.from_interval(
                 proportion,
                 proportions.clopper_pearson(
                     proportion,
@@ -123,7 +123,7 @@ class MultilabelRows:
                     level,
                 ),
             )
-        return lambda level: IntervalNumber.within(
+        return lambda level: IntervalNumber.from_interval(
             proportion, proportions.clopper_pearson(proportion, size, level)
         )
 
@@ -138,8 +138,8 @@ class MultilabelRows:
         if clusters is not None:
             error = clusters.mean_error(first.astype(np.float64) - second)
             if error.se > 0:
-                return lambda level: IntervalNumber.within(
-                    value, clusters.normal(value, *error, level, "cluster-robust")
+                return lambda level: IntervalNumber.from_interval(
+                    value, clusters.student_interval(value, *error, level, "cluster-robust")
                 )
             # Clusters without any variation count as one row each.
             n = effective_size_from_weights(clusters.cluster_weights)
@@ -148,7 +148,7 @@ class MultilabelRows:
             discordant = discordant if discordant.any() else weight > 0
             either_weight = float(weight[discordant].sum())
             n = effective_size_from_weights(weight[discordant]) * total / either_weight
-        return lambda level: IntervalNumber.within(
+        return lambda level: IntervalNumber.from_interval(
             value, proportions.bonett_price(high, low, n, level)
         )
 
@@ -243,7 +243,7 @@ def _rare_labels_message(
     return FindingDraft(
         f"{rows.format_n_labels(len(rare))} {'is' if len(rare) == 1 else 'are'} rare: "
         f"{format_proportions(rare)}.{advice}",
-        rows.listed(rare, "proportion", "rare labels"),
+        rows.listed_values(rare, "proportion", "rare labels"),
         tuple(insensitive_measures),
     )
 
@@ -267,7 +267,7 @@ def unpredicted_labels(
             f"{subject.title} never predicts {rows.format_n_labels(len(never_predicted))}: "
             f"{listed}. The "
             "recall of such a label is 0, and its precision is undefined; check its threshold.",
-            rows.listed(never_predicted, "rows", "labels never predicted"),
+            rows.listed_values(never_predicted, "rows", "labels never predicted"),
             tuple(str(m) for m in subject.measures if m.average == "macro"),
         )
 

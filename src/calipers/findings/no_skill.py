@@ -41,7 +41,7 @@ def auc_below_chance(subject: Subject, table: ScoreTable) -> Iterator[Claim]:
     The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without scores,
     the interval of recall minus the false positive rate lies below 0.
     """
-    area = subject.estimate_of("AUC")
+    area = subject.get_estimate("AUC")
     p = 1.0  # also where the area is undefined, since one class is absent
     if area.high < 0.5:
         # With fewer than four positive rows the interval is too narrow.
@@ -158,13 +158,13 @@ def accuracy_and_constant(subject: Subject, cells: ConfusionCells) -> Iterator[C
     if not subject.shown_among("accuracy", "error-rate"):
         return
     m = cells.matrix
-    frequent = int(m.truth.argmax())
+    frequent = int(m.truth_margin.argmax())
     counts = ClassCellSelections(frequent)
-    difference = cells.difference(counts.right_elsewhere, counts.missed)
-    constant_accuracy, constant = float(m.truth[frequent] / m.total), cells.label(frequent)
-    accuracy = subject.estimate_of("accuracy")
+    difference = cells.difference(counts.correct_others, counts.missed)
+    constant_accuracy, constant = float(m.truth_margin[frequent] / m.total), cells.label(frequent)
+    accuracy = subject.get_estimate("accuracy")
     yield from compare_with_constant(
-        subject, "accuracy", accuracy, constant, constant_accuracy, difference, m.classes
+        subject, "accuracy", accuracy, constant, constant_accuracy, difference, m.n_classes
     )
 
 
@@ -198,13 +198,13 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
     if predictions.clusters is not None:
         se, df = predictions.clusters.mean_error(losses[0] - losses[1])
         interval, n = (
-            predictions.clusters.normal(value, se, df, subject.level, "cluster-robust"),
+            predictions.clusters.student_interval(value, se, df, subject.level, "cluster-robust"),
             df + 1,
         )
     else:
         se, n = loss_moments.standard_error, loss_moments.effective_size
         interval = intervals.student_interval(value, se, n, subject.level)
-    difference, name = IntervalNumber.within(value, interval), str(measure)
+    difference, name = IntervalNumber.from_interval(value, interval), str(measure)
     system_value, constant_value = (
         float(measure.apply(Moments.from_rows(x, predictions.weight))) for x in losses
     )
@@ -237,7 +237,7 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
 @rule("not-above-chance", "caution", ScoreTable, cost="scores")
 def auc_not_above_chance(subject: Subject, _: ScoreTable) -> Iterator[FindingDraft]:
     """AUC is not significantly different from chance: its interval contains 0.5."""
-    area = subject.estimate_of("AUC")
+    area = subject.get_estimate("AUC")
     if area.low <= 0.5 <= area.high:
         yield FindingDraft(
             f"{subject.title} does not rank significantly better than chance (AUC {area}).",

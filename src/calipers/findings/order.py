@@ -21,8 +21,8 @@ class RowOrderInfluence:
     """
 
     measure: str
-    influence: Callable[[], FloatArray | None]
-    rows: int
+    compute_influence: Callable[[], FloatArray | None]
+    n_rows: int
 
 
 @rule("neighbors-alike", "caution", RowOrderInfluence, cost="some rows")
@@ -33,7 +33,7 @@ def neighboring_rows(subject: Subject, data: RowOrderInfluence) -> Iterator[Clai
     {MIN_AUTOCORRELATION:g} or more, with at least {MIN_ROWS} rows (tests of the lag-1
     autocorrelation and of the sum of the first ten).
     """
-    influence = data.influence()
+    influence = data.compute_influence()
     if influence is None or len(influence) < MIN_ROWS:
         return
     from calipers.inference import serial
@@ -53,16 +53,17 @@ def _neighbor_message(
     from calipers.inference import serial
 
     dependence = serial.estimate_dependence(influence)
-    effective_size = data.rows * dependence.effective / dependence.periods
+    effective_size = data.n_rows * dependence.effective_periods / dependence.n_periods
     return FindingDraft(
         f"{subject.title}: neighbouring rows are correlated; the lag-1 autocorrelation of their "
-        f"influence on {data.measure} is {dependence.lag_one:.2f}. If rows are in temporal order, "
-        f"the effective sample size is about {effective_size:,.0f} instead of {data.rows:,}, and "
+        f"influence on {data.measure} is {dependence.lag1_autocorrelation:.2f}. If rows are in "
+        "temporal order, "
+        f"the effective sample size is about {effective_size:,.0f} instead of {data.n_rows:,}, and "
         "intervals "
         "are too narrow. Pass time= or cluster=.",
         {
-            "lag-1 autocorrelation": dependence.lag_one,
-            "rows": data.rows,
+            "lag-1 autocorrelation": dependence.lag1_autocorrelation,
+            "rows": data.n_rows,
             "effective sample size": effective_size,
         },
         (data.measure,),

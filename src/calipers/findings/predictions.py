@@ -56,7 +56,7 @@ def miscalibration(subject: Subject, table: ScoreTable) -> Iterator[Claim]:
     # Fitting a recalibration takes seconds at 10⁶ rows, so do it only if it is reported.
     if (
         len(subject.shown_among(*RECALIBRATION)) < 2
-        or not (area := subject.estimate_of("AUC")).low > 0.5
+        or not (area := subject.get_estimate("AUC")).low > 0.5
     ):
         return
     p = {name: subject.p(name, ideal) for name, (ideal, _, _) in RECALIBRATION.items()}
@@ -74,7 +74,7 @@ def _miscalibration_message(
     values: dict[str, float | IntervalNumber] = {}
     clauses, aspects = [], []
     for name, (ideal, higher, lower) in RECALIBRATION.items():
-        estimate = values[name] = subject.estimate_of(name)
+        estimate = values[name] = subject.get_estimate(name)
         if math.isnan(estimate.value):
             continue
         side = higher if estimate.value > ideal else lower
@@ -110,7 +110,7 @@ def _chance_of_separation(subject: Subject, table: ScoreTable) -> float:
         or (table.negative_squares != table.negative).any()
     ):
         return math.nan
-    if cells is not None and cells.clusters:
+    if cells is not None and cells.n_clusters:
         return math.nan
     rows = table.positive + table.negative
     with np.errstate(divide="ignore"):
@@ -155,7 +155,7 @@ def _one_sided_message(
     cells: BinaryCells,
     estimates: tuple[NumberAtLevel, NumberAtLevel],
     codes: tuple[int, int],
-    does: tuple[str, str],
+    actions: tuple[str, str],
 ) -> FindingDraft:
     m, values = cells.matrix, {}
     values["precision"], values["NPV"] = (estimate(subject.level) for estimate in estimates)
@@ -166,15 +166,15 @@ def _one_sided_message(
             [single_cell(0, code), class_cells(1)],
         )
         values[name] = cells.ratio(numerators, denominators)(subject.level)
-    values |= {name: subject.estimate_of(name) for name in subject.shown_among(*values)}
+    values |= {name: subject.get_estimate(name) for name in subject.shown_among(*values)}
     sure, unsure = codes
     names = ("NPV", "precision") if sure == 0 else ("precision", "NPV")
     predictive = " and ".join(f"{name} {values[name]}" for name in names)
     ratio_text = ", ".join(
         f"{name} {values[name]}" for name in ("LR+", "LR-") if not math.isnan(values[name].value)
     )
-    prevalence = float(m.truth[1] / m.total)
-    note = _prevalence_note(cells, does[0], values)
+    prevalence = float(m.truth_margin[1] / m.total)
+    note = _prevalence_note(cells, actions[0], values)
     return FindingDraft(
         f"{subject.title} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
         f"{predictive} at a prevalence of "
@@ -187,7 +187,7 @@ def _one_sided_message(
             "LR-": values["LR-"],
         },
         subject.shown_among("precision", "NPV", "LR+", "LR-", "recall", "specificity"),
-        kind=f"rules-{does[0]}-only",
+        kind=f"rules-{actions[0]}-only",
     )
 
 
@@ -197,7 +197,8 @@ def _prevalence_note(cells: BinaryCells, does: str, values: Mapping[str, Interva
     if does == "out" and values["LR-"].value > MAX_NEGATIVE_LR:
         return (
             f" The NPV is high because {positive} is rare: with LR- above {MAX_NEGATIVE_LR:g} a "
-            f"negative prediction is weak evidence, and {format_number(float(m.fn / m.truth[1]))} "
+            "negative prediction is weak evidence, and "
+            f"{format_number(float(m.fn / m.truth_margin[1]))} "
             f"of the {positive} rows are missed."
         )
     if does == "in" and values["LR+"].value < MIN_POSITIVE_LR:
@@ -216,7 +217,7 @@ def overpredicted_class(subject: Subject, cells: BinaryCells) -> Iterator[Claim]
     {MIN_OVERPREDICTION_RATIO:g}.
     """
     m = cells.matrix
-    proportions = [float(margin[1] / m.total) for margin in (m.truth, m.prediction)]
+    proportions = [float(margin[1] / m.total) for margin in (m.truth_margin, m.prediction_margin)]
     strongest = Claim(1.0)
     for code in range(2):  # at most one of which is over-predicted
         prevalence, predicted_proportion = (
@@ -262,8 +263,8 @@ class OptimizedThreshold:
 
     threshold: float
     measure: Measure
-    out_of_bag: Callable[[Measure], float]
-    note: Callable[[ScoreTable], str]
+    compute_out_of_bag: Callable[[Measure], float]
+    make_note: Callable[[ScoreTable], str]
 
 
 @rule("tuned-threshold", "warning", ScoreTable, OptimizedThreshold, cost="replicates", counts=True)
@@ -273,11 +274,11 @@ def tuned_threshold(
     """Thresholds were optimised on the rows that they are evaluated on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure
     if measure.statistic is ConfusionMatrix:
-        values[f"{measure}"] = float(measure.apply(table.to_confusion_matrix(tuned.threshold)))
-        out_of_bag = tuned.out_of_bag(measure)
+        values[f"{measure}"] = float(measure.apply(table.confusion_at(tuned.threshold)))
+        out_of_bag = tuned.compute_out_of_bag(measure)
         if not math.isnan(out_of_bag):
             values[f"{measure} out of bag"] = out_of_bag
-    yield FindingDraft(tuned.note(table), values, subject.shown_among(str(measure)))
+    yield FindingDraft(tuned.make_note(table), values, subject.shown_among(str(measure)))
 
 
 @rule("tied-class-scores", "caution", ScoreTable, cost="scores", counts=True)
@@ -286,7 +287,7 @@ def tied_class_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDr
     pairs = float(table.total_positive * table.total_negative)
     tied = float((table.positive * table.negative).sum()) / pairs if pairs else 0.0
     if tied >= MIN_TIED_PROPORTION:
-        area, distinct = subject.estimate_of("AUC"), len(table.scores)
+        area, distinct = subject.get_estimate("AUC"), len(table.scores)
         auc_if_lost, auc_if_won = area.value - tied / 2, area.value + tied / 2
         yield FindingDraft(
             f"{subject.title} has {format_count(distinct, 'distinct scores')}; "

@@ -57,7 +57,7 @@ def miscoverage(subject: Subject, intervals: PredictionIntervals) -> Iterator[Cl
 
 
 def _miscoverage_message(subject: Subject, name: str, nominal: float) -> FindingDraft:
-    coverage = subject.estimate_of(name)
+    coverage = subject.get_estimate(name)
     side, remedy = ("more", "narrower") if coverage.value > nominal else ("less", "wider")
     return FindingDraft(
         f"{subject.title}: the {format_percent(nominal)} prediction intervals cover {coverage} of "
@@ -85,7 +85,7 @@ def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) 
         clusters = None if predictions.clusters is None else predictions.clusters.take_rows(rows)
         w = np.ones(len(rows)) if weight is None else weight
         size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
-        if min(size, np.inf if clusters is None else clusters.effective_number) < MIN_ROWS:
+        if min(size, np.inf if clusters is None else clusters.n_effective_clusters) < MIN_ROWS:
             return
         is_covered = coverage_indicator(predictions.truth, predictions.quantiles, nominal)[
             has_weight

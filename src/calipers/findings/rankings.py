@@ -48,9 +48,9 @@ class RunStatistics:
 
     rankings: JudgedRankings
     unjudged_topics: int
-    spelling: Callable[[str], str]
-    bounds: Callable[[], tuple[str, float, float] | None]
-    by_id: bool
+    describe_id_mismatch: Callable[[str], str]
+    compute_tie_bounds: Callable[[], tuple[str, float, float] | None]
+    orders_ties_by_id: bool
 
     @property
     def is_unjudged(self) -> bool:
@@ -63,7 +63,7 @@ class RunStatisticsByName:
     """All runs by name; ``judged`` is the measure of the judged fraction of the top documents."""
 
     by_name: Mapping[str, RunStatistics]
-    judged: Measure
+    judged_fraction: Measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class TopicValues:
     values: Mapping[str, FloatArray]
     comparison: Comparison | None
     #: The weights of topics, if any.
-    importance: FloatArray | None = None
+    topic_weights: FloatArray | None = None
     unit: str = "topics"
 
     @property
@@ -92,7 +92,7 @@ class TopicValues:
 
     def weights(self, indices: IntArray) -> FloatArray:
         """Return the weights of some of the topics."""
-        return np.ones(len(indices)) if self.importance is None else self.importance[indices]
+        return np.ones(len(indices)) if self.topic_weights is None else self.topic_weights[indices]
 
 
 @rule("no-judged-documents", "warning", RunStatistics, cost="rows", counts=True)
@@ -101,7 +101,10 @@ def no_judged_documents(subject: Subject, run: RunStatistics) -> Iterator[Findin
     if not run.is_unjudged:
         return
     n_retrieved = int(run.rankings.retrieved.sum())
-    advice = run.spelling("documents") or "Compare the document ids of the run and the judgments."
+    advice = (
+        run.describe_id_mismatch("documents")
+        or "Compare the document ids of the run and the judgments."
+    )
     yield FindingDraft(
         f"{subject.title} retrieves {format_count(n_retrieved, 'documents')} for judged topics, "
         "but "
@@ -123,7 +126,10 @@ def missing_topics(subject: Subject, run: RunStatistics) -> Iterator[FindingDraf
     unjudged_note = ""
     if run.unjudged_topics:
         unjudged_note = f" It has {format_count(run.unjudged_topics, 'topics')} without judgments."
-    advice = run.spelling("topics") or 'Use topics="both" to exclude topics that the run lacks.'
+    advice = (
+        run.describe_id_mismatch("topics")
+        or 'Use topics="both" to exclude topics that the run lacks.'
+    )
     yield FindingDraft(
         f"{subject.title} retrieves nothing for {n_missing} of {topics} judged topics; its "
         "measures "
@@ -143,8 +149,8 @@ def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator
     low_fractions = {}
     for name, run in runs.by_name.items():
         if not run.is_unjudged:
-            nonempty_rankings = run.rankings.take(np.flatnonzero(run.rankings.retrieved))
-            fractions = runs.judged.apply(nonempty_rankings)
+            nonempty_rankings = run.rankings.take_topics(np.flatnonzero(run.rankings.retrieved))
+            fractions = runs.judged_fraction.apply(nonempty_rankings)
             fraction = float(fractions.mean()) if len(fractions) else 1.0
             if fraction < MIN_JUDGED_FRACTION:
                 low_fractions[name] = fraction
@@ -174,10 +180,10 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """  # noqa: D205
     rankings = run.rankings
     tied = float(np.mean(rankings.tied_to > rankings.tied_from)) if len(rankings.rank) else 0.0
-    if tied < MIN_TIED_PROPORTION or not run.by_id:
+    if tied < MIN_TIED_PROPORTION or not run.orders_ties_by_id:
         return
     values, tie_note = {"tied proportion": tied}, ""
-    if (bounds := run.bounds()) is not None:
+    if (bounds := run.compute_tie_bounds()) is not None:
         name, low, high = bounds
         values |= {f"{name} at worst": low, f"{name} at best": high}
         tie_note = f" Their order does not change {shorten_name(name)} ({format_number(low)})."
@@ -284,7 +290,7 @@ def topic_dependent_difference(subject: Subject, table: TopicValues) -> Iterator
         estimate = float(mean[max_index]), float(error[max_index]), float(size[max_index])
         # Corrected for the choice of the topic.
         level = 1 - (1 - subject.level) / n
-        remaining_difference = IntervalNumber.within(
+        remaining_difference = IntervalNumber.from_interval(
             estimate[0], intervals.student_interval(*estimate, level)
         )
         # The remaining topics have the same sign if they have the same difference.

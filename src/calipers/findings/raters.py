@@ -32,14 +32,14 @@ class RaterPanel:
     raters: Sequence[str]
     measure: str
     leave_one_out_gains: Callable[[float], Sequence[IntervalNumber]]
-    commonest: str
-    proportion: float
+    dominant_category: str
+    dominant_proportion: float
 
 
 @rule("low-agreement", "caution", RaterPanel, cost="rows")
 def low_agreement(subject: Subject, panel: RaterPanel) -> Iterator[Claim]:
     """Krippendorff's alpha is below {MIN_ALPHA:g}, by the entire interval."""
-    alpha = subject.estimate_of(panel.measure)
+    alpha = subject.get_estimate(panel.measure)
     p = subject.p(panel.measure, MIN_ALPHA) / 2 if alpha.high < MIN_ALPHA else 1.0
     if not math.isnan(alpha.low):
         yield Claim(p, partial(_low_agreement_message, subject, panel, alpha))
@@ -93,17 +93,21 @@ def dominant_category(subject: Subject, panel: RaterPanel) -> Iterator[FindingDr
     {MIN_COMMON_PROPORTION:.0%} or more of the pairs of ratings agree, but Krippendorff's alpha is
     below {MIN_ALPHA:g}.
     """  # noqa: D205
-    alpha, agreement = subject.estimate_of(panel.measure), subject.estimate_of("percent-agreement")
+    alpha, agreement = (
+        subject.get_estimate(panel.measure),
+        subject.get_estimate("percent-agreement"),
+    )
     if (
-        panel.proportion >= MIN_COMMON_PROPORTION
+        panel.dominant_proportion >= MIN_COMMON_PROPORTION
         and agreement.value >= MIN_COMMON_PROPORTION
         and alpha.value < MIN_ALPHA
     ):
         yield FindingDraft(
             f"{subject.title}: {agreement} of the pairs of ratings agree, but alpha is only "
             f"{alpha}. "
-            f"As {format_percent(panel.proportion)} of the ratings are {quote(panel.commonest)}, "
+            f"As {format_percent(panel.dominant_proportion)} of the ratings are "
+            f"{quote(panel.dominant_category)}, "
             "most pairs are expected to agree by chance; rate more items of the other categories.",
-            {"agreement": agreement, "alpha": alpha, "proportion": panel.proportion},
+            {"agreement": agreement, "alpha": alpha, "proportion": panel.dominant_proportion},
             subject.shown_among(panel.measure, "percent-agreement"),
         )

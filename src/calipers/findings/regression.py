@@ -65,14 +65,14 @@ class Residuals:
             self.clusters = predictions.clusters.take_rows(self._used)
         truth = predictions.truth[used]
         residual = self.predicted - truth
-        self.unit = _max_abs(residual)
-        self.size = 0.0
-        if self.unit > ROUNDING_ERROR * _max_abs(truth):
-            residual /= self.unit
+        self.scale = _max_abs(residual)
+        self.effective_size = 0.0
+        if self.scale > ROUNDING_ERROR * _max_abs(truth):
+            residual /= self.scale
             self.values: FloatArray = residual
-            self.size = self._moments.effective_size
+            self.effective_size = self._moments.effective_size
             if self.clusters is not None:
-                self.size = min(self.size, self.clusters.effective_number)
+                self.effective_size = min(self.effective_size, self.clusters.n_effective_clusters)
 
     @cached_property
     def rows(self) -> npt.NDArray[np.intp]:
@@ -82,7 +82,10 @@ class Residuals:
     @property
     def is_usable(self) -> bool:
         """Whether there are enough rows for findings, and residuals are not constant."""
-        return self.size >= MIN_ROWS and self._moments.m2 > ROUNDING_ERROR**2 * self._moments.weight
+        return (
+            self.effective_size >= MIN_ROWS
+            and self._moments.m2 > ROUNDING_ERROR**2 * self._moments.weight
+        )
 
     @cached_property
     def _moments(self) -> Moments:
@@ -94,7 +97,7 @@ class Residuals:
         return self.values - self._moments.mean
 
     @cached_property
-    def deviation(self) -> float:
+    def sd(self) -> float:
         """Residual standard deviation."""
         return math.sqrt(self._moments.m2 / self._moments.weight)
 
@@ -104,7 +107,7 @@ class Residuals:
         return midranks(self.predicted, self.weight)
 
     @cached_property
-    def line(self) -> LinearTrend | None:
+    def trend(self) -> LinearTrend | None:
         """Linear trend of the residuals in the ranks of the predictions."""
         return fit_line(self.ranks, self.values, self.weight, self.clusters)
 
@@ -120,14 +123,16 @@ class Residuals:
         """Compute the weighted mean of a value per row."""
         return float(np.average(values, weights=self.weight))
 
-    def error(self, values: FloatArray) -> float:
+    def standard_error(self, values: FloatArray) -> float:
         """Compute the standard error of the weighted mean of a value per row."""
         return MeanVariance(self.weight, self.clusters).standard_error(values)
 
-    def at_ends(self, values: FloatArray, level: float) -> tuple[IntervalNumber, IntervalNumber]:
+    def extreme_quintile_means(
+        self, values: FloatArray, level: float
+    ) -> tuple[IntervalNumber, IntervalNumber]:
         """Compute the mean of a value per row in the extreme quintiles of the predictions."""
         low, high = quintile_means(values, self.ranks, self.weight, self.clusters, level)
-        return _scale_number(self.unit, low), _scale_number(self.unit, high)
+        return _scale_number(self.scale, low), _scale_number(self.scale, high)
 
 
 def _max_abs(values: FloatArray) -> float:
@@ -173,6 +178,6 @@ def _mean_with_interval(
     n, se = moments.effective_size, moments.standard_error
     if clusters is not None:
         group_clusters = clusters.take_rows(rows)
-        n, se = group_clusters.effective_number, group_clusters.mean_error(values).se
+        n, se = group_clusters.n_effective_clusters, group_clusters.mean_error(values).se
     interval = intervals.student_interval(moments.mean, se, n, level).clip(*limits)
-    return IntervalNumber.within(moments.mean, interval)
+    return IntervalNumber.from_interval(moments.mean, interval)

@@ -51,14 +51,11 @@ def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[C
     if not residuals.is_usable:
         return
     magnitudes = np.abs(residuals.centered)
-    ratio = residuals.mean(magnitudes) / residuals.deviation
-    se = _NORMAL_RATIO_SD / math.sqrt(residuals.size)
+    ratio = residuals.mean(magnitudes) / residuals.sd
+    se = _NORMAL_RATIO_SD / math.sqrt(residuals.effective_size)
     if residuals.clusters is not None:
-        influence = (
-            magnitudes / residuals.deviation
-            - ratio * np.square(magnitudes / residuals.deviation) / 2
-        )
-        se = max(se, residuals.error(influence))
+        influence = magnitudes / residuals.sd - ratio * np.square(magnitudes / residuals.sd) / 2
+        se = max(se, residuals.standard_error(influence))
     # One-sided: light tails are not a fault.
     p = math.erfc((1 / _NORMAL_RATIO - ratio) / se / math.sqrt(2)) / 2
     yield Claim(
@@ -102,15 +99,17 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
         return
     first, third = residuals.quartiles
     # The mean is estimated from the same rows; its influence depends on the density there.
-    width = 0.9 * min(residuals.deviation, (third - first) / 1.349) * residuals.size**-0.2
+    width = 0.9 * min(residuals.sd, (third - first) / 1.349) * residuals.effective_size**-0.2
     if not width > 0:
         return
     near = np.exp(-np.square(residuals.centered / width) / 2) / (width * math.sqrt(2 * math.pi))
-    se = residuals.error(below + residuals.mean(near) * residuals.centered)
-    limits = intervals.student_interval(proportion_below, se, residuals.size, subject.level)
+    se = residuals.standard_error(below + residuals.mean(near) * residuals.centered)
+    limits = intervals.student_interval(
+        proportion_below, se, residuals.effective_size, subject.level
+    )
     interval = IntervalNumber(proportion_below, max(limits.low, 0.0), min(limits.high, 1.0))
     is_skewed = interval.low > 0.5 + MIN_SKEW or interval.high < 0.5 - MIN_SKEW
-    p = t_test_p_value(excess, se, residuals.size - 1) / 2 if is_skewed else 1.0
+    p = t_test_p_value(excess, se, residuals.effective_size - 1) / 2 if is_skewed else 1.0
     yield Claim(p, partial(_skewness_message, subject, interval))
 
 
@@ -144,21 +143,21 @@ def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterato
     degrees of freedom or half the number of rows).
     """
     residuals = predictions.residuals
-    trend = residuals.line if residuals.is_usable else None
+    trend = residuals.trend if residuals.is_usable else None
     if trend is None or math.isnan(trend.p):
         return
     # With few degrees of freedom a few rows in the tail determine the slope.
-    is_notable = trend.explained >= MIN_EXPLAINED_PROPORTION and trend.degrees >= min(
-        MIN_ROWS, residuals.size / 2
+    is_notable = trend.r_squared >= MIN_EXPLAINED_PROPORTION and trend.df >= min(
+        MIN_ROWS, residuals.effective_size / 2
     )
     yield Claim(trend.p if is_notable else 1.0, partial(_trend_message, subject, residuals, trend))
 
 
 def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -> FindingDraft:
-    low, high = residuals.at_ends(residuals.values, subject.level)
+    low, high = residuals.extreme_quintile_means(residuals.values, subject.level)
     mse = residuals.mean(np.square(residuals.values))
     rmse, corrected_rmse = (
-        residuals.unit * math.sqrt(x) for x in (mse, residuals.mean(np.square(trend.residuals)))
+        residuals.scale * math.sqrt(x) for x in (mse, residuals.mean(np.square(trend.residuals)))
     )
     tendency = "too extreme" if trend.slope > 0 else "too moderate"
     return FindingDraft(
@@ -187,12 +186,12 @@ def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) ->
     skewness, HC3) is significant.
     """
     residuals = predictions.residuals
-    trend = residuals.line if residuals.is_usable else None
+    trend = residuals.trend if residuals.is_usable else None
     if trend is None:
         return
     if not math.isfinite(trend.se):
         return
-    low, high = residuals.at_ends(np.abs(trend.residuals), subject.level)
+    low, high = residuals.extreme_quintile_means(np.abs(trend.residuals), subject.level)
     small, large = sorted((low.value, high.value))
     if large < MIN_QUINTILE_RATIO * small:
         yield Claim(1.0)
@@ -241,7 +240,7 @@ def influential_rows(subject: Subject, predictions: NumericPredictions) -> Itera
     single one (in batches, at most {MAX_LARGEST_RESIDUALS:,} rows).
     """
     residuals = predictions.residuals
-    if residuals.size < MIN_ROWS:
+    if residuals.effective_size < MIN_ROWS:
         return
     if predictions.row_name is not None:
         influential = _largest_rows(residuals, predictions.row_name)
@@ -252,20 +251,20 @@ def influential_rows(subject: Subject, predictions: NumericPredictions) -> Itera
     if influential is None:
         return
     k, unit, proportion = (
-        influential.number,
-        residuals.unit if predictions.row_name else 1.0,
-        influential.squares / influential.of_squares,
+        influential.n_influential,
+        residuals.scale if predictions.row_name else 1.0,
+        influential.squares / influential.total_squares,
     )
     remaining = (
-        influential.of_squares - influential.squares,
-        influential.of_weight - influential.weight,
+        influential.total_squares - influential.squares,
+        influential.total_weight - influential.weight,
     )
     rmse, remaining_rmse = (
         unit * math.sqrt(squares / weight) if weight > 0 else math.nan
-        for squares, weight in ((influential.of_squares, influential.of_weight), remaining)
+        for squares, weight in ((influential.total_squares, influential.total_weight), remaining)
     )
     yield FindingDraft(
-        f"{subject.title}: {k:,} of {format_count(influential.rows, 'rows')} "
+        f"{subject.title}: {k:,} of {format_count(influential.n_rows, 'rows')} "
         f"account{'s' if k == 1 else ''} for {format_percent(round(proportion, 2))} of the squared "
         f"error: {format_first(influential.names, _MAX_LISTED_ROWS)}. Without "
         f"{'it' if k == 1 else 'them'} the RMSE would be {format_number(remaining_rmse)} instead "
@@ -289,13 +288,13 @@ class _InfluentialRows(NamedTuple):
     sum of squares of all rows.
     """
 
-    number: int
+    n_influential: int
     names: Sequence[str]
     weight: float
     squares: float
-    rows: int
-    of_weight: float
-    of_squares: float
+    n_rows: int
+    total_weight: float
+    total_squares: float
 
 
 def _largest_rows(residuals: Residuals, row_name: Callable[[int], str]) -> _InfluentialRows | None:

@@ -101,21 +101,21 @@ class Claim:
     otherwise: Callable[[], FindingDraft] | None = None
 
 
-def p_from_intervals(speaks: Callable[[float], bool], level: float) -> float:
+def p_from_intervals(is_supported: Callable[[float], bool], level: float) -> float:
     """Invert intervals into a one-sided p-value.
 
-    ``speaks`` returns whether the limit of the interval of a level supports the claim. The p-value
-    is half of 1 minus the highest level that does; it is 1 if ``level`` does not, so that no
-    finding contradicts the interval that it shows.
+    ``is_supported`` returns whether the limit of the interval of a level supports the claim. The
+    p-value is half of 1 minus the highest level that does; it is 1 if ``level`` does not, so that
+    no finding contradicts the interval that it shows.
     """
-    if not speaks(level):
+    if not is_supported(level):
         return 1.0
     low, high = math.log(_MIN_P), math.log(1 - level)
-    if speaks(1 - _MIN_P):
+    if is_supported(1 - _MIN_P):
         return _MIN_P / 2
     for _ in range(30):
         middle = (low + high) / 2
-        low, high = (low, middle) if speaks(1 - math.exp(middle)) else (middle, high)
+        low, high = (low, middle) if is_supported(1 - math.exp(middle)) else (middle, high)
     return math.exp(high) / 2
 
 
@@ -140,14 +140,14 @@ def p_from_interval(estimate: IntervalNumber, value: float, level: float) -> flo
     return max(_MIN_P, math.erfc(z / math.sqrt(2)))
 
 
-def t_test_p_value(mean: float, se: float, degrees: float) -> float:
+def t_test_p_value(mean: float, se: float, df: float) -> float:
     """Compute the two-sided p-value of Student's test that a mean is 0.
 
     It is 1 unless the standard error and the degrees of freedom are positive.
     """
     from scipy.special import stdtr
 
-    return float(2 * stdtr(degrees, -abs(mean) / se)) if se > 0 and degrees > 0 else 1.0
+    return float(2 * stdtr(df, -abs(mean) / se)) if se > 0 and df > 0 else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,12 +183,12 @@ class Subject:
     level: float
     data: tuple[object, ...] = ()
     measures: tuple[Measure, ...] = ()
-    estimate: Callable[[str], Estimate] | None = None
-    inference: bool = True
+    compute_estimate: Callable[[str], Estimate] | None = None
+    has_inference: bool = True
     output: str = ""
     display_names: Mapping[str, str] = field(default_factory=dict)
-    at_level: Callable[[str, float], IntervalNumber] | None = None
-    looked_at: str = ""
+    compute_at_level: Callable[[str, float], IntervalNumber] | None = None
+    sample_note: str = ""
 
     @property
     def title(self) -> str:
@@ -212,7 +212,7 @@ class Subject:
         """
         return next((item for item in self.data if isinstance(item, kind)), None)
 
-    def estimate_of(self, measure: str) -> IntervalNumber:
+    def get_estimate(self, measure: str) -> IntervalNumber:
         """Return the estimate of a measure with its interval.
 
         Parameters
@@ -225,8 +225,8 @@ class Subject:
         IntervalNumber
             Value with the limits at ``level``.
         """
-        assert self.estimate is not None
-        return IntervalNumber.from_estimate(self.estimate(measure))
+        assert self.compute_estimate is not None
+        return IntervalNumber.from_estimate(self.compute_estimate(measure))
 
     def p(self, measure: str, value: float) -> float:
         """Compute the two-sided p-value of a measure against the value ``value``.
@@ -246,11 +246,11 @@ class Subject:
         float
             The p-value; NaN if the estimate has no interval.
         """
-        estimate = self.estimate_of(measure)
+        estimate = self.get_estimate(measure)
         if math.isnan(estimate.low):
             return math.nan
-        compute_at_level = self.at_level
-        if compute_at_level is None or _is_replicated(self.estimate(measure).method):  # type: ignore[misc]
+        compute_at_level = self.compute_at_level
+        if compute_at_level is None or _is_replicated(self.compute_estimate(measure).method):  # type: ignore[misc]
             return p_from_interval(estimate, value, self.level)
 
         # Two-sided.
@@ -294,7 +294,7 @@ class FindingKind:
     """
 
     severity: str
-    when: str
+    criterion: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +316,7 @@ class Rule:
     """
 
     kind: str
-    says: Callable[..., Iterator[FindingDraft | Claim]]
+    function: Callable[..., Iterator[FindingDraft | Claim]]
     needs: tuple[type, ...]
     counts: bool
     cost: str
@@ -336,8 +336,8 @@ class Rule:
             if the subject lacks data that the rule needs.
         """
         inputs = [subject.get(kind) for kind in self.needs]
-        if all(value is not None for value in inputs) and (self.counts or subject.inference):
-            yield from self.says(subject, *inputs)
+        if all(value is not None for value in inputs) and (self.counts or subject.has_inference):
+            yield from self.function(subject, *inputs)
 
     def findings(self, subject: Subject) -> Iterator[Finding]:
         """Yield the findings on a subject, as if this were the only rule and the only subject.
@@ -374,13 +374,13 @@ class Rule:
         adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
         name, values = draft.kind or self.kind, {**draft.values, **adjusted}.items()
         sample = (
-            subject.looked_at if COSTS[self.cost] in _ROW_COSTS and not draft.of_all_rows else ""
+            subject.sample_note if COSTS[self.cost] in _ROW_COSTS and not draft.of_all_rows else ""
         )
         pairs = {n: v for n, v in values if isinstance(v, IntervalNumber) and not math.isnan(v.low)}
         return Finding(
             kind=name,
             message=f"{draft.sentence} Estimated from {sample}." if sample else draft.sentence,
-            criterion=KINDS[name].when,
+            criterion=KINDS[name].criterion,
             severity=KINDS[name].severity,
             systems=draft.systems or (() if subject.name is None else (subject.name,)),
             measures=tuple(subject.display_names.get(name, name) for name in draft.measures),
@@ -399,7 +399,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(
-    kind: str, severity: str, *needs: type, cost: str, counts: bool = False, **words: str
+    kind: str, severity: str, *needs: type, cost: str, counts: bool = False, **placeholders: str
 ) -> Callable[[F], F]:
     """Return a decorator that registers a function as the rule of a kind of finding.
 
@@ -443,15 +443,19 @@ def rule(
     if cost not in COSTS:
         raise ValueError(f"{kind}: cost is {cost!r}, expected one of {', '.join(COSTS)}")
 
-    def register(says: F) -> F:
-        text = " ".join((says.__doc__ or "").split())
-        finding_kind = FindingKind(severity, text.format(**{**says.__globals__, **words}))
+    def register(function: F) -> F:
+        text = " ".join((function.__doc__ or "").split())
+        finding_kind = FindingKind(
+            severity, text.format(**{**function.__globals__, **placeholders})
+        )
         if KINDS.setdefault(kind, finding_kind) != finding_kind:
             raise NameTakenError(
                 f"there are findings of the kind {kind!r} already, by another rule"
             )
-        RULES[f"{says.__module__}.{says.__qualname__}"] = Rule(kind, says, needs, counts, cost)
-        return says
+        RULES[f"{function.__module__}.{function.__qualname__}"] = Rule(
+            kind, function, needs, counts, cost
+        )
+        return function
 
     return register
 

@@ -57,7 +57,7 @@ class ThresholdReplicates:
         return cls(threshold_indices, counts[:, 0], counts[:, 1])
 
     @classmethod
-    def drawn_by_block(
+    def draw_by_block(
         cls, table: ScoreTable, threshold_indices: npt.NDArray[np.intp], settings: Settings
     ) -> ThresholdReplicates:
         """Draw the replicates of independent rows, block by block between the thresholds.

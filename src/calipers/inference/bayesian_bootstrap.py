@@ -42,7 +42,7 @@ def mean_interval(
     (0.0623, 0.1477)
     """
     added = _AugmentedValues.from_values(values, weight)
-    distribution = added.mean(endpoints)
+    distribution = added.mean_distribution(endpoints)
     if distribution is None:
         rows = values.rows if isinstance(values, Histogram) else len(values)
         return no_interval(METHOD, "no_spread" if rows > 1 else "too_few_units")
@@ -52,14 +52,16 @@ def mean_interval(
         mean = float(np.average(values, weights=weight))
     limits = []
     for end, probability in zip(endpoints, ((1 - level) / 2, (1 + level) / 2), strict=True):
-        end_distribution = added.mean((end,))  # None where all values are at that end
+        end_distribution = added.mean_distribution((end,))  # None where all values are at that end
         limit = (
             end
             if end_distribution is None
             else end_distribution.quantiles(np.array([probability]))[0]
         )
         limits.append(float(limit))
-    return Interval(limits[0], limits[1], METHOD, se=distribution.spread).extend_to_value(mean)
+    return Interval(
+        limits[0], limits[1], METHOD, se=distribution.standard_deviation
+    ).extend_to_value(mean)
 
 
 def upper_limit(
@@ -85,7 +87,7 @@ def standard_deviation(
     It is positive whenever the ends differ.
     """
     distribution = _DirichletMean.from_values(values, endpoints, weight)
-    return 0.0 if distribution is None else distribution.spread
+    return 0.0 if distribution is None else distribution.standard_deviation
 
 
 def n_nonzero(values: FloatArray) -> int:
@@ -126,8 +128,8 @@ class _DirichletMean:
         sum_of_squares = float((self.mass * np.square(self.weight * (self.x - self.mean))).sum())
         #: Standard deviation of the mean on the scale [0, 1]; for unequal weights that of the
         #: linear part.
-        self.within = math.sqrt(sum_of_squares * total / (total + 1)) / heavy
-        self.spread = self.within * self.length
+        self.scaled_sd = math.sqrt(sum_of_squares * total / (total + 1)) / heavy
+        self.standard_deviation = self.scaled_sd * self.length
 
     @classmethod
     def from_values(
@@ -140,14 +142,14 @@ class _DirichletMean:
 
         Return None if all of these are equal, or if an end is not finite.
         """
-        return _AugmentedValues.from_values(values, weight).mean(endpoints)
+        return _AugmentedValues.from_values(values, weight).mean_distribution(endpoints)
 
     def quantiles(self, q: FloatArray) -> FloatArray:
         """Return the quantiles at the given proportions, by the inversion of Daniels 1987."""
         from calipers import _core
 
         components = self.x, self.weight, self.mass
-        scaled_quantiles = _core.dirichlet_quantiles(*components, q, self.mean, self.within)
+        scaled_quantiles = _core.dirichlet_quantiles(*components, q, self.mean, self.scaled_sd)
         return np.asarray(self.low + self.length * scaled_quantiles)
 
 
@@ -189,7 +191,7 @@ class _AugmentedValues:
             histogram.max_value,
         )
 
-    def mean(self, endpoints: tuple[float, ...]) -> _DirichletMean | None:
+    def mean_distribution(self, endpoints: tuple[float, ...]) -> _DirichletMean | None:
         """Return the distribution of the mean with half a unit at each of the ends.
 
         Return None if all values are equal, or if an end is not finite.
@@ -260,7 +262,7 @@ class AugmentedMean:
     @property
     def standard_deviation(self) -> float:
         """Standard deviation of the mean."""
-        return self._distribution.spread
+        return self._distribution.standard_deviation
 
     def quantiles(self, q: FloatArray) -> FloatArray:
         """Return the quantiles at the given proportions."""

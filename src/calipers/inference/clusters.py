@@ -34,7 +34,7 @@ class ClusterError(NamedTuple):
     """Standard error of an estimate and the degrees of freedom of its t distribution."""
 
     se: float
-    degrees: float
+    df: float
 
 
 def cr2(influence: FloatArray, denominator: FloatArray) -> ClusterError:
@@ -146,8 +146,8 @@ class ClusterIndex:
         Weights of the rows.
     """
 
-    code: npt.NDArray[np.uint32]
-    size: int
+    codes: npt.NDArray[np.uint32]
+    n_codes: int
     weight: FloatArray | None = None
 
     @classmethod
@@ -169,9 +169,9 @@ class ClusterIndex:
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClusterIndex:
         """Return the index of a subset of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return replace(self, code=self.code[rows], weight=weight)
+        return replace(self, codes=self.codes[rows], weight=weight)
 
-    def sums(self, values: FloatArray) -> FloatArray:
+    def weighted_sums(self, values: FloatArray) -> FloatArray:
         """Return weighted sums by cluster (size, k) of values per row (n, k)."""
         if self.weight is None:
             weighted = values
@@ -179,44 +179,46 @@ class ClusterIndex:
             used = self.weight > 0
             weighted = np.zeros(values.shape)
             weighted[used] = values[used] * self.weight[used, None]
-        summed = [np.bincount(self.code, column, self.size) for column in weighted.T]
+        summed = [np.bincount(self.codes, column, self.n_codes) for column in weighted.T]
         return np.column_stack(summed).astype(np.float64)
 
     def cluster_means(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the weighted mean of a value per row in each non-empty cluster, and its weight."""
-        sums = self.sums(np.column_stack([values, np.ones(len(values))]))
+        sums = self.weighted_sums(np.column_stack([values, np.ones(len(values))]))
         sums = sums[sums[:, 1] > 0]
         return sums[:, 0] / sums[:, 1], sums[:, 1]
 
-    def matrices(self, cell: npt.NDArray[np.integer[Any]], shape: tuple[int, ...]) -> FloatArray:
+    def cell_weights(
+        self, cell: npt.NDArray[np.integer[Any]], shape: tuple[int, ...]
+    ) -> FloatArray:
         """Return the weight in each cell by cluster, as confusion matrices (size, *shape)."""
         cells = math.prod(shape)
-        cell_index = self.code.astype(np.int64) * cells + cell
-        counts = np.bincount(cell_index, self.weight, self.size * cells).astype(np.float64)
-        return counts.reshape(self.size, *shape)
+        cell_index = self.codes.astype(np.int64) * cells + cell
+        counts = np.bincount(cell_index, self.weight, self.n_codes * cells).astype(np.float64)
+        return counts.reshape(self.n_codes, *shape)
 
     @cached_property
     def n_clusters(self) -> int:
         """Total number of clusters with rows of positive weight."""
-        return int(np.count_nonzero(self.present))
+        return int(np.count_nonzero(self.nonempty_mask))
 
     @cached_property
-    def present(self) -> npt.NDArray[np.bool_]:
+    def nonempty_mask(self) -> npt.NDArray[np.bool_]:
         """Whether each cluster has rows of positive weight here, shape ``(size,)``."""
-        code = self.code if self.weight is None else self.code[self.weight > 0]
-        return np.bincount(code, minlength=self.size) > 0
+        code = self.codes if self.weight is None else self.codes[self.weight > 0]
+        return np.bincount(code, minlength=self.n_codes) > 0
 
     @cached_property
     def cluster_weights(self) -> FloatArray:
         """Total weight of the rows of each cluster, shape ``(size,)``."""
-        return np.bincount(self.code, self.weight, self.size).astype(np.float64)
+        return np.bincount(self.codes, self.weight, self.n_codes).astype(np.float64)
 
     @cached_property
-    def degrees(self) -> float:
+    def df(self) -> float:
         """Degrees of freedom of a mean over rows: K − 1 for K equal clusters; NaN for one."""
-        return cr2(np.zeros(self.size), self.cluster_weights)[1]
+        return cr2(np.zeros(self.n_codes), self.cluster_weights)[1]
 
-    def squares(self, influence: FloatArray) -> float:
+    def corrected_sum_of_squares(self, influence: FloatArray) -> float:
         """Return the sum of squares of influence over clusters, with the CR2 correction.
 
         It is scaled by df/(df + 1), so that the correction is relative to equal clusters of the
@@ -226,15 +228,15 @@ class ClusterIndex:
         return dot(vector, vector) * degrees / (degrees + 1)
 
     @property
-    def effective_number(self) -> float:
+    def n_effective_clusters(self) -> float:
         """Effective number of clusters of equal size: the degrees of freedom plus 1.
 
         It is 1 if there is one cluster.
         """
-        return 1 + self.degrees if self.degrees > 0 else 1.0
+        return 1 + self.df if self.df > 0 else 1.0
 
     @property
-    def bootstrap(self) -> str:
+    def bootstrap_name(self) -> str:
         """Name of the cluster bootstrap, as used in names of interval methods."""
         return self.annotate_method("cluster bootstrap [B]")
 
@@ -249,12 +251,12 @@ class ClusterIndex:
         The effective number of clusters of equal size is included if it is smaller.
         """
         name = f"{self.n_clusters} cluster{'' if self.n_clusters == 1 else 's'}"
-        if self.effective_number > self.n_clusters - 0.5:
+        if self.n_effective_clusters > self.n_clusters - 0.5:
             return name
-        digits = 0 if self.effective_number >= 10 else 1
-        return f"{name}, effectively {self.effective_number:.{digits}f}"
+        digits = 0 if self.n_effective_clusters >= 10 else 1
+        return f"{name}, effectively {self.n_effective_clusters:.{digits}f}"
 
-    def redrawn(self, sums: FloatArray, draws: BootstrapSettings) -> FloatArray:
+    def bootstrap_sums(self, sums: FloatArray, settings: BootstrapSettings) -> FloatArray:
         """Return bootstrap replicates (B, …) of the totals of sums by cluster (size, …).
 
         Each cluster occurs Poisson(1) times, by a random number that depends only on the seed, the
@@ -262,19 +264,21 @@ class ClusterIndex:
         """
         from calipers import _core
 
-        table = sums.reshape(self.size, -1)
-        out = np.zeros((draws.n_resamples, table.shape[1]))
-        cell_index = np.zeros(self.size, np.uint32)
+        table = sums.reshape(self.n_codes, -1)
+        out = np.zeros((settings.n_resamples, table.shape[1]))
+        cell_index = np.zeros(self.n_codes, np.uint32)
         for j in np.flatnonzero(table.any(axis=0)):
             column = np.ascontiguousarray(table[:, j])
-            replicates = _core.bootstrap_cells(cell_index, column, 1, draws.seed, draws.n_resamples)
+            replicates = _core.bootstrap_cells(
+                cell_index, column, 1, settings.seed, settings.n_resamples
+            )
             out[:, j] = np.asarray(replicates)[:, 0]
-        return out.reshape(draws.n_resamples, *sums.shape[1:])
+        return out.reshape(settings.n_resamples, *sums.shape[1:])
 
-    def means(self, values: FloatArray, draws: BootstrapSettings) -> FloatArray:
+    def bootstrap_means(self, values: FloatArray, settings: BootstrapSettings) -> FloatArray:
         """Return bootstrap replicates (B, k) of the weighted means of values (n, k)."""
         with_size = np.column_stack([values, np.ones(len(values))])
-        replicates = self.redrawn(self.sums(with_size), draws)
+        replicates = self.bootstrap_sums(self.weighted_sums(with_size), settings)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(replicates[:, :-1] / replicates[:, -1:])
 
@@ -283,7 +287,7 @@ class ClusterIndex:
 
         The influence of a cluster is Σw(x − mean)/Σw, where the first sum is over its rows.
         """
-        weight, code = self.weight, self.code
+        weight, code = self.weight, self.codes
         if weight is not None and not weight.all():
             used = weight > 0
             values, weight, code = values[used], weight[used], code[used]
@@ -293,7 +297,7 @@ class ClusterIndex:
             deviations = values - mean
             if weight is not None:
                 deviations *= weight
-            influence = np.bincount(code, deviations, self.size) / total
+            influence = np.bincount(code, deviations, self.n_codes) / total
         return cr2(influence, self.cluster_weights)
 
     def sum_error(
@@ -306,7 +310,7 @@ class ClusterIndex:
         """
         return cr2(*self.cluster_sums(influence, denominator))
 
-    def vector(self, influence: FloatArray, denominator: FloatArray) -> FloatArray:
+    def corrected_influence(self, influence: FloatArray, denominator: FloatArray) -> FloatArray:
         """Return the corrected influence of each cluster from the result of :meth:`cluster_sums`.
 
         The standard error is its norm.
@@ -322,7 +326,7 @@ class ClusterIndex:
             influence
         ), self.cluster_weights if nonzero_denominator is None else self._sum(nonzero_denominator)
 
-    def parts_by_class(
+    def cluster_sums_by_class(
         self, influence: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
     ) -> tuple[FloatArray, FloatArray]:
         """Return the result of :meth:`cluster_sums` for rows that are positive or negative.
@@ -333,7 +337,7 @@ class ClusterIndex:
         contributes half of the denominator, however few rows it has.
         """
         classes = np.stack([positive, ~positive])
-        weight = np.ones(len(self.code)) if self.weight is None else self.weight
+        weight = np.ones(len(self.codes)) if self.weight is None else self.weight
         denominators = np.stack([self._sum(weight * class_mask) for class_mask in classes])
         if pairs:
             return np.stack(
@@ -345,36 +349,36 @@ class ClusterIndex:
         )
         return self._sum(influence), proportions.sum(axis=0)
 
-    def error_by_class(
+    def two_class_error(
         self, influence: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
     ) -> ClusterError:
         """Return the standard error of a sum over rows of two classes; NaN if one is empty."""
-        if min(self.numbers_by_class(positive)) < 1:
+        if min(self.n_clusters_by_class(positive)) < 1:
             return ClusterError(math.nan, math.nan)
-        return cr2(*self.parts_by_class(influence, positive, pairs=pairs))
+        return cr2(*self.cluster_sums_by_class(influence, positive, pairs=pairs))
 
     def _sum(self, values: FloatArray) -> FloatArray:
-        return np.bincount(self.code, values, self.size).astype(np.float64)
+        return np.bincount(self.codes, values, self.n_codes).astype(np.float64)
 
-    def numbers_by_class(self, positive: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    def n_clusters_by_class(self, positive: npt.NDArray[np.bool_]) -> tuple[int, int]:
         """Return the number of clusters with positive rows and that with negative rows.
 
         Rows of weight 0 are not counted.
         """
         used = slice(None) if self.weight is None else self.weight > 0
-        code, positive = self.code[used], positive[used]
+        code, positive = self.codes[used], positive[used]
         first, second = (
             np.count_nonzero(np.bincount(code[class_mask])) for class_mask in (positive, ~positive)
         )
         return int(first), int(second)
 
-    def normal(
-        self, value: float, se: float, degrees: float | None, level: float, method: str
+    def student_interval(
+        self, value: float, se: float, df: float | None, level: float, method: str
     ) -> Interval:
         """Return Student's t interval of an estimate with this standard error."""
-        if degrees is None or not degrees > 0:
+        if df is None or not df > 0:
             return intervals.no_interval("none", "too_few_clusters")
-        student_se = intervals.student_se(se, degrees, level)
+        student_se = intervals.student_se(se, df, level)
         interval = intervals.normal_interval(value, student_se, level)
         return replace(interval, method=self.annotate_method(method), se=se)
 
@@ -394,12 +398,12 @@ class ClusterIndex:
         value: float,
         error: tuple[float, float],
         weights: FloatArray,
-        rows: float,
+        n_rows: float,
         level: float,
     ) -> float:
         """Return the effective size n/deff of a proportion, for Wilson's interval.
 
-        The design effect of Kish is the variance divided by that of independent rows (``rows`` of
+        The design effect of Kish is the variance divided by that of independent rows (``n_rows`` of
         them: Kish's number if they are weighted, or infinite if values are between 0 and 1); it is
         at least 1. If nothing varies, each cluster counts as one row, by Kish's number of the
         weights ``weights``. Student's quantile replaces the normal one: n/deff·(z/t)² (Korn and
@@ -408,15 +412,15 @@ class ClusterIndex:
         se, degrees = error
         if not degrees > 0:
             return float("nan")
-        if se > 0 and rows > 1:
-            bessel_factor = 1.0 if math.isinf(rows) else rows / (rows - 1)
-            size = min(rows, value * (1 - value) / se**2 * bessel_factor)
+        if se > 0 and n_rows > 1:
+            bessel_factor = 1.0 if math.isinf(n_rows) else n_rows / (n_rows - 1)
+            size = min(n_rows, value * (1 - value) / se**2 * bessel_factor)
         else:
             size = effective_size_from_weights(weights)
         return float(size / intervals.student_se(1.0, degrees, level) ** 2)
 
-    def trials(
-        self, value: float, matrix: ConfusionMatrix, measure: Any, rows: float, level: float
+    def effective_trials(
+        self, value: float, matrix: ConfusionMatrix, measure: Any, n_rows: float, level: float
     ) -> tuple[float, float]:
         """Return the effective size of a proportion of a margin and its degrees of freedom.
 
@@ -425,7 +429,7 @@ class ClusterIndex:
         """
         margin = np.asarray(getattr(matrix, measure.definition.proportion_of))
         error = self.proportion_error(value, measure.apply(matrix), margin)
-        return self.proportion_size(value, error, margin, rows, level), error.degrees
+        return self.proportion_size(value, error, margin, n_rows, level), error.df
 
     def separated_interval(
         self, area: float, positive: npt.NDArray[np.bool_], level: float
@@ -433,19 +437,19 @@ class ClusterIndex:
         """Return the exact bound of an AUC of 0 or 1, with pairs of different clusters as units."""
         if self.n_clusters < 2:
             return intervals.no_interval("none", "too_few_clusters")
-        class_sizes = self.numbers_by_class(positive)
+        class_sizes = self.n_clusters_by_class(positive)
         interval = intervals.separated_auc_interval(
             area, min(*class_sizes, self.n_clusters // 2), level
         )
         return replace(interval, method=self.annotate_method(interval.method))
 
-    def notes(self, min_degrees: int, unit: str = "rows") -> list[str]:
-        """Return a warning if there are fewer than ``min_degrees`` degrees of freedom, else []."""
-        if self.degrees >= min_degrees:
+    def few_clusters_notes(self, min_df: int, unit: str = "rows") -> list[str]:
+        """Return a warning if there are fewer than ``min_df`` degrees of freedom, else []."""
+        if self.df >= min_df:
             return []
-        equal = "" if self.effective_number > self.n_clusters - 0.5 else " of equal size"
+        equal = "" if self.n_effective_clusters > self.n_clusters - 0.5 else " of equal size"
         text = (
-            f"The {unit} come in {self.count_text}{equal}: with fewer than {min_degrees + 1}, the "
+            f"The {unit} come in {self.count_text}{equal}: with fewer than {min_df + 1}, the "
             "variation between clusters is poorly estimated."
         )
         return [text]

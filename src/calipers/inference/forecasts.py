@@ -68,25 +68,25 @@ def diebold_mariano(differences: FloatArray, horizon: int = 1) -> StandardError:
     return StandardError(math.sqrt(max(total, 0.0) / factor) / n, name, n - 1)
 
 
-def is_applicable(reading: PointEstimate, horizon: int) -> bool:
+def is_applicable(estimate: PointEstimate, horizon: int) -> bool:
     """Check whether the Diebold-Mariano test applies to a point estimate.
 
     It applies to a mean of one loss per row with equal weights; with more than one step only if
     rows are ordered in time, with one row at each time.
     """
-    units, order = reading.units, reading.order
-    if not isinstance(units, UnitValues) or not (reading.is_unit_mean and units.is_unweighted):
+    units, order = estimate.units, estimate.order
+    if not isinstance(units, UnitValues) or not (estimate.is_unit_mean and units.is_unweighted):
         return False
     if order is None:
         return horizon == 1
-    return len(units.values) == len(order.code) == len(np.unique(order.code))
+    return len(units.values) == len(order.time_index) == len(np.unique(order.time_index))
 
 
-def standard_error(reading: PointEstimate, horizon: int) -> StandardError:
+def standard_error(estimate: PointEstimate, horizon: int) -> StandardError:
     """Return the standard error of a difference to which the test applies."""
-    assert isinstance(reading.units, UnitValues)
-    values = reading.units.values
-    if reading.order is not None:
-        values = values[np.argsort(reading.order.code)]
+    assert isinstance(estimate.units, UnitValues)
+    values = estimate.units.values
+    if estimate.order is not None:
+        values = values[np.argsort(estimate.order.time_index)]
     error = diebold_mariano(values, horizon)
-    return replace(error, se=error.se * abs(reading.factor))
+    return replace(error, se=error.se * abs(estimate.factor))

@@ -18,8 +18,8 @@ _MAX_BATCH_ELEMENTS = 1_000_000
 
 def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     """Return :func:`cell_gradient` as an array of shape ``(K, K)``; 0 in empty cells."""
-    out = np.zeros((matrix.classes, matrix.classes))
-    truth, predicted, _ = matrix.occupied_cells()
+    out = np.zeros((matrix.n_classes, matrix.n_classes))
+    truth, predicted, _ = matrix.nonempty_cells()
     out[truth, predicted] = cell_gradient(measure, matrix, truth, predicted)
     return out
 
@@ -47,7 +47,7 @@ def cell_gradient(
             try:
                 return margin_gradient(measure, matrix, truth, predicted)
             except _NotMarginalError:
-                cell_index = truth.astype(np.int64) * matrix.classes + predicted
+                cell_index = truth.astype(np.int64) * matrix.n_classes + predicted
                 return _cell_derivatives(measure, matrix)[
                     np.searchsorted(matrix.cell_index, cell_index)
                 ]
@@ -149,7 +149,7 @@ class _FreeMargins(ConfusionMatrix):
         raise _NotMarginalError(name)
 
     @property
-    def classes(self) -> int:
+    def n_classes(self) -> int:
         return len(self.labels)
 
 
@@ -182,9 +182,11 @@ def margin_gradient(
 
 def _cell_derivatives(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray:
     """Return central differences by each of the non-empty cells."""
-    at_once = _MAX_BATCH_ELEMENTS * len(matrix.cell_counts) // matrix.classes**2
+    at_once = _MAX_BATCH_ELEMENTS * len(matrix.cell_counts) // matrix.n_classes**2
     return numerical_derivatives(
-        lambda cell_counts: measure.apply(matrix.holding(cell_counts)), matrix.cell_counts, at_once
+        lambda cell_counts: measure.apply(matrix.with_cell_counts(cell_counts)),
+        matrix.cell_counts,
+        at_once,
     )
 
 

@@ -133,7 +133,7 @@ class Hypothesis:
     #: How many steps ahead forecasts are made, of the test of Diebold and Mariano.
     horizon: int = 1
 
-    def towards(self, higher_is_better: bool | None) -> str:
+    def direction(self, higher_is_better: bool | None) -> str:
         """Return the alternative as ``two-sided``, ``greater`` or ``less``."""
         if self.alternative not in ("better", "worse"):
             return self.alternative
@@ -174,20 +174,20 @@ def minimum_detectable_differences(
         return np.full(len(errors), NAN)
     from calipers.inference.power import detectable_differences
 
-    return detectable_differences([e.se for e in errors], [e.degrees for e in errors], level, POWER)
+    return detectable_differences([e.se for e in errors], [e.df for e in errors], level, POWER)
 
 
 # --- Tests ----------------------------------------------------------------------------------------
 
 
-def procedure(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) -> Procedure:
+def procedure(estimate: PointEstimate, hypothesis: Hypothesis = DEFAULT_HYPOTHESIS) -> Procedure:
     """Return the procedure, interval and tests in one, of a hypothesis about a difference.
 
     Parameters
     ----------
-    reading : PointEstimate
+    estimate : PointEstimate
         Difference of two point estimates.
-    question : Hypothesis, optional
+    hypothesis : Hypothesis, optional
         The hypothesis and its test.
 
     Returns
@@ -195,30 +195,30 @@ def procedure(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS)
     Procedure
         The procedure; without interval and test if the requested test does not apply.
     """
-    if question.test != forecasts.DIEBOLD_MARIANO:
-        return method_selection.procedure(reading, question.test)
-    if not forecasts.is_applicable(reading, question.horizon) or not np.isfinite(reading.value):
-        return no_procedure("no_interval_of_test", reading.value)
-    error = forecasts.standard_error(reading, question.horizon)
+    if hypothesis.test != forecasts.DIEBOLD_MARIANO:
+        return method_selection.procedure(estimate, hypothesis.test)
+    if not forecasts.is_applicable(estimate, hypothesis.horizon) or not np.isfinite(estimate.value):
+        return no_procedure("no_interval_of_test", estimate.value)
+    error = forecasts.standard_error(estimate, hypothesis.horizon)
     return WaldProcedure(
-        value=reading.value,
-        bounds=reading.bounds,
+        value=estimate.value,
+        bounds=estimate.bounds,
         method=error.name,
         name=error.name,
-        t=error,
-        error=error,
+        t_error=error,
+        standard_error=error,
         reason=None if np.isfinite(error.se) else "too_few_rows",
     )
 
 
-def interval(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) -> Interval:
+def interval(estimate: PointEstimate, hypothesis: Hypothesis = DEFAULT_HYPOTHESIS) -> Interval:
     """Return the interval of a difference: that of the requested test, or the default one.
 
     Parameters
     ----------
-    reading : PointEstimate
+    estimate : PointEstimate
         Difference of two point estimates.
-    question : Hypothesis, optional
+    hypothesis : Hypothesis, optional
         The hypothesis and its test.
 
     Returns
@@ -226,23 +226,23 @@ def interval(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) 
     Interval
         The interval, or the reason why there is none.
     """
-    if question.test != forecasts.DIEBOLD_MARIANO:
-        return method_selection.interval(reading, test=question.test)
-    if reading.settings.interval == "none" or not forecasts.is_applicable(
-        reading, question.horizon
+    if hypothesis.test != forecasts.DIEBOLD_MARIANO:
+        return method_selection.interval(estimate, test=hypothesis.test)
+    if estimate.settings.interval == "none" or not forecasts.is_applicable(
+        estimate, hypothesis.horizon
     ):
-        return method_selection.interval(reading)
-    return procedure(reading, question).interval(reading.settings.level)
+        return method_selection.interval(estimate)
+    return procedure(estimate, hypothesis).interval(estimate.settings.level)
 
 
-def run_test(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) -> TestResult:
+def run_test(estimate: PointEstimate, hypothesis: Hypothesis = DEFAULT_HYPOTHESIS) -> TestResult:
     """Return the requested or default test of no difference; undefined if it does not apply.
 
     Parameters
     ----------
-    reading : PointEstimate
+    estimate : PointEstimate
         Difference of two point estimates.
-    question : Hypothesis, optional
+    hypothesis : Hypothesis, optional
         The hypothesis and its test.
 
     Returns
@@ -250,17 +250,19 @@ def run_test(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) 
     TestResult
         The result of the test.
     """
-    return procedure(reading, question).test(0.0, question.towards(reading.higher_is_better))
+    return procedure(estimate, hypothesis).test(
+        0.0, hypothesis.direction(estimate.higher_is_better)
+    )
 
 
-def is_applicable(reading: PointEstimate, test: str, horizon: int = 1) -> bool:
+def is_applicable(estimate: PointEstimate, test: str, horizon: int = 1) -> bool:
     """Check whether a test applies to this difference."""
     if test == "auto":
         return True
     if test == forecasts.DIEBOLD_MARIANO:
-        return forecasts.is_applicable(reading, horizon)
+        return forecasts.is_applicable(estimate, horizon)
     return (
-        available_methods.procedure_by_name(reading, available_methods.METHOD_BY_TEST[test])
+        available_methods.procedure_by_name(estimate, available_methods.METHOD_BY_TEST[test])
         is not None
     )
 
@@ -285,32 +287,32 @@ def equivalence_result(procedure: Procedure, margin: float | None) -> TestResult
 # --- Effect sizes and power -----------------------------------------------------------------------
 
 
-def effect_size(reading: PointEstimate) -> float:
+def effect_size(estimate: PointEstimate) -> float:
     """Return Hedges' g for paired data; NaN if there are no units."""
-    is_defined = reading.units is not None and np.isfinite(reading.value)
-    return reading.units.effect if is_defined else NAN  # type: ignore[union-attr]
+    is_defined = estimate.units is not None and np.isfinite(estimate.value)
+    return estimate.units.effect_size if is_defined else NAN  # type: ignore[union-attr]
 
 
-def win_tie_loss(reading: PointEstimate) -> dict[str, Any]:
+def win_tie_loss(estimate: PointEstimate) -> dict[str, Any]:
     """Return the numbers of units on which the first system is better, equal and worse.
 
     The dict is empty if units have no values of their own, or if the measure has no direction.
     """
-    if reading.higher_is_better is None or not np.isfinite(reading.value):
+    if estimate.higher_is_better is None or not np.isfinite(estimate.value):
         return {}
-    if reading.discordant_proportions is not None:
-        rows = [round(x) for x in reading.discordant_proportions()]
-        wins, losses = rows if reading.higher_is_better else rows[::-1]
-        return {"wins": wins, "ties": reading.n - wins - losses, "losses": losses}
+    if estimate.discordant_proportions is not None:
+        rows = [round(x) for x in estimate.discordant_proportions()]
+        wins, losses = rows if estimate.higher_is_better else rows[::-1]
+        return {"wins": wins, "ties": estimate.n - wins - losses, "losses": losses}
     signs = None
-    if reading.signs is not None:
-        signs = reading.signs()
-    elif isinstance(reading.units, UnitValues):
-        signs = count_signs(reading.units.values)
-    elif reading.unit_spread is not None:
-        spread = reading.unit_spread()
+    if estimate.signs is not None:
+        signs = estimate.signs()
+    elif isinstance(estimate.units, UnitValues):
+        signs = count_signs(estimate.units.values)
+    elif estimate.unit_spread is not None:
+        spread = estimate.unit_spread()
         signs = None if spread is None else spread.signs
     if signs is None:
         return {}
-    wins, ties, losses = signs if reading.higher_is_better else signs[::-1]
+    wins, ties, losses = signs if estimate.higher_is_better else signs[::-1]
     return {"wins": wins, "ties": ties, "losses": losses}

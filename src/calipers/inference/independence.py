@@ -21,7 +21,7 @@ _TIE_TOLERANCE = 1e-9
 def independence_test(
     truth: IntArray,
     cluster: IntArray,
-    replicates: int,
+    n_replicates: int,
     seed: int,
     counts: FloatArray | None = None,
 ) -> float:
@@ -52,10 +52,10 @@ def independence_test(
     if n_points > MIN_POINTS_FOR_TABLES and shape[0] * shape[1] <= MAX_CELLS_FOR_TABLES:
         margins = (np.bincount(codes, sizes).astype(np.int64) for codes in (row, column))
         rows, columns = (margin[margin > 0] for margin in margins)
-        squares = sums_of_squares(rows, columns, max(99, replicates), random)
+        squares = sums_of_squares(rows, columns, max(99, n_replicates), random)
         return (int(np.count_nonzero(squares >= min_extreme)) + 1) / (len(squares) + 1)
     permuted, row_of_points = np.repeat(column, sizes), np.repeat(row * shape[1], sizes)
-    number = max(99, min(replicates, MAX_PERMUTED_POINTS // max(n_points, 1)))
+    number = max(99, min(n_replicates, MAX_PERMUTED_POINTS // max(n_points, 1)))
     n_extreme = 0
     for _ in range(number):
         random.shuffle(permuted)
@@ -65,17 +65,17 @@ def independence_test(
 
 
 def sums_of_squares(
-    rows: IntArray, columns: IntArray, replicates: int, random: np.random.Generator
+    rows: IntArray, columns: IntArray, n_replicates: int, random: np.random.Generator
 ) -> FloatArray:
     """Return sums of squared cells of random tables with the given margins.
 
     A table has the probability that it has if points with their columns are assigned to the rows at
     random; its cells are drawn one by one from hypergeometric distributions.
     """
-    squares = np.zeros(replicates)
-    remaining = np.tile(columns, (replicates, 1))
+    squares = np.zeros(n_replicates)
+    remaining = np.tile(columns, (n_replicates, 1))
     for size in rows[:-1].tolist():
-        to_draw = np.full(replicates, size)
+        to_draw = np.full(n_replicates, size)
         remaining_total = remaining.sum(axis=1)
         for column in range(len(columns)):
             remaining_total -= remaining[:, column]

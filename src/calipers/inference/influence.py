@@ -66,7 +66,7 @@ class ScoreInfluence(NamedTuple):
         interleaved = np.stack([self.negative, self.positive], axis=1).ravel()
         return np.asarray(interleaved[2 * score_index.astype(np.intp) + positive])
 
-    def error(self, table: ScoreTable) -> FloatArray:
+    def standard_error(self, table: ScoreTable) -> FloatArray:
         """Return the standard error of the measure, shape ``(...)``.
 
         It is √Σ(wI)² of independent rows, with the correction n/(n − 1) for the effective number n
@@ -126,22 +126,22 @@ def standard_error(measure: MeasureLike, table: ScoreTable) -> float | None:
     if area is not None:
         return float(area.scale * table.area(area.name)[1])
     score_influence = measure_influence(measure, table)
-    return None if score_influence is None else float(score_influence.error(table))
+    return None if score_influence is None else float(score_influence.standard_error(table))
 
 
 #: Maximum number of groups of the jackknife, each of which is omitted in turn.
 MAX_JACKKNIFE_GROUPS = 200
 
 
-def jackknife_groups(units: int) -> npt.NDArray[np.int64]:
+def jackknife_groups(n_units: int) -> npt.NDArray[np.int64]:
     """Return the jackknife group of each unit.
 
     Each unit is its own group if there are few; otherwise groups have equal size, by a shuffle that
     is always the same.
     """
-    if units <= MAX_JACKKNIFE_GROUPS:
-        return np.arange(units)
-    return np.random.Generator(np.random.Philox(0)).permutation(units) % MAX_JACKKNIFE_GROUPS
+    if n_units <= MAX_JACKKNIFE_GROUPS:
+        return np.arange(n_units)
+    return np.random.Generator(np.random.Philox(0)).permutation(n_units) % MAX_JACKKNIFE_GROUPS
 
 
 def group_jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArray:
@@ -238,15 +238,15 @@ def _maximum_influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluenc
 
 
 def numerical_derivatives(
-    function: Callable[[FloatArray], FloatArray], values: FloatArray, at_once: int
+    function: Callable[[FloatArray], FloatArray], values: FloatArray, max_elements: int
 ) -> FloatArray:
     """Return the derivative of a function by each of n values, by central differences.
 
     The function maps a stack of rows (m, n) to m numbers. The derivative is 0 where a value is 0.
-    At most ``at_once`` numbers are passed at a time.
+    At most ``max_elements`` numbers are passed at a time.
     """
     nonzero_indices, out = np.flatnonzero(values), np.zeros(len(values))
-    step = max(1, at_once // len(values)) if len(values) else 1
+    step = max(1, max_elements // len(values)) if len(values) else 1
     for begin in range(0, len(nonzero_indices), step):
         indices = nonzero_indices[begin : begin + step]
         steps, results = values[indices] * DERIVATIVE_STEP, []

@@ -84,7 +84,7 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def t_quantile(level: float, degrees: float) -> float:
+def t_quantile(level: float, df: float) -> float:
     """Return the quantile of Student's t with upper tail (1 − level)/2.
 
     With at least 100,000 degrees of freedom ν it is the normal quantile plus the terms in 1/ν, 1/ν²
@@ -98,11 +98,11 @@ def t_quantile(level: float, degrees: float) -> float:
     >>> round(normal_quantile(0.95), 6)
     1.959964
     """
-    if degrees < MIN_DF_FOR_EXPANSION:
+    if df < MIN_DF_FOR_EXPANSION:
         from scipy.special import stdtrit
 
-        return float(stdtrit(degrees, (1 + level) / 2))
-    z, inverse_df = normal_quantile(level), 1 / degrees
+        return float(stdtrit(df, (1 + level) / 2))
+    z, inverse_df = normal_quantile(level), 1 / df
     y = z * z
     second, third = (5 * y + 16) * y + 3, ((3 * y + 19) * y + 17) * y - 15
     return z * (
@@ -250,7 +250,7 @@ def delong_interval(area: float, table: ScoreTable, level: float) -> Interval:
     return replace(interval, method="DeLong").clip(0.0, 1.0)
 
 
-def separated_auc_interval(area: float, smaller: float, level: float) -> Interval:
+def separated_auc_interval(area: float, n_smaller: float, level: float) -> Interval:
     """Return the exact limits of the AUC if the classes are completely separated.
 
     Notes
@@ -260,7 +260,7 @@ def separated_auc_interval(area: float, smaller: float, level: float) -> Interva
     them to be. So its probability is at most AUC^m, and the limit with AUC^m = (1 − level)/2 is
     valid for all distributions.
     """
-    bound = ((1 - level) / 2) ** (1 / smaller)
+    bound = ((1 - level) / 2) ** (1 / n_smaller)
     low, high = (bound, 1.0) if area == 1.0 else (0.0, 1 - bound)
     return Interval(low, high, "exact bound, separated")
 
@@ -444,22 +444,22 @@ def usable_replicates(replicates: FloatArray, method: str) -> FloatArray | Inter
     return defined
 
 
-def jackknife_influence(values: FloatArray, times: FloatArray | None = None) -> FloatArray:
+def jackknife_influence(values: FloatArray, counts: FloatArray | None = None) -> FloatArray:
     """Return jackknife influence values: the mean of the leave-one-out values minus each of them.
 
-    ``times`` is the number of units that each value represents.
+    ``counts`` is the number of units that each value represents.
     """
-    count = np.ones(len(values)) if times is None else times
+    count = np.ones(len(values)) if counts is None else counts
     used = np.isfinite(values)
     if not count[used].sum() > 0:
         return np.full(len(values), NAN)
     return np.asarray(np.dot(count[used], values[used]) / count[used].sum() - values)
 
 
-def acceleration(influence: FloatArray, times: FloatArray | None = None) -> float:
+def acceleration(influence: FloatArray, counts: FloatArray | None = None) -> float:
     """Return the acceleration a = ΣI³/(6·(ΣI²)^1.5) from influence values (Efron 1987).
 
-    ``times`` is the number of units that each value represents. The acceleration is 0 if all
+    ``counts`` is the number of units that each value represents. The acceleration is 0 if all
     influence values are 0; undefined ones are dropped.
 
     Examples
@@ -467,14 +467,14 @@ def acceleration(influence: FloatArray, times: FloatArray | None = None) -> floa
     >>> round(acceleration(np.array([-1.0, -1.0, 2.0])), 6)
     0.068041
     """
-    used = np.isfinite(influence) if times is None else np.isfinite(influence) & (times > 0)
+    used = np.isfinite(influence) if counts is None else np.isfinite(influence) & (counts > 0)
     if not used.all():
-        influence, times = influence[used], None if times is None else times[used]
+        influence, counts = influence[used], None if counts is None else counts[used]
     size = np.abs(influence).max(initial=0.0)
     if size == 0:
         return 0.0
     scaled = influence / size
-    counted = scaled if times is None else times * scaled
+    counted = scaled if counts is None else counts * scaled
     squares = np.einsum("i,i->", counted, scaled)
     cubes = np.einsum("i,i,i->", counted, scaled, scaled)
     return float(cubes / (6 * squares**1.5))
@@ -488,7 +488,7 @@ def scaled_skewness(influence: FloatArray) -> float:
 def bca(
     value: float,
     replicates: FloatArray,
-    accelerated: float,
+    a: float,
     level: float,
     method: str = "bootstrap [B]",
 ) -> Interval:
@@ -500,7 +500,7 @@ def bca(
         The estimate.
     replicates : ndarray of shape (B,)
         Bootstrap replicates. Undefined ones are treated as in :func:`percentile`.
-    accelerated : float
+    a : float
         Acceleration, as of :func:`acceleration`.
     level : float
         Confidence level.
@@ -534,9 +534,9 @@ def bca(
     bias, z = normal.inv_cdf(below), normal_quantile(level)
     probabilities = []
     for end in (bias - z, bias + z):
-        if 1 - accelerated * end <= 0:
+        if 1 - a * end <= 0:
             return no_interval(method, "replicates_on_one_side")
-        probabilities.append(normal.cdf(bias + end / (1 - accelerated * end)))
+        probabilities.append(normal.cdf(bias + end / (1 - a * end)))
     low, high = np.quantile(usable, probabilities)
     return Interval(float(low), float(high), method, se=standard_deviation(usable))
 
@@ -587,6 +587,6 @@ def studentize(value: float, replicates: FloatArray, errors: FloatArray) -> Floa
     return np.clip((replicates[usable] - value) / errors[usable], -MAX_ABS_T, MAX_ABS_T)
 
 
-def student_se(se: float, degrees: float, level: float) -> float:
+def student_se(se: float, df: float, level: float) -> float:
     """Return a standard error times t/z, so that normal limits become those of Student's t."""
-    return se * t_quantile(level, degrees) / normal_quantile(level)
+    return se * t_quantile(level, df) / normal_quantile(level)

@@ -24,32 +24,32 @@ from calipers.inference.variance_estimators import Influence
 from calipers.statistics import FloatArray, IntArray
 
 
-def permutation_count(units: int, systems: int, replicates: int) -> tuple[int, bool]:
+def permutation_count(n_units: int, n_systems: int, n_replicates: int) -> tuple[int, bool]:
     """Return the number of permutations to use, and whether these are all of them.
 
-    All (k!)ⁿ permutations are used if they are at most ``replicates``.
+    All (k!)ⁿ permutations are used if they are at most ``n_replicates``.
     """
-    every = math.factorial(systems) ** units if units * systems <= 64 else math.inf
-    return (int(every), True) if every <= replicates else (replicates, False)
+    every = math.factorial(n_systems) ** n_units if n_units * n_systems <= 64 else math.inf
+    return (int(every), True) if every <= n_replicates else (n_replicates, False)
 
 
-def permutation_p_values(extreme: IntArray, tried: int, *, exact: bool) -> FloatArray:
+def permutation_p_values(n_extreme: IntArray, n_permutations: int, *, exact: bool) -> FloatArray:
     """Return p-values from numbers of extreme permutations.
 
     If permutations are sampled, the observed data are counted as one more.
     """
     n_observed = 0 if exact else 1
-    return (extreme + n_observed) / (tried + n_observed)
+    return (n_extreme + n_observed) / (n_permutations + n_observed)
 
 
-def permutation_rank(alpha: float, tried: int, *, exact: bool) -> int:
+def permutation_rank(alpha: float, n_permutations: int, *, exact: bool) -> int:
     """Return the largest number of permutations at least as extreme with a p-value ≤ ``alpha``.
 
     It is negative if even the p-value without any, 1/(B + 1), is larger. If the permutations are
     all there are (``exact``), the observed one is among them, so that none reaches 0.
     """
     n_observed = 0 if exact else 1
-    return math.floor(round(alpha * (tried + n_observed) - n_observed, 9))
+    return math.floor(round(alpha * (n_permutations + n_observed) - n_observed, 9))
 
 
 #: Statistics with a smaller relative difference than this count as equal.
@@ -83,7 +83,7 @@ class MaxStatistic:
     """
 
     replicates: FloatArray
-    tests: int
+    n_tests: int
     is_exact: bool = False
     is_normal: bool = False
 
@@ -91,21 +91,21 @@ class MaxStatistic:
     def _ascending(self) -> FloatArray:
         return np.sort(self.replicates, axis=1)
 
-    def p(self, t: FloatArray, degrees: FloatArray, side: int = 0) -> FloatArray:
+    def p(self, t: FloatArray, df: FloatArray, side: int = 0) -> FloatArray:
         """Return the adjusted p-value of each statistic.
 
         It is the proportion of maxima that are at least as large, by ``side`` those of |t| (0), t
         (1) or −t (−1).
         """
         t = np.abs(t) if side == 0 else t * side
-        size = _to_normal(t, degrees) if self.is_normal else t
+        size = _to_normal(t, df) if self.is_normal else t
         maxima, n_replicates = self._ascending[side], self.replicates.shape[1]
         n_extreme = n_replicates - np.searchsorted(
             maxima, size * (1 - _TIE_TOLERANCE * np.sign(size))
         )
         p = permutation_p_values(n_extreme, n_replicates, exact=self.is_exact)
         if self.is_normal:
-            p = np.minimum(p, self.tests * (1 + (side == 0)) * t_upper_tail(t, degrees))
+            p = np.minimum(p, self.n_tests * (1 + (side == 0)) * t_upper_tail(t, df))
         return np.where(np.isnan(t), np.nan, p)
 
     def adjust_p(self, p: float, side: int = 0) -> float:
@@ -124,9 +124,9 @@ class MaxStatistic:
         proportion = float(
             permutation_p_values(np.asarray(reached), n_replicates, exact=self.is_exact)
         )
-        return min(proportion, self.tests * p, 1.0)
+        return min(proportion, self.n_tests * p, 1.0)
 
-    def size(self, tail: float) -> float:
+    def critical_value(self, tail: float) -> float:
         """Return the largest |t| with a p-value above twice the ``tail``.
 
         It is infinite if there are too few permutations for a smaller p-value.
@@ -139,12 +139,12 @@ class MaxStatistic:
             else math.inf
         )
 
-    def tail(self, tail: float) -> float:
+    def single_test_tail(self, tail: float) -> float:
         """Return the tail of each single test that gives ``tail`` for all of them together."""
         from scipy.special import ndtr
 
         # If nothing varies, the maximum is always 0 and would exclude every other value.
-        return max(min(float(ndtr(-self.size(tail))), tail), tail / self.tests)
+        return max(min(float(ndtr(-self.critical_value(tail))), tail), tail / self.n_tests)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -179,7 +179,7 @@ class MaxTProcedure(Procedure):
         else:
             adjusted_p = math.nan
         return (
-            min(1.0, unadjusted_p * self.maxima.tests)
+            min(1.0, unadjusted_p * self.maxima.n_tests)
             if math.isnan(adjusted_p)
             else max(unadjusted_p, adjusted_p)
         )
@@ -188,33 +188,33 @@ class MaxTProcedure(Procedure):
         """Return the confidence limit on one side."""
         outer = min if side > 0 else max
         if not self.maxima.is_normal and self.se > 0:
-            end = self.value - side * self.maxima.size(tail) * self.se
+            end = self.value - side * self.maxima.critical_value(tail) * self.se
         elif self.maxima.is_normal and self.procedure.family_procedure.reason is None:
-            end = self.procedure.family_procedure.limit(self.maxima.tail(tail), side)
+            end = self.procedure.family_procedure.limit(self.maxima.single_test_tail(tail), side)
         else:
-            return self.procedure.limit(tail / self.maxima.tests, side)
+            return self.procedure.limit(tail / self.maxima.n_tests, side)
         return outer(end, self.procedure.limit(tail, side))
 
 
-def t_quantile(q: float, degrees: FloatArray) -> FloatArray:
+def t_quantile(q: float, df: FloatArray) -> FloatArray:
     """Return the quantile of Student's t."""
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(degrees, q))
+    return np.asarray(stdtrit(df, q))
 
 
-def t_upper_tail(t: FloatArray | float, degrees: FloatArray | float | None) -> FloatArray:
-    """Return the upper tail of Student's t, or of the normal if ``degrees`` is None."""
+def t_upper_tail(t: FloatArray | float, df: FloatArray | float | None) -> FloatArray:
+    """Return the upper tail of Student's t, or of the normal if ``df`` is None."""
     from scipy.special import ndtr, stdtr
 
-    return np.asarray(ndtr(-np.asarray(t)) if degrees is None else stdtr(degrees, -np.asarray(t)))
+    return np.asarray(ndtr(-np.asarray(t)) if df is None else stdtr(df, -np.asarray(t)))
 
 
-def _to_normal(t: FloatArray, degrees: FloatArray) -> FloatArray:
+def _to_normal(t: FloatArray, df: FloatArray) -> FloatArray:
     """Return the normal deviate with the same upper tail."""
     from scipy.special import ndtri
 
-    return np.asarray(-ndtri(t_upper_tail(t, degrees)))
+    return np.asarray(-ndtri(t_upper_tail(t, df)))
 
 
 # ------------------------------------------------------------------------------------------ topics
@@ -223,7 +223,7 @@ def _to_normal(t: FloatArray, degrees: FloatArray) -> FloatArray:
 def permuted_maxima(
     table: FloatArray,
     baseline: int | None,
-    replicates: int,
+    n_replicates: int,
     seed: int,
     weight: FloatArray | None = None,
 ) -> MaxStatistic:
@@ -233,7 +233,7 @@ def permuted_maxima(
     measures together. ``table`` has shape (units, systems, measures). Each difference is
     studentized; the proportion :data:`VARIANCE_FLOOR` of the mean variance of its measure is added
     to its own variance, since otherwise pairs that hardly differ invalidate the test. All (k!)ⁿ
-    permutations are used if they are at most ``replicates``.
+    permutations are used if they are at most ``n_replicates``.
 
     A missing value (NaN) is replaced by the mean of the other systems on this unit. ``weight``,
     shape (units, measures), are the weights of units: weighted means and their standard errors then
@@ -253,7 +253,7 @@ def permuted_maxima(
     with np.errstate(invalid="ignore", divide="ignore"):
         unit_means = np.nansum(table, axis=1) / n_present
     centered = np.where(np.isnan(table), 0.0, table - unit_means[:, None, :])
-    number, exact = permutation_count(units, systems, replicates)
+    number, exact = permutation_count(units, systems, n_replicates)
     n_counted = (n_present > 1).sum(axis=0).astype(np.float64)
     scales: tuple[FloatArray, ...] = ()
     if weight is not None:  # their means are 1
@@ -294,17 +294,17 @@ def floored_standard_errors(
 # -------------------------------------------------------------------------------------------- rows
 
 
-def influence_vector(influence: Influence, tests: int = 1) -> FloatArray | None:
+def influence_vector(influence: Influence, n_tests: int = 1) -> FloatArray | None:
     """Return a vector whose inner products with those of other tests are covariances.
 
-    ``tests`` is the number of all tests, on which the compression of the vector depends. Return
+    ``n_tests`` is the number of all tests, on which the compression of the vector depends. Return
     None if the influence of any row is not finite.
     """
-    column = influence.space.vector(influence.column)
-    return sketch_vector(column, tests) if np.isfinite(column).all() else None
+    column = influence.variance_estimator.covariance_vector(influence.column)
+    return sketch_vector(column, n_tests) if np.isfinite(column).all() else None
 
 
-def sketch_vector(column: FloatArray, tests: int = 1) -> FloatArray:
+def sketch_vector(column: FloatArray, n_tests: int = 1) -> FloatArray:
     """Return the compressed influence vector of a test, to be stored until all are known.
 
     It is the vector itself, up to a factor; in single precision if all tests have more than
@@ -313,9 +313,9 @@ def sketch_vector(column: FloatArray, tests: int = 1) -> FloatArray:
     :data:`SKETCH_SIZE` elements: inner products are then unbiased, with an error of 1/√SKETCH_SIZE
     of the product of the norms.
     """
-    if len(column) <= SKETCH_SIZE or len(column) * tests <= MAX_DOUBLE_VALUES:
+    if len(column) <= SKETCH_SIZE or len(column) * n_tests <= MAX_DOUBLE_VALUES:
         return column
-    if len(column) * tests <= MAX_SINGLE_VALUES:
+    if len(column) * n_tests <= MAX_SINGLE_VALUES:
         largest = np.abs(column).max()
         return (column / largest if largest > 0 else column).astype(np.float32)
     signed_sums = np.bincount(_sketch_indices(len(column)), column, 2 * SKETCH_SIZE)
@@ -323,9 +323,9 @@ def sketch_vector(column: FloatArray, tests: int = 1) -> FloatArray:
 
 
 @lru_cache(maxsize=1)
-def _sketch_indices(units: int) -> npt.NDArray[np.int64]:
+def _sketch_indices(n_units: int) -> npt.NDArray[np.int64]:
     """Return the element that each unit is added to, of twice SKETCH_SIZE for the two signs."""
-    return np.random.Generator(np.random.Philox(units)).integers(0, 2 * SKETCH_SIZE, units)
+    return np.random.Generator(np.random.Philox(n_units)).integers(0, 2 * SKETCH_SIZE, n_units)
 
 
 def gaussian_maxima(

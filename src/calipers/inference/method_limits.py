@@ -183,9 +183,9 @@ def max_permuted_rows(first: PointEstimate, second: PointEstimate) -> int:
     )
 
 
-def n_replicates_for_adjusted_p(tests: int, settings: Settings) -> int:
+def n_replicates_for_adjusted_p(n_tests: int, settings: Settings) -> int:
     """Return enough replicates to resolve the smallest p-value after Bonferroni's adjustment."""
-    return max(settings.n_resamples, math.ceil(4 * tests / (1 - settings.level)))
+    return max(settings.n_resamples, math.ceil(4 * n_tests / (1 - settings.level)))
 
 
 #: With fewer training sets, bias and variance cannot be estimated.

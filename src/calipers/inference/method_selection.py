@@ -57,7 +57,7 @@ RESAMPLING_METHODS = (
 # --- Intervals of numbers -----------------------------------------------------------------------
 
 
-def _no_caution(reading: PointEstimate, interval: Interval) -> Interval:
+def _no_caution(estimate: PointEstimate, interval: Interval) -> Interval:
     return interval
 
 
@@ -92,91 +92,95 @@ class MethodRule:
     make: Callable[..., Any] | None = None
 
 
-def _has_weights(reading: PointEstimate) -> bool:
+def _has_weights(estimate: PointEstimate) -> bool:
     """Check whether rows have unequal weights; equal weights do not count as weights."""
-    weight = reading.weight
-    return reading.has_unequal_weights or (weight is not None and bool(np.ptp(weight) > 0))
+    weight = estimate.weight
+    return estimate.has_unequal_weights or (weight is not None and bool(np.ptp(weight) > 0))
 
 
-def _is_simple_sample(reading: PointEstimate) -> bool:
-    return not _has_weights(reading) and reading.clusters is None
+def _is_simple_sample(estimate: PointEstimate) -> bool:
+    return not _has_weights(estimate) and estimate.clusters is None
 
 
-def _has_multiple_clusters(reading: PointEstimate) -> bool:
-    return reading.clusters is None or reading.clusters.n_clusters > 1
+def _has_multiple_clusters(estimate: PointEstimate) -> bool:
+    return estimate.clusters is None or estimate.clusters.n_clusters > 1
 
 
-def _has_few_rows(reading: PointEstimate) -> bool:
-    return reading.sizes()[0] < MIN_ROWS_FOR_SKILL_ERROR
+def _has_few_rows(estimate: PointEstimate) -> bool:
+    return estimate.effective_sizes()[0] < MIN_ROWS_FOR_SKILL_ERROR
 
 
-def _has_enough_positives(reading: PointEstimate) -> bool:
-    return not _has_weights(reading) and reading.sizes()[1] >= MIN_POSITIVES_FOR_INFLUENCE
-
-
-def _is_unbounded(reading: PointEstimate) -> bool:
-    """Check whether the range of the measure is unbounded."""
-    return not np.isfinite(reading.bounds).all()
-
-
-def _has_weighted_positives(reading: PointEstimate) -> bool:
-    return _has_weights(reading) and reading.sizes()[1] >= MIN_POSITIVES_FOR_INFLUENCE
-
-
-def _has_few_influential_rows(reading: PointEstimate) -> bool:
-    """Check whether a few rows have most of the influence on an area."""
-    return reading.skewness > MAX_AREA_SKEWNESS
-
-
-def _has_few_or_no_influential_rows(reading: PointEstimate) -> bool:
-    at_end = min(abs(reading.value - end) for end in reading.bounds) <= reading.tolerance
-    return at_end or _has_few_influential_rows(reading)
-
-
-def _caution_heavy_tail(reading: PointEstimate, interval: Interval) -> Interval:
-    if reading.kurtosis is not None:
-        return (
-            interval.add_caution("a heavy tail")
-            if reading.kurtosis() > MAX_KURTOSIS_Z
-            else interval
-        )
+def _has_enough_positives(estimate: PointEstimate) -> bool:
     return (
-        interval.add_caution("a heavy tail") if reading.skewness > MAX_SCALED_SKEWNESS else interval
+        not _has_weights(estimate) and estimate.effective_sizes()[1] >= MIN_POSITIVES_FOR_INFLUENCE
     )
 
 
-def _caution_maximum(reading: PointEstimate, interval: Interval) -> Interval:
-    has_few_rows = min(reading.sizes()) < MIN_CLASS_ROWS_FOR_MAXIMUM
+def _is_unbounded(estimate: PointEstimate) -> bool:
+    """Check whether the range of the measure is unbounded."""
+    return not np.isfinite(estimate.bounds).all()
+
+
+def _has_weighted_positives(estimate: PointEstimate) -> bool:
+    return _has_weights(estimate) and estimate.effective_sizes()[1] >= MIN_POSITIVES_FOR_INFLUENCE
+
+
+def _has_few_influential_rows(estimate: PointEstimate) -> bool:
+    """Check whether a few rows have most of the influence on an area."""
+    return estimate.scaled_skewness > MAX_AREA_SKEWNESS
+
+
+def _has_few_or_no_influential_rows(estimate: PointEstimate) -> bool:
+    at_end = min(abs(estimate.value - end) for end in estimate.bounds) <= estimate.tolerance
+    return at_end or _has_few_influential_rows(estimate)
+
+
+def _caution_heavy_tail(estimate: PointEstimate, interval: Interval) -> Interval:
+    if estimate.kurtosis_z is not None:
+        return (
+            interval.add_caution("a heavy tail")
+            if estimate.kurtosis_z() > MAX_KURTOSIS_Z
+            else interval
+        )
+    return (
+        interval.add_caution("a heavy tail")
+        if estimate.scaled_skewness > MAX_SCALED_SKEWNESS
+        else interval
+    )
+
+
+def _caution_maximum(estimate: PointEstimate, interval: Interval) -> Interval:
+    has_few_rows = min(estimate.effective_sizes()) < MIN_CLASS_ROWS_FOR_MAXIMUM
     return interval.add_caution("a maximum of few rows") if has_few_rows else interval
 
 
-def _caution_bias(reading: PointEstimate, interval: Interval) -> Interval:
+def _caution_bias(estimate: PointEstimate, interval: Interval) -> Interval:
     """Add the caution that the measure is biased.
 
     Intervals of an ECE covered the true value 88 to 92 times in 100 if a test finds miscalibration,
     and no more often if this is too small to be found.
     """
-    return interval.add_caution("a biased measure") if reading.is_biased else interval
+    return interval.add_caution("a biased measure") if estimate.is_biased else interval
 
 
-def _caution_boundary(reading: PointEstimate, interval: Interval) -> Interval:
+def _caution_boundary(estimate: PointEstimate, interval: Interval) -> Interval:
     """Add a caution to an interval that ends at a bound of the measure.
 
     Errors that do not occur in the data occur in no replicate: such intervals covered the true
     value 66 to 94 times in 100, the others 95 to 98 times.
     """
-    for end in reading.bounds:
-        if min(abs(end - interval.low), abs(end - interval.high)) <= reading.tolerance:
+    for end in estimate.bounds:
+        if min(abs(end - interval.low), abs(end - interval.high)) <= estimate.tolerance:
             return interval.add_caution(f"it ends at {end:g}")
     return interval
 
 
-def _is_not_maximum(reading: PointEstimate) -> bool:
+def _is_not_maximum(estimate: PointEstimate) -> bool:
     """Check that the estimate is not a maximum over thresholds.
 
     The influence of rows on such a maximum takes the threshold as fixed.
     """
-    return reading.kind != "maximum over thresholds"
+    return estimate.kind != "maximum over thresholds"
 
 
 #: Rules tried first for clustered rows: for estimates, and for differences. Of one cluster of 200
@@ -369,17 +373,17 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
 }
 
 
-def _has_enough_positives_for_pairs(reading: PointEstimate) -> bool:
-    min_positives = MIN_POSITIVES_BY_KIND.get(reading.kind, DEFAULT_MIN_POSITIVES)
-    return reading.clusters is not None or reading.sizes()[1] >= min_positives
+def _has_enough_positives_for_pairs(estimate: PointEstimate) -> bool:
+    min_positives = MIN_POSITIVES_BY_KIND.get(estimate.kind, DEFAULT_MIN_POSITIVES)
+    return estimate.clusters is not None or estimate.effective_sizes()[1] >= min_positives
 
 
-def _has_error(reading: PointEstimate) -> bool:
-    return isinstance(reading.standard_error, StandardError)
+def _has_error(estimate: PointEstimate) -> bool:
+    return isinstance(estimate.standard_error, StandardError)
 
 
-def _has_spread(reading: PointEstimate) -> bool:
-    error = reading.standard_error
+def _has_spread(estimate: PointEstimate) -> bool:
+    error = estimate.standard_error
     return isinstance(error, StandardError) and error.se > 0
 
 
@@ -388,20 +392,20 @@ def _has_no_spread(reading: PointEstimate) -> bool:
     return is_constant or has_no_differences(reading)
 
 
-def _has_row_differences(reading: PointEstimate) -> bool:
+def _has_row_differences(estimate: PointEstimate) -> bool:
     """Check whether every row is right or wrong, so that differences of rows are known."""
-    return reading.discordant_proportions is not None or (
-        reading.kind == "proportion of rows"
-        and (_has_weights(reading) or reading.clusters is not None)
+    return estimate.discordant_proportions is not None or (
+        estimate.kind == "proportion of rows"
+        and (_has_weights(estimate) or estimate.clusters is not None)
     )
 
 
-def _has_unit_summary(reading: PointEstimate) -> bool:
-    return isinstance(reading.units, UnitSummary)
+def _has_unit_summary(estimate: PointEstimate) -> bool:
+    return isinstance(estimate.units, UnitSummary)
 
 
-def _has_cluster_error(reading: PointEstimate) -> bool:
-    return reading.clusters is not None and _has_error(reading)
+def _has_cluster_error(estimate: PointEstimate) -> bool:
+    return estimate.clusters is not None and _has_error(estimate)
 
 
 # Of F1, MCC and such with 100 and 400 rows the paired bootstrap covered the truth as often as the
@@ -564,7 +568,9 @@ ABSENT_INTERVALS = {
 }
 
 
-def interval(reading: PointEstimate, level: float | None = None, *, test: str = "auto") -> Interval:
+def interval(
+    estimate: PointEstimate, level: float | None = None, *, test: str = "auto"
+) -> Interval:
     """Return the interval of a point estimate.
 
     The method is the first applicable one of those requested by name, or else that of the tables;
@@ -573,7 +579,7 @@ def interval(reading: PointEstimate, level: float | None = None, *, test: str = 
 
     Parameters
     ----------
-    reading : PointEstimate
+    estimate : PointEstimate
         The point estimate, or a difference of two.
     level : float, optional
         Confidence level. By default that of the settings of the estimate.
@@ -591,60 +597,60 @@ def interval(reading: PointEstimate, level: float | None = None, *, test: str = 
     matrix are all less than perfect, and a basic bootstrap interval about an optimistic value may
     end below it; without the estimate such an interval would exclude what was observed.
     """
-    level = reading.settings.level if level is None else level
-    if reading.operands is not None:
-        return _difference_interval(reading, level, test)
-    requested = _requested_interval(reading, level)
-    result = _default_interval(reading, level) if requested is None else requested
-    if reading.order is None:
+    level = estimate.settings.level if level is None else level
+    if estimate.operands is not None:
+        return _difference_interval(estimate, level, test)
+    requested = _requested_interval(estimate, level)
+    result = _default_interval(estimate, level) if requested is None else requested
+    if estimate.order is None:
         return result
     from calipers.inference import serial
 
     return (
-        serial.widen_interval(reading, result, level)
+        serial.widen_interval(estimate, result, level)
         if requested is None
-        else serial.caution_dependence(reading, result)
+        else serial.caution_dependence(estimate, result)
     )
 
 
-def _requested_interval(reading: PointEstimate, level: float) -> Interval | None:
+def _requested_interval(estimate: PointEstimate, level: float) -> Interval | None:
     """Return the interval by the first applicable method requested by name, or None."""
-    if reading.kind == "count" or reading.is_conventional or not np.isfinite(reading.value):
+    if estimate.kind == "count" or estimate.is_conventional or not np.isfinite(estimate.value):
         return None
-    available = available_intervals(reading) if reading.settings.methods else {}
-    for name in reading.settings.methods:
+    available = available_intervals(estimate) if estimate.settings.methods else {}
+    for name in estimate.settings.methods:
         interval = available[name](level) if name in available else None
         if interval is not None:
-            row = MethodRule(name, caution=_get_caution(_rule_table(reading), name))
-            return _add_cautions(reading, row, interval.clip(*reading.bounds))
+            row = MethodRule(name, caution=_get_caution(_rule_table(estimate), name))
+            return _add_cautions(estimate, row, interval.clip(*estimate.bounds))
     return None
 
 
-def _default_interval(reading: PointEstimate, level: float) -> Interval:
+def _default_interval(estimate: PointEstimate, level: float) -> Interval:
     """Return the interval by the tables, or the reason why there is none."""
-    settings = reading.settings
-    if reading.kind == "count":
+    settings = estimate.settings
+    if estimate.kind == "count":
         return ABSENT_INTERVALS["count"]
-    if settings.interval == "none" and not (settings.methods and np.isfinite(reading.value)):
+    if settings.interval == "none" and not (settings.methods and np.isfinite(estimate.value)):
         return intervals.no_interval("none", "not_requested")
-    if not np.isfinite(reading.value):
+    if not np.isfinite(estimate.value):
         return intervals.no_interval("none", "undefined_value")
-    if reading.is_conventional:
+    if estimate.is_conventional:
         return intervals.no_interval("none", "conventional_value")
     if settings.interval == "none":
         return intervals.no_interval("none", "not_requested")
-    if reading.kind in ABSENT_INTERVALS:
-        return ABSENT_INTERVALS[reading.kind]
-    row, interval = _select_method(reading, level)
-    interval = _add_cautions(reading, row, interval.clip(*reading.bounds))
-    return interval.extend_to_value(reading.value)
+    if estimate.kind in ABSENT_INTERVALS:
+        return ABSENT_INTERVALS[estimate.kind]
+    row, interval = _select_method(estimate, level)
+    interval = _add_cautions(estimate, row, interval.clip(*estimate.bounds))
+    return interval.extend_to_value(estimate.value)
 
 
-def _add_cautions(reading: PointEstimate, row: MethodRule, interval: Interval) -> Interval:
+def _add_cautions(estimate: PointEstimate, rule: MethodRule, interval: Interval) -> Interval:
     """Return the interval with its cautions, however its method was chosen."""
-    interval = row.caution(reading, interval)
-    interval = _caution_few_clusters(reading, row.method, interval)
-    return interval.add_caution(reading.caution) if reading.caution else interval
+    interval = rule.caution(estimate, interval)
+    interval = _caution_few_clusters(estimate, rule.method, interval)
+    return interval.add_caution(estimate.caution) if estimate.caution else interval
 
 
 def _get_caution(
@@ -664,25 +670,25 @@ def _get_caution(
         if method in RESAMPLING_METHODS or row.method not in RESAMPLING_METHODS
     )
 
-    def caution(reading: PointEstimate, interval: Interval) -> Interval:
+    def caution(estimate: PointEstimate, interval: Interval) -> Interval:
         for apply_caution in cautions:
-            interval = apply_caution(reading, interval)
+            interval = apply_caution(estimate, interval)
         return interval
 
     return caution
 
 
-def _caution_few_clusters(reading: PointEstimate, method: str, interval: Interval) -> Interval:
+def _caution_few_clusters(estimate: PointEstimate, method: str, interval: Interval) -> Interval:
     """Add a caution to an interval with a small effective number of clusters."""
-    if reading.clusters is None:
+    if estimate.clusters is None:
         return interval
     if method in RESAMPLING_METHODS:
-        has_few_clusters = reading.clusters.effective_number < MIN_CLUSTERS_FOR_BOOTSTRAP
+        has_few_clusters = estimate.clusters.n_effective_clusters < MIN_CLUSTERS_FOR_BOOTSTRAP
     else:
-        error = reading.standard_error
-        degrees = error.degrees if isinstance(error, StandardError) else None
+        error = estimate.standard_error
+        degrees = error.df if isinstance(error, StandardError) else None
         has_few_clusters = (
-            not (reading.clusters.degrees if degrees is None else degrees) >= MIN_CLUSTER_DF
+            not (estimate.clusters.df if degrees is None else degrees) >= MIN_CLUSTER_DF
         )
     return interval.add_caution("few clusters") if has_few_clusters else interval
 
@@ -691,37 +697,37 @@ def _caution_few_clusters(reading: PointEstimate, method: str, interval: Interva
 _NO_METHOD = MethodRule(""), intervals.no_interval("none", "no_analytic_interval")
 
 
-def _select_method(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
+def _select_method(estimate: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
     """Return the applicable method and its interval, cached for the test."""
-    return cached(reading, ("method", level), lambda: _first_applicable(reading, level))
+    return cached(estimate, ("method", level), lambda: _first_applicable(estimate, level))
 
 
-def _first_applicable(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
+def _first_applicable(estimate: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
     """Return the first applicable rule of the table and its interval."""
-    available = available_intervals(reading)
-    for row in method_rules(reading):
+    available = available_intervals(estimate)
+    for row in method_rules(estimate):
         interval = None
         if row.make is not None:
-            interval = row.make(reading, level) if row.when(reading) else None
-        elif row.method in available and row.when(reading):
+            interval = row.make(estimate, level) if row.when(estimate) else None
+        elif row.method in available and row.when(estimate):
             interval = available[row.method](level)
         if interval is not None and not (
-            row.tries and (interval.reason or _is_degenerate(reading, interval))
+            row.tries and (interval.reason or _is_degenerate(estimate, interval))
         ):
             return row, interval
-    error = reading.standard_error if reading.is_reduced else None
+    error = estimate.standard_error if estimate.is_reduced else None
     return (_NO_METHOD[0], error) if isinstance(error, Interval) else _NO_METHOD
 
 
 # --- Differences ----------------------------------------------------------------------------------
 
 
-def procedure(reading: PointEstimate, test: str = "auto") -> Procedure:
+def procedure(estimate: PointEstimate, test: str = "auto") -> Procedure:
     """Return the procedure of a difference: its interval, test and tests of margins in one.
 
     Parameters
     ----------
-    reading : PointEstimate
+    estimate : PointEstimate
         Difference of two point estimates.
     test : str, default="auto"
         Name of a test.
@@ -733,29 +739,29 @@ def procedure(reading: PointEstimate, test: str = "auto") -> Procedure:
         the settings, if it applies; or else the first applicable one of the table.
     """
 
-    def chosen() -> Procedure:
-        row, selected = _select_procedure(reading, test)
-        is_requested = test != "auto" or row.method in reading.settings.methods
-        if reading.order is None or is_requested:
+    def choose() -> Procedure:
+        row, selected = _select_procedure(estimate, test)
+        is_requested = test != "auto" or row.method in estimate.settings.methods
+        if estimate.order is None or is_requested:
             return selected
         from calipers.inference import serial
 
-        return serial.widen_procedure(reading, selected)
+        return serial.widen_procedure(estimate, selected)
 
-    return cached(reading, ("procedure", test, reading.settings), chosen)
+    return cached(estimate, ("procedure", test, estimate.settings), choose)
 
 
-def _select_procedure(reading: PointEstimate, test: str) -> tuple[MethodRule, Procedure]:
-    if not np.isfinite(reading.value):
+def _select_procedure(estimate: PointEstimate, test: str) -> tuple[MethodRule, Procedure]:
+    if not np.isfinite(estimate.value):
         return _NO_METHOD[0], no_procedure("undefined_value")
     if test != "auto":
-        procedure = procedure_by_name(reading, METHOD_BY_TEST[test])
-        return _NO_METHOD[0], procedure or no_procedure("no_interval_of_test", reading.value)
-    for name in reading.settings.methods:
-        if (procedure := procedure_by_name(reading, name)) is not None:
+        procedure = procedure_by_name(estimate, METHOD_BY_TEST[test])
+        return _NO_METHOD[0], procedure or no_procedure("no_interval_of_test", estimate.value)
+    for name in estimate.settings.methods:
+        if (procedure := procedure_by_name(estimate, name)) is not None:
             return MethodRule(name), procedure
     last = None
-    for row in method_rules(reading):
+    for row in method_rules(estimate):
         # If no unit differs, no replicate does, so resampling is skipped.
         if (
             last is not None
@@ -763,76 +769,76 @@ def _select_procedure(reading: PointEstimate, test: str) -> tuple[MethodRule, Pr
             and row.method in RESAMPLING_METHODS
         ):
             continue
-        procedure = _make_procedure(reading, row)
+        procedure = _make_procedure(estimate, row)
         if procedure is None:
             continue
-        if not (row.tries and _is_uninformative(reading, procedure)):
+        if not (row.tries and _is_uninformative(estimate, procedure)):
             return row, procedure
         last = procedure
-    return _NO_METHOD[0], last or no_procedure("no_analytic_interval", reading.value)
+    return _NO_METHOD[0], last or no_procedure("no_analytic_interval", estimate.value)
 
 
-def _make_procedure(reading: PointEstimate, row: MethodRule) -> Procedure | None:
-    if not row.when(reading):
+def _make_procedure(estimate: PointEstimate, rule: MethodRule) -> Procedure | None:
+    if not rule.when(estimate):
         return None
-    if row.make is not None:
-        procedure: Procedure | None = row.make(reading)
+    if rule.make is not None:
+        procedure: Procedure | None = rule.make(estimate)
         return procedure
-    if row.method == "of both":
-        return _limits_procedure(reading)
-    return procedure_by_name(reading, row.method)
+    if rule.method == "of both":
+        return _limits_procedure(estimate)
+    return procedure_by_name(estimate, rule.method)
 
 
-def _is_uninformative(reading: PointEstimate, procedure: Procedure) -> bool:
+def _is_uninformative(estimate: PointEstimate, procedure: Procedure) -> bool:
     """Check whether a procedure has no interval, or one without length."""
     if procedure.reason is not None:
         return True
-    interval = procedure.interval(reading.settings.level)
-    return interval.reason is not None or _is_degenerate(reading, interval)
+    interval = procedure.interval(estimate.settings.level)
+    return interval.reason is not None or _is_degenerate(estimate, interval)
 
 
-def _difference_interval(reading: PointEstimate, level: float, test: str) -> Interval:
+def _difference_interval(estimate: PointEstimate, level: float, test: str) -> Interval:
     """Return the interval of a difference with its cautions.
 
     It is that of the procedure of the requested test, or of the default one if the test does not
     apply.
     """
-    if reading.settings.interval == "none" and not reading.settings.methods:
+    if estimate.settings.interval == "none" and not estimate.settings.methods:
         return intervals.no_interval("none", "not_requested")
-    is_requested = test != "auto" and procedure_by_name(reading, METHOD_BY_TEST[test]) is not None
-    row = MethodRule(METHOD_BY_TEST[test]) if is_requested else _default_selection(reading)[0]
-    interval = procedure(reading, test if is_requested else "auto").interval(level)
-    row = replace(row, caution=_get_caution(_rule_table(reading), row.method))
-    interval = _add_cautions(reading, row, interval)
-    if reading.order is None:
+    is_requested = test != "auto" and procedure_by_name(estimate, METHOD_BY_TEST[test]) is not None
+    row = MethodRule(METHOD_BY_TEST[test]) if is_requested else _default_selection(estimate)[0]
+    interval = procedure(estimate, test if is_requested else "auto").interval(level)
+    row = replace(row, caution=_get_caution(_rule_table(estimate), row.method))
+    interval = _add_cautions(estimate, row, interval)
+    if estimate.order is None:
         return interval
     from calipers.inference import serial
 
-    if is_requested or row.method in reading.settings.methods:
-        return serial.caution_dependence(reading, interval)
-    return serial.add_caution(reading, interval)
+    if is_requested or row.method in estimate.settings.methods:
+        return serial.caution_dependence(estimate, interval)
+    return serial.add_caution(estimate, interval)
 
 
-def _default_selection(reading: PointEstimate) -> tuple[MethodRule, Procedure]:
-    return cached(reading, ("row", reading.settings), lambda: _select_procedure(reading, "auto"))
+def _default_selection(estimate: PointEstimate) -> tuple[MethodRule, Procedure]:
+    return cached(estimate, ("row", estimate.settings), lambda: _select_procedure(estimate, "auto"))
 
 
-def _limits_procedure(reading: PointEstimate) -> Procedure | None:
+def _limits_procedure(estimate: PointEstimate) -> Procedure | None:
     """Return the procedure based on the limits of both estimates."""
-    interval = worst_case_difference(reading, reading.settings.level)
+    interval = worst_case_difference(estimate, estimate.settings.level)
     if interval.reason:
         return None
     return LimitsProcedure(
-        value=reading.value,
-        bounds=reading.bounds,
+        value=estimate.value,
+        bounds=estimate.bounds,
         method=interval.method,
         name=interval.method,
-        differing=0 if has_no_differences(reading) else None,
-        limits=lambda level: worst_case_difference(reading, level),
+        n_differing=0 if has_no_differences(estimate) else None,
+        limits=lambda level: worst_case_difference(estimate, level),
     )
 
 
-def worst_case_difference(reading: PointEstimate, level: float) -> Interval:
+def worst_case_difference(estimate: PointEstimate, level: float) -> Interval:
     """Return the interval of a difference of scores without variability, from both intervals.
 
     The limits are those of one estimate minus the opposite ones of the other, as if both intervals
@@ -844,41 +850,41 @@ def worst_case_difference(reading: PointEstimate, level: float) -> Interval:
     other class: if two systems differ on none of m independent pairs, the probability that they
     differ on a pair is at most 1 − α^(1/m).
     """
-    assert reading.operands is not None
-    first, second = (interval(operand, level) for operand in reading.operands)
+    assert estimate.operands is not None
+    first, second = (interval(operand, level) for operand in estimate.operands)
     if first.reason or second.reason:
         return first if first.reason else second
     low, high, method = first.low - second.high, first.high - second.low, "limits of both"
-    if has_no_differences(reading):
-        pairs, (lower_bound, upper_bound) = _n_pairs(reading), reading.operands[0].bounds
+    if has_no_differences(estimate):
+        pairs, (lower_bound, upper_bound) = _n_pairs(estimate), estimate.operands[0].bounds
         exact_half_width = (1 - ((1 - level) / 2) ** (1 / pairs)) * (upper_bound - lower_bound)
         if exact_half_width < max(-low, high):
             low, high, method = -exact_half_width, exact_half_width, "exact bound, nothing differs"
     return Interval(low, high, method)
 
 
-def _n_pairs(reading: PointEstimate) -> float:
+def _n_pairs(estimate: PointEstimate) -> float:
     """Return the number of independent pairs of a positive and a negative row."""
-    n_pairs = max(1.0, min(reading.sizes()))
-    return n_pairs if reading.clusters is None else min(n_pairs, reading.clusters.n_clusters)
+    n_pairs = max(1.0, min(estimate.effective_sizes()))
+    return n_pairs if estimate.clusters is None else min(n_pairs, estimate.clusters.n_clusters)
 
 
-def _is_degenerate(reading: PointEstimate, interval: Interval) -> bool:
+def _is_degenerate(estimate: PointEstimate, interval: Interval) -> bool:
     """Check whether the length of an interval is at most rounding error."""
     return interval.high - interval.low <= max(
-        reading.tolerance, ROUNDING_TOLERANCE * max(abs(interval.low), abs(interval.high))
+        estimate.tolerance, ROUNDING_TOLERANCE * max(abs(interval.low), abs(interval.high))
     )
 
 
-def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
+def method_rules(estimate: PointEstimate) -> Sequence[MethodRule]:
     """Return the rules to try for the interval, in order."""
-    settings, paired = reading.settings, reading.operands is not None
-    rules = _rule_table(reading)
-    if reading.procedure_by_method is not None:
+    settings, paired = estimate.settings, estimate.operands is not None
+    rules = _rule_table(estimate)
+    if estimate.procedure_by_method is not None:
         return rules  # the settings apply to both samples
     # Rows that were not kept cannot be resampled.
-    has_no_rows = reading.is_reduced and (paired or reading.clusters is not None)
-    first = () if reading.clusters is None else CLUSTER_RULES[paired]
+    has_no_rows = estimate.is_reduced and (paired or estimate.clusters is not None)
+    first = () if estimate.clusters is None else CLUSTER_RULES[paired]
     tried: Sequence[str]
     if settings.interval == "analytic" or has_no_rows:
         tried = ANALYTIC_METHODS[paired]
@@ -888,7 +894,7 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
         elif settings.interval != "analytic":
             first = (*first, *rules)
     elif settings.is_bootstrap_requested:
-        first, tried = (), BOOTSTRAP_METHODS[paired or reading.kind in _UNIT_MEAN_KINDS]
+        first, tried = (), BOOTSTRAP_METHODS[paired or estimate.kind in _UNIT_MEAN_KINDS]
     else:
         return [*first, *rules]
     return [*first, *(MethodRule(method, caution=_get_caution(rules, method)) for method in tried)]
@@ -907,9 +913,9 @@ def _summary_rules(rules: Sequence[MethodRule]) -> Sequence[MethodRule]:
     return (*kind_rules, MethodRule("t", _has_unit_summary, tries=True))
 
 
-def _rule_table(reading: PointEstimate) -> Sequence[MethodRule]:
+def _rule_table(estimate: PointEstimate) -> Sequence[MethodRule]:
     """Return the table of the kind of a point estimate."""
     plugins.load("calipers.policies")
-    if reading.operands is not None:
-        return RULE_TABLES[True].get(reading.kind, UNIT_RULES)
-    return RULE_TABLES[False].get(reading.kind, ())
+    if estimate.operands is not None:
+        return RULE_TABLES[True].get(estimate.kind, UNIT_RULES)
+    return RULE_TABLES[False].get(estimate.kind, ())

@@ -92,7 +92,7 @@ class MultinomialCells:
     cell_index: IntArray
     counts: FloatArray
     squares: FloatArray
-    flat: npt.NDArray[np.int64]
+    row_cells: npt.NDArray[np.int64]
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
     #: Whether weights were unequal, if rows and weights were not kept.
@@ -134,13 +134,13 @@ class MultinomialCells:
             sums = [_sums(inverse, w, len(cell_index)) for w in _weight_powers(weight)]
         return cls(shape, cell_index, sums[0], sums[-1], flat, weight, clusters)
 
-    def row(self) -> npt.NDArray[np.uint32]:
+    def row_cell_index(self) -> npt.NDArray[np.uint32]:
         """Return the index of the cell of each row."""
-        if (size := math.prod(self.shape)) > 4 * len(self.flat) + 10_000:
-            return np.searchsorted(self.cell_index, self.flat).astype(np.uint32)
+        if (size := math.prod(self.shape)) > 4 * len(self.row_cells) + 10_000:
+            return np.searchsorted(self.cell_index, self.row_cells).astype(np.uint32)
         index_by_cell = np.zeros(size, np.uint32)
         index_by_cell[self.cell_index] = np.arange(len(self.cell_index), dtype=np.uint32)
-        return index_by_cell[self.flat]
+        return index_by_cell[self.row_cells]
 
     def against_rest(self, class_index: int) -> MultinomialCells:
         """Return the cells of one class against all others, in every coordinate.
@@ -157,7 +157,7 @@ class MultinomialCells:
         )
         return replace(self, shape=shape, cell_index=cell_index, counts=counts, squares=squares)
 
-    def onto(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
+    def marginal_counts(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
         """Return cell counts (..., C) summed over all but the given axes, as an array."""
         shape = tuple(self.shape[axis] for axis in axes)
         cell_index, sums = self._project(axes, counts)
@@ -181,14 +181,14 @@ class MultinomialCells:
     ) -> ConfusionMatrix:
         """Return the confusion matrix of two axes from cell counts (..., C)."""
         if self.is_dense:
-            dense = self.onto(axes, counts)
+            dense = self.marginal_counts(axes, counts)
             return ConfusionMatrix(dense, dense, labels)
         if len(self.shape) == len(axes):
             return SparseConfusionMatrix(counts, counts, self.cell_index, labels)
         cell_index, cell_counts = self._project(axes, counts)
         return SparseConfusionMatrix(cell_counts, cell_counts, cell_index, labels)
 
-    def redrawn(
+    def replicate_matrices(
         self, replicates: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """Return the confusion matrices of replicates."""
@@ -197,9 +197,11 @@ class MultinomialCells:
             has_whole_counts or self.needs_row_draws or self.needs_weight_sums
         ):
             margin_replicates = self._margin_replicates(replicates, labels, axes)
-            return margin_replicates.mark_whole_counts() if has_whole_counts else margin_replicates
+            return (
+                margin_replicates.mark_integer_counts() if has_whole_counts else margin_replicates
+            )
         matrix = self.matrix(replicates, labels, axes)
-        return matrix.mark_whole_counts() if has_whole_counts else matrix
+        return matrix.mark_integer_counts() if has_whole_counts else matrix
 
     def margin_confusion(
         self, replicates: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
@@ -262,14 +264,14 @@ class MultinomialCells:
         cell if they have weights; clusters are resampled one by one, and so are rows in many cells.
         """
         if self.needs_weight_sums:
-            yield from self._draw_sums(settings)
+            yield from self._draw_by_sums(settings)
         elif self.needs_row_draws:
             yield from self._draw_rows(settings)
         else:
             generator = np.random.Generator(np.random.Philox(settings.seed))
             probabilities = self.counts / self.counts.sum()
             rows = round(float(self.counts.sum()))
-            for size in self._steps(settings):
+            for size in self._batch_sizes(settings):
                 yield generator.multinomial(rows, probabilities, size=size).astype(np.float64)
 
     @property
@@ -292,7 +294,7 @@ class MultinomialCells:
         """
         return self.clusters is None and (self.has_unequal_weights or self.weight is not None)
 
-    def _draw_sums(self, settings: Settings) -> Iterator[FloatArray]:
+    def _draw_by_sums(self, settings: Settings) -> Iterator[FloatArray]:
         """Yield replicates from sums of weights, for the Poisson bootstrap.
 
         If each row occurs a Poisson number of times, the weight of a cell has mean Σw and variance
@@ -301,10 +303,10 @@ class MultinomialCells:
         generator = np.random.Generator(np.random.Philox(settings.seed))
         scale = self.squares / np.where(self.counts > 0, self.counts, 1.0)
         mean = np.divide(self.counts, scale, out=np.zeros_like(scale), where=scale > 0)
-        for size in self._steps(settings):
+        for size in self._batch_sizes(settings):
             yield generator.poisson(mean, (size, len(mean))) * scale
 
-    def _steps(self, settings: Settings) -> Iterator[int]:
+    def _batch_sizes(self, settings: Settings) -> Iterator[int]:
         """Yield the number of replicates in each batch."""
         for begin in range(0, settings.n_resamples, self.batch_size):
             yield min(self.batch_size, settings.n_resamples - begin)
@@ -316,22 +318,28 @@ class MultinomialCells:
         of times that depends only on the seed, the replicate and the row.
         """
         generator = np.random.Generator(np.random.Philox(settings.seed))
-        cell, cells, rows = self.row().astype(np.int64), len(self.cell_index), len(self.flat)
+        cell, cells, rows = (
+            self.row_cell_index().astype(np.int64),
+            len(self.cell_index),
+            len(self.row_cells),
+        )
         replicate = 0
-        for size in self._steps(settings):
+        for size in self._batch_sizes(settings):
             out = np.empty((size, cells))
             for sums in out:
                 if self.clusters is None and self.weight is None:
                     row_indices = generator.integers(0, rows, rows, np.uint32)
                     sums[:] = np.bincount(cell[row_indices], minlength=cells)
                 else:
-                    sums[:] = np.bincount(cell, self.times(settings, replicate), cells)
+                    sums[:] = np.bincount(cell, self.replicate_weights(settings, replicate), cells)
                 replicate += 1
             yield out
 
-    def times(self, settings: Settings, replicate: int) -> FloatArray:
+    def replicate_weights(self, settings: Settings, replicate: int) -> FloatArray:
         """Return the weight of each row in a replicate of the Poisson bootstrap."""
-        return replicate_weights(len(self.flat), self.weight, settings, replicate, self.clusters)
+        return replicate_weights(
+            len(self.row_cells), self.weight, settings, replicate, self.clusters
+        )
 
     def draw_posterior(self, settings: Settings) -> Iterator[tuple[MultinomialCells, FloatArray]]:
         """Yield draws of the cell contents from their posterior distribution, and their cells.
@@ -350,7 +358,7 @@ class MultinomialCells:
         to one other class, a different one in every batch.
         """
         generator = np.random.Generator(np.random.Philox(settings.seed))
-        total, effective = float(self.counts.sum()), self._effective
+        total, effective = float(self.counts.sum()), self._effective_rows
         turns = 1 if self._has_full_prior else _N_PRIOR_SUBSETS
         size = max(1, min(self.batch_size, -(-settings.n_resamples // turns)))
         for begin in range(0, settings.n_resamples, size):
@@ -369,10 +377,10 @@ class MultinomialCells:
             )
 
     @property
-    def _effective(self) -> float:
+    def _effective_rows(self) -> float:
         """Effective number of independent rows, a lower bound."""
         if self.clusters is not None:
-            return effective_size_from_weights(np.bincount(self.clusters.code, self.weight))
+            return effective_size_from_weights(np.bincount(self.clusters.codes, self.weight))
         return effective_size(self.counts.sum(), self.squares.sum())
 
     @property
@@ -399,20 +407,20 @@ class MultinomialCells:
             added = (added[:, :, None] * proportions).reshape(n_classes, -1)
         return cell_index.ravel(), added.ravel()
 
-    def drawn_by_class(self, settings: Settings) -> Iterator[FloatArray] | None:
+    def stratified_replicates(self, settings: Settings) -> Iterator[FloatArray] | None:
         """Yield stratified replicates, in which every true class keeps its number of rows.
 
         Return None if rows are clustered or weighted.
         """
         if self.clusters is not None or self.weight is not None:
             return None
-        return self._draw_by_class(settings)
+        return self._draw_stratified(settings)
 
-    def _draw_by_class(self, settings: Settings) -> Iterator[FloatArray]:
+    def _draw_stratified(self, settings: Settings) -> Iterator[FloatArray]:
         generator = np.random.Generator(np.random.Philox(settings.seed))
         # Indices ascend, so that the cells of a class are adjacent.
         starts = np.unique(np.unravel_index(self.cell_index, self.shape)[0], return_index=True)[1]
-        for size in self._steps(settings):
+        for size in self._batch_sizes(settings):
             out = np.empty((size, len(self.cell_index)))
             for begin, end in zip(starts, [*starts[1:], len(self.cell_index)], strict=True):
                 counts = self.counts[begin:end]
@@ -420,27 +428,27 @@ class MultinomialCells:
                 out[:, begin:end] = generator.multinomial(rows, counts / counts.sum(), size)
             yield out
 
-    def leave_out_groups(self) -> FloatArray:
+    def jackknife_counts(self) -> FloatArray:
         """Return the counts without each row or cluster in turn, or without groups of them."""
-        unit = np.arange(len(self.flat))
+        unit = np.arange(len(self.row_cells))
         if self.clusters is not None:
-            unit = np.unique(self.clusters.code, return_inverse=True)[1]
+            unit = np.unique(self.clusters.codes, return_inverse=True)[1]
         group = jackknife_groups(int(unit.max()) + 1)[unit]
-        cell_index = group * len(self.cell_index) + self.row()
+        cell_index = group * len(self.cell_index) + self.row_cell_index()
         size = (int(group.max()) + 1) * len(self.cell_index)
         out = _sums(cell_index, self.weight, size).reshape(-1, len(self.cell_index))
         # With weights, rounding may leave a small positive weight where no row remains.
         return np.where(out >= self.counts * (1 - 1e-12), 0.0, self.counts - out)
 
-    def error(self, influence: FloatArray, size: float = 0.0) -> float:
+    def standard_error(self, influence: FloatArray, value: float = 0.0) -> float:
         """Return the standard error of a sum over rows of weight times the influence of their cell.
 
         ``influence`` is an array of ``shape``, or has a value for each non-empty cell. The error is
-        0 if it is at most rounding error for values of this ``size``, as that of derivatives at a
+        0 if it is at most rounding error for values of this ``value``, as that of derivatives at a
         perfect value.
         """
         se = self._error(influence)
-        return 0.0 if se <= DERIVATIVE_ROUNDING * abs(size) else se
+        return 0.0 if se <= DERIVATIVE_ROUNDING * abs(value) else se
 
     def _error(self, influence: FloatArray) -> float:
         cell_influence = (
@@ -454,11 +462,11 @@ class MultinomialCells:
         """Return the sum of squares, over rows or clusters, of the influence of their cell."""
         if self.clusters is None:
             return float(np.dot(self.squares, np.square(influence)))
-        return self.clusters.squares(self._cell_influence(influence))
+        return self.clusters.corrected_sum_of_squares(self._cell_influence(influence))
 
     def _cell_influence(self, influence: FloatArray) -> FloatArray:
         """Return the influence of each row, times its weight."""
-        row = self.row()
+        row = self.row_cell_index()
         return influence[row] if self.weight is None else influence[row] * self.weight
 
     def squares_by_class(self) -> FloatArray:
@@ -468,8 +476,8 @@ class MultinomialCells:
         """
         assert self.clusters is not None
         k = self.shape[0]
-        truth, predicted = np.divmod(self.flat, k)
-        cluster_offset, wrong_mask = self.clusters.code.astype(np.int64) * k, truth != predicted
+        truth, predicted = np.divmod(self.row_cells, k)
+        cluster_offset, wrong_mask = self.clusters.codes.astype(np.int64) * k, truth != predicted
         pair_index = np.concatenate(
             [cluster_offset + truth, (cluster_offset + predicted)[wrong_mask]]
         )
@@ -487,7 +495,7 @@ def margins(
     replicates: FloatArray,
     truth: npt.NDArray[np.integer[Any]],
     predicted: npt.NDArray[np.integer[Any]],
-    classes: int,
+    n_classes: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the margins of truth and of prediction, and the diagonal, of replicates (b, C).
 
@@ -498,7 +506,7 @@ def margins(
 
     diagonal_indices = np.flatnonzero(truth == predicted)
     true_margin, predicted_margin, hits = (
-        np.asarray(_core.sum_columns(columns, code.astype(np.uint32), classes))
+        np.asarray(_core.sum_columns(columns, code.astype(np.uint32), n_classes))
         for columns, code in (
             (replicates, truth),
             (replicates, predicted),

@@ -30,7 +30,7 @@ class Adjustment:
     """
 
     name: str
-    controls: str
+    controlled_rate: str
     adjust: Callable[[FloatArray], FloatArray]
 
 

@@ -35,7 +35,7 @@ class PairwiseTests:
 
     name: str
     p: FloatArray
-    critical: float = NAN
+    critical_difference: float = NAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     return FriedmanTest(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f)
 
 
-def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
+def critical_difference(n_systems: int, n_units: int, level: float = 0.95) -> float:
     """Return the critical difference of Nemenyi's test.
 
     Parameters
@@ -208,12 +208,12 @@ def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
     >>> round(critical_difference(5, 30), 3)
     1.114
     """
-    rank_se = math.sqrt(systems * (systems + 1) / (12 * units))
-    return _range_quantile(level, systems) * rank_se
+    rank_se = math.sqrt(n_systems * (n_systems + 1) / (12 * n_units))
+    return _range_quantile(level, n_systems) * rank_se
 
 
 def homogeneous_groups(
-    positions: Sequence[float] | FloatArray, critical: float
+    positions: Sequence[float] | FloatArray, critical_distance: float
 ) -> list[tuple[int, ...]]:
     """Return the homogeneous groups: maximal sets of systems without a significant difference.
 
@@ -223,7 +223,7 @@ def homogeneous_groups(
     ----------
     positions : sequence of float
         Position of each system.
-    critical : float
+    critical_distance : float
         Critical difference; two systems with at least this distance differ significantly.
 
     Returns
@@ -243,7 +243,7 @@ def homogeneous_groups(
     groups: list[tuple[int, ...]] = []
     reached = 0
     for start in range(len(order)):
-        end = int(np.searchsorted(values[order] - values[order[start]], critical))
+        end = int(np.searchsorted(values[order] - values[order[start]], critical_distance))
         if end > reached and end - start > 1:
             groups.append(tuple(int(system) for system in order[start:end]))
         reached = max(reached, end)

@@ -52,13 +52,13 @@ class TestResult:
     statistic: float = NAN
 
     @property
-    def sides(self) -> str:
+    def alternative_text(self) -> str:
         """Alternative as text: ``two-sided``, ``one-sided (greater)`` or ``one-sided (less)``."""
         two_sided = self.alternative == "two-sided"
         return self.alternative if two_sided else f"one-sided ({self.alternative})"
 
     def __str__(self) -> str:
-        return f"{self.name}, {self.sides}: p = {self.p:.4g}"
+        return f"{self.name}, {self.alternative_text}: p = {self.p:.4g}"
 
 
 def _side(alternative: str) -> int:
@@ -180,10 +180,10 @@ def ratio_randomization_test(
     if n == 0 or not np.isfinite(observed):
         return TestResult(NAN, name, alternative)
 
-    def towards(difference: FloatArray) -> FloatArray:
+    def orient(difference: FloatArray) -> FloatArray:
         return np.asarray(difference * side if side else np.abs(difference))
 
-    bound = float(towards(np.float64(observed))) - ROUNDING_TOLERANCE * abs(observed)
+    bound = float(orient(np.float64(observed))) - ROUNDING_TOLERANCE * abs(observed)
     exact = n <= 30 and 2**n <= n_resamples
     n_randomizations = 2**n if exact else n_resamples
     random = np.random.Generator(np.random.Philox(seed))
@@ -194,7 +194,7 @@ def ratio_randomization_test(
             swaps = np.arange(begin, end)[:, None] >> np.arange(n) & 1
         else:
             swaps = random.integers(0, 2, (end - begin, n))
-        replicates = towards(_difference(function, total, (1 - 2 * swaps) @ half))
+        replicates = orient(_difference(function, total, (1 - 2 * swaps) @ half))
         extreme += int(np.count_nonzero(~(replicates < bound)))
     if exact:
         return TestResult(extreme / n_randomizations, f"{name}, exact", alternative)
@@ -293,27 +293,27 @@ def sign_test(differences: FloatArray, alternative: str = "two-sided") -> TestRe
 
 
 def _binomial_test(
-    heads: int, tails: int, name: str, alternative: str, *, mid_p: bool = False
+    n_first: int, n_second: int, name: str, alternative: str, *, mid_p: bool = False
 ) -> TestResult:
     """Compute the exact binomial test that a coin is fair."""
     from scipy.special import bdtrc
 
-    side, n = _side(alternative), heads + tails
+    side, n = _side(alternative), n_first + n_second
     if n == 0:
         return TestResult(1.0, name, alternative, 0.0)
-    observed = {0: max(heads, tails), 1: heads, -1: tails}[side]
+    observed = {0: max(n_first, n_second), 1: n_first, -1: n_second}[side]
     # bdtrc(k, n, ½) is P(X > k).
     beyond, inclusive_tail = (
         float(bdtrc(observed, n, 0.5)),
         float(bdtrc(observed - 1, n, 0.5) if observed else 1.0),
     )
-    if side == 0 and heads == tails:
+    if side == 0 and n_first == n_second:
         # Both tails begin at the middle, which is in them once.
         return TestResult(
-            1 - (inclusive_tail - beyond) / 2 if mid_p else 1.0, name, alternative, heads
+            1 - (inclusive_tail - beyond) / 2 if mid_p else 1.0, name, alternative, n_first
         )
     p = ((beyond + inclusive_tail) / 2 if mid_p else inclusive_tail) * (1 if side else 2)
-    return TestResult(min(1.0, p), name, alternative, heads)
+    return TestResult(min(1.0, p), name, alternative, n_first)
 
 
 # ------------------------------------------------------------------------------------------- ranks
@@ -430,7 +430,11 @@ def signed_rank_tails(ranks: FloatArray) -> FloatArray:
 
 
 def _test_from_stats(
-    value: float, se: float, name: str, alternative: str, upper: Callable[[float], float]
+    value: float,
+    se: float,
+    name: str,
+    alternative: str,
+    survival_function: Callable[[float], float],
 ) -> TestResult:
     """Compute the test of value/se by a symmetric distribution.
 
@@ -443,7 +447,7 @@ def _test_from_stats(
     if se <= ROUNDING_TOLERANCE * abs(value):
         return TestResult(1.0 if value == 0 else NAN, name, alternative)
     ratio = value / se
-    p = upper(ratio * side) if side else 2 * upper(abs(ratio))
+    p = survival_function(ratio * side) if side else 2 * survival_function(abs(ratio))
     return TestResult(p, name, alternative, ratio)
 
 
@@ -513,12 +517,12 @@ def paired_t(differences: FloatArray, alternative: str = "two-sided") -> TestRes
     )
 
 
-def bootstrap_test(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
+def bootstrap_test(replicates: FloatArray, alternative: str = "two-sided") -> TestResult:
     """Compute a test from bootstrap replicates of a difference.
 
     Parameters
     ----------
-    differences : ndarray of shape (B,)
+    replicates : ndarray of shape (B,)
         Replicates; undefined ones are dropped.
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
         Alternative hypothesis.
@@ -540,10 +544,10 @@ def bootstrap_test(differences: FloatArray, alternative: str = "two-sided") -> T
     paired bootstrap, one-sided (greater): p = 0.2
     """
     name, side = "paired bootstrap", _side(alternative)
-    defined = differences[np.isfinite(differences)]
+    defined = replicates[np.isfinite(replicates)]
     if len(defined) == 0:
         return TestResult(NAN, name, alternative)
-    if isinstance(intervals.usable_replicates(differences, name), Interval):
+    if isinstance(intervals.usable_replicates(replicates, name), Interval):
         return TestResult(NAN if defined.any() else 1.0, name, alternative)
     tolerance = ROUNDING_TOLERANCE * np.abs(defined).max()  # values within it count as 0
     below = (np.count_nonzero(defined <= tolerance) + 1) / (len(defined) + 1)
@@ -573,8 +577,8 @@ def hedges_g(differences: FloatArray) -> float:
     return hedges_g_from_stats(float(differences.mean()), float(differences.std(ddof=1)), n)
 
 
-def hedges_g_from_stats(mean: float, spread: float, n: int) -> float:
+def hedges_g_from_stats(mean: float, sd: float, n: int) -> float:
     """Return Hedges' g from the mean of n differences and their standard deviation."""
-    if n < 3 or not math.isfinite(spread) or spread <= ROUNDING_TOLERANCE * abs(mean):
+    if n < 3 or not math.isfinite(sd) or sd <= ROUNDING_TOLERANCE * abs(mean):
         return NAN
-    return mean / spread * (1 - 3 / (4 * (n - 1) - 1))
+    return mean / sd * (1 - 3 / (4 * (n - 1) - 1))

@@ -71,7 +71,7 @@ class UnitValues:
         return float(self.moments.mean)
 
     @cached_property
-    def error(self) -> StandardError:
+    def standard_error(self) -> StandardError:
         """Uncertainty of the mean: the standard error, with the name and the df of its t test."""
         if self.clusters is not None:
             se, degrees = self.clusters.mean_error(self.values)
@@ -91,10 +91,10 @@ class UnitValues:
         deviations = deviations if self.weight is None else deviations * self.weight
         if self.clusters is None:
             return deviations
-        return np.bincount(self.clusters.code, deviations).astype(np.float64)
+        return np.bincount(self.clusters.codes, deviations).astype(np.float64)
 
     @property
-    def effect(self) -> float:
+    def effect_size(self) -> float:
         """Hedges' g for paired data; NaN for rows of unequal weight."""
         has_weights = self.weight is not None and bool(np.ptp(self.weight) > 0)
         return NAN if has_weights else paired_tests.hedges_g(self.values)
@@ -120,7 +120,7 @@ class UnitSummary:
     """
 
     mean: float
-    size: float
+    effective_size: float
     influence: Callable[[], Influence | None]
     has_weights: bool = False
     moments: Callable[[], Moments | None] | None = None
@@ -134,17 +134,19 @@ class UnitSummary:
         return replace(self, mean=self.mean - other.mean, influence=influence)
 
     @cached_property
-    def error(self) -> StandardError:
+    def standard_error(self) -> StandardError:
         """Uncertainty of the mean: the standard error, with the name and the df of its t test."""
         influence = self.influence()
         if influence is None:
             return StandardError(NAN, "paired t", 0.0)
-        if influence.space.clusters is not None:
-            return replace(influence.error, name="paired t, cluster-robust")
-        return StandardError(influence.error.se, "paired t", round(self.size) - 1)
+        if influence.variance_estimator.clusters is not None:
+            return replace(influence.standard_error, name="paired t, cluster-robust")
+        return StandardError(
+            influence.standard_error.se, "paired t", round(self.effective_size) - 1
+        )
 
     @property
-    def effect(self) -> float:
+    def effect_size(self) -> float:
         """Hedges' g for paired data; NaN for rows of unequal weight.
 
         It is NaN for clusters without moments too, as these do not determine the standard deviation
@@ -153,8 +155,8 @@ class UnitSummary:
         influence = self.influence()
         if self.has_weights or influence is None:
             return NAN
-        n, sd = round(self.size), self.error.se * math.sqrt(self.size)
-        if influence.space.clusters is not None:
+        n, sd = round(self.effective_size), self.standard_error.se * math.sqrt(self.effective_size)
+        if influence.variance_estimator.clusters is not None:
             moments = None if self.moments is None else self.moments()
             if moments is None or moments.rows < 2:
                 return NAN
@@ -177,15 +179,15 @@ class UnitGroups:
     """
 
     values: FloatArray
-    units: FloatArray
+    n_units: FloatArray
     weight: FloatArray
-    squares: FloatArray
+    squared_weights: FloatArray
 
     @property
     def median(self) -> float:
         """Median over units."""
         order = np.argsort(self.values)
-        below, half = np.cumsum(self.units[order]), self.units.sum() / 2
+        below, half = np.cumsum(self.n_units[order]), self.n_units.sum() / 2
         indices = [int(np.searchsorted(below, half, side)) for side in ("left", "right")]
         return float(self.values[order][indices].mean())
 
@@ -234,23 +236,23 @@ class PointEstimate:
     clusters: ClusterIndex | None = None
     #: Object that identifies its rows, if an evaluation has several sets of rows
     #: (:meth:`with_rows`).
-    rows: object = None
+    row_key: object = None
     #: The order of its rows in time, where that is known.
     order: TimeOrder | None = None
     #: Whether weights were unequal, if rows and weights were not kept; and whether they were not.
     has_unequal_weights: bool = False
     is_reduced: bool = False
     #: Effective number of units; (negatives, positives) if there are two classes.
-    sizes: Callable[[], tuple[float, ...]] = lambda: ()
+    effective_sizes: Callable[[], tuple[float, ...]] = lambda: ()
     #: Whether the measure is undefined and its value was set by the option ``undefined``.
     is_conventional: bool = False
     #: Whether there are too few units for influence values.
     has_few_units: Callable[[], bool] = lambda: False
     #: The size of the skewness over √n of the values that it is a mean of.
-    skewness_size: Callable[[], float] = lambda: 0.0
+    compute_scaled_skewness: Callable[[], float] = lambda: 0.0
     #: For a mean of squares, the excess kurtosis of the values that are squared, divided by its
     #: standard error √(24/n).
-    kurtosis: Callable[[], float] | None = None
+    kurtosis_z: Callable[[], float] | None = None
     #: Whether one end of the range is farther than any row is expected to be.
     has_far_bound: bool = False
     #: Whether the measure is biased, so that replicates are reflected about the value.
@@ -264,9 +266,9 @@ class PointEstimate:
     influence: Callable[[], Influence | None] | None = None
     #: Values of the units that have an order in time, whose norm is about the standard error, if
     #: there is no influence or it is that of more units. Serial dependence is estimated from them.
-    linear: Callable[[], FloatArray | None] | None = None
+    time_influence: Callable[[], FloatArray | None] | None = None
     #: The standard error, if it is known without the influence of every row.
-    error: Callable[[], StandardError | Interval | None] | None = None
+    compute_error: Callable[[], StandardError | Interval | None] | None = None
     units: UnitValues | UnitSummary | None = None
     value_is_unit_mean: bool = True
     factor: float = 1.0
@@ -318,13 +320,17 @@ class PointEstimate:
             result = None if influence is None else influence()
             if result is None:
                 return None
-            return replace(result, space=replace(result.space, rows=rows))
+            return replace(
+                result, variance_estimator=replace(result.variance_estimator, row_key=rows)
+            )
 
-        return replace(self, rows=rows, influence=None if influence is None else influence_of_rows)
+        return replace(
+            self, row_key=rows, influence=None if influence is None else influence_of_rows
+        )
 
     def __sub__(self, other: PointEstimate) -> PointEstimate:
         """Return the difference on the same units."""
-        if self.rows is not other.rows:
+        if self.row_key is not other.row_key:
             raise ValueError(
                 "the estimates are of different rows; expected the same, or two_samples."
                 "independent_difference"
@@ -341,7 +347,7 @@ class PointEstimate:
             units=self.units - other.units if has_units else None,  # type: ignore[operator]
             value_is_unit_mean=self.value_is_unit_mean,
             factor=self.factor,
-            linear=lazy_difference(self.linear, other.linear),
+            linear=lazy_difference(self.time_influence, other.time_influence),
             replicates=lazy_difference(self.replicates, other.replicates),
             group_jackknife=lazy_difference(self.group_jackknife, other.group_jackknife),
             has_few_units=lambda: self.has_few_units() or other.has_few_units(),
@@ -357,7 +363,10 @@ class PointEstimate:
         row_influence: Influence | None = None if influence is None else influence()
         units = None
         if row_influence is not None:
-            weight, clusters = row_influence.space.weight, row_influence.space.clusters
+            weight, clusters = (
+                row_influence.variance_estimator.weight,
+                row_influence.variance_estimator.clusters,
+            )
             total = float(len(row_influence.column)) if weight is None else float(weight.sum())
             values = row_influence.unit_values(total)
             if weight is not None:
@@ -389,7 +398,7 @@ class PointEstimate:
 
         The name of the error of a difference is that of its operands with “paired”.
         """
-        error = self._by_influence if self.error is None else self.error()
+        error = self._influence_error if self.compute_error is None else self.compute_error()
         if not isinstance(error, StandardError):
             return error
         if error.se <= NO_SPREAD * self._size:
@@ -412,20 +421,20 @@ class PointEstimate:
         return max(abs(estimate.value) for estimate in self.operands or (self,))
 
     @property
-    def _by_influence(self) -> StandardError | Interval | None:
+    def _influence_error(self) -> StandardError | Interval | None:
         if self.influence is None:
             return None
         influence = self.influence()
         return (
             intervals.no_interval("none", "no_analytic_interval")
             if influence is None
-            else influence.error
+            else influence.standard_error
         )
 
     @cached_property
-    def skewness(self) -> float:
+    def scaled_skewness(self) -> float:
         """Size of the skewness over √n."""
-        return self.skewness_size()
+        return self.compute_scaled_skewness()
 
     @property
     def interval_replicates(self) -> FloatArray | None:
@@ -437,7 +446,7 @@ class PointEstimate:
         return None if compute_replicates is None or self.has_few_units() else compute_replicates()
 
     @cached_property
-    def cached_replicates(self) -> FloatArray:
+    def test_replicates(self) -> FloatArray:
         """Replicates for the interval and test of the estimate itself.
 
         For a biased measure (``is_biased``) they are those of the basic bootstrap, 2·value −
@@ -496,8 +505,8 @@ def lazy_difference(
 
 def apply_function(
     f: Callable[..., Any],
-    readings: Sequence[PointEstimate],
-    slopes: Sequence[float],
+    estimates: Sequence[PointEstimate],
+    derivatives: Sequence[float],
     **overrides: Any,
 ) -> PointEstimate:
     """Apply a function to point estimates on the same units, with its derivative by each.
@@ -512,9 +521,9 @@ def apply_function(
     f : callable
         Function of as many values as there are estimates; it is applied to arrays of replicates as
         well.
-    readings : sequence of PointEstimate
+    estimates : sequence of PointEstimate
         Point estimates on the same units.
-    slopes : sequence of float
+    derivatives : sequence of float
         Derivative of the function by each of them.
     **parts
         Components of the result, such as ``kind`` or ``bounds``, that replace those derived.
@@ -538,7 +547,7 @@ def apply_function(
 
     def influence() -> Influence | None:
         total: Influence | None = None
-        for reading, slope in zip(readings, slopes, strict=True):
+        for reading, slope in zip(estimates, derivatives, strict=True):
             reading_influence = None if reading.influence is None else reading.influence()
             if reading_influence is None:
                 return None
@@ -549,17 +558,20 @@ def apply_function(
 
     def replicates() -> FloatArray:
         operand_replicates = [
-            reading.replicates() for reading in readings if reading.replicates is not None
+            reading.replicates() for reading in estimates if reading.replicates is not None
         ]
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(f(*operand_replicates))
 
-    first, has_replicates = readings[0], all(reading.replicates is not None for reading in readings)
+    first, has_replicates = (
+        estimates[0],
+        all(reading.replicates is not None for reading in estimates),
+    )
     components: dict[str, Any] = {
         **{name: getattr(first, name) for name in _SHARED_FIELDS},
         "value": overrides["value"]
         if "value" in overrides
-        else float(f(*(reading.value for reading in readings))),
+        else float(f(*(reading.value for reading in estimates))),
         "influence": influence,
         "replicates": replicates if has_replicates else None,
     }

@@ -30,23 +30,23 @@ MAX_DF_FOR_T = 10**6
 # --- Differences measured in standard errors -----------------------------------------------------
 
 
-def shift_power(shift: float, level: float = 0.95, degrees: float | None = None) -> float:
+def shift_power(noncentrality: float, level: float = 0.95, df: float | None = None) -> float:
     """Return the power of a two-sided test of a true difference in standard errors.
 
     Parameters
     ----------
-    shift : float
+    noncentrality : float
         True difference divided by its standard error.
     level : float, default=0.95
         Level of the test.
-    degrees : float, optional
+    df : float, optional
         Degrees of freedom of a t test. By default the test is normal.
 
     Returns
     -------
     float
-        P(|T| > t) for T noncentral t with noncentrality ``shift``, where t is the central quantile;
-        without degrees both are normal.
+        P(|T| > t) for T noncentral t with noncentrality ``noncentrality``, where t is the central
+        quantile; without degrees both are normal.
 
     Examples
     --------
@@ -54,37 +54,35 @@ def shift_power(shift: float, level: float = 0.95, degrees: float | None = None)
     0.8
     """
     return float(
-        _two_sided_power(np.array(shift), level, np.array(NAN if degrees is None else degrees))
+        _two_sided_power(np.array(noncentrality), level, np.array(NAN if df is None else df))
     )
 
 
-def _two_sided_power(
-    shift: FloatArray, level: float | FloatArray, degrees: FloatArray
-) -> FloatArray:
+def _two_sided_power(shift: FloatArray, level: float | FloatArray, df: FloatArray) -> FloatArray:
     """Return :func:`shift_power` element by element; NaN degrees mean the normal distribution."""
     from scipy.special import ndtr, ndtri, stdtrit
 
     z = ndtri((1 + np.asarray(level)) / 2)
     normal = ndtr(shift - z) + ndtr(-shift - z)
-    if np.isnan(degrees).all():
+    if np.isnan(df).all():
         return np.asarray(normal)
-    critical = stdtrit(degrees, (1 + level) / 2)
-    student = _upper_tail(critical, shift, degrees) + _upper_tail(critical, -shift, degrees)
-    return np.where(np.isnan(degrees), normal, student)
+    critical = stdtrit(df, (1 + level) / 2)
+    student = _upper_tail(critical, shift, df) + _upper_tail(critical, -shift, df)
+    return np.where(np.isnan(df), normal, student)
 
 
-def _upper_tail(critical: Any, shift: Any, degrees: Any) -> Any:
+def _upper_tail(critical: Any, shift: Any, df: Any) -> Any:
     """Return P(T > critical) of the noncentral t distribution, element by element."""
     from scipy.special import nctdtr, ndtr
 
-    cdf = nctdtr(degrees, shift, critical)
+    cdf = nctdtr(df, shift, critical)
     # SciPy returns NaN where the probability is 0 or 1 to all digits; the normal gives it there.
     return np.where(np.isnan(cdf), ndtr(shift - critical), 1 - cdf)
 
 
 def detectable_differences(
     se: Sequence[float],
-    degrees: Sequence[float | None],
+    df: Sequence[float | None],
     level: float | Sequence[float] = 0.95,
     power: float = 0.8,
 ) -> FloatArray:
@@ -94,7 +92,7 @@ def detectable_differences(
     ----------
     se : sequence of float
         Standard errors of the differences.
-    degrees : sequence of float or None
+    df : sequence of float or None
         Degrees of freedom of each test; None for a normal test.
     level : float or sequence of float, default=0.95
         Level of all tests, or of each.
@@ -121,8 +119,8 @@ def detectable_differences(
     """
     errors = np.asarray(se, np.float64)
     valid_mask = np.isfinite(errors) & (errors > 0)
-    valid_mask &= [freedom is None or freedom >= 1 for freedom in degrees]
-    freedoms = np.array([0.0 if freedom is None else freedom for freedom in degrees])
+    valid_mask &= [freedom is None or freedom >= 1 for freedom in df]
+    freedoms = np.array([0.0 if freedom is None else freedom for freedom in df])
     shift = np.full(len(errors), NAN)
     tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[valid_mask]
     distinct, test_index = np.unique(tests, axis=0, return_inverse=True)
@@ -134,21 +132,21 @@ def detectable_differences(
     return shift * errors
 
 
-def _detectable_noncentrality(degrees: FloatArray, level: FloatArray, power: float) -> FloatArray:
-    """Return the detectable difference in standard errors for each of ``degrees`` and levels."""
-    low, high = np.zeros(degrees.shape), np.where(power > 1 - level, 8.0, 0.0)
-    while (short_mask := (_two_sided_power(high, level, degrees) < power) & (high > 0)).any():
+def _detectable_noncentrality(df: FloatArray, level: FloatArray, power: float) -> FloatArray:
+    """Return the detectable difference in standard errors for each of ``df`` and levels."""
+    low, high = np.zeros(df.shape), np.where(power > 1 - level, 8.0, 0.0)
+    while (short_mask := (_two_sided_power(high, level, df) < power) & (high > 0)).any():
         high[short_mask] *= 2
     # By the Illinois rule (Dowell and Jarratt 1971), halving now and then where the power is flat:
     # importing SciPy's root finders takes longer than all of a small evaluation.
-    below, above = (_two_sided_power(x, level, degrees) - power for x in (low, high))
+    below, above = (_two_sided_power(x, level, df) - power for x in (low, high))
     for turn in range(100):
         if (abs(high - low) <= _RELATIVE_TOLERANCE * abs(high)).all():
             break
         with np.errstate(invalid="ignore", divide="ignore"):  # where the power is flat
             fraction = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
         x = high - fraction * (high - low)
-        value = _two_sided_power(x, level, degrees) - power
+        value = _two_sided_power(x, level, df) - power
         crossed = value * above <= 0
         low, below = np.where(crossed, high, low), np.where(crossed, above, below / 2)
         high, above = x, value
@@ -156,7 +154,7 @@ def _detectable_noncentrality(degrees: FloatArray, level: FloatArray, power: flo
 
 
 def non_inferiority_power(
-    difference: float, margin: float, se: float, level: float = 0.95, degrees: float | None = None
+    difference: float, margin: float, se: float, level: float = 0.95, df: float | None = None
 ) -> float:
     """Return the power of a non-inferiority test: a one-sided test at 1 − level.
 
@@ -173,7 +171,7 @@ def non_inferiority_power(
         Standard error of the difference.
     level : float, default=0.95
         Level of the test.
-    degrees : float, optional
+    df : float, optional
         Degrees of freedom of a t test. By default the test is normal.
 
     Returns
@@ -189,13 +187,13 @@ def non_inferiority_power(
     from scipy.special import ndtr, ndtri, stdtrit
 
     shift = (difference + margin) / se
-    if degrees is None:
+    if df is None:
         return float(ndtr(shift - ndtri(level)))
-    return float(_upper_tail(stdtrit(degrees, level), shift, degrees))
+    return float(_upper_tail(stdtrit(df, level), shift, df))
 
 
 def equivalence_power(
-    difference: float, margin: float, se: float, level: float = 0.95, degrees: float | None = None
+    difference: float, margin: float, se: float, level: float = 0.95, df: float | None = None
 ) -> float:
     """Return the power of an equivalence test: two one-sided tests, each at 1 − level.
 
@@ -211,7 +209,7 @@ def equivalence_power(
         Standard error of the difference.
     level : float, default=0.95
         Level of each test.
-    degrees : float, optional
+    df : float, optional
         Degrees of freedom of t tests. By default the tests are normal.
 
     Returns
@@ -231,15 +229,15 @@ def equivalence_power(
     """
     from scipy.special import chdtri, gammaln, ndtr, ndtri, stdtrit
 
-    def within(reach: FloatArray) -> FloatArray:
+    def inside_probability(half_width: FloatArray) -> FloatArray:
         """Return P(|estimate| + reach < margin)."""
-        below = ndtr((margin - difference) / se - reach)
-        return np.maximum(below - ndtr(reach - (margin + difference) / se), 0)
+        below = ndtr((margin - difference) / se - half_width)
+        return np.maximum(below - ndtr(half_width - (margin + difference) / se), 0)
 
-    if degrees is None or degrees > MAX_DF_FOR_T:
-        return float(within(np.float64(ndtri(level))))
-    critical, root = float(stdtrit(degrees, level)), math.sqrt(degrees)
-    low, high = (math.sqrt(chdtri(degrees, tail)) for tail in (1 - 1e-13, 1e-13))
+    if df is None or df > MAX_DF_FOR_T:
+        return float(inside_probability(np.float64(ndtri(level))))
+    critical, root = float(stdtrit(df, level)), math.sqrt(df)
+    low, high = (math.sqrt(chdtri(df, tail)) for tail in (1 - 1e-13, 1e-13))
     # With a larger estimated error no estimate is within both margins.
     if critical * high > margin / se * root:
         high = margin / se * root / critical
@@ -248,12 +246,13 @@ def equivalence_power(
     node, weight = _quadrature_nodes()
     s = low + (node + 1) * (high - low) / 2
     chi_density = np.exp(
-        (degrees - 1) * np.log(s)
-        - s * s / 2
-        - (degrees / 2 - 1) * math.log(2)
-        - float(gammaln(degrees / 2))
+        (df - 1) * np.log(s) - s * s / 2 - (df / 2 - 1) * math.log(2) - float(gammaln(df / 2))
     )
-    return float(np.sum(weight * within(critical * s / root) * chi_density)) * (high - low) / 2
+    return (
+        float(np.sum(weight * inside_probability(critical * s / root) * chi_density))
+        * (high - low)
+        / 2
+    )
 
 
 @lru_cache(maxsize=1)
@@ -430,7 +429,7 @@ def area_power(area: float, reference: float, se: float, level: float = 0.95) ->
 def anova_power(
     difference: float,
     sd: float,
-    systems: int,
+    n_systems: int,
     n: float,
     level: float = 0.95,
     *,
@@ -445,7 +444,7 @@ def anova_power(
     sd : float
         Standard deviation: if ``paired``, the residual one (without topic effects; that of a
         difference divided by √2); otherwise that within systems.
-    systems : int
+    n_systems : int
         Number m of systems.
     n : float
         Number of topics: of all systems if ``paired``, otherwise of each.
@@ -474,13 +473,15 @@ def anova_power(
 
     if n < 2:
         return NAN
-    df_systems = systems - 1
-    df_residual = (systems - 1) * (n - 1) if paired else systems * (n - 1)
+    df_systems = n_systems - 1
+    df_residual = (n_systems - 1) * (n - 1) if paired else n_systems * (n - 1)
     critical = float(fdtri(df_systems, df_residual, level))
     return float(1 - ncfdtr(df_systems, df_residual, n * difference**2 / (2 * sd**2), critical))
 
 
-def tukey_power(difference: float, sd: float, systems: int, n: float, level: float = 0.95) -> float:
+def tukey_power(
+    difference: float, sd: float, n_systems: int, n: float, level: float = 0.95
+) -> float:
     """Return the power to show that a given pair of systems differs, by Tukey's HSD test.
 
     Parameters
@@ -489,7 +490,7 @@ def tukey_power(difference: float, sd: float, systems: int, n: float, level: flo
         True difference D.
     sd : float
         Residual standard deviation, as in :func:`anova_power`.
-    systems : int
+    n_systems : int
         Number m of systems.
     n : float
         Number of topics, which are the same for all systems.
@@ -513,7 +514,7 @@ def tukey_power(difference: float, sd: float, systems: int, n: float, level: flo
     """
     if n < 2:
         return NAN
-    degrees = (systems - 1) * (n - 1)
-    critical = studentized_range_quantile(level, systems, degrees) / math.sqrt(2)
+    degrees = (n_systems - 1) * (n - 1)
+    critical = studentized_range_quantile(level, n_systems, degrees) / math.sqrt(2)
     shift = abs(difference) / (sd * math.sqrt(2 / n))
     return float(_upper_tail(critical, shift, degrees) + _upper_tail(critical, -shift, degrees))

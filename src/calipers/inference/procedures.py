@@ -69,13 +69,13 @@ class Procedure:
     method: str
     name: str
     bounds: tuple[float, float] = (-math.inf, math.inf)
-    error: StandardError = field(default_factory=lambda: StandardError(NAN, "none"))
+    standard_error: StandardError = field(default_factory=lambda: StandardError(NAN, "none"))
     reason: str | None = None
-    differing: int | None = None
+    n_differing: int | None = None
 
     # --- What each procedure computes -------------------------------------------------------------
 
-    def _beyond(self, null_value: float, side: int) -> float:
+    def _one_sided_p(self, null_value: float, side: int) -> float:
         """Return the p-value that the true difference is on one side of ``null_value``.
 
         It is above if ``side`` is 1, below if −1. ``null_value`` is within the bounds.
@@ -101,8 +101,14 @@ class Procedure:
             same = null_value == 0 == self.value and self.reason in ("no_spread", "nothing_differs")
             return 1.0 if same else NAN
         if alternative != "two-sided":
-            return self._one_sided(null_value, 1 if alternative == "greater" else -1)
-        return min(1.0, 2 * min(self._one_sided(null_value, 1), self._one_sided(null_value, -1)))
+            return self._bounded_one_sided_p(null_value, 1 if alternative == "greater" else -1)
+        return min(
+            1.0,
+            2
+            * min(
+                self._bounded_one_sided_p(null_value, 1), self._bounded_one_sided_p(null_value, -1)
+            ),
+        )
 
     @property
     def _center(self) -> float:
@@ -112,11 +118,11 @@ class Procedure:
         """
         return self.value
 
-    def _one_sided(self, null_value: float, side: int) -> float:
+    def _bounded_one_sided_p(self, null_value: float, side: int) -> float:
         lower_bound, upper_bound = self.bounds
         if not lower_bound <= null_value <= upper_bound:
             return float((null_value > upper_bound) == (side > 0))
-        p = self._beyond(null_value, side)
+        p = self._one_sided_p(null_value, side)
         return max(p, 0.5) if (null_value - self._center) * side >= 0 else p
 
     def test(self, null_value: float = 0.0, alternative: str = "two-sided") -> TestResult:
@@ -136,7 +142,7 @@ class Procedure:
         high = min(np.fmax(self.limit(tail, -1), center), self.bounds[1])
         if not (math.isfinite(low) and math.isfinite(high)):
             return intervals.no_interval(self.method, "too_few_replicates")
-        return Interval(float(low), float(high), self.method, se=self.error.se)
+        return Interval(float(low), float(high), self.method, se=self.standard_error.se)
 
     def half_width(self, tail: float) -> float:
         """Return half the length of the interval with ``tail`` on either side."""
@@ -173,48 +179,48 @@ class WaldProcedure(Procedure):
     of their signs, 2^(1 − differing); if this is the larger one, the interval extends to 0.
     """
 
-    t: StandardError
-    bayes: AugmentedMean | None = None
+    t_error: StandardError
+    augmented_mean: AugmentedMean | None = None
 
     @property
     def _se(self) -> float:
-        return self.t.se
+        return self.t_error.se
 
     @property
-    def _is_uninformative(self) -> bool:
+    def _has_no_t(self) -> bool:
         """Whether the standard error is undefined or has no degrees of freedom."""
-        freedom = self.t.degrees
-        return not math.isfinite(self.t.se) or (freedom is not None and not freedom > 0)
+        freedom = self.t_error.df
+        return not math.isfinite(self.t_error.se) or (freedom is not None and not freedom > 0)
 
     def _error_p_value(self, null_value: float, side: int) -> float:
-        if self._is_uninformative:
+        if self._has_no_t:
             return 1.0
         difference = (self.value - null_value) * side
         if not self._se > 0:
             return float(difference <= 0)
-        ratio, freedom = difference / self._se, self.t.degrees
+        ratio, freedom = difference / self._se, self.t_error.df
         if freedom is None:
             return math.erfc(ratio / math.sqrt(2)) / 2
         from scipy.special import stdtr
 
         return float(stdtr(freedom, -ratio))
 
-    def _beyond(self, null_value: float, side: int) -> float:
+    def _one_sided_p(self, null_value: float, side: int) -> float:
         p = self._error_p_value(null_value, side)
-        if self.bayes is not None and p < 1:
-            p = max(p, self.bayes.tails(null_value)[0 if side > 0 else 1])
+        if self.augmented_mean is not None and p < 1:
+            p = max(p, self.augmented_mean.tails(null_value)[0 if side > 0 else 1])
         return max(p, self._minimum_p) if null_value * side >= 0 else p
 
     @property
     def _minimum_p(self) -> float:
         """Smallest possible one-sided p-value against 0."""
-        return 0.0 if self.differing is None else 2.0**-self.differing
+        return 0.0 if self.n_differing is None else 2.0**-self.n_differing
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        if self._is_uninformative:
+        if self._has_no_t:
             return -side * math.inf
-        freedom, level = self.t.degrees, 1 - 2 * tail
+        freedom, level = self.t_error.df, 1 - 2 * tail
         t = (
             intervals.normal_quantile(level)
             if freedom is None
@@ -222,9 +228,9 @@ class WaldProcedure(Procedure):
         )
         outer = min if side > 0 else max
         end = self.value - side * t * self._se
-        if self.bayes is not None:
+        if self.augmented_mean is not None:
             probability = tail if side > 0 else 1 - tail
-            end = outer(end, float(self.bayes.quantiles(np.array([probability]))[0]))
+            end = outer(end, float(self.augmented_mean.quantiles(np.array([probability]))[0]))
         return outer(end, 0.0) if self._minimum_p > tail else end
 
 
@@ -237,7 +243,7 @@ class BayesianProcedure(WaldProcedure):
         return 0.0
 
     @property
-    def _is_uninformative(self) -> bool:
+    def _has_no_t(self) -> bool:
         return False
 
 
@@ -259,19 +265,21 @@ class WiderProcedure(Procedure):
         if any(is_first_wider) and not all(is_first_wider):
             method = f"{first.method} or {second.method}: the wider"
             name = f"{first.name} or {second.name}: the larger p"
-        error = max((first.error, second.error), key=lambda error: np.nan_to_num(error.se))
+        error = max(
+            (first.standard_error, second.standard_error), key=lambda error: np.nan_to_num(error.se)
+        )
         return cls(
             value=first.value,
             method=method,
             name=name,
             bounds=first.bounds,
-            error=error,
-            differing=first.differing,
+            standard_error=error,
+            n_differing=first.n_differing,
             procedures=(first, second),
         )
 
-    def _beyond(self, null_value: float, side: int) -> float:
-        return max(procedure._beyond(null_value, side) for procedure in self.procedures)
+    def _one_sided_p(self, null_value: float, side: int) -> float:
+        return max(procedure._one_sided_p(null_value, side) for procedure in self.procedures)
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
@@ -307,14 +315,14 @@ class ReplicateProcedure(Procedure):
             return int(np.searchsorted(self.replicates, null_value, side="right"))
         return len(self.replicates) - int(np.searchsorted(self.replicates, null_value, side="left"))
 
-    def _beyond(self, null_value: float, side: int) -> float:
+    def _one_sided_p(self, null_value: float, side: int) -> float:
         return self._p_from_proportion(
             (self._count_beyond(null_value, side) + 1) / (len(self.replicates) + 1), side
         )
 
-    def _p_from_proportion(self, reached: float, side: int) -> float:
+    def _p_from_proportion(self, proportion: float, side: int) -> float:
         """Return the p-value from the proportion of replicates that are reached."""
-        return reached
+        return proportion
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
@@ -332,8 +340,8 @@ class ReplicateProcedure(Procedure):
             method=self.method,
             name=self.name,
             bounds=self.bounds,
-            error=self.error,
-            t=self.error,
+            standard_error=self.standard_error,
+            t_error=self.standard_error,
             reason=self.reason,
         )
 
@@ -345,13 +353,13 @@ class BcaProcedure(ReplicateProcedure):
     bias: float
     acceleration: float
 
-    def _p_from_proportion(self, reached: float, side: int) -> float:
+    def _p_from_proportion(self, proportion: float, side: int) -> float:
         from statistics import NormalDist
 
-        if not 0 < reached < 1:
-            return float(reached >= 1)
+        if not 0 < proportion < 1:
+            return float(proportion >= 1)
         bias, a = side * self.bias, side * self.acceleration
-        end = NormalDist().inv_cdf(reached) - bias
+        end = NormalDist().inv_cdf(proportion) - bias
         if not 1 + a * end > 0:
             return 1.0 if end > 0 else 1e-12
         return NormalDist().cdf(end / (1 + a * end) - bias)
@@ -384,21 +392,21 @@ class LimitsProcedure(Procedure):
         interval = self.limits(1 - 2 * tail)
         return interval.low if side > 0 else interval.high
 
-    def _beyond(self, null_value: float, side: int) -> float:
+    def _one_sided_p(self, null_value: float, side: int) -> float:
         if (null_value - self.value) * side > 0:
-            return 1 - self._beyond(null_value, -side)
+            return 1 - self._one_sided_p(null_value, -side)
 
-        def holds(tail: float) -> bool:
+        def reaches_null(tail: float) -> bool:
             return (self.limit(tail, side) - null_value) * side <= 0
 
         # On the logarithm of p, down to where 1 − p is still told from 1.
         low, high = math.log(1e-12), math.log(_MAX_TAIL)
-        if holds(_MAX_TAIL):
+        if reaches_null(_MAX_TAIL):
             return 0.5
-        if holds(math.exp(low)):
+        if reaches_null(math.exp(low)):
             for _ in range(50):
                 middle = (low + high) / 2
-                low, high = (middle, high) if holds(math.exp(middle)) else (low, middle)
+                low, high = (middle, high) if reaches_null(math.exp(middle)) else (low, middle)
         return math.exp(low)
 
 
@@ -490,7 +498,7 @@ class SignProcedure(Procedure):
     def _ascending(self) -> FloatArray:
         return _sorted_nonzero(self.units)
 
-    def _beyond(self, null_value: float, side: int) -> float:
+    def _one_sided_p(self, null_value: float, side: int) -> float:
         from scipy.special import bdtrc
 
         oriented = self._ascending * side
@@ -527,38 +535,38 @@ class SignedRankProcedure(Procedure):
         return NAN
 
     @cached_property
-    def _differing(self) -> FloatArray:
+    def _nonzero_differences(self) -> FloatArray:
         return _sorted_nonzero(self.units)
 
     @cached_property
-    def _hair(self) -> float:
-        return _JUMP_TOLERANCE * float(np.abs(self._differing).max(initial=0.0))
+    def _tolerance(self) -> float:
+        return _JUMP_TOLERANCE * float(np.abs(self._nonzero_differences).max(initial=0.0))
 
     @cached_property
     def _ranks(self) -> FloatArray:
-        return np.abs(paired_tests.signed_ranks(self._differing))
+        return np.abs(paired_tests.signed_ranks(self._nonzero_differences))
 
     @cached_property
     def _tails(self) -> FloatArray:
         return paired_tests.signed_rank_tails(self._ranks)
 
-    def _above(self, null_value: float, side: int) -> float:
+    def _count_walsh_averages(self, null_value: float, side: int) -> float:
         """Return the number of Walsh averages above (1) or below (−1) a value, beyond rounding."""
-        oriented = np.sort(self._differing * side)
-        null_value = null_value * side + self._hair
+        oriented = np.sort(self._nonzero_differences * side)
+        null_value = null_value * side + self._tolerance
         pairs = len(oriented) ** 2 - int(
             np.searchsorted(oriented, 2 * null_value - oriented, side="right").sum()
         )
         return (pairs + int(np.count_nonzero(oriented > null_value))) / 2
 
-    def _beyond(self, null_value: float, side: int) -> float:
-        reached = self._above(null_value, side)
+    def _one_sided_p(self, null_value: float, side: int) -> float:
+        reached = self._count_walsh_averages(null_value, side)
         if null_value == 0:  # averages within rounding error of 0 count half
-            reached = (reached + self._above(-2 * side * self._hair, side)) / 2
+            reached = (reached + self._count_walsh_averages(-2 * side * self._tolerance, side)) / 2
         return self._tail(reached)
 
     def _tail(self, reached: float) -> float:
-        if len(self._differing) <= paired_tests.MAX_EXACT_RANKS:
+        if len(self._nonzero_differences) <= paired_tests.MAX_EXACT_RANKS:
             return float(self._tails[round(2 * reached)])
         ranks = self._ranks
         deviation = reached - float(ranks.sum()) / 2 - 0.5
@@ -567,11 +575,11 @@ class SignedRankProcedure(Procedure):
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        oriented = self._differing * side
-        low, high = float(oriented.min()) - 4 * self._hair, float(oriented.max())
+        oriented = self._nonzero_differences * side
+        low, high = float(oriented.min()) - 4 * self._tolerance, float(oriented.max())
 
         def inside(null_value: float) -> bool:
-            return self._tail(self._above(null_value * side, side)) > tail
+            return self._tail(self._count_walsh_averages(null_value * side, side)) > tail
 
         if inside(low):
             return -side * math.inf
@@ -581,8 +589,8 @@ class SignedRankProcedure(Procedure):
                 break
             low, high = (low, middle) if inside(middle) else (middle, high)
         # A mean of two units that is 0 counts for both sides.
-        if abs(high) <= 4 * self._hair:
-            low = 0.0 if self._beyond(0.0, side) > tail else 4 * self._hair
+        if abs(high) <= 4 * self._tolerance:
+            low = 0.0 if self._one_sided_p(0.0, side) > tail else 4 * self._tolerance
         return side * low
 
 
@@ -607,15 +615,15 @@ class McNemarProcedure(Procedure):
     """
 
     n_first: int
-    second: int
-    rows: int
+    n_second: int
+    n_rows: int
     is_mid_p: bool = False
 
     def _tail(self, proportion: float, side: int) -> float:
         """Return P(count ≥ observed) for the first system (1), or P(count ≤ observed) (−1)."""
         from scipy.special import bdtr, bdtrc
 
-        n, observed = self.n_first + self.second, self.n_first
+        n, observed = self.n_first + self.n_second, self.n_first
         if side > 0:
             beyond = float(bdtrc(observed, n, proportion))
             inclusive_tail = float(bdtrc(observed - 1, n, proportion)) if observed else 1.0
@@ -624,9 +632,9 @@ class McNemarProcedure(Procedure):
             inclusive_tail = float(bdtr(observed, n, proportion))
         return (beyond + inclusive_tail) / 2 if self.is_mid_p else inclusive_tail
 
-    def _beyond(self, null_value: float, side: int) -> float:
-        n = self.n_first + self.second
-        proportion = (1 + null_value * self.rows / n) / 2
+    def _one_sided_p(self, null_value: float, side: int) -> float:
+        n = self.n_first + self.n_second
+        proportion = (1 + null_value * self.n_rows / n) / 2
         if not 0 <= proportion <= 1:
             return float((proportion > 1) == (side > 0))
         return self._tail(proportion, side)
@@ -636,26 +644,26 @@ class McNemarProcedure(Procedure):
 
         Without discordant rows it is 1 against 0, and NaN against any other value.
         """
-        if self.n_first + self.second == 0:
+        if self.n_first + self.n_second == 0:
             return 1.0 if null_value == 0 else NAN
         return super().p(null_value, alternative)
 
-    def _one_sided(self, null_value: float, side: int) -> float:
-        p = super()._one_sided(null_value, side)
+    def _bounded_one_sided_p(self, null_value: float, side: int) -> float:
+        p = super()._bounded_one_sided_p(null_value, side)
         # The mid-p value is not raised to one half beyond the center.
         return (
-            self._beyond(null_value, side)
+            self._one_sided_p(null_value, side)
             if self.is_mid_p and abs(null_value) <= self.bounds[1]
             else p
         )
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        n = self.n_first + self.second
+        n = self.n_first + self.n_second
         low, high = (0.0, self.n_first / n) if side > 0 else (1.0, self.n_first / n)
         if self._tail(low, side) > tail:
-            return (2 * low - 1) * n / self.rows
+            return (2 * low - 1) * n / self.n_rows
         for _ in range(60):
             middle = (low + high) / 2
             low, high = (low, middle) if self._tail(middle, side) > tail else (middle, high)
-        return (2 * high - 1) * n / self.rows
+        return (2 * high - 1) * n / self.n_rows

@@ -85,7 +85,7 @@ def clopper_pearson(proportion: float, n: float, level: float) -> Interval:
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0622, 0.1502)
     """
-    return _beta_limits(proportion, n, level, "Clopper-Pearson", added=(0.0, 1.0))
+    return _beta_limits(proportion, n, level, "Clopper-Pearson", prior_counts=(0.0, 1.0))
 
 
 def jeffreys(proportion: float, n: float, level: float) -> Interval:
@@ -114,22 +114,22 @@ def jeffreys(proportion: float, n: float, level: float) -> Interval:
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0642, 0.1473)
     """
-    return _beta_limits(proportion, n, level, "Jeffreys", added=(0.5, 0.5))
+    return _beta_limits(proportion, n, level, "Jeffreys", prior_counts=(0.5, 0.5))
 
 
 def _beta_limits(
-    proportion: float, n: float, level: float, method: str, added: tuple[float, float]
+    proportion: float, n: float, level: float, method: str, prior_counts: tuple[float, float]
 ) -> Interval:
     """Return an interval of quantiles of Beta distributions; 0 without hits, 1 without misses.
 
-    The first number of ``added`` is added to the hits for the lower limit and to the misses for the
-    upper one, the second to the other of the two.
+    The first number of ``prior_counts`` is added to the hits for the lower limit and to the misses
+    for the upper one, the second to the other of the two.
     """
     from scipy.special import betaincinv
 
     if not n > 0:
         return no_interval(method, "too_few_rows")
-    hits, tail, (first_added, second_added) = proportion * n, (1 - level) / 2, added
+    hits, tail, (first_added, second_added) = proportion * n, (1 - level) / 2, prior_counts
     misses = n - hits
     low = (
         0.0
@@ -243,14 +243,14 @@ def quantile_ranks(q: float, n: int, level: float) -> tuple[int, int] | None:
 
     tail = (1 - level) / 2
 
-    def first(enough: Callable[[int], bool]) -> int:
+    def smallest_rank(condition: Callable[[int], bool]) -> int:
         """Return the smallest rank from 0 for which ``enough`` holds; n if there is none."""
         low, high = 0, n
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle + 1, high)
+            low, high = (low, middle) if condition(middle) else (middle + 1, high)
         return low
 
-    low = first(lambda k: bool(bdtr(k, n, q) > tail))
-    high = 1 + first(lambda k: bool(bdtr(k, n, q) >= 1 - tail))
+    low = smallest_rank(lambda k: bool(bdtr(k, n, q) > tail))
+    high = 1 + smallest_rank(lambda k: bool(bdtr(k, n, q) >= 1 - tail))
     return (low, high) if low >= 1 and high <= n else None

@@ -80,7 +80,7 @@ def rank_limits(
     if n_pairs > _MAX_PAIRS:
         tail /= n_pairs
     else:
-        tail = pairwise_maxima(covariance, seed).tail(tail)
+        tail = pairwise_maxima(covariance, seed).single_test_tail(tail)
     critical = -float(t_quantile(tail, np.asarray(math.inf if df is None else df)))
     higher = values[:, None] - values > critical * pair_errors(covariance)
     return 1 + higher.sum(axis=0), k - higher.sum(axis=1)

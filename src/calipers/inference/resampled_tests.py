@@ -52,19 +52,19 @@ class SplitTest:
     value: float
     interval: Interval
     test: TestResult
-    splits: int
+    n_splits: int
     caution: str | None = None
 
     @property
     def summary(self) -> str:
         """Description of ``value`` in words."""
-        return f"averaged over {self.splits} splits"
+        return f"averaged over {self.n_splits} splits"
 
 
 def corrected_t(
     differences: FloatArray,
-    train: float,
-    test: float,
+    n_train: float,
+    n_test: float,
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> SplitTest:
@@ -109,9 +109,9 @@ def corrected_t(
     >>> print(found.test)  # t = 0.03/√((1/5 + 1/4)·0.00025) = 2.8284
     corrected resampled t, two-sided: p = 0.04742
     """
-    if not (train > 0 and test > 0):
-        raise ValueError(f"sizes are {train} and {test} rows, expected more than 0")
-    return _resampled_t(differences, test / train, "corrected resampled t", alternative, level)
+    if not (n_train > 0 and n_test > 0):
+        raise ValueError(f"sizes are {n_train} and {n_test} rows, expected more than 0")
+    return _resampled_t(differences, n_test / n_train, "corrected resampled t", alternative, level)
 
 
 def k_fold_t(

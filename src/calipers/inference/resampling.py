@@ -65,7 +65,7 @@ def bootstrap_means(
     from calipers import _core
 
     if clusters is not None:
-        return clusters.means(values, settings)
+        return clusters.bootstrap_means(values, settings)
     if weight is None:
         return np.asarray(_core.bootstrap_means(values, settings.seed, settings.n_resamples)[0])
     values, weight = values[weight > 0], weight[weight > 0]
@@ -80,20 +80,20 @@ _MAX_DRAWN_ELEMENTS = 4_000_000
 
 
 def poisson_weights(
-    rows: int, weight: FloatArray | None, settings: Settings, clusters: ClusterIndex | None = None
+    n_rows: int, weight: FloatArray | None, settings: Settings, clusters: ClusterIndex | None = None
 ) -> Iterator[FloatArray]:
     """Yield the weights of rows in replicates of the Poisson bootstrap of rows or clusters.
 
     Batches have shape (b, rows).
     """
-    step = max(1, _MAX_DRAWN_ELEMENTS // max(rows, 1))
+    step = max(1, _MAX_DRAWN_ELEMENTS // max(n_rows, 1))
     for begin in range(0, settings.n_resamples, step):
         batch = range(begin, min(begin + step, settings.n_resamples))
-        yield np.stack([replicate_weights(rows, weight, settings, b, clusters) for b in batch])
+        yield np.stack([replicate_weights(n_rows, weight, settings, b, clusters) for b in batch])
 
 
 def replicate_weights(
-    rows: int,
+    n_rows: int,
     weight: FloatArray | None,
     settings: Settings,
     replicate: int,
@@ -102,7 +102,7 @@ def replicate_weights(
     """Return the weight of each row in one replicate."""
     from calipers import _core
 
-    units = rows if clusters is None else clusters.size
+    units = n_rows if clusters is None else clusters.n_codes
     counts = _core.poisson_counts(settings.seed, replicate, units)
-    row_counts = counts if clusters is None else counts[clusters.code]
+    row_counts = counts if clusters is None else counts[clusters.codes]
     return row_counts.astype(np.float64) if weight is None else row_counts * weight

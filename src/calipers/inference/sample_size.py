@@ -17,7 +17,9 @@ NAN = float("nan")
 MAX_UNITS = 10**12
 
 
-def smallest_n(holds: Callable[[int], bool], min_n: int = 2, max_n: int = MAX_UNITS) -> int | None:
+def smallest_n(
+    condition: Callable[[int], bool], min_n: int = 2, max_n: int = MAX_UNITS
+) -> int | None:
     """Return the smallest n for which a monotonic condition holds.
 
     Power increases with n and half-widths decrease. If discrete data make the condition a sawtooth,
@@ -25,7 +27,7 @@ def smallest_n(holds: Callable[[int], bool], min_n: int = 2, max_n: int = MAX_UN
 
     Parameters
     ----------
-    holds : callable
+    condition : callable
         Condition on n.
     min_n : int, default=2
         Smallest n to consider.
@@ -42,16 +44,16 @@ def smallest_n(holds: Callable[[int], bool], min_n: int = 2, max_n: int = MAX_UN
     >>> smallest_n(lambda n: n * n >= 5000)
     71
     """
-    if holds(min_n):
+    if condition(min_n):
         return min_n
     low, high = min_n, 2 * min_n
-    while not holds(high):
+    while not condition(high):
         if high >= max_n:
             return None
         low, high = high, min(2 * high, max_n)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
+        low, high = (low, middle) if condition(middle) else (middle, high)
     return high
 
 
@@ -96,9 +98,7 @@ def smallest_stable_n(power: Callable[[int], float], target: float, min_n: int =
 # --- Means ---------------------------------------------------------------------------------------
 
 
-def mean_half_width(
-    sd: float, n: float, level: float = 0.95, degrees: float | None = None
-) -> float:
+def mean_half_width(sd: float, n: float, level: float = 0.95, df: float | None = None) -> float:
     """Return the expected half-width of Student's t interval of a mean.
 
     Parameters
@@ -109,7 +109,7 @@ def mean_half_width(
         Number of units.
     level : float, default=0.95
         Confidence level.
-    degrees : float, optional
+    df : float, optional
         Degrees of freedom f. By default n − 1.
 
     Returns
@@ -129,7 +129,7 @@ def mean_half_width(
     """
     from scipy.special import gammaln, stdtrit
 
-    f = n - 1 if degrees is None else degrees
+    f = n - 1 if df is None else df
     if n < 2 or f < 1:
         return NAN
     sd_bias = math.sqrt(2 / f) * math.exp(gammaln((f + 1) / 2) - gammaln(f / 2))
@@ -165,7 +165,7 @@ def sd_upper_limit(sd: float, n: int, confidence: float = 0.8) -> float:
     return sd * math.sqrt((n - 1) / float(chdtri(n - 1, confidence)))
 
 
-def tukey_half_width(sd: float, systems: int, n: float, level: float = 0.95) -> float:
+def tukey_half_width(sd: float, n_systems: int, n: float, level: float = 0.95) -> float:
     """Return the half-width of Tukey's simultaneous intervals of all pairwise differences.
 
     It is q·sd/√n; ``sd`` is the residual standard deviation, assumed to be known except for the
@@ -176,15 +176,17 @@ def tukey_half_width(sd: float, systems: int, n: float, level: float = 0.95) -> 
     >>> round(tukey_half_width(0.2, 5, 100), 4)
     0.0775
     """
-    return studentized_range_quantile(level, systems, (systems - 1) * (n - 1)) * sd / math.sqrt(n)
+    return (
+        studentized_range_quantile(level, n_systems, (n_systems - 1) * (n - 1)) * sd / math.sqrt(n)
+    )
 
 
 @lru_cache(maxsize=4096)
-def studentized_range_quantile(level: float, systems: int, degrees: float) -> float:
+def studentized_range_quantile(level: float, n_systems: int, df: float) -> float:
     """Return the quantile of the studentized range; it is cached because integration is slow."""
     from scipy.stats import studentized_range
 
-    return float(studentized_range.ppf(level, systems, degrees))
+    return float(studentized_range.ppf(level, n_systems, df))
 
 
 # --- Areas ---------------------------------------------------------------------------------------
@@ -255,7 +257,7 @@ def paired_difference_se(first: float, second: float, correlation: float) -> flo
 # --- What changes every plan ---------------------------------------------------------------------
 
 
-def bonferroni_level(level: float, comparisons: int) -> float:
+def bonferroni_level(level: float, n_comparisons: int) -> float:
     """Return the level of each of several comparisons for all of them to hold at ``level``.
 
     Examples
@@ -263,7 +265,7 @@ def bonferroni_level(level: float, comparisons: int) -> float:
     >>> round(bonferroni_level(0.95, 10), 4)
     0.995
     """
-    return 1 - (1 - level) / comparisons
+    return 1 - (1 - level) / n_comparisons
 
 
 def design_effect(size: float, correlation: float) -> float:

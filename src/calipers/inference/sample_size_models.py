@@ -23,7 +23,7 @@ N_QUANTILES = 400
 MAX_STANDARD_ERRORS = 9.0
 
 
-def mean_assurance(sd: float, n: float, width: float, level: float, degrees: float) -> float:
+def mean_assurance(sd: float, n: float, max_half_width: float, level: float, df: float) -> float:
     """Return P(t·s/√n ≤ width) of Student's interval.
 
     For normal units s²·f/sd² is χ² with f degrees of freedom (Kupper and Hafner 1989).
@@ -37,21 +37,19 @@ def mean_assurance(sd: float, n: float, width: float, level: float, degrees: flo
     """
     from scipy.special import stdtrit
 
-    if degrees < 1:
+    if df < 1:
         return 0.0
-    return sd_assurance(
-        sd, width * math.sqrt(n) / float(stdtrit(degrees, (1 + level) / 2)), degrees
-    )
+    return sd_assurance(sd, max_half_width * math.sqrt(n) / float(stdtrit(df, (1 + level) / 2)), df)
 
 
-def sd_assurance(sd: float, max_sd: float, degrees: float) -> float:
+def sd_assurance(sd: float, max_sd: float, df: float) -> float:
     """Return P(s ≤ ``max_sd``)."""
     from scipy.special import chdtr
 
-    return float(chdtr(degrees, degrees * (max_sd / sd) ** 2))
+    return float(chdtr(df, df * (max_sd / sd) ** 2))
 
 
-def proportion_assurance(proportion: float, n: float, width: float, level: float) -> float:
+def proportion_assurance(proportion: float, n: float, max_half_width: float, level: float) -> float:
     """Return P(half-width of Wilson's interval ≤ width).
 
     It follows from the binomial distribution of the observed proportion: the interval is narrower
@@ -64,7 +62,7 @@ def proportion_assurance(proportion: float, n: float, width: float, level: float
     """
     n, z = math.floor(n), normal_quantile(level)
     # z/(1 + z²/n)·√(p(1 − p)/n + z²/4n²) ≤ width, solved for p(1 − p).
-    max_variance = n * ((width * (1 + z * z / n) / z) ** 2 - (z / (2 * n)) ** 2)
+    max_variance = n * ((max_half_width * (1 + z * z / n) / z) ** 2 - (z / (2 * n)) ** 2)
     return _tail_probability(proportion, n, max_variance)
 
 
@@ -80,7 +78,9 @@ def _tail_probability(proportion: float, n: int, max_variance: float) -> float:
     return float(bdtr(last, n, proportion) + bdtrc(n - last - 1, n, proportion))
 
 
-def paired_proportion_assurance(discordant: float, n: float, width: float, level: float) -> float:
+def paired_proportion_assurance(
+    discordant: float, n: float, max_half_width: float, level: float
+) -> float:
     """Return P(half-width of Bonett and Price's interval ≤ width).
 
     The two systems differ on a proportion ``discordant`` of the rows, and neither is better. The
@@ -94,14 +94,18 @@ def paired_proportion_assurance(discordant: float, n: float, width: float, level
     rows = _likely_counts(n, discordant)
     chance = binom.pmf(rows, n, discordant)
     # z·√((a + b − (a − b)²)/(n + 2)) ≤ width, a + b = (rows + 2)/(n + 2).
-    min_squared_difference = (rows + 2) / (n + 2) - (n + 2) * (width / normal_quantile(level)) ** 2
+    min_squared_difference = (rows + 2) / (n + 2) - (n + 2) * (
+        max_half_width / normal_quantile(level)
+    ) ** 2
     min_difference = np.ceil(np.sqrt(np.maximum(min_squared_difference, 0)) * (n + 2) - 1e-9)
     last = np.floor((rows - min_difference) / 2)
     tail = np.where(last >= 0, bdtr(np.maximum(last, 0), rows, 0.5), 0.0)
     return float(np.sum(chance * np.minimum(2 * tail, 1.0)))
 
 
-def two_proportion_assurance(proportion: float, n: float, width: float, level: float) -> float:
+def two_proportion_assurance(
+    proportion: float, n: float, max_half_width: float, level: float
+) -> float:
     """Return P(half-width ≤ width) of Wald's interval of two equal proportions.
 
     There are ``n`` rows in each sample.
@@ -111,7 +115,7 @@ def two_proportion_assurance(proportion: float, n: float, width: float, level: f
     n = math.floor(n)
     counts = _likely_counts(n, proportion)
     observed = counts / n
-    max_variances = n * (width / normal_quantile(level)) ** 2 - observed * (1 - observed)
+    max_variances = n * (max_half_width / normal_quantile(level)) ** 2 - observed * (1 - observed)
     probabilities = np.array([_tail_probability(proportion, n, float(m)) for m in max_variances])
     return float(np.sum(binom.pmf(counts, n, proportion) * probabilities))
 
@@ -129,7 +133,10 @@ def _likely_counts(n: int, proportion: float) -> IntArray:
 
 
 def auc_assurance(
-    area: float, error: Callable[[float], float], half_width: Callable[[float], float], width: float
+    area: float,
+    error: Callable[[float], float],
+    half_width: Callable[[float], float],
+    max_half_width: float,
 ) -> float:
     """Return P(half-width ≤ width) of the interval of an area.
 
@@ -142,7 +149,7 @@ def auc_assurance(
     observed = expit(logit(area) + normal_quantiles * error(area) / (area * (1 - area)))
     # The last that have a logit: of few rows a perfect system is what may well be observed.
     observed = np.clip(observed, np.finfo(float).tiny, np.nextafter(1.0, 0.0))
-    return float(np.mean([half_width(float(a)) <= width for a in observed]))
+    return float(np.mean([half_width(float(a)) <= max_half_width for a in observed]))
 
 
 NAN = float("nan")
@@ -164,38 +171,38 @@ class VarianceModel(ABC):
     value: float
 
     @abstractmethod
-    def method(self, question: str) -> str:
+    def method_name(self, goal: str) -> str:
         """Return the name of the interval (``half_width``) or of the test that is planned for."""
 
     @abstractmethod
-    def error(self, n: float) -> tuple[float, float | None]:
+    def standard_error(self, n: float) -> tuple[float, float | None]:
         """Return the standard error if there is little difference, and its degrees of freedom."""
 
     def half_width(self, n: float, level: float) -> float:
         """Return the expected half-width of the interval."""
-        return normal_quantile(level) * self.error(n)[0]
+        return normal_quantile(level) * self.standard_error(n)[0]
 
-    def assurance(self, n: float, width: float, level: float) -> float:
-        """Return the probability that the half-width of the interval is at most ``width``.
+    def assurance(self, n: float, max_half_width: float, level: float) -> float:
+        """Return the probability that the half-width of the interval is at most ``max_half_width``.
 
         It is computed by χ², as for normal units.
         """
-        max_se = width / normal_quantile(level)
-        se = self.error(n)[0]
+        max_se = max_half_width / normal_quantile(level)
+        se = self.standard_error(n)[0]
         return sd_assurance(se, max_se, n - 1) if n >= 2 else 0.0
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Return the power to detect a difference between two systems."""
-        se, degrees = self.error(n)
+        se, degrees = self.standard_error(n)
         if degrees is not None and degrees < 1:
             return NAN
         return powers.shift_power(difference / se, level, degrees)
 
-    def against(self, n: float, reference: float, level: float) -> float:
+    def reference_power(self, n: float, reference: float, level: float) -> float:
         """Return the power to show that the value differs from a known one."""
         return self.power(n, self.value - reference, level)
 
-    def largest(self, sign: float) -> float:
+    def max_difference(self, sign: float) -> float:
         """Return the largest possible difference in the direction of ``sign``."""
         return math.inf
 
@@ -217,41 +224,41 @@ class MeanVarianceModel(VarianceModel):
     sd: float
     is_difference: bool
     is_student: bool = True
-    arms: int = 1
+    n_samples: int = 1
     test: str = "t"
     value: float = NAN
-    source: str = ""
+    method_label: str = ""
 
-    def method(self, question: str) -> str:
+    def method_name(self, goal: str) -> str:
         """Return the name of the method; for a pilot whose standard error is scaled, its source."""
         if not self.is_student:
-            return self.source
-        if question == "half_width" or not self.is_difference:
+            return self.method_label
+        if goal == "half_width" or not self.is_difference:
             return "Student t"
         if self.test == "wilcoxon":
             return "Wilcoxon signed rank, π/3 of the units of a paired t"
-        return "paired t" if self.arms == 1 else "t of two samples"
+        return "paired t" if self.n_samples == 1 else "t of two samples"
 
     def half_width(self, n: float, level: float) -> float:
         """Return the expected half-width of Student's interval, or of the normal one."""
         if self.is_student:
-            return sample_size.mean_half_width(self.sd, n, level, self.arms * (n - 1))
+            return sample_size.mean_half_width(self.sd, n, level, self.n_samples * (n - 1))
         return super().half_width(n, level)
 
-    def assurance(self, n: float, width: float, level: float) -> float:
+    def assurance(self, n: float, max_half_width: float, level: float) -> float:
         """Return the assurance of Student's interval by χ², or of the normal one."""
         if self.is_student:
-            return mean_assurance(self.sd, n, width, level, self.arms * (n - 1))
-        return super().assurance(n, width, level)
+            return mean_assurance(self.sd, n, max_half_width, level, self.n_samples * (n - 1))
+        return super().assurance(n, max_half_width, level)
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Return the power of the t test, or of Wilcoxon's by its relative efficiency."""
         units = n / WILCOXON_SIZE_RATIO if self.test == "wilcoxon" else n
         return super().power(units, difference, level)
 
-    def error(self, n: float) -> tuple[float, float | None]:
+    def standard_error(self, n: float) -> tuple[float, float | None]:
         """Return sd/√n and its degrees of freedom."""
-        return self.sd / math.sqrt(n), self.arms * (n - 1) if self.is_student else None
+        return self.sd / math.sqrt(n), self.n_samples * (n - 1) if self.is_student else None
 
 
 @dataclass(frozen=True)
@@ -263,17 +270,17 @@ class ProportionVarianceModel(VarianceModel):
     """
 
     value: float
-    discordant: float | None = None
+    discordant_proportion: float | None = None
     is_difference: bool = False
     is_paired: bool = True
 
-    def method(self, question: str) -> str:
+    def method_name(self, goal: str) -> str:
         """Return Wilson or the score test; McNemar and Bonett-Price if paired."""
-        if question == "half_width":
+        if goal == "half_width":
             return (
                 "Wilson" if not self.is_difference else "Bonett-Price" if self.is_paired else "Wald"
             )
-        if question == "against":
+        if goal == "against":
             return "score test, exact"
         return "McNemar, exact" if self.is_paired else "score test of two samples"
 
@@ -282,24 +289,26 @@ class ProportionVarianceModel(VarianceModel):
         if not self.is_difference:
             return interval_half_width(wilson(self.value, n, level))
         if self.is_paired:
-            return interval_half_width(bonett_price(*self.split(0.0), n, level))
+            return interval_half_width(bonett_price(*self.discordant_proportions(0.0), n, level))
         return super().half_width(n, level)
 
-    def assurance(self, n: float, width: float, level: float) -> float:
+    def assurance(self, n: float, max_half_width: float, level: float) -> float:
         """Return the assurance by the binomial distribution of the observed counts."""
         if not self.is_difference:
-            return proportion_assurance(self.value, n, width, level)
+            return proportion_assurance(self.value, n, max_half_width, level)
         if self.is_paired:
-            return paired_proportion_assurance(sum(self.split(0.0)), n, width, level)
-        return two_proportion_assurance(self.value, n, width, level)
+            return paired_proportion_assurance(
+                sum(self.discordant_proportions(0.0)), n, max_half_width, level
+            )
+        return two_proportion_assurance(self.value, n, max_half_width, level)
 
-    def split(self, difference: float) -> tuple[float, float]:
+    def discordant_proportions(self, difference: float) -> tuple[float, float]:
         """Return the proportions of rows that only one and only the other system gets right.
 
         Unless the proportion of discordant rows is known, the systems are taken to err
         independently.
         """
-        discordant = self.discordant
+        discordant = self.discordant_proportion
         if discordant is None:
             first, second = self.value + difference, self.value
             discordant = first * (1 - second) + second * (1 - first)
@@ -308,22 +317,26 @@ class ProportionVarianceModel(VarianceModel):
     def power(self, n: float, difference: float, level: float) -> float:
         """Return the power of McNemar's exact test, or of the score test of two samples."""
         if self.is_paired:
-            return powers.mcnemar_power(*self.split(difference), n, level)
+            return powers.mcnemar_power(*self.discordant_proportions(difference), n, level)
         return powers.two_proportions_power(self.value + difference, self.value, n, level)
 
-    def against(self, n: float, reference: float, level: float) -> float:
+    def reference_power(self, n: float, reference: float, level: float) -> float:
         """Return the power of the score test."""
         return powers.proportion_power(self.value, reference, n, level)
 
-    def error(self, n: float) -> tuple[float, float | None]:
+    def standard_error(self, n: float) -> tuple[float, float | None]:
         """Return the standard error if there is no difference."""
-        discordant = sum(self.split(0.0)) if self.is_paired else 2 * self.value * (1 - self.value)
+        discordant = (
+            sum(self.discordant_proportions(0.0))
+            if self.is_paired
+            else 2 * self.value * (1 - self.value)
+        )
         return math.sqrt(discordant / n), None
 
-    def largest(self, sign: float) -> float:
+    def max_difference(self, sign: float) -> float:
         """Return the largest possible gain or loss, or the proportion of discordant rows."""
-        if self.discordant is not None:
-            return self.discordant
+        if self.discordant_proportion is not None:
+            return self.discordant_proportion
         return 1 - self.value if sign > 0 else self.value
 
 
@@ -337,19 +350,21 @@ class AreaVarianceModel(VarianceModel):
 
     value: float
     error_at: Callable[[float, float], float]
-    kind: str
+    formula_name: str
     is_difference: bool = False
     correlation: float = 0.0
     is_scaled: bool = False
     #: Standard error for binormal scores, to compare with Hanley and McNeil's; None for other
     #: formulas.
-    normal_at: Callable[[float, float], float] | None = None
+    binormal_error_at: Callable[[float, float], float] | None = None
 
-    def method(self, question: str) -> str:
+    def method_name(self, goal: str) -> str:
         """Return the formula of the standard error, and the scale of the interval or test."""
         if self.is_scaled:
-            return self.kind
-        return f"{self.kind}, {'normal' if self.is_difference or question == 'power' else 'logit'}"
+            return self.formula_name
+        return (
+            f"{self.formula_name}, {'normal' if self.is_difference or goal == 'power' else 'logit'}"
+        )
 
     def half_width(self, n: float, level: float) -> float:
         """Return the half-width of the interval of the value, or of the difference of a pair."""
@@ -364,7 +379,7 @@ class AreaVarianceModel(VarianceModel):
             )
         return interval_half_width(logit_interval(area, error, level, "logit"))
 
-    def assurance(self, n: float, width: float, level: float) -> float:
+    def assurance(self, n: float, max_half_width: float, level: float) -> float:
         """Return the assurance by the distribution of the observed area.
 
         Both areas of a pair are taken to vary together.
@@ -373,18 +388,18 @@ class AreaVarianceModel(VarianceModel):
             self.value,
             lambda area: self.error_at(area, n),
             lambda area: self._half_width(area, n, level),
-            width,
+            max_half_width,
         )
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Return the power of the normal test of the difference."""
         return powers.shift_power(difference / self._error(n, difference), level)
 
-    def against(self, n: float, reference: float, level: float) -> float:
+    def reference_power(self, n: float, reference: float, level: float) -> float:
         """Return the probability that the interval excludes the reference."""
         return powers.area_power(self.value, reference, self.error_at(self.value, n), level)
 
-    def error(self, n: float) -> tuple[float, float | None]:
+    def standard_error(self, n: float) -> tuple[float, float | None]:
         """Return the standard error if there is no difference."""
         return self._error(n, 0.0), None
 
@@ -392,7 +407,7 @@ class AreaVarianceModel(VarianceModel):
         first, second = (self.error_at(a, n) for a in (self.value + difference, self.value))
         return sample_size.paired_difference_se(first, second, self.correlation)
 
-    def largest(self, sign: float) -> float:
+    def max_difference(self, sign: float) -> float:
         """Return the largest possible gain or loss."""
         return (1 - self.value if sign > 0 else self.value) * (1 - 1e-9)
 
@@ -406,51 +421,51 @@ class MultiSystemVarianceModel(VarianceModel):
     """
 
     sd: float
-    systems: int
+    n_systems: int
     test: str
     is_paired: bool = True
     is_difference: bool = True
 
-    def method(self, question: str) -> str:
+    def method_name(self, goal: str) -> str:
         """Return the name of the analysis of variance or of Tukey's test."""
-        if question == "half_width":
+        if goal == "half_width":
             return "Tukey"
         ways = "two-way" if self.is_paired else "one-way"
         name = f"{ways} analysis of variance" if self.test == "anova" else "Tukey HSD"
-        return f"{name}, {self.systems} systems"
+        return f"{name}, {self.n_systems} systems"
 
     @property
-    def _residual(self) -> float:
+    def _residual_sd(self) -> float:
         return self.sd / math.sqrt(2) if self.is_paired else self.sd
 
     def half_width(self, n: float, level: float) -> float:
         """Return the half-width of Tukey's simultaneous intervals of the differences."""
         if n < 2 or not self.is_paired:
             return NAN
-        return sample_size.tukey_half_width(self._residual, self.systems, n, level)
+        return sample_size.tukey_half_width(self._residual_sd, self.n_systems, n, level)
 
-    def assurance(self, n: float, width: float, level: float) -> float:
+    def assurance(self, n: float, max_half_width: float, level: float) -> float:
         """Return the assurance by χ²."""
-        degrees, half = (self.systems - 1) * (n - 1), self.half_width(n, level)
+        degrees, half = (self.n_systems - 1) * (n - 1), self.half_width(n, level)
         if math.isnan(half):
             return NAN
-        return sd_assurance(self._residual, self._residual * width / half, degrees)
+        return sd_assurance(self._residual_sd, self._residual_sd * max_half_width / half, degrees)
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Return the power if the best and the worst system differ by ``difference``."""
         if self.test == "tukey":
-            return powers.tukey_power(difference, self._residual, self.systems, n, level)
+            return powers.tukey_power(difference, self._residual_sd, self.n_systems, n, level)
         return powers.anova_power(
-            difference, self._residual, self.systems, n, level, paired=self.is_paired
+            difference, self._residual_sd, self.n_systems, n, level, paired=self.is_paired
         )
 
-    def against(self, n: float, reference: float, level: float) -> float:
+    def reference_power(self, n: float, reference: float, level: float) -> float:
         """Return NaN, because there is no such test."""
         return NAN
 
-    def error(self, n: float) -> tuple[float, float | None]:
+    def standard_error(self, n: float) -> tuple[float, float | None]:
         """Return the standard error of a difference between two systems."""
-        return self._residual * math.sqrt(2 / n), (self.systems - 1) * (n - 1)
+        return self._residual_sd * math.sqrt(2 / n), (self.n_systems - 1) * (n - 1)
 
 
 @dataclass(frozen=True)
@@ -461,10 +476,10 @@ class MeasureVarianceModel:
     """
 
     measure: str
-    design: VarianceModel
+    model: VarianceModel
     unit: str
     unit_ratio: float = 1.0
     assumptions: Mapping[str, float] = field(default_factory=dict)
-    pilot: int | None = None
+    n_pilot: int | None = None
     values: FloatArray | None = None
     notes: tuple[str, ...] = ()

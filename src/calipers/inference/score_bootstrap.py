@@ -82,10 +82,10 @@ def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
     truth, score, weight, unit = rows
     order = ScoreOrder.from_scores(score)
     return RankedRows(
-        truth[order.rows],
-        order.last_mask,
-        None if weight is None else weight[order.rows],
-        None if unit is None else unit[order.rows],
+        truth[order.row_order],
+        order.is_last_of_score,
+        None if weight is None else weight[order.row_order],
+        None if unit is None else unit[order.row_order],
     )
 
 
@@ -98,9 +98,9 @@ class CoarseCurves(NamedTuple):
     """
 
     areas: FloatArray
-    curve: FloatArray
+    points: FloatArray
     first_index: npt.NDArray[np.int64]
-    block: npt.NDArray[np.int64]
+    block_starts: npt.NDArray[np.int64]
 
 
 class RefinedCurves(NamedTuple):
@@ -124,7 +124,7 @@ class ScoreReplicates:
 
     table: ScoreTable
     settings: Settings
-    rows: Any = None
+    row_columns: Any = None
     measures: tuple[MeasureLike, ...] = ()
 
     def evaluate(self, measure: MeasureLike) -> FloatArray:
@@ -143,15 +143,15 @@ class ScoreReplicates:
             return np.concatenate(list(batches))
         runs = self._runs(measure)
         if runs is not None:
-            return measure.apply(self._put_together(runs))
+            return measure.apply(self._combine_runs(runs))
         if measure in self._table_measures:
             return np.asarray(self._values[self._table_measures.index(measure)])
-        return np.asarray(self._pass([measure])[0])
+        return np.asarray(self._compute_values([measure])[0])
 
     @cached_property
     def ranked_rows(self) -> RankedRows:
         """Rows to resample."""
-        return ranked_rows(self.table, self.rows)
+        return ranked_rows(self.table, self.row_columns)
 
     @cached_property
     def coarse(self) -> CoarseCurves:
@@ -176,31 +176,35 @@ class ScoreReplicates:
 
     def refine(
         self,
-        opens: BlockSelector,
+        select_blocks: BlockSelector,
         compute: Callable[[RefinedCurves], T],
         *,
         at_corner: bool = False,
     ) -> Iterable[T]:
-        """Apply ``compute`` to batches of replicates that are refined where ``opens`` requires it.
+        """Apply ``compute`` to batches of replicates, refined where ``select_blocks`` requires it.
 
-        ``opens`` selects blocks of the coarse curves. With ``at_corner`` curves are only refined at
-        the corners of their convex hull.
+        ``select_blocks`` selects blocks of the coarse curves. With ``at_corner`` curves are only
+        refined at the corners of their convex hull.
         """
-        n_resamples, _, points = self.coarse.curve.shape
+        n_resamples, _, points = self.coarse.points.shape
         step = max(1, MAX_COARSE_POINTS // points)
 
         def compute_batch(start: int) -> T:
-            return compute(self._open(start, min(start + step, n_resamples), opens, at_corner))
+            return compute(
+                self._refine_batch(start, min(start + step, n_resamples), select_blocks, at_corner)
+            )
 
         return _map_in_threads(compute_batch, range(0, n_resamples, step))
 
-    def _open(self, start: int, stop: int, opens: BlockSelector, at_corner: bool) -> RefinedCurves:
+    def _refine_batch(
+        self, start: int, stop: int, select_blocks: BlockSelector, at_corner: bool
+    ) -> RefinedCurves:
         from calipers import _core
 
         coarse = self.coarse
-        curve = coarse.curve[start:stop]
+        curve = coarse.points[start:stop]
         with np.errstate(divide="ignore", invalid="ignore"):
-            replicate, block = np.nonzero(opens(self._along(curve)))
+            replicate, block = np.nonzero(select_blocks(self._curve_table(curve)))
         tp, fp, block_offset, points = _core.bootstrap_points(
             *self.ranked_rows,
             self.settings.seed,
@@ -222,19 +226,23 @@ class ScoreReplicates:
         refined[...] = curve[..., -1:]
         refined[..., 0] = 0.0
         refined[replicate_index, 0, column], refined[replicate_index, 1, column] = tp, fp
-        block_index = np.full(shape, coarse.block[-1])
+        block_index = np.full(shape, coarse.block_starts[-1])
         block_index[:, 0] = 0
-        block_index[replicate_index, column] = block_offset + np.repeat(coarse.block[block], points)
-        return RefinedCurves(self._along(refined), block_index)
+        block_index[replicate_index, column] = block_offset + np.repeat(
+            coarse.block_starts[block], points
+        )
+        return RefinedCurves(self._curve_table(refined), block_index)
 
-    def _along(self, curve: FloatArray) -> ScoreTable:
+    def _curve_table(self, curve: FloatArray) -> ScoreTable:
         """Return the table of points of curves; its scores are placeholders."""
-        return ScoreTable.from_running(np.zeros(curve.shape[-1] - 1), curve[:, 0], curve[:, 1])
+        return ScoreTable.from_cumulative_counts(
+            np.zeros(curve.shape[-1] - 1), curve[:, 0], curve[:, 1]
+        )
 
     @cached_property
     def totals(self) -> FloatArray:
         """Positives and negatives of each replicate, shape (B, 2)."""
-        return self.coarse.curve[..., -1]
+        return self.coarse.points[..., -1]
 
     def out_of_bag_counts(self, threshold_index: npt.NDArray[np.int64]) -> FloatArray:
         """Return the cells TN, FP, FN and TP of the out-of-bag rows of each replicate.
@@ -270,7 +278,7 @@ class ScoreReplicates:
             return None
         return np.append(np.flatnonzero(position[1:] != position[:-1]) + 1, len(position))
 
-    def _put_together(self, runs: npt.NDArray[np.int64]) -> ScoreTable:
+    def _combine_runs(self, runs: npt.NDArray[np.int64]) -> ScoreTable:
         """Return the tables of all replicates with combined runs of scores and their mean score."""
         from calipers import _core
 
@@ -307,9 +315,9 @@ class ScoreReplicates:
 
     @cached_property
     def _values(self) -> FloatArray:
-        return self._pass(self._table_measures)
+        return self._compute_values(self._table_measures)
 
-    def _pass(self, measures: Sequence[MeasureLike]) -> FloatArray:
+    def _compute_values(self, measures: Sequence[MeasureLike]) -> FloatArray:
         """Return the values of measures, shape (measures, replicates)."""
         batches = self.map_tables(lambda table, _: np.array([m.apply(table) for m in measures]))
         return np.concatenate(list(batches), axis=1)
@@ -331,14 +339,14 @@ class ScoreReplicates:
         return _map_in_threads(compute_batch, range(0, n_resamples, step))
 
     def _tables(
-        self, start: int, replicates: int, out_of_bag: bool
+        self, start: int, n_replicates: int, out_of_bag: bool
     ) -> tuple[ScoreTable, ScoreTable | None]:
         from calipers import _core
 
         weights = _core.bootstrap_tables(
-            *self.ranked_rows, self.settings.seed, start, replicates, out_of_bag
+            *self.ranked_rows, self.settings.seed, start, n_replicates, out_of_bag
         )
-        class_weights = weights.reshape(replicates, -1, 2, len(self.table.scores))
+        class_weights = weights.reshape(n_replicates, -1, 2, len(self.table.scores))
         in_bag, *out_of_bag_tables = (
             _replicate_table(self.table, table[:, 0], table[:, 1])
             for table in class_weights.swapaxes(0, 1)

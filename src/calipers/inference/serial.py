@@ -54,18 +54,18 @@ class SerialDependence:
     """Serial dependence of a series, and the HAC standard error of its sum."""
 
     #: The autocorrelation of neighbours, and the coefficient ρ that is taken out.
-    lag_one: float
+    lag1_autocorrelation: float
     rho: float
     error: StandardError
-    periods: int
+    n_periods: int
 
     @property
-    def effective(self) -> float:
+    def effective_periods(self) -> float:
         """Effective number of independent times, n(1 − ρ)/(1 + ρ)."""
-        return self.periods * min(1.0, (1 - self.rho) / (1 + self.rho))
+        return self.n_periods * min(1.0, (1 - self.rho) / (1 + self.rho))
 
 
-def autocorrelations(series: FloatArray, lags: int) -> FloatArray:
+def autocorrelations(series: FloatArray, n_lags: int) -> FloatArray:
     """Return the sample autocorrelations r₁ … r_lags; 0 for a constant series.
 
     Examples
@@ -76,9 +76,9 @@ def autocorrelations(series: FloatArray, lags: int) -> FloatArray:
     deviations = series - series.mean()
     total = float(deviations @ deviations)
     if not total > 0:
-        return np.zeros(lags)
-    products = (float(deviations[lag:] @ deviations[:-lag]) for lag in range(1, lags + 1))
-    return np.fromiter(products, np.float64, lags) / total
+        return np.zeros(n_lags)
+    products = (float(deviations[lag:] @ deviations[:-lag]) for lag in range(1, n_lags + 1))
+    return np.fromiter(products, np.float64, n_lags) / total
 
 
 def dependence_statistics(series: FloatArray) -> tuple[float, float]:
@@ -111,7 +111,9 @@ def has_simultaneous_dependence(order: TimeOrder, influence: FloatArray) -> bool
     (Σs² − Σx²)/√(2(Σq² − Σx⁴)) > 1.645, where s and q are the sums of x and of x² by time.
     """
     squares = np.square(influence)
-    time_sums = (np.bincount(order.code, values, order.size) for values in (influence, squares))
+    time_sums = (
+        np.bincount(order.time_index, values, order.n_times) for values in (influence, squares)
+    )
     sums, sizes = (float(values @ values) for values in time_sums)
     variance = 2 * (sizes - float(squares @ squares))
     return variance > 0 and sums - float(squares.sum()) > _Z_95 * math.sqrt(variance)
@@ -158,15 +160,15 @@ def estimate_dependence(series: FloatArray) -> SerialDependence:
 # --- Readings -------------------------------------------------------------------------------------
 
 
-def row_influence(reading: PointEstimate) -> FloatArray | None:
+def row_influence(estimate: PointEstimate) -> FloatArray | None:
     """Return the influence of each row, if rows are ordered in time; None if it is not known."""
-    if reading.order is None:
+    if estimate.order is None:
         return None
-    rows = len(reading.order.code)
-    influence = None if reading.influence is None else reading.influence()
+    rows = len(estimate.order.time_index)
+    influence = None if estimate.influence is None else estimate.influence()
     values = None if influence is None else influence.influence_values
-    if reading.linear is not None and (values is None or len(values) != rows):
-        values = reading.linear()
+    if estimate.time_influence is not None and (values is None or len(values) != rows):
+        values = estimate.time_influence()
     if values is None or len(values) != rows:
         return None
     return values if np.isfinite(values).all() else None
@@ -174,7 +176,7 @@ def row_influence(reading: PointEstimate) -> FloatArray | None:
 
 def find_row_dependence(order: TimeOrder, influence: FloatArray) -> SerialDependence | None:
     """Return the serial dependence of rows with these influence values, or None."""
-    series = order.series(influence)
+    series = order.sum_by_time(influence)
     if len(series) < MIN_PERIODS or not (
         is_dependent(series) or has_simultaneous_dependence(order, influence)
     ):
@@ -182,48 +184,48 @@ def find_row_dependence(order: TimeOrder, influence: FloatArray) -> SerialDepend
     return estimate_dependence(series)
 
 
-def find_dependence(reading: PointEstimate) -> SerialDependence | None:
+def find_dependence(estimate: PointEstimate) -> SerialDependence | None:
     """Return the serial dependence of a point estimate whose rows are ordered in time, or None."""
-    order = reading.order
+    order = estimate.order
     if order is None:
         return None
 
-    def look() -> SerialDependence | None:
-        influence = row_influence(reading)
+    def compute() -> SerialDependence | None:
+        influence = row_influence(estimate)
         return None if influence is None else find_row_dependence(order, influence)
 
-    return cached(reading, "serial dependence", look)
+    return cached(estimate, "serial dependence", compute)
 
 
-def widen_interval(reading: PointEstimate, interval: Interval, level: float) -> Interval:
+def widen_interval(estimate: PointEstimate, interval: Interval, level: float) -> Interval:
     """Return the interval, extended to that of the HAC error if there is serial dependence."""
-    if reading.order is None or interval.reason is not None:
+    if estimate.order is None or interval.reason is not None:
         return interval
-    serial = find_dependence(reading)
+    serial = find_dependence(estimate)
     if serial is None:
-        return add_caution(reading, interval)
-    limits = _hac_limits(reading, serial, level)
-    return add_caution(reading, _wider_interval(interval, limits, serial).clip(*reading.bounds))
+        return add_caution(estimate, interval)
+    limits = _hac_limits(estimate, serial, level)
+    return add_caution(estimate, _wider_interval(interval, limits, serial).clip(*estimate.bounds))
 
 
-def add_caution(reading: PointEstimate, interval: Interval) -> Interval:
+def add_caution(estimate: PointEstimate, interval: Interval) -> Interval:
     """Return the interval with a caution about serial dependence in its method, if needed."""
-    if reading.order is None or interval.reason is not None:
+    if estimate.order is None or interval.reason is not None:
         return interval
-    serial = find_dependence(reading)
+    serial = find_dependence(estimate)
     if serial is None:
-        unknown = row_influence(reading) is None
+        unknown = row_influence(estimate) is None
         return interval.add_caution("serial dependence is not allowed for") if unknown else interval
-    has_few_periods = serial.effective < MIN_EFFECTIVE_PERIODS
+    has_few_periods = serial.effective_periods < MIN_EFFECTIVE_PERIODS
     return (
-        interval.add_caution(f"{reading.unit} count as {serial.effective:.0f}")
+        interval.add_caution(f"{estimate.unit} count as {serial.effective_periods:.0f}")
         if has_few_periods
         else interval
     )
 
 
 def _hac_limits(
-    reading: PointEstimate, serial: SerialDependence, level: float
+    estimate: PointEstimate, serial: SerialDependence, level: float
 ) -> tuple[float, float]:
     """Return the limits by the HAC error and Student's t, on the scale of the estimate.
 
@@ -235,18 +237,18 @@ def _hac_limits(
     squares, ρ = 0.8, an upper limit on the log scale led to coverage in 88, 94 and 94 cases, value
     + t·se in 84, 90 and 92.
     """
-    value, error = reading.value, serial.error
-    assert error.degrees is not None
-    half_width = t_quantile(level, error.degrees) * error.se
-    if reading.operands is None and half_width > 0:
-        scale = None if reading.transform is None else TRANSFORMATIONS[reading.transform]
+    value, error = estimate.value, serial.error
+    assert error.df is not None
+    half_width = t_quantile(level, error.df) * error.se
+    if estimate.operands is None and half_width > 0:
+        scale = None if estimate.transform is None else TRANSFORMATIONS[estimate.transform]
         if scale is not None and scale.is_defined(value):
             return scale.symmetric_limits(value, half_width)
-        if reading.kind in _PROPORTION_KINDS and 0 < value < 1:
+        if estimate.kind in _PROPORTION_KINDS and 0 < value < 1:
             size = value * (1 - value) * (normal_quantile(level) / half_width) ** 2
             interval = proportions.wilson(value, size, level)
             return interval.low, interval.high
-        if reading.kind in _MEAN_KINDS and reading.bounds[0] == 0 < value:
+        if estimate.kind in _MEAN_KINDS and estimate.bounds[0] == 0 < value:
             return value - half_width, value * math.exp(min(half_width / value, _MAX_LOG_RATIO))
     return value - half_width, value + half_width
 
@@ -269,21 +271,21 @@ def _wider_interval(
     return interval
 
 
-def caution_dependence(reading: PointEstimate, interval: Interval) -> Interval:
+def caution_dependence(estimate: PointEstimate, interval: Interval) -> Interval:
     """Return a requested interval with a caution if rows are serially dependent."""
     return (
         interval
-        if find_dependence(reading) is None
-        else interval.add_caution(f"{reading.unit} are taken as independent")
+        if find_dependence(estimate) is None
+        else interval.add_caution(f"{estimate.unit} are taken as independent")
     )
 
 
-def widen_procedure(reading: PointEstimate, procedure: Procedure) -> Procedure:
+def widen_procedure(estimate: PointEstimate, procedure: Procedure) -> Procedure:
     """Return the procedure of a difference, allowing for serial dependence if there is any.
 
     It is then the wider of the procedure and that of the HAC error.
     """
-    serial = find_dependence(reading)
+    serial = find_dependence(estimate)
     if serial is None or procedure.reason is not None or not np.isfinite(procedure.value):
         return procedure
     hac_procedure = WaldProcedure(
@@ -291,18 +293,18 @@ def widen_procedure(reading: PointEstimate, procedure: Procedure) -> Procedure:
         method=HAC_NAME,
         name="HAC, paired",
         bounds=procedure.bounds,
-        t=serial.error,
-        error=serial.error,
+        t_error=serial.error,
+        standard_error=serial.error,
     )
-    return WiderProcedure.from_pair(procedure, hac_procedure, reading.settings.level)
+    return WiderProcedure.from_pair(procedure, hac_procedure, estimate.settings.level)
 
 
 def _larger_p_value(test: TestResult, serial: SerialDependence, value: float) -> TestResult:
     error = serial.error
-    if math.isnan(test.p) or error.degrees is None:
+    if math.isnan(test.p) or error.df is None:
         return test
     serial_test = paired_tests.t_test_from_stats(
-        value, error.se, error.degrees + 1, "HAC, paired", test.alternative
+        value, error.se, error.df + 1, "HAC, paired", test.alternative
     )
     return serial_test if serial_test.p > test.p else test
 
@@ -320,7 +322,9 @@ def widen_subset_difference(
     influences = [row_influence(reading) for reading in (first, second)]
     if influences[0] is None or influences[1] is None:
         return interval.add_caution("serial dependence is not allowed for"), test
-    order = TimeOrder(np.append(first.order.code, second.order.code), first.order.size)
+    order = TimeOrder(
+        np.append(first.order.time_index, second.order.time_index), first.order.n_times
+    )
     serial, value = (
         find_row_dependence(order, np.append(influences[0], -influences[1])),
         first.value - second.value,
@@ -328,13 +332,15 @@ def widen_subset_difference(
     if serial is None:
         return interval, test
     (low, high), (second_low, second_high) = first.bounds, second.bounds
-    assert serial.error.degrees is not None
-    half_width = t_quantile(first.settings.level, serial.error.degrees) * serial.error.se
+    assert serial.error.df is not None
+    half_width = t_quantile(first.settings.level, serial.error.df) * serial.error.se
     wider_interval = _wider_interval(
         interval, (value - half_width, value + half_width), serial
     ).clip(low - second_high, high - second_low)
-    if serial.effective < MIN_EFFECTIVE_PERIODS:
-        wider_interval = wider_interval.add_caution(f"{first.unit} count as {serial.effective:.0f}")
+    if serial.effective_periods < MIN_EFFECTIVE_PERIODS:
+        wider_interval = wider_interval.add_caution(
+            f"{first.unit} count as {serial.effective_periods:.0f}"
+        )
     return wider_interval, _larger_p_value(test, serial, value)
 
 
@@ -351,15 +357,15 @@ class DependenceResult:
     is_known: bool
 
     @classmethod
-    def from_estimate(cls, system: str, measure: str, reading: PointEstimate) -> DependenceResult:
+    def from_estimate(cls, system: str, measure: str, estimate: PointEstimate) -> DependenceResult:
         """Create it from a point estimate."""
-        return cls(system, measure, find_dependence(reading), row_influence(reading) is not None)
+        return cls(system, measure, find_dependence(estimate), row_influence(estimate) is not None)
 
 
-def dependence_notes(numbers: Sequence[DependenceResult], unit: str = "rows") -> tuple[str, ...]:
+def dependence_notes(results: Sequence[DependenceResult], unit: str = "rows") -> tuple[str, ...]:
     """Return the notes about estimates whose rows are ordered in time."""
-    unknown = list(dict.fromkeys(result.measure for result in numbers if not result.is_known))
-    sentences = _dependence_notes([result for result in numbers if result.is_known], unit)
+    unknown = list(dict.fromkeys(result.measure for result in results if not result.is_known))
+    sentences = _dependence_notes([result for result in results if result.is_known], unit)
     if unknown:
         measures = ", ".join(unknown)
         assumption = f"take {unit} as independent, whatever their order."
@@ -367,25 +373,27 @@ def dependence_notes(numbers: Sequence[DependenceResult], unit: str = "rows") ->
     return sentences
 
 
-def _dependence_notes(numbers: Sequence[DependenceResult], unit: str) -> tuple[str, ...]:
+def _dependence_notes(results: Sequence[DependenceResult], unit: str) -> tuple[str, ...]:
     dependent = [
         (entry.system, entry.measure, entry.dependence)
-        for entry in numbers
+        for entry in results
         if entry.dependence is not None
     ]
     if not dependent:
         return ()
-    name, measure, worst = min(dependent, key=lambda entry: entry[2].effective)
+    name, measure, worst = min(dependent, key=lambda entry: entry[2].effective_periods)
     estimate_name = (
-        f"{name}, {measure}" if len({entry.system for entry in numbers}) > 1 else measure
+        f"{name}, {measure}" if len({entry.system for entry in results}) > 1 else measure
     )
-    how_many = f"{len(dependent)} of {len(numbers)} estimates"
-    if len(dependent) == len(numbers):
-        how_many = "all estimates" if len(numbers) > 1 else "the estimate"
+    how_many = f"{len(dependent)} of {len(results)} estimates"
+    if len(dependent) == len(results):
+        how_many = "all estimates" if len(results) > 1 else "the estimate"
     text = (
         f"{unit.capitalize()} are serially dependent in {how_many}: most in {estimate_name} (lag-1 "
-        f"autocorrelation {worst.lag_one:.2f}), where {worst.periods:,} times count as about "
-        f"{worst.effective:,.0f} independent ones. Their intervals and tests are the wider of the "
+        f"autocorrelation {worst.lag1_autocorrelation:.2f}), where {worst.n_periods:,} times "
+        "count as about "
+        f"{worst.effective_periods:,.0f} independent ones. Their intervals and tests are the "
+        "wider of the "
         "default and one with a HAC standard error (prewhitened, cosine transforms)."
     )
     return (text,)

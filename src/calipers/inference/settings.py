@@ -106,7 +106,7 @@ class Settings:
     methods: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, interval: str | Sequence[str], **others: Any) -> Settings:
+    def parse(cls, interval: str | Sequence[str], **settings: Any) -> Settings:
         """Create settings from names of methods.
 
         Parameters
@@ -144,10 +144,10 @@ class Settings:
         if len(general) > 1 or not names:
             raise ValueError(", ".join(names))
         methods = tuple(dict.fromkeys(name for name in names if name in METHODS))
-        return cls(general[0] if general else "auto", methods=methods, **others)
+        return cls(general[0] if general else "auto", methods=methods, **settings)
 
     @property
-    def requested(self) -> str:
+    def requested_text(self) -> str:
         """Requested methods as text."""
         if self.methods and self.interval == "auto":
             return ", ".join(self.methods)

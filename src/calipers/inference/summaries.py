@@ -32,7 +32,7 @@ class Summary:
     formula: Callable[[FloatArray], FloatArray] | None = None
 
     @classmethod
-    def from_measure(cls, definition: Any) -> Summary:
+    def from_definition(cls, definition: Any) -> Summary:
         """Create the summary of a measure."""
         return cls(definition.summary, definition.pooled)
 
@@ -73,11 +73,11 @@ class Summary:
         self,
         values: FloatArray,
         weight: FloatArray | None = None,
-        importance: FloatArray | None = None,
+        unit_weight: FloatArray | None = None,
     ) -> float:
         """Return the summary of the defined values; NaN if there are none.
 
-        ``importance`` is the weight of each unit in the means.
+        ``unit_weight`` is the weight of each unit in the means.
         """
         defined = self.defined_mask(values, weight)
         n = int(defined.sum())
@@ -86,7 +86,7 @@ class Summary:
         if self.kind == "sum":  # adding up counts is exact
             return float(values[defined].sum())
         columns = self.columns(values[defined], None if weight is None else weight[defined])
-        unit_weights = None if importance is None else importance[defined]
+        unit_weights = None if unit_weight is None else unit_weight[defined]
         means = [
             column.mean() if unit_weights is None else np.average(column, weights=unit_weights)
             for column in columns

@@ -21,14 +21,14 @@ class TimeOrder:
     the rows.
     """
 
-    code: npt.NDArray[np.intp]
-    size: int
+    time_index: npt.NDArray[np.intp]
+    n_times: int
 
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> TimeOrder:
         """Return the order of a subset of the rows."""
-        return replace(self, code=self.code[rows])
+        return replace(self, time_index=self.time_index[rows])
 
-    def series(self, influence: FloatArray) -> FloatArray:
+    def sum_by_time(self, influence: FloatArray) -> FloatArray:
         """Return sums of a value per row by time, for the times that have rows."""
-        sums = np.bincount(self.code, influence, self.size)
-        return np.asarray(sums[np.bincount(self.code, minlength=self.size) > 0])
+        sums = np.bincount(self.time_index, influence, self.n_times)
+        return np.asarray(sums[np.bincount(self.time_index, minlength=self.n_times) > 0])

@@ -17,20 +17,24 @@ class Transformation:
     name: str
     domain: tuple[float, float]
     forward: Callable[[Any], Any]
-    slope: Callable[[Any], Any]
-    back: Callable[[float], float]
+    derivative: Callable[[Any], Any]
+    inverse: Callable[[float], float]
 
     def is_defined(self, value: float) -> bool:
         """Check whether the value is inside the domain."""
         return self.domain[0] < value < self.domain[1]
 
-    def symmetric_limits(self, value: float, half: float) -> tuple[float, float]:
+    def symmetric_limits(self, value: float, original_half_width: float) -> tuple[float, float]:
         """Return the limits at a half-width about the value, symmetric on this scale.
 
-        ``half`` is the half-width on the original scale, which the derivative converts.
+        ``original_half_width`` is the half-width on the original scale, which the derivative
+        converts.
         """
-        middle, half_width = float(self.forward(value)), half * self.slope(value)
-        return self.back(middle - half_width), self.back(middle + half_width)
+        middle, half_width = (
+            float(self.forward(value)),
+            original_half_width * self.derivative(value),
+        )
+        return self.inverse(middle - half_width), self.inverse(middle + half_width)
 
 
 def expit(x: float) -> float:

@@ -143,7 +143,7 @@ def welch(
 
 
 def student_result(
-    value: float, se: float, degrees: float, level: float, name: str
+    value: float, se: float, df: float, level: float, name: str
 ) -> tuple[Interval, TestResult]:
     """Compute Student's interval and test of a difference from its standard error."""
     from scipy.special import stdtr, stdtrit
@@ -154,8 +154,8 @@ def student_result(
         return intervals.no_interval(name, "no_spread"), TestResult(
             1.0 if value == 0 else NAN, name
         )
-    half = float(stdtrit(degrees, (1 + level) / 2)) * se
-    p = 2 * float(stdtr(degrees, -abs(value) / se))
+    half = float(stdtrit(df, (1 + level) / 2)) * se
+    p = 2 * float(stdtr(df, -abs(value) / se))
     return Interval(value - half, value + half, name, se=se), TestResult(p, name)
 
 
@@ -201,14 +201,14 @@ class PermutedDifference(Protocol):
 def compare_samples(
     first: PointEstimate,
     second: PointEstimate,
-    of_second: Callable[[], PointEstimate],
+    estimate_second: Callable[[], PointEstimate],
     permuted_difference: Callable[[int], PermutedDifference | None] = lambda max_units: None,
 ) -> tuple[Interval, TestResult]:
     """Compute the interval and test of first minus second, which agree about 0.
 
     They are based on the joint distribution of the estimates if it is known, else on the bootstrap
-    of both, else on the two intervals; ``of_second`` returns the estimate of the second sample by
-    itself, for its own interval.
+    of both, else on the two intervals; ``estimate_second`` returns the estimate of the second
+    sample by itself, for its own interval.
 
     Notes
     -----
@@ -221,14 +221,14 @@ def compare_samples(
     """
     if first.kind in method_selection.ABSENT_INTERVALS:
         return method_selection.ABSENT_INTERVALS[first.kind], _NO_TEST
-    interval, test = _two_sample_result(first, second, of_second, permuted_difference)
+    interval, test = _two_sample_result(first, second, estimate_second, permuted_difference)
     return align_with_test(interval, test, first.value - second.value, first.settings.level)
 
 
 def _two_sample_result(
     first: PointEstimate,
     second: PointEstimate,
-    of_second: Callable[[], PointEstimate],
+    estimate_second: Callable[[], PointEstimate],
     permuted_difference: Callable[[int], PermutedDifference | None],
 ) -> tuple[Interval, TestResult]:
     exact = _exact_proportions(first, second)
@@ -236,13 +236,13 @@ def _two_sample_result(
         return exact
     permuted = permuted_difference(max_permuted_rows(first, second))
     if permuted is None:
-        return _compare_independent(first, second, of_second)
+        return _compare_independent(first, second, estimate_second)
     permuted_interval, test = permuted.compare(first.settings.level)
     if permuted_interval.reason is None and (
         first.kind in _MEAN_KINDS or first.has_few_units() or second.has_few_units()
     ):
         return _clip_to_range(permuted_interval, first), test
-    independent_interval, independent_test = _compare_independent(first, second, of_second)
+    independent_interval, independent_test = _compare_independent(first, second, estimate_second)
     is_resampled = (
         "[B]" in independent_interval.method and not first.settings.is_bootstrap_requested
     )
@@ -285,20 +285,20 @@ def _exact_proportions(
         return None
     if first.settings.is_bootstrap_requested:
         return None
-    (n,), (m,) = first.sizes(), second.sizes()
+    (n,), (m,) = first.effective_sizes(), second.effective_sizes()
     test = fisher_exact(first.value, n, second.value, m) if min(n, m) <= MAX_PERMUTED_ROWS else None
     result = None if test is None else _analytic_result(first, second)
     return None if result is None or test is None else (result[0], test)
 
 
-def _clip_to_range(interval: Interval, reading: PointEstimate) -> Interval:
+def _clip_to_range(interval: Interval, estimate: PointEstimate) -> Interval:
     """Return the interval of a difference, clipped to the range of the measure."""
-    low, high = reading.bounds
+    low, high = estimate.bounds
     return interval.clip(low - high, high - low)
 
 
 def _compare_independent(
-    first: PointEstimate, second: PointEstimate, of_second: Callable[[], PointEstimate]
+    first: PointEstimate, second: PointEstimate, estimate_second: Callable[[], PointEstimate]
 ) -> tuple[Interval, TestResult]:
     settings, clusters = first.settings, first.clusters
     value = first.value - second.value
@@ -325,7 +325,7 @@ def _compare_independent(
                 )
     if interval is not None and settings.is_bootstrap_requested:
         return interval, _NO_TEST
-    limits, test = _result_from_limits(first, second, of_second())
+    limits, test = _result_from_limits(first, second, estimate_second())
     return limits if limits.reason is None or interval is None else interval, test
 
 
@@ -359,7 +359,7 @@ def _analytic_result(
     level, value = first.settings.level, first.value - second.value
     match first.kind:
         case "proportion of rows" | "proportion of topics":
-            (n,), (m,) = first.sizes(), second.sizes()
+            (n,), (m,) = first.effective_sizes(), second.effective_sizes()
             limits = (proportions.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
             interval = intervals.mover_interval(
                 first.value, next(limits), second.value, next(limits)
@@ -382,23 +382,23 @@ def _analytic_result(
             interval, test = _normal_result(value, math.hypot(*errors), "delta, two samples", level)
             return interval.add_caution("a rare label"), test
         case "mean of a value per row" | "mean over topics" | "topics pooled":
-            (n,), (m,) = first.sizes(), second.sizes()
+            (n,), (m,) = first.effective_sizes(), second.effective_sizes()
             errors = _standard_errors(first, second) or (math.nan, math.nan)
             return welch(value, errors, (n, m), level)
     return _area_result(first, second, level)
 
 
 def _result_from_limits(
-    first: PointEstimate, second: PointEstimate, alone: PointEstimate
+    first: PointEstimate, second: PointEstimate, standalone_second: PointEstimate
 ) -> tuple[Interval, TestResult]:
     """Return the interval from the limits of both, and the test that inverts it.
 
-    There is no test if either has no interval. ``alone`` is the estimate of the second sample by
-    itself.
+    There is no test if either has no interval. ``standalone_second`` is the estimate of the second
+    sample by itself.
     """
 
     def combined_interval(level: float) -> Interval:
-        return _combine_intervals(first, second, alone, level)
+        return _combine_intervals(first, second, standalone_second, level)
 
     interval = combined_interval(first.settings.level)
     return interval, _NO_TEST if interval.reason else inversion_test(
@@ -441,15 +441,15 @@ def _cluster_robust_result(
     if (
         first_influence is None
         or second_influence is None
-        or first_influence.space.clusters is None
+        or first_influence.variance_estimator.clusters is None
     ):
         return None
-    if second_influence.space.clusters is None or not (
+    if second_influence.variance_estimator.clusters is None or not (
         first_influence.influence_values.any() and second_influence.influence_values.any()
     ):
         return None
     cluster_sums = (
-        influence.space.cluster_sums(influence.column)
+        influence.variance_estimator.cluster_sums(influence.column)
         for influence in (first_influence, second_influence)
     )
     se, degrees = subset_difference_error(*cluster_sums)
@@ -499,7 +499,7 @@ class _AreaLimits:
     se: float = 0.0
 
 
-def _area_limits(reading: PointEstimate) -> _AreaLimits | None:
+def _area_limits(estimate: PointEstimate) -> _AreaLimits | None:
     """Return the limits of an area that needs no bootstrap.
 
     They follow from the influence of the rows on the logit scale, or from the default interval of
@@ -507,35 +507,35 @@ def _area_limits(reading: PointEstimate) -> _AreaLimits | None:
     """
 
     def default_interval(level: float) -> Interval:
-        interval = reading.methods["area"](level)
+        interval = estimate.methods["area"](level)
         assert interval is not None
-        return interval.clip(*reading.bounds)
+        return interval.clip(*estimate.bounds)
 
     interval = default_interval(0.95)
     if interval.reason is not None:
         return None
-    if reading.kind in ("AUC", "Gini"):
+    if estimate.kind in ("AUC", "Gini"):
         has_enough_rows = interval.method == "DeLong, logit"
     else:
-        has_enough_rows = reading.sizes()[1] >= MIN_POSITIVES_OF_SUBSET
-    error = reading.standard_error if has_enough_rows else None
+        has_enough_rows = estimate.effective_sizes()[1] >= MIN_POSITIVES_OF_SUBSET
+    error = estimate.standard_error if has_enough_rows else None
     se = error.se if isinstance(error, StandardError) else 0.0
     if not se > 0:
         return _AreaLimits(default_interval)
-    if reading.kind == "Gini":
+    if estimate.kind == "Gini":
         return _AreaLimits(default_interval, se)
-    value = reading.value
+    value = estimate.value
     return _AreaLimits(lambda level: intervals.logit_interval(value, se, level, "logit"), se)
 
 
 def _combine_intervals(
-    first: PointEstimate, second: PointEstimate, alone: PointEstimate, level: float
+    first: PointEstimate, second: PointEstimate, standalone_second: PointEstimate, level: float
 ) -> Interval:
     """Return the interval of the difference from those of two independent subsets."""
     first_interval = method_selection.interval(first, level)
     if np.isnan(first_interval.low):
         return intervals.no_interval("none", first_interval.reason or "no_analytic_interval")
-    second_interval = method_selection.interval(alone, level)
+    second_interval = method_selection.interval(standalone_second, level)
     if np.isnan(second_interval.low):
         return intervals.no_interval("none", second_interval.reason or "no_analytic_interval")
     if _has_common_clusters(first, second):
@@ -597,7 +597,7 @@ def _stack_influence(
         influence = estimate.influence() if estimate.influence is not None else None
         if influence is None:
             return None
-        columns[index] = sign * influence.space.vector(influence.column)
+        columns[index] = sign * influence.variance_estimator.covariance_vector(influence.column)
     if any(len(column) != size for column, size in zip(columns, sizes, strict=True)):
         return None
     return Influence(np.concatenate(columns), VarianceEstimator())
@@ -621,7 +621,11 @@ def _two_sample_procedure(
         if errors is None or not error.se > 0:
             return None
         return WaldProcedure(
-            **shared, method=error.name, name=f"normal, {INDEPENDENT_SAMPLES}", t=error, error=error
+            **shared,
+            method=error.name,
+            name=f"normal, {INDEPENDENT_SAMPLES}",
+            t_error=error,
+            standard_error=error,
         )
     if name == "percentile":
         bootstrap_settings = replace(first.settings, interval="bootstrap")
@@ -645,10 +649,10 @@ def _two_sample_procedure(
         **shared,
         method=f"{interval.method}, {INDEPENDENT_SAMPLES}",
         name=f"{test.name}, {INDEPENDENT_SAMPLES}",
-        error=error,
+        standard_error=error,
         reason=interval.reason,
         limits=lambda level: compare_at_level(level)[0],
-        p_of_none=test.p,
+        no_difference_p=test.p,
         is_resampled=any(word in interval.method for word in ("[B]", "Dirichlet posterior")),
     )
 
@@ -660,23 +664,23 @@ class TwoSampleProcedure(LimitsProcedure):
     The test agrees with the limits about 0; tests of other differences use the limits.
     """
 
-    p_of_none: float
+    no_difference_p: float
     #: Whether limits and test are from draws, which do not resolve small levels.
     is_resampled: bool = False
 
     @property
     def family_procedure(self) -> Procedure:
         """Wald procedure if it uses draws, else the procedure itself."""
-        if not self.is_resampled or not self.error.se > 0:
+        if not self.is_resampled or not self.standard_error.se > 0:
             return self
         return WaldProcedure(
             value=self.value,
             bounds=self.bounds,
             method=self.method,
             name=self.name,
-            error=self.error,
+            standard_error=self.standard_error,
             reason=self.reason,
-            t=self.error,
+            t_error=self.standard_error,
         )
 
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
@@ -684,15 +688,15 @@ class TwoSampleProcedure(LimitsProcedure):
 
         Without variability it is that of the separate test.
         """
-        uses_separate_test = null_value == 0 and math.isfinite(self.p_of_none)
+        uses_separate_test = null_value == 0 and math.isfinite(self.no_difference_p)
         if uses_separate_test and (alternative == "two-sided" or self.reason is not None):
-            return self.p_of_none
+            return self.no_difference_p
         return super().p(null_value, alternative)
 
-    def _beyond(self, null_value: float, side: int) -> float:
-        if null_value != 0 or not math.isfinite(self.p_of_none):
-            return super()._beyond(null_value, side)
-        half = self.p_of_none / 2
+    def _one_sided_p(self, null_value: float, side: int) -> float:
+        if null_value != 0 or not math.isfinite(self.no_difference_p):
+            return super()._one_sided_p(null_value, side)
+        half = self.no_difference_p / 2
         return half if self.value * side > 0 else 1 - half
 
 
@@ -700,4 +704,4 @@ def _has_common_clusters(first: PointEstimate, second: PointEstimate) -> bool:
     """Check whether a cluster has rows in both subsets."""
     if first.clusters is None or second.clusters is None:
         return False
-    return bool(np.intersect1d(first.clusters.code, second.clusters.code).size)
+    return bool(np.intersect1d(first.clusters.codes, second.clusters.codes).size)

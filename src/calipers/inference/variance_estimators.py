@@ -34,11 +34,11 @@ class StandardError:
 
     se: float
     name: str
-    degrees: float | None = None
+    df: float | None = None
 
 
-def _cr2_error(se: float, degrees: float) -> StandardError:
-    return StandardError(se, "CR2", degrees)
+def _cr2_error(se: float, df: float) -> StandardError:
+    return StandardError(se, "CR2", df)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +57,14 @@ class VarianceEstimator:
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
     denominator: FloatArray | None = field(kw_only=True, default=None)
-    rows: object = field(kw_only=True, default=None)
+    row_key: object = field(kw_only=True, default=None)
     n_terms: int = field(kw_only=True, default=1)
 
-    def standard_error(self, column: FloatArray) -> float:
+    def standard_error(self, coefficients: FloatArray) -> float:
         """Return the norm of a column."""
         if self.clusters is not None:
-            return self.cluster_error(column).se
-        return math.sqrt(dot(column, column))
+            return self.cluster_error(coefficients).se
+        return math.sqrt(dot(coefficients, coefficients))
 
     def cluster_error(self, column: FloatArray) -> StandardError:
         """Return the standard error of clustered rows, with its degrees of freedom."""
@@ -84,14 +84,14 @@ class VarianceEstimator:
         """Return the influence with all corrections, so that its Euclidean norm is the error."""
         return self.influence_values(column)
 
-    def vector(self, column: FloatArray) -> FloatArray:
+    def covariance_vector(self, column: FloatArray) -> FloatArray:
         """Return a vector whose inner products with others are covariances.
 
         It has an element for each row, or for each cluster.
         """
         if self.clusters is None:
             return self.corrected_influence(column)
-        return self.clusters.vector(*self.cluster_sums(column))
+        return self.clusters.corrected_influence(*self.cluster_sums(column))
 
     def cluster_sums(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the influence of each cluster and its contribution to the denominator."""
@@ -101,9 +101,9 @@ class VarianceEstimator:
     def has_same_rows(self, second: VarianceEstimator) -> bool:
         """Check whether both are about the same rows, with the same weights and clusters."""
         return (
-            self.rows is second.rows
+            self.row_key is second.row_key
             and has_same_values(self.weight, second.weight)
-            and has_same_values(*(e.clusters.code if e.clusters else None for e in (self, second)))
+            and has_same_values(*(e.clusters.codes if e.clusters else None for e in (self, second)))
         )
 
     def is_compatible(self, second: VarianceEstimator) -> bool:
@@ -131,7 +131,7 @@ class VarianceEstimator:
             if self.denominator is not None and self.denominator.any()
             else self.weight
         )
-        denominator = np.ones(len(self.clusters.code)) if denominator is None else denominator
+        denominator = np.ones(len(self.clusters.codes)) if denominator is None else denominator
         total = float(denominator.sum())
         return np.asarray(denominator * (self.n_terms / total if total > 0 else 0.0))
 
@@ -148,41 +148,43 @@ class TwoClassVariance(VarianceEstimator):
     positive: npt.NDArray[np.bool_] = field(kw_only=True)
     is_pairwise: bool = field(kw_only=True, default=False)
     #: The effective numbers of positive and negative rows of all, where these are a batch of them.
-    sizes: tuple[float, float] | None = field(kw_only=True, default=None)
+    effective_class_sizes: tuple[float, float] | None = field(kw_only=True, default=None)
 
-    def standard_error(self, column: FloatArray) -> float:
+    def standard_error(self, coefficients: FloatArray) -> float:
         """Return the norm of a column."""
         if self.clusters is None:
             total = 0.0
             for class_mask in (self.positive, ~self.positive):
-                total += float(np.square(column[class_mask]).sum()) * self._correction(class_mask)
+                total += float(np.square(coefficients[class_mask]).sum()) * self._correction(
+                    class_mask
+                )
             return math.sqrt(total)
-        return self.cluster_error(column).se
+        return self.cluster_error(coefficients).se
 
     def cluster_error(self, column: FloatArray) -> StandardError:
         """Return the standard error of clustered rows, with its degrees of freedom."""
         assert self.clusters is not None
         return _cr2_error(
-            *self.clusters.error_by_class(column, self.positive, pairs=self.is_pairwise)
+            *self.clusters.two_class_error(column, self.positive, pairs=self.is_pairwise)
         )
 
     def cluster_sums(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return influence and contribution of each cluster, for each class if ``is_pairwise``."""
         assert self.clusters is not None
-        return self.clusters.parts_by_class(column, self.positive, pairs=self.is_pairwise)
+        return self.clusters.cluster_sums_by_class(column, self.positive, pairs=self.is_pairwise)
 
-    def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
-        weights = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
+    def _correction(self, class_mask: npt.NDArray[np.bool_]) -> float:
+        weights = class_mask.astype(np.float64) if self.weight is None else self.weight[class_mask]
         return _bessel_factor(effective_size_from_weights(weights))
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
         """Return the influence times √(n/(n − 1)) of the class of each row, if independent."""
         if self.clusters is not None:
             return column
-        if self.sizes is None:
+        if self.effective_class_sizes is None:
             class_corrections = [self._correction(~self.positive), self._correction(self.positive)]
         else:
-            class_corrections = [_bessel_factor(n) for n in self.sizes[::-1]]
+            class_corrections = [_bessel_factor(n) for n in self.effective_class_sizes[::-1]]
         factor = np.sqrt(class_corrections)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
@@ -195,9 +197,11 @@ class TwoClassVariance(VarianceEstimator):
             return False
         if not (self.positive is second.positive or np.array_equal(self.positive, second.positive)):
             return False
-        if self.sizes is None or second.sizes is None:
+        if self.effective_class_sizes is None or second.effective_class_sizes is None:
             return True
-        return np.allclose(self.sizes, second.sizes, 1e-9, 0.0, equal_nan=True)
+        return np.allclose(
+            self.effective_class_sizes, second.effective_class_sizes, 1e-9, 0.0, equal_nan=True
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,18 +212,20 @@ class JackknifeVariance(VarianceEstimator):
     norm is √((n − 1)/n·ΣI²). For clustered rows it is that of influence.
     """
 
-    size: float = field(kw_only=True)
+    effective_size: float = field(kw_only=True)
 
     @property
     def df(self) -> float | None:
         """Degrees of freedom, ``size`` − 1."""
-        return max(self.size - 1, 0.0)
+        return max(self.effective_size - 1, 0.0)
 
-    def standard_error(self, column: FloatArray) -> float:
+    def standard_error(self, coefficients: FloatArray) -> float:
         """Return the norm of a column."""
         if self.clusters is not None:
-            return super().standard_error(column)
-        return super().standard_error(column) * self._factor if self.size > 1 else NAN
+            return super().standard_error(coefficients)
+        return (
+            super().standard_error(coefficients) * self._factor if self.effective_size > 1 else NAN
+        )
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
         """Return the influence times √((n − 1)/n), if rows are independent."""
@@ -227,7 +233,11 @@ class JackknifeVariance(VarianceEstimator):
 
     @property
     def _factor(self) -> float:
-        return math.sqrt(max(self.size - 1, 0.0) / self.size) if self.size > 0 else NAN
+        return (
+            math.sqrt(max(self.effective_size - 1, 0.0) / self.effective_size)
+            if self.effective_size > 0
+            else NAN
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,11 +251,11 @@ class MeanVariance(VarianceEstimator):
     #: The moments of all values, where these are a batch of them.
     total_moments: Moments | None = field(kw_only=True, default=None)
 
-    def standard_error(self, column: FloatArray) -> float:
+    def standard_error(self, coefficients: FloatArray) -> float:
         """Return the standard error of the mean of a column."""
         if self.clusters is not None:
-            return self.cluster_error(column).se
-        return Moments.from_rows(column, self.weight).standard_error
+            return self.cluster_error(coefficients).se
+        return Moments.from_rows(coefficients, self.weight).standard_error
 
     def cluster_error(self, column: FloatArray) -> StandardError:
         """Return the standard error of clustered rows, with its degrees of freedom."""
@@ -310,11 +320,11 @@ class DisjointRowsVariance(VarianceEstimator):
         indices = [subset.clusters for subset in subsets]
         clusters = None
         if any(index is not None for index in indices):
-            codes = [index.code for index in indices if index is not None]
+            codes = [index.codes for index in indices if index is not None]
             first = next(index for index in indices if index is not None)
             if len(codes) < len(indices):
                 raise ValueError("some of the sets of rows have clusters, expected all or none")
-            clusters = replace(first, code=np.concatenate(codes), weight=None)
+            clusters = replace(first, codes=np.concatenate(codes), weight=None)
         return cls(None, clusters, subsets=tuple(subsets), sizes=tuple(sizes))
 
     @property
@@ -328,11 +338,11 @@ class DisjointRowsVariance(VarianceEstimator):
 
         It includes the corrections of its own estimator, unless rows are clustered.
         """
-        if not self.subsets[index].has_same_rows(influence.space):
+        if not self.subsets[index].has_same_rows(influence.variance_estimator):
             raise ValueError(f"the influence is that of other rows than those of set {index}")
         column = np.zeros(sum(self.sizes))
         column[self.slices[index]] = influence.corrected.column
-        return replace(influence, column=column, space=self)
+        return replace(influence, column=column, variance_estimator=self)
 
     def has_same_rows(self, second: VarianceEstimator) -> bool:
         """Check whether both have the same sets of rows."""
@@ -352,7 +362,7 @@ class DisjointRowsVariance(VarianceEstimator):
         sums = []
         for subset, rows in zip(self.subsets, self.slices, strict=True):
             assert subset.clusters is not None
-            index = replace(subset.clusters, size=self.clusters.size)
+            index = replace(subset.clusters, n_codes=self.clusters.n_codes)
             sums.append(index.cluster_sums(column[rows], subset.denominator))
         influence, contributions = zip(*sums, strict=True)
         return np.array(influence), np.array(contributions)
@@ -377,7 +387,7 @@ class Influence:
     """
 
     column: FloatArray
-    space: VarianceEstimator
+    variance_estimator: VarianceEstimator
     name: str = "delta"
 
     def __add__(self, other: Influence) -> Influence:
@@ -391,45 +401,54 @@ class Influence:
 
     def _combine(self, second: Influence, sign: float) -> Influence:
         """Return the sum of this influence and ``sign`` times another one of the same rows."""
-        if not self.space.has_same_rows(second.space):
+        if not self.variance_estimator.has_same_rows(second.variance_estimator):
             raise ValueError(
                 "the estimates are of different rows, or of different weights or clusters; "
                 "expected the same (see DisjointRowsVariance for rows that have none in common)"
             )
-        if not self.space.is_compatible(second.space):
+        if not self.variance_estimator.is_compatible(second.variance_estimator):
             return self.corrected._combine(second.corrected, sign)
         name = self.name if self.name == second.name or sign < 0 else "delta"
         with np.errstate(invalid="ignore"):  # two infinite losses have no difference
             column = self.column + second.column if sign > 0 else self.column - second.column
-        return replace(self, column=column, space=self.space.combine(second.space), name=name)
+        return replace(
+            self,
+            column=column,
+            variance_estimator=self.variance_estimator.combine(second.variance_estimator),
+            name=name,
+        )
 
     @property
     def corrected(self) -> Influence:
         """The same influence with corrections included, to be added to any other of these rows."""
-        estimator = self.space
+        estimator = self.variance_estimator
         variance_estimator = VarianceEstimator(
             estimator.weight,
             estimator.clusters,
             denominator=estimator.denominator,
-            rows=estimator.rows,
+            row_key=estimator.row_key,
             n_terms=estimator.n_terms,
         )
         return replace(
-            self, column=estimator.corrected_influence(self.column), space=variance_estimator
+            self,
+            column=estimator.corrected_influence(self.column),
+            variance_estimator=variance_estimator,
         )
 
     @property
     def influence_values(self) -> FloatArray:
         """Influence of each row on the value, times its weight."""
-        return self.space.influence_values(self.column)
+        return self.variance_estimator.influence_values(self.column)
 
     def unit_values(self, total: float) -> FloatArray:
         """Return the influence per unit weight times the ``total`` weight, up to a constant.
 
         Units of weight 0 are excluded.
         """
-        weight = self.space.weight
-        if isinstance(self.space, MeanVariance):  # to the last digit what the values are
+        weight = self.variance_estimator.weight
+        if isinstance(
+            self.variance_estimator, MeanVariance
+        ):  # to the last digit what the values are
             return self.column if weight is None else self.column[weight > 0]
         if weight is None:
             return np.asarray(self.influence_values * total)
@@ -437,8 +456,12 @@ class Influence:
         return np.asarray(self.influence_values[used_mask] / weight[used_mask] * total)
 
     @property
-    def error(self) -> StandardError:
+    def standard_error(self) -> StandardError:
         """Standard error: normal, or with the degrees of freedom of the variance estimator."""
-        if self.space.clusters is not None:
-            return replace(self.space.cluster_error(self.column), name=self.name)
-        return StandardError(self.space.standard_error(self.column), self.name, self.space.df)
+        if self.variance_estimator.clusters is not None:
+            return replace(self.variance_estimator.cluster_error(self.column), name=self.name)
+        return StandardError(
+            self.variance_estimator.standard_error(self.column),
+            self.name,
+            self.variance_estimator.df,
+        )

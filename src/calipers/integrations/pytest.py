@@ -91,8 +91,8 @@ def assert_met(evaluation: Evaluation, rules: str | Sequence[str], **options: st
     _assert(check_requirements(evaluation, rules, **options))
 
 
-def _assert(rulings: Sequence[RequirementResult]) -> None:
+def _assert(results: Sequence[RequirementResult]) -> None:
     __tracebackhide__ = True
-    failed = [f"{ruling.rule}: {ruling.message}" for ruling in rulings if not ruling.passed]
+    failed = [f"{ruling.rule}: {ruling.message}" for ruling in results if not ruling.passed]
     if failed:
         raise AssertionError("\n".join(failed))

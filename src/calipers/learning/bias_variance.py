@@ -149,9 +149,11 @@ def decompose_squared_error(
     noise_variance = 0.0 if noise is None else noise
     added_noise, removed_noise = (noise_variance, 0.0) if exact else (0.0, noise_variance)
     components = {
-        ERROR: jackknife.positive(error + added_noise, loo_error, row_variances + row_squared_bias),
-        BIAS_AND_NOISE: jackknife.bias(bias - removed_noise, loo_bias, row_squared_bias),
-        VARIANCE: jackknife.positive(error - bias, loo_error - loo_bias, row_variances),
+        ERROR: jackknife.positive_component(
+            error + added_noise, loo_error, row_variances + row_squared_bias
+        ),
+        BIAS_AND_NOISE: jackknife.bias_component(bias - removed_noise, loo_bias, row_squared_bias),
+        VARIANCE: jackknife.positive_component(error - bias, loo_error - loo_bias, row_variances),
     }
     if noise is None and not exact:
         return components
@@ -178,18 +180,22 @@ def _count_training_sets(predictions: npt.NDArray[Any]) -> int:
 class _JackknifeIntervals:
     """Intervals of means over rows, by the jackknife over training sets."""
 
-    sets: int
+    n_sets: int
     sampled: bool
     level: float
 
-    def any(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
+    def component(
+        self, value: float, loo_values: FloatArray, row_values: FloatArray
+    ) -> ErrorComponent:
         """Return a component of any sign with its interval."""
-        if self.sets < MIN_TRAINING_SETS or np.isnan(loo_values).any():
+        if self.n_sets < MIN_TRAINING_SETS or np.isnan(loo_values).any():
             return ErrorComponent(value, no_interval(_JACKKNIFE_METHOD, "too_few_units"))
         deviations = loo_values - loo_values.mean()
-        set_variance = (self.sets - 1) / self.sets * float(np.square(deviations).sum())
+        set_variance = (self.n_sets - 1) / self.n_sets * float(np.square(deviations).sum())
         row_variance = (
-            float(rows.var(ddof=1)) / len(rows) if self.sampled and len(rows) > 1 else 0.0
+            float(row_values.var(ddof=1)) / len(row_values)
+            if self.sampled and len(row_values) > 1
+            else 0.0
         )
         name = _JACKKNIFE_METHOD + _AND_ROWS * self.sampled
         se = math.sqrt(set_variance + row_variance)
@@ -197,21 +203,25 @@ class _JackknifeIntervals:
             return ErrorComponent(value, no_interval(name, "no_spread"))
         # Satterthwaite's degrees of freedom of a sum of two variances.
         df = (set_variance + row_variance) ** 2 / (
-            set_variance**2 / (self.sets - 1) + row_variance**2 / max(len(rows) - 1, 1)
+            set_variance**2 / (self.n_sets - 1) + row_variance**2 / max(len(row_values) - 1, 1)
         )
         interval = intervals.student_interval(value, se, df + 1, self.level)
         return ErrorComponent(value, replace(interval, method=name))
 
-    def bias(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
+    def bias_component(
+        self, value: float, loo_values: FloatArray, rows: FloatArray
+    ) -> ErrorComponent:
         """Return a squared bias, which is usually close to 0, with its interval."""
-        component = self.any(value, loo_values, rows)
-        if component.interval.reason or self.sets >= MIN_SETS_FOR_BIAS:
+        component = self.component(value, loo_values, rows)
+        if component.interval.reason or self.n_sets >= MIN_SETS_FOR_BIAS:
             return component
         return replace(component, interval=component.interval.add_caution("few training sets"))
 
-    def positive(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
+    def positive_component(
+        self, value: float, loo_values: FloatArray, rows: FloatArray
+    ) -> ErrorComponent:
         """Return a positive component with its interval on the log scale."""
-        term = self.any(value, loo_values, rows)
+        term = self.component(value, loo_values, rows)
         if term.interval.reason or not value > 0:
             return term
         half_width = term.interval.high - value
@@ -231,7 +241,7 @@ class _JackknifeIntervals:
 def decompose_zero_one_loss(
     predictions: npt.NDArray[np.intp],
     truth: npt.NDArray[np.intp],
-    classes: int,
+    n_classes: int,
     *,
     sampled: bool = True,
     level: float = 0.95,
@@ -250,10 +260,10 @@ def decompose_zero_one_loss(
     Parameters
     ----------
     predictions : array of int, shape (training sets, rows)
-        Predicted classes, from 0 to ``classes`` − 1.
+        Predicted classes, from 0 to ``n_classes`` − 1.
     truth : array of int, shape (rows,)
         True classes of the rows.
-    classes : int
+    n_classes : int
         Number of classes.
     sampled : bool, default=True
         Whether the rows are a sample, rather than the whole population.
@@ -291,7 +301,7 @@ def decompose_zero_one_loss(
     Source: Domingos 2000, ICML.
     """
     n_sets = _count_training_sets(predictions)
-    one_hot = predictions[:, :, None] == np.arange(classes)
+    one_hot = predictions[:, :, None] == np.arange(n_classes)
     equal_weights = np.full((1, n_sets), 1 / n_sets)
     values = {
         name: float(rows.mean())
@@ -319,13 +329,11 @@ def decompose_zero_one_loss(
 
 
 def _domingos_components(
-    weight: FloatArray, of_class: npt.NDArray[np.bool_], truth: npt.NDArray[np.intp]
+    weight: FloatArray, one_hot: npt.NDArray[np.bool_], truth: npt.NDArray[np.intp]
 ) -> Mapping[str, FloatArray]:
     """Return the components on each row, (replicates, rows), by weights of training sets."""
-    sets, rows, classes = of_class.shape
-    proportions = (weight @ of_class.reshape(sets, -1).astype(np.float64)).reshape(
-        -1, rows, classes
-    )
+    sets, rows, classes = one_hot.shape
+    proportions = (weight @ one_hot.reshape(sets, -1).astype(np.float64)).reshape(-1, rows, classes)
     main = proportions.argmax(axis=2)
     correct_frequency = np.take_along_axis(
         proportions, np.broadcast_to(truth[:, None], (len(proportions), rows, 1)), axis=2
@@ -346,7 +354,7 @@ def _domingos_components(
 
 
 def _replicate_components(
-    of_class: npt.NDArray[np.bool_],
+    one_hot: npt.NDArray[np.bool_],
     truth: npt.NDArray[np.intp],
     *,
     sampled: bool,
@@ -354,7 +362,7 @@ def _replicate_components(
     seed: int,
 ) -> dict[str, FloatArray]:
     """Return each component in each bootstrap replicate."""
-    sets, rows, classes = of_class.shape
+    sets, rows, classes = one_hot.shape
     random = np.random.Generator(np.random.Philox(seed))
     step = max(1, _MAX_ELEMENTS // max(rows * classes, 1))
     replicates_by_name: dict[str, list[FloatArray]] = {}
@@ -364,7 +372,7 @@ def _replicate_components(
         row_weights = np.full((n_replicates, rows), 1 / rows)
         if sampled:
             row_weights = random.multinomial(rows, row_weights[0], n_replicates) / rows
-        for name, values in _domingos_components(weight, of_class, truth).items():
+        for name, values in _domingos_components(weight, one_hot, truth).items():
             replicates_by_name.setdefault(name, []).append((values * row_weights).sum(axis=1))
     return {name: np.concatenate(values) for name, values in replicates_by_name.items()}
 
@@ -517,31 +525,31 @@ def bias_variance(
         raise InputError(f"noise is {noise}, expected a variance: 0 or more")
     names, parameter_sets = _parameter_grid(estimator, param_name, param_range)
     design = _make_training_sets(
-        X, y, generate, test, bootstrap, training_sets, seed, numbers=not is_classifier
+        X, y, generate, test, bootstrap, training_sets, seed, is_regression=not is_classifier
     )
     jobs = [
         FitJob(
-            estimator, train, (design.tested,), (index,), parameters,
+            estimator, train, (design.test_rows,), (index,), parameters,
             f"{f'{param_name} {name}, ' * (param_name is not None)}training set {index + 1}",
         )
-        for index, train in enumerate(design.trained)
+        for index, train in enumerate(design.training_sets)
         for name, parameters in zip(names, parameter_sets, strict=True)
     ]  # fmt: skip
     fits: FitResults[Any] = fit_all(
-        jobs, design.material, seed=seed, n_jobs=n_jobs, label="fitting model"
+        jobs, design.training_data, seed=seed, n_jobs=n_jobs, label="fitting model"
     )
-    n_sets, notes = fits.done // len(names), list(design.notes)
+    n_sets, notes = fits.n_finished // len(names), list(design.notes)
     if fits.interrupted:
         if n_sets < 2:
             raise KeyboardInterrupt
-        progress = f"{n_sets} of {len(design.trained)} training sets"
+        progress = f"{n_sets} of {len(design.training_sets)} training sets"
         notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
         warnings.warn(f"bias_variance was interrupted after {progress}", stacklevel=3)
     predictions = np.array(
-        [fit.predictions[0] for fit in fits.all[: n_sets * len(names)] if fit is not None]
+        [fit.predictions[0] for fit in fits.results[: n_sets * len(names)] if fit is not None]
     )
     predictions_by_value = predictions.reshape(n_sets, len(names), -1).swapaxes(0, 1)
-    truth = np.asarray(design.material.target[design.tested])
+    truth = np.asarray(design.training_data.target[design.test_rows])
     rows = []
     for name, value_predictions in zip(names, predictions_by_value, strict=True):
         if is_classifier:
@@ -577,8 +585,8 @@ def bias_variance(
         level,
         design.source,
         n_sets,
-        len(design.trained[0]),
-        len(design.tested),
+        len(design.training_sets[0]),
+        len(design.test_rows),
         tuple(notes),
         {
             **base_provenance(estimator, inputs),
@@ -603,13 +611,24 @@ def _parameter_grid(
     return format_values(values), [{parameter: value} for value in values]
 
 
-def _estimate(component: str, term: ErrorComponent, name: str, level: float, sets: int) -> Estimate:
-    interval = term.interval
+def _estimate(
+    component: str, error_component: ErrorComponent, name: str, level: float, n_sets: int
+) -> Estimate:
+    interval = error_component.interval
     return Estimate(
-        component, term.value, interval.low, interval.high, level, interval.method, n=sets,
-        n_total=sets, unit="training sets", interval_reason=interval.reason,
-        standard_error=interval.se, system=name,
-    )  # fmt: skip
+        component,
+        error_component.value,
+        interval.low,
+        interval.high,
+        level,
+        interval.method,
+        n=n_sets,
+        n_total=n_sets,
+        unit="training sets",
+        interval_reason=interval.reason,
+        standard_error=interval.se,
+        system=name,
+    )
 
 
 # --- Training sets --------------------------------------------------------------------------------
@@ -619,9 +638,9 @@ def _estimate(component: str, term: ErrorComponent, name: str, level: float, set
 class _TrainingSets:
     """All rows, with the indices of each training set and of the test rows."""
 
-    material: TrainingData
-    trained: Sequence[Indices]
-    tested: Indices
+    training_data: TrainingData
+    training_sets: Sequence[Indices]
+    test_rows: Indices
     source: str
     notes: tuple[str, ...] = ()
 
@@ -635,7 +654,7 @@ def _make_training_sets(
     training_sets: int | None,
     seed: int,
     *,
-    numbers: bool,
+    is_regression: bool,
 ) -> _TrainingSets:
     """Generate the training sets, or sample them from the rows."""
     source = GENERATED if generate is not None else BOOTSTRAP if bootstrap else DISJOINT
@@ -650,7 +669,7 @@ def _make_training_sets(
             raise InputError("generate= needs test=, the (X, y) of the rows to be tested on")
         pairs = [_check_pair(generate(random), "generate()") for _ in range(n_sets)]
         pairs.append(_check_pair(test, "test"))
-        material, indices = _stack_pairs(pairs, numbers=numbers)
+        material, indices = _stack_pairs(pairs, is_regression=is_regression)
         set_sizes = sorted({len(rows) for rows in indices[:-1]})
         if len(set_sizes) > 1:
             raise InputError(
@@ -661,13 +680,15 @@ def _make_training_sets(
         return _TrainingSets(material, indices[:-1], indices[-1], source)
     if X is None or y is None:
         raise InputError("give rows (X, y), or generate=, a function that draws training sets")
-    pool_data = TrainingData(X, check_target(X, y, classes=not numbers))
+    pool_data = TrainingData(X, check_target(X, y, is_classifier=not is_regression))
     pool = random.permutation(len(pool_data.target))
     if test is None:
         n_test = max(1, round(TEST_PROPORTION * len(pool)))
         tested, pool, material = np.sort(pool[:n_test]), pool[n_test:], pool_data
     else:
-        material, indices = _stack_pairs([(X, y), _check_pair(test, "test")], numbers=numbers)
+        material, indices = _stack_pairs(
+            [(X, y), _check_pair(test, "test")], is_regression=is_regression
+        )
         tested = indices[1]
     if bootstrap:
         return _TrainingSets(
@@ -695,11 +716,12 @@ def _check_pair(pair: Any, label: str) -> tuple[Any, Any]:
 
 
 def _stack_pairs(
-    pairs: Sequence[tuple[Any, Any]], *, numbers: bool
+    pairs: Sequence[tuple[Any, Any]], *, is_regression: bool
 ) -> tuple[TrainingData, list[Indices]]:
     """Concatenate several pairs of features and truth, and return the row indices of each."""
     targets = [
-        check_target(*pair, "training sets and test: ", classes=not numbers) for pair in pairs
+        check_target(*pair, "training sets and test: ", is_classifier=not is_regression)
+        for pair in pairs
     ]
     frames = [pair[0] for pair in pairs]
     if all(hasattr(frame, "iloc") for frame in frames):

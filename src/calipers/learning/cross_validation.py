@@ -316,7 +316,7 @@ class _SingleSplit(NamedTuple):
     division: Any
     on: str | None
 
-    def split(self, rows: int) -> tuple[Split, str]:
+    def resolve(self, rows: int) -> tuple[Split, str]:
         """Return the division, and the name of the measured subset."""
         row_split = to_split(self.division, rows)
         return row_split, self.on or ("test" if len(row_split.test) else "validation")
@@ -334,10 +334,10 @@ class _CrossValidation:
     baseline: str | None
     curves: bool
     n_jobs: int | None
-    options: Mapping[str, Any]
-    of_classes: Mapping[str, Any]
+    evaluation_options: Mapping[str, Any]
+    class_options: Mapping[str, Any]
     single_split: _SingleSplit
-    inner: int | None
+    n_inner_folds: int | None
 
     def __post_init__(self) -> None:
         if not (self.task is None or is_validated(self.task)):
@@ -355,10 +355,10 @@ class _CrossValidation:
         prediction_columns = {
             name: input_columns[name] for name in ("predicted", "score", "probability")
         }
-        classes = self._classes(prediction_columns)
+        classes = self._is_classification(prediction_columns)
         n = n_rows(input_columns["truth"]) or len(to_array(input_columns["truth"], "truth"))
         weight, group = self._weight_and_group(n)
-        design = self._column_design(n, train)
+        design = self._design_from_columns(n, train)
         task_columns = {
             "truth": input_columns["truth"],
             **(prediction_columns if classes else {"predicted": prediction_columns["predicted"]}),
@@ -379,7 +379,7 @@ class _CrossValidation:
             }
             task_columns["predicted"] = labels or None
         fold_indices = [fold.test for fold in design.folds]
-        tested = np.sort(np.concatenate([fold.test for fold in design.first]))
+        tested = np.sort(np.concatenate([fold.test for fold in design.first_repetition]))
         if design.split is not None:  # the other rows have predictions as well
             fold_indices = [np.arange(len(tested))]
 
@@ -392,7 +392,7 @@ class _CrossValidation:
                 row_columns = {
                     name: _take_rows(values, rows, name) for name, values in row_columns.items()
                 }
-            return options._evaluated(classes, **row_columns, **task_options)
+            return options._evaluate(classes, **row_columns, **task_options)
 
         first_rows = tested if design.split is None else fold_indices[0]
         chosen_on = "the other folds" if design.split is None else _validation_rows(design)
@@ -402,22 +402,22 @@ class _CrossValidation:
             gains = self._gains(tuning, tuned, chosen_on, design, cluster, None)
         return options._combine_folds(design, fold_indices, first_rows, evaluate, (), gains=gains)
 
-    def _column_design(self, rows: int, train: float | None) -> SplitDesign:
+    def _design_from_columns(self, rows: int, train: float | None) -> SplitDesign:
         """Return the design of rows with predictions, from a column of folds or a single split."""
         fold, repetition = self.columns["fold"], self.columns["repetition"]
         if self.single_split.division is None:
             return design_from_columns(fold, repetition, rows, train)
         others = {"fold": fold, "repetition": repetition, "train": train}
-        constraints = RowConstraints(rows, None, classes=False)
-        return single_split_design(*self.single_split.split(rows), constraints, others)
+        constraints = RowConstraints(rows, None, is_classification=False)
+        return single_split_design(*self.single_split.resolve(rows), constraints, others)
 
     def _tuning(
         self, truth: Any, stratify: bool | None, *, classes: bool
     ) -> ThresholdTuning | None:
         """Return the threshold tuning, or None if no rule is given."""
-        threshold = self.of_classes["threshold"]
+        threshold = self.class_options["threshold"]
         if not isinstance(threshold, str | ThresholdRule):
-            if self.inner is not None:
+            if self.n_inner_folds is not None:
                 raise InputError(INNER_CV_WITHOUT_RULE)
             return None
         if not classes:
@@ -431,13 +431,13 @@ class _CrossValidation:
             raise InputError("threshold= requires two classes; rows have several labels")
         options: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
         return ThresholdTuning.from_arguments(
-            threshold, truth, self.of_classes["positive"], self.inner, **options
+            threshold, truth, self.class_options["positive"], self.n_inner_folds, **options
         )
 
     def _with_thresholds(self, positive: str, thresholds: Mapping[str, float]) -> _CrossValidation:
         """Return options with known thresholds, or for labels at tuned thresholds."""
         class_options = {"positive": positive, "threshold": thresholds or None}
-        return replace(self, of_classes={**self.of_classes, **class_options})
+        return replace(self, class_options={**self.class_options, **class_options})
 
     def _gains(
         self,
@@ -469,7 +469,7 @@ class _CrossValidation:
         self,
         estimator: Any,
         X: Any,
-        folds: Any,
+        cv: Any,
         repeats: int | None,
         stratify: bool | None,
         time: Any,
@@ -505,10 +505,12 @@ class _CrossValidation:
             len(target), target, classes, group, check_time(time, len(target))
         )
         if self.single_split.division is None:
-            design = make_design(folds, repeats, constraints, X, stratify=stratify, seed=seed)
+            design = make_design(cv, repeats, constraints, X, stratify=stratify, seed=seed)
         else:
-            others = {"cv": folds, "n_repeats": repeats, "stratify": stratify}
-            design = single_split_design(*self.single_split.split(len(target)), constraints, others)
+            others = {"cv": cv, "n_repeats": repeats, "stratify": stratify}
+            design = single_split_design(
+                *self.single_split.resolve(len(target)), constraints, others
+            )
         tuning = self._tuning(input_columns["truth"], stratify, classes=classes)
         pairs = (
             nested_cv.make_fold_pairs(design, constraints, weight)
@@ -536,7 +538,7 @@ class _CrossValidation:
         def evaluate(
             subset: Indices | None,
             predictions_by_name: PredictionsByName = fold_predictions.predictions_by_name,
-            rows: Indices = fold_predictions.rows,
+            rows: Indices = fold_predictions.row_indices,
             **task_options: Any,
         ) -> Evaluation:
             indices = np.arange(len(rows)) if subset is None else subset
@@ -558,23 +560,28 @@ class _CrossValidation:
                 }
                 if known_thresholds:
                     del columns["predicted"]
-            return options._evaluated(
+            return options._evaluate(
                 classes, **columns, weight=None if weight is None else weight[row_indices],
                 cluster=None if group is None else group[row_indices],
                 **({} if times is None else {"time": times[row_indices]}), **task_options,
             )  # fmt: skip
 
-        first_rows = np.arange(sum(len(fold.test) for fold in fold_predictions.design.first))
+        first_rows = np.arange(
+            sum(len(fold.test) for fold in fold_predictions.design.first_repetition)
+        )
         pair_evaluation = None
-        if fold_predictions.within is not None:
+        if fold_predictions.pair_predictions is not None:
             rows = np.concatenate([np.concatenate(pair.eval_parts) for pair in pairs])
-            pair_evaluation = partial(evaluate, None, fold_predictions.within, rows), pairs
+            pair_evaluation = (
+                partial(evaluate, None, fold_predictions.pair_predictions, rows),
+                pairs,
+            )
         gains = None
         if tuning is not None:
             chosen_on = (
-                _validation_rows(design) if design.validation_indices else tuning.within_folds
+                _validation_rows(design) if design.validation_indices else tuning.inner_folds_text
             )
-            rows = fold_predictions.rows[fold_predictions.fold_indices[0]]
+            rows = fold_predictions.row_indices[fold_predictions.fold_indices[0]]
             cluster_and_time = [
                 None if column is None else column[rows] for column in (group, times)
             ]
@@ -597,7 +604,10 @@ class _CrossValidation:
 
     def _weight_and_group(self, rows: int) -> tuple[Any, Any]:
         """Return the weight and the group of each row, checked."""
-        weight, group = RowRepeats(rows).weights(self.columns["weight"]), self.columns["group"]
+        weight, group = (
+            RowRepeats(rows).check_weights(self.columns["weight"]),
+            self.columns["group"],
+        )
         if weight is not None and not weight.all():
             raise InputError(
                 f"weight: {int((weight == 0).sum())} rows have weight 0; remove them, as folds "
@@ -608,7 +618,7 @@ class _CrossValidation:
             check_length(group, rows, "group")
         return weight, group
 
-    def _classes(self, prediction_columns: Mapping[str, Any]) -> bool:
+    def _is_classification(self, prediction_columns: Mapping[str, Any]) -> bool:
         """Return whether external predictions are classes."""
         if self.task is not None:
             return bool(self.task == "classification")
@@ -625,9 +635,13 @@ class _CrossValidation:
 
     # --- What is made of them ---------------------------------------------------------------------
 
-    def _evaluated(self, classes: bool, **task_options: Any) -> Evaluation:
+    def _evaluate(self, classes: bool, **task_options: Any) -> Evaluation:
         """Evaluate all rows, or some."""
-        arguments = {**self.options, **(self.of_classes if classes else {}), **task_options}
+        arguments = {
+            **self.evaluation_options,
+            **(self.class_options if classes else {}),
+            **task_options,
+        }
         if is_validated(self.task):
             evaluation: Evaluation = self.task(**arguments)
             return evaluation
@@ -637,17 +651,18 @@ class _CrossValidation:
         self,
         design: SplitDesign,
         fold_indices: Sequence[Indices],
-        first: Indices,
+        first_rows: Indices,
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
-        inner: tuple[Callable[..., Evaluation], Sequence[nested_cv.FoldPair]] | None = None,
+        pair_evaluation: tuple[Callable[..., Evaluation], Sequence[nested_cv.FoldPair]]
+        | None = None,
         gains: ThresholdGains | None = None,
     ) -> Evaluation:
         """Return the evaluation with averages over folds and pooled values.
 
-        ``first`` are the rows of the first repetition. ``inner`` evaluates the rows of the pairs of
-        folds that nested cross-validation leaves out, and ``gains`` estimate the gains of tuned
-        thresholds.
+        ``first_rows`` are the rows of the first repetition. ``pair_evaluation`` evaluates the rows
+        of the pairs of folds that nested cross-validation leaves out, and ``gains`` estimate the
+        gains of tuned thresholds.
         """
         settings, needs_intervals = self.settings, self.interval != "none"
         inference_options = {
@@ -659,16 +674,16 @@ class _CrossValidation:
             return self._evaluate_single_split(design, evaluate, notes, gains)
         pooled = evaluate(None, interval="none", curves=self.curves, **inference_options)
         nested_intervals = None
-        if self.interval == "nested" and inner is None:
+        if self.interval == "nested" and pair_evaluation is None:
             notes = [*notes, f"The nested intervals were not finished; these are {CORRECTED_T}."]
-        if inner is not None:
-            within = inner[0](interval="none", curves=False, **inference_options)
+        if pair_evaluation is not None:
+            within = pair_evaluation[0](interval="none", curves=False, **inference_options)
             nested_intervals = nested_cv.NestedIntervals(
-                pooled, within, design, fold_indices, inner[1], settings.level
+                pooled, within, design, fold_indices, pair_evaluation[1], settings.level
             )
             notes = [*notes, *nested_intervals.notes]
         averages = FoldAverages.from_evaluation(pooled, design, fold_indices)
-        fold_values = averages.folds(settings)
+        fold_values = averages.fold_values(settings)
         comparison: Comparison | None = None
         if (
             len(pooled.systems) > 1
@@ -681,7 +696,7 @@ class _CrossValidation:
         if needs_intervals:
             widened_options = {**inference_options, "level": widened_level(settings.level, design)}
             row_findings = evaluate(
-                first, interval="auto", curves=False, **widened_options
+                first_rows, interval="auto", curves=False, **widened_options
             ).findings
         thresholds = () if gains is None else gains.summarize(pooled.sources.measures)
         provenance = dict(pooled.provenance)
@@ -753,7 +768,7 @@ def _conventions(evaluation: Evaluation, design: SplitDesign) -> dict[str, Any]:
         **evaluation.provenance["conventions"],
         "cross-validation": design.description,
         "folds": len(design.folds),
-        "repetitions": design.repetitions,
+        "repetitions": design.n_repetitions,
         "trained on": design.sizes[0] / len(design.folds),
         "tested on": design.sizes[1] / len(design.folds),
     }
@@ -843,7 +858,9 @@ def widened_level(level: float, design: SplitDesign) -> float:
     √(1 + J · n_test/n_train).
     """
     train, test = design.sizes
-    z = intervals.normal_quantile(level) * math.sqrt(1 + len(design.first) * test / train)
+    z = intervals.normal_quantile(level) * math.sqrt(
+        1 + len(design.first_repetition) * test / train
+    )
     return min(math.erf(z / math.sqrt(2)), 1 - 1e-9)
 
 
@@ -953,7 +970,7 @@ class FoldAverages:
         """Values of the folds."""
         return PerUnit("folds", self.design.names, self.values, undefined=self.reasons)
 
-    def folds(self, settings: Settings) -> FoldValues:
+    def fold_values(self, settings: Settings) -> FoldValues:
         """Return the values that comparisons use."""
         directed: Sequence[Measure] = self.pooled.sources.directed_measures
         repetition = tuple(str(fold.repetition + 1) for fold in self.design.folds)
@@ -1011,20 +1028,20 @@ class FoldPredictions:
     """
 
     design: SplitDesign
-    rows: Indices
+    row_indices: Indices
     fold_indices: list[Indices]
     predictions_by_name: PredictionsByName
     notes: list[str]
-    within: PredictionsByName | None = None
+    pair_predictions: PredictionsByName | None = None
     tuned: Mapping[str, TunedThresholds] = field(default_factory=dict)
 
 
 def fit_folds(
     models: Mapping[str, Any],
-    material: TrainingData,
+    training_data: TrainingData,
     design: SplitDesign,
     pairs: Sequence[nested_cv.FoldPair],
-    ask: Callable[[Any, Any], ModelPredictions],
+    predict: Callable[[Any, Any], ModelPredictions],
     seed: int,
     n_jobs: int | None,
     tuning: ThresholdTuning | None,
@@ -1046,7 +1063,7 @@ def fit_folds(
         for name, model in models.items()
     ]  # fmt: skip
     inner_jobs = [
-        [] if tuning is None or validation_indices else tuning.jobs(job, constraints)
+        [] if tuning is None or validation_indices else tuning.inner_jobs(job, constraints)
         for job in jobs
     ]
     pair_jobs = nested_cv.make_pair_jobs(pairs, models)
@@ -1057,26 +1074,26 @@ def fit_folds(
         for fit_job in (*members, job)
     ]
     all_fits = fit_all(
-        [*ordered_jobs, *pair_jobs], material, ask, seed=seed, n_jobs=n_jobs, label="fit"
+        [*ordered_jobs, *pair_jobs], training_data, predict, seed=seed, n_jobs=n_jobs, label="fit"
     )
     stops = np.cumsum([len(members) + 1 for members in inner_jobs])
     fits = FitResults(
-        (*(all_fits.all[e - 1] for e in stops), *all_fits.all[len(ordered_jobs) :]),
+        (*(all_fits.results[e - 1] for e in stops), *all_fits.results[len(ordered_jobs) :]),
         all_fits.interrupted,
     )
     tuned: dict[str, TunedThresholds] = {}
     if tuning is not None:
         inner_fits = [
-            all_fits.all[e - 1 - len(members) : e - 1]
+            all_fits.results[e - 1 - len(members) : e - 1]
             for e, members in zip(stops, inner_jobs, strict=True)
         ]
         fits = _apply_thresholds(
-            tuning, jobs, inner_jobs, inner_fits, fits, material, list(models), tuned
+            tuning, jobs, inner_jobs, inner_fits, fits, training_data, list(models), tuned
         )
-    n_finished = min(fits.done, len(jobs)) // len(models)
+    n_finished = min(fits.n_finished, len(jobs)) // len(models)
     if not n_finished:  # not even one fold of every model
         raise KeyboardInterrupt
-    notes = _unweighted_notes(models) if material.weight is not None else []
+    notes = _unweighted_notes(models) if training_data.weight is not None else []
     if fits.interrupted:
         progress = f"{n_finished} of {len(design.folds)} folds"
         notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
@@ -1090,9 +1107,10 @@ def fit_folds(
             for fit in _model_fits(fits, model_index, len(models), 0, n_finished * len(models))
         ]
         predictions_by_name[name] = OutOfFoldModel.from_folds(name, members, fold_indices)
-        if predictions_by_name[name].lacking:
+        if predictions_by_name[name].n_incomplete_models:
             notes.append(
-                f"{name}: {predictions_by_name[name].lacking} of {n_finished} models were trained "
+                f"{name}: {predictions_by_name[name].n_incomplete_models} of {n_finished} models "
+                "were trained "
                 "without rows of some class, and have no probability for it."
             )
     pair_predictions = None
@@ -1111,7 +1129,7 @@ def fit_folds(
 def _apply_thresholds(
     tuning: ThresholdTuning,
     jobs: Sequence[FitJob],
-    inner: Sequence[Sequence[FitJob]],
+    inner_jobs: Sequence[Sequence[FitJob]],
     inner_fits: Sequence[Sequence[FitResult[ModelPredictions] | None]],
     fits: FitResults[ModelPredictions],
     material: TrainingData,
@@ -1122,34 +1140,34 @@ def _apply_thresholds(
 
     def scored(model_predictions: ModelPredictions, rows: Indices, name: str) -> ScoredRows:
         weight = None if material.weight is None else material.weight[rows]
-        return tuning.scored(model_predictions, material.target[rows], weight, name)
+        return tuning.score_rows(model_predictions, material.target[rows], weight, name)
 
     relabeled = []
     for index, job in enumerate(jobs):
-        fit = fits.all[index]
+        fit = fits.results[index]
         if fit is None:
             break
         tested, *others = (
             scored(part_predictions, rows, job.name)
             for part_predictions, rows in zip(fit.predictions, job.eval_parts, strict=True)
         )
-        for inner_job, inner_fit in zip(inner[index], inner_fits[index], strict=True):
+        for inner_job, inner_fit in zip(inner_jobs[index], inner_fits[index], strict=True):
             assert inner_fit is not None
             others.append(scored(inner_fit.predictions[0], inner_job.eval_parts[0], inner_job.name))
-        choice = tuning.chosen(concat_rows(others), job.name)
+        choice = tuning.choose(concat_rows(others), job.name)
         thresholds = tuned.setdefault(names[index % len(names)], TunedThresholds([], []))
         thresholds.choices.append(choice)
-        thresholds.tested.append(tested)
+        thresholds.test_rows.append(tested)
         labels = tuning.labels(fit.predictions[0], tested.score >= choice.threshold)
         relabeled.append(replace(fit, predictions=(fit.predictions[0]._replace(labels=labels),)))
-    return FitResults((*relabeled, *fits.all[len(relabeled) :]), fits.interrupted)
+    return FitResults((*relabeled, *fits.results[len(relabeled) :]), fits.interrupted)
 
 
 def _model_fits(
-    fits: FitResults[ModelPredictions], model_index: int, models: int, begin: int, end: int | None
+    fits: FitResults[ModelPredictions], model_index: int, n_models: int, begin: int, end: int | None
 ) -> list[FitResult[ModelPredictions]]:
     """Return the fits of one model in a range of all fits."""
-    return [fit for fit in fits.all[begin:end][model_index::models] if fit is not None]
+    return [fit for fit in fits.results[begin:end][model_index::n_models] if fit is not None]
 
 
 def _concatenate_folds(name: str, fits: Sequence[FitResult[ModelPredictions]]) -> OutOfFoldModel:

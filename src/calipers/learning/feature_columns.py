@@ -39,14 +39,14 @@ class FeatureColumns:
     """
 
     names: tuple[str, ...]
-    numbers: FloatArray
+    values: FloatArray
     codes: Indices
-    numeric: npt.NDArray[np.bool_]
+    numeric_mask: npt.NDArray[np.bool_]
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.numbers)
+        return len(self.values)
 
     @classmethod
     def from_table(cls, features: Any) -> FeatureColumns:
@@ -70,7 +70,7 @@ class FeatureColumns:
         names = tuple(name for name, _ in columns)
         return cls(names, np.column_stack(numbers), np.column_stack(codes), np.array(numeric))
 
-    def same_rows(self, target: Any = None) -> Indices:
+    def row_codes(self, target: Any = None) -> Indices:
         """Return row codes, equal if rows are equal in all columns and in the target."""
         table = self.codes
         if target is not None:
@@ -81,17 +81,17 @@ class FeatureColumns:
         ).ravel()
         return np.unique(row_keys, return_inverse=True)[1]
 
-    def numberings(self) -> Iterator[int]:
+    def row_number_columns(self) -> Iterator[int]:
         """Yield the columns whose values are consecutive integers, each of which occurs once."""
-        if self.rows < _MIN_ROWS:
+        if self.n_rows < _MIN_ROWS:
             return
-        for column in np.flatnonzero(self.numeric):
-            values = self.numbers[:, column]
+        for column in np.flatnonzero(self.numeric_mask):
+            values = self.values[:, column]
             low = values.min()  # NaN where one is missing
-            if low == np.floor(low) and (np.sort(values) == low + np.arange(self.rows)).all():
+            if low == np.floor(low) and (np.sort(values) == low + np.arange(self.n_rows)).all():
                 yield int(column)
 
-    def compared(self, train: Indices, test: Indices) -> Iterator[ColumnShift]:
+    def compare_subsets(self, train: Indices, test: Indices) -> Iterator[ColumnShift]:
         """Compare each column between training and test rows.
 
         Numbers with many distinct values are compared by the Kolmogorov-Smirnov test, other columns
@@ -100,8 +100,8 @@ class FeatureColumns:
         from scipy.stats import ks_2samp
 
         for column in range(len(self.names)):
-            first, second = self.numbers[train, column], self.numbers[test, column]
-            if self.numeric[column] and len(np.unique(self.codes[:, column])) > _MAX_CLASSES:
+            first, second = self.values[train, column], self.values[test, column]
+            if self.numeric_mask[column] and len(np.unique(self.codes[:, column])) > _MAX_CLASSES:
                 first, second = first[~np.isnan(first)], second[~np.isnan(second)]
                 if not len(first) or not len(second):
                     yield ColumnShift(1.0, "all missing")

@@ -46,7 +46,7 @@ class FitJob:
     estimator: Any
     train: Indices
     eval_parts: tuple[Indices, ...]
-    key: tuple[int, ...] = ()
+    seed_key: tuple[int, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
 
@@ -61,20 +61,20 @@ class FitResult(Generic[T]):
     predictions: tuple[T, ...]
     fit_seconds: float
     predict_seconds: float
-    fitted: Any = None
+    model: Any = None
 
 
 @dataclass(frozen=True, eq=False)
 class FitResults(Generic[T]):
     """Fits of the jobs in their order; None from the first one that an interruption left undone."""
 
-    all: tuple[FitResult[T] | None, ...]
+    results: tuple[FitResult[T] | None, ...]
     interrupted: bool = False
 
     @property
-    def done(self) -> int:
+    def n_finished(self) -> int:
         """Number of finished fits."""
-        return sum(fit is not None for fit in self.all)
+        return sum(fit is not None for fit in self.results)
 
 
 def predict_array(model: Any, features: Any) -> Any:
@@ -84,13 +84,13 @@ def predict_array(model: Any, features: Any) -> Any:
 
 def fit_all(
     jobs: Sequence[FitJob],
-    material: TrainingData,
-    ask: Callable[[Any, Any], T] = predict_array,
+    training_data: TrainingData,
+    predict: Callable[[Any, Any], T] = predict_array,
     *,
     seed: int = 0,
     n_jobs: int | None = 1,
     label: str = "fitting",
-    keep: bool = False,
+    keep_models: bool = False,
 ) -> FitResults[T]:
     """Fit all jobs, and call ``ask(model, features)`` for each of their subsets.
 
@@ -98,9 +98,9 @@ def fit_all(
     ----------
     jobs : sequence of FitJob
         Fits to make.
-    material : TrainingData
+    training_data : TrainingData
         Features, target and weights of the rows.
-    ask : callable, default=predictions
+    predict : callable, default=predictions
         Function that is called with a fitted model and the features of a subset.
     seed : int, default=0
         Seed of every ``random_state`` that an estimator leaves open.
@@ -109,7 +109,7 @@ def fit_all(
         ``joblib.parallel_config`` selects another backend. Results are the same for all values.
     label : str, default="fitting"
         Name of the work in progress messages.
-    keep : bool, default=False
+    keep_models : bool, default=False
         Whether results include the fitted models.
 
     Returns
@@ -141,7 +141,7 @@ def fit_all(
     main_pid = os.getpid()
     # Clones are made here, so that estimators that share a generator do not take turns at it.
     prepared = [(_prepare_estimator(job, seed), job) for job in jobs]
-    calls = ((model, job, material, ask, keep, main_pid) for model, job in prepared)
+    calls = ((model, job, training_data, predict, keep_models, main_pid) for model, job in prepared)
     with _limit_threads():
         results = _iterate_results(calls, n_jobs)
         try:
@@ -170,19 +170,23 @@ def _fit(
     model: Any,
     job: FitJob,
     material: TrainingData,
-    ask: Callable[[Any, Any], T],
-    keep: bool,
-    home: int,
+    predict: Callable[[Any, Any], T],
+    keep_model: bool,
+    main_pid: int,
 ) -> FitResult[T]:
     """Run one job, in whatever process."""
-    if os.getpid() == home:
-        return _fit_in_process(model, job, material, ask, keep)
+    if os.getpid() == main_pid:
+        return _fit_in_process(model, job, material, predict, keep_model)
     with _limit_threads():
-        return _fit_in_process(model, job, material, ask, keep)
+        return _fit_in_process(model, job, material, predict, keep_model)
 
 
 def _fit_in_process(
-    model: Any, job: FitJob, material: TrainingData, ask: Callable[[Any, Any], T], keep: bool
+    model: Any,
+    job: FitJob,
+    material: TrainingData,
+    predict: Callable[[Any, Any], T],
+    keep_model: bool,
 ) -> FitResult[T]:
     from sklearn.utils.metaestimators import _safe_split
 
@@ -196,7 +200,7 @@ def _fit_in_process(
         model.fit(features, **weights) if target is None else model.fit(features, target, **weights)
         fit_end = perf_counter()
         part_predictions = tuple(
-            ask(model, _safe_split(model, material.features, None, indices, job.train)[0])
+            predict(model, _safe_split(model, material.features, None, indices, job.train)[0])
             for indices in job.eval_parts
         )
     except Exception as error:  # whatever somebody's estimator raises
@@ -206,7 +210,7 @@ def _fit_in_process(
             f"{fit_error_message(error)}"
         ) from error
     return FitResult(
-        part_predictions, fit_end - start, perf_counter() - fit_end, model if keep else None
+        part_predictions, fit_end - start, perf_counter() - fit_end, model if keep_model else None
     )
 
 
@@ -235,7 +239,7 @@ def _prepare_estimator(job: FitJob, seed: int) -> Any:
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     ]
     if open_states:
-        raw_seeds = np.random.SeedSequence((seed, *job.key)).generate_state(len(open_states))
+        raw_seeds = np.random.SeedSequence((seed, *job.seed_key)).generate_state(len(open_states))
         seeds = (raw_seeds >> 1).tolist()  # scikit-learn takes 31 bits
         model.set_params(**dict(zip(open_states, seeds, strict=True)))
     return model
@@ -249,7 +253,7 @@ def weight_parameter(estimator: Any) -> str | None:
     """
     from sklearn.utils.validation import has_fit_parameter
 
-    steps = getattr(estimator, "steps", None)
+    steps = getattr(estimator, "mean_derivatives", None)
     if steps:
         name, last = steps[-1]
         inner = None if last in (None, "passthrough") else weight_parameter(last)

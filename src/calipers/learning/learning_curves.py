@@ -174,9 +174,9 @@ class Extrapolation:
     value: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    saved: float = math.nan
-    saved_low: float = math.nan
-    saved_high: float = math.nan
+    reduction: float = math.nan
+    reduction_low: float = math.nan
+    reduction_high: float = math.nan
     forms: tuple[str, ...] = ()
     reason: str | None = None
 
@@ -464,9 +464,9 @@ def validation_curve(
     ([('1', 'underfits'), ('2', 'underfits'), ('3', ''), ('4', ''), ('5', '')], '3')
     """
     task = ScoringTask.from_arguments(
-        estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
+        estimator, X, y, measure=measure, positive=positive, cv=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        split=split, threshold=threshold, inner=inner_cv,
+        split=split, threshold=threshold, n_inner_folds=inner_cv,
     )  # fmt: skip
     check_parameter(estimator, param_name)
     names = format_values(param_range)
@@ -484,11 +484,11 @@ def validation_curve(
         for pair, fold in zip(task.design.folds, task.design.names, strict=True)
         for name, value in zip(names, param_range, strict=True)
     ]
-    scores = task.measured(jobs, len(names), n_jobs, "validation_curve")
+    scores = task.score_jobs(jobs, len(names), n_jobs, "validation_curve")
     task, (training, validation) = scores.task, scores.values[:2]
     rows = [
         ValidationCurveRow(
-            name, scores.training(i, name), scores.validation(i, name),
+            name, scores.training_estimate(i, name), scores.measured_estimate(i, name),
             training_values=training[:, i], validation_values=validation[:, i],
         )
         for i, name in enumerate(names)
@@ -511,17 +511,19 @@ def validation_curve(
         for i, row in enumerate(rows)
     ]  # fmt: skip
     chosen_name = f"{param_name.rpartition('__')[2]} {names[chosen]}"
-    tuned = scores.tuned(chosen, chosen_name, which=2 if test_subsets else 1)
+    tuned = scores.tuned_thresholds(chosen, chosen_name, subset_index=2 if test_subsets else 1)
     return ValidationCurve(
         param_name, task.measure, tuple(labeled_rows), names[best], names[chosen], level,
         task.higher_is_better, task.design.description,
         (*scores.notes, *task.design.notes, *(choice.sentence for choice in tuned)),
         task.provenance(inputs, param_name=param_name, param_range=names),
-        scores.on_part(2, chosen, names[chosen]) if test_subsets else None, tuned,
+        scores.subset_estimate(2, chosen, names[chosen]) if test_subsets else None, tuned,
     )  # fmt: skip
 
 
-def _region(difference: Difference | None, simpler: bool, less_fitted: bool) -> str:
+def _region(
+    difference: Difference | None, is_simpler: bool, has_higher_training_error: bool
+) -> str:
     """Return the label of a value by its difference from the best: underfits, overfits, worse.
 
     The label is empty if the interval of the difference contains 0.
@@ -530,9 +532,9 @@ def _region(difference: Difference | None, simpler: bool, less_fitted: bool) -> 
         return ""
     if difference.low <= 0 <= difference.high:
         return ""
-    if simpler:
-        return UNDERFITS if less_fitted else WORSE
-    return WORSE if less_fitted else OVERFITS
+    if is_simpler:
+        return UNDERFITS if has_higher_training_error else WORSE
+    return WORSE if has_higher_training_error else OVERFITS
 
 
 @validate_arguments
@@ -671,9 +673,9 @@ def learning_curve(
     True
     """
     task = ScoringTask.from_arguments(
-        estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
+        estimator, X, y, measure=measure, positive=positive, cv=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        split=split, on=("validation", "test"), threshold=threshold, inner=inner_cv,
+        split=split, subsets=("validation", "test"), threshold=threshold, n_inner_folds=inner_cv,
         defaults=(5, 5),
     )  # fmt: skip
     sizes = _parse_sizes(train_sizes, min(len(pair.train) for pair in task.design.folds))
@@ -697,17 +699,20 @@ def learning_curve(
             )
             for n in sizes
         ]  # fmt: skip
-    scores = task.measured(jobs, len(sizes), n_jobs, "learning_curve")
+    scores = task.score_jobs(jobs, len(sizes), n_jobs, "learning_curve")
     task, (training, validation) = scores.task, scores.values
     rows = tuple(
         LearningCurveRow(
-            n, scores.training(i, str(n)), scores.validation(i, str(n)), training[:, i],
+            n,
+            scores.training_estimate(i, str(n)),
+            scores.measured_estimate(i, str(n)),
+            training[:, i],
             validation[:, i],
         )
         for i, n in enumerate(sizes)
-    )  # fmt: skip
+    )
     last = len(sizes) - 1
-    tuned = scores.tuned(last, f"{sizes[last]:,} rows")
+    tuned = scores.tuned_thresholds(last, f"{sizes[last]:,} rows")
     return LearningCurve(
         task.measure, rows, _extrapolate_size(task, sizes, validation, target_size, n_resamples),
         level, task.higher_is_better, task.design.description,
@@ -756,9 +761,9 @@ def _order_rows(task: ScoringTask, train: Indices, random: np.random.Generator) 
         codes = np.unique(task.constraints.group[order], return_inverse=True)[1]
         group_order = random.permutation(int(codes.max()) + 1)
         return order[np.argsort(group_order[codes], kind="stable")]
-    if not task.constraints.classes:
+    if not task.constraints.is_classification:
         return order
-    codes = np.unique(task.material.target[order], return_inverse=True)[1]
+    codes = np.unique(task.training_data.target[order], return_inverse=True)[1]
     sort_keys = np.empty(len(order))
     for code in np.unique(codes):
         class_indices = np.flatnonzero(codes == code)
@@ -785,7 +790,7 @@ def _extrapolate_size(
             target_size, reason=f"the best possible {task.measure} is unknown"
         )
     sign = -task.scorer.sign
-    train, test = task.sizes
+    train, test = task.mean_sizes
     extrapolation: Extrapolation = extrapolate(
         np.array(sizes, np.float64), sign * (validation - perfect), float(target_size),
         overlap=test / train, level=task.level, n_resamples=n_resamples, seed=task.seed,
@@ -794,6 +799,12 @@ def _extrapolate_size(
         return LearningCurveExtrapolation(target_size, reason=extrapolation.reason)
     limits = [perfect + sign * error for error in (extrapolation.low, extrapolation.high)]
     return LearningCurveExtrapolation(
-        target_size, perfect + sign * extrapolation.value, min(limits), max(limits),
-        extrapolation.saved, extrapolation.saved_low, extrapolation.saved_high, extrapolation.forms,
-    )  # fmt: skip
+        target_size,
+        perfect + sign * extrapolation.value,
+        min(limits),
+        max(limits),
+        extrapolation.reduction,
+        extrapolation.reduction_low,
+        extrapolation.reduction_high,
+        extrapolation.forms,
+    )

@@ -29,8 +29,8 @@ class OuterFold:
     the cross-validation of these other folds among themselves.
     """
 
-    out: FloatArray
-    within: FloatArray
+    losses: FloatArray
+    inner_losses: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +45,21 @@ class NestedCvInterval:
     """
 
     interval: Interval
-    within: float
-    plain: float
+    inner_mean: float
+    cv_mean: float
     bias: float
     inflation: float
     mse: float
 
 
 def nested_interval(
-    outer: Sequence[OuterFold], rows: int, folds: int, level: float = 0.95
+    outer: Sequence[OuterFold], n_rows: int, n_folds: int, level: float = 0.95
 ) -> NestedCvInterval:
     """Compute the nested cross-validation interval of Bates, Hastie and Tibshirani.
 
-    It is the interval of the mean loss of a model trained on all ``rows``, computed from the outer
-    folds of one or more repetitions of ``folds``-fold cross-validation. It is undefined if all
-    losses are equal.
+    It is the interval of the mean loss of a model trained on all ``n_rows``, computed from the
+    outer folds of one or more repetitions of ``n_folds``-fold cross-validation. It is undefined if
+    all losses are equal.
 
     Notes
     -----
@@ -82,21 +82,23 @@ def nested_interval(
     >>> found.within, found.plain, round(found.bias, 4), found.inflation
     (2.25, 2.0, 0.3333, 1.0)
     """
-    within = np.concatenate([fold.within for fold in outer])
+    within = np.concatenate([fold.inner_losses for fold in outer])
     mean, spread = float(within.mean()), float(within.std(ddof=1))
-    plain = float(np.concatenate([fold.out for fold in outer]).mean())
+    plain = float(np.concatenate([fold.losses for fold in outer]).mean())
     squared_differences = [
-        (float(fold.within.mean()) - float(fold.out.mean())) ** 2 for fold in outer
+        (float(fold.inner_losses.mean()) - float(fold.losses.mean())) ** 2 for fold in outer
     ]
-    noise = [_variance(fold.out) / len(fold.out) for fold in outer]
+    noise = [_variance(fold.losses) / len(fold.losses) for fold in outer]
     mse = float(np.mean(squared_differences) - np.mean(noise))
-    bias = (1 + (folds - 2) / folds) * (mean - plain)
+    bias = (1 + (n_folds - 2) / n_folds) * (mean - plain)
     if not spread > 0:
         undefined = Interval(math.nan, math.nan, METHOD, reason="no_spread")
         return NestedCvInterval(undefined, mean, plain, bias, math.nan, mse)
-    raw_inflation = math.sqrt(max(0.0, mse)) / (spread / math.sqrt(rows * (folds - 1) / folds))
-    inflation = min(max(1.0, raw_inflation), math.sqrt(folds))
-    se = inflation * spread / math.sqrt(rows)
+    raw_inflation = math.sqrt(max(0.0, mse)) / (
+        spread / math.sqrt(n_rows * (n_folds - 1) / n_folds)
+    )
+    inflation = min(max(1.0, raw_inflation), math.sqrt(n_folds))
+    se = inflation * spread / math.sqrt(n_rows)
     center, half_width = mean - bias, normal_quantile(level) * se
     interval = Interval(center - half_width, center + half_width, METHOD, se=se)
     return NestedCvInterval(interval, mean, plain, bias, inflation, mse)
@@ -138,10 +140,10 @@ def make_fold_pairs(
                 f"interval='nested' requires independent rows of equal weight; omit {name}="
             )
     pairs = []
-    for repetition in range(design.repetitions):
+    for repetition in range(design.n_repetitions):
         folds = [fold for fold in design.folds if fold.repetition == repetition]
         tested = np.sort(np.concatenate([fold.test for fold in folds]))
-        if len(folds) < 3 or not np.array_equal(tested, np.arange(constraints.rows)):
+        if len(folds) < 3 or not np.array_equal(tested, np.arange(constraints.n_rows)):
             raise InputError(
                 "interval='nested' requires three folds or more that test every row once"
             )
@@ -175,7 +177,7 @@ class NestedIntervals:
         fold_indices: Sequence[Indices], pairs: Sequence[FoldPair], level: float,
     ) -> None:  # fmt: skip
         self.design, self.fold_indices, self.pairs, self.level = design, fold_indices, pairs, level
-        self.folds = len(design.first)
+        self.n_folds = len(design.first_repetition)
         self.by_name: dict[tuple[str, str], NestedCvInterval] = {}
         for name, system in pooled.sources.by_name.items():
             within_system = within.sources.by_name[name]
@@ -205,7 +207,7 @@ class NestedIntervals:
     def notes(self) -> list[str]:
         """Notes on the values that each interval is based on."""
         return [
-            f"{measure} of {system}: {nested.within:.6g} within folds, {nested.plain:.6g} by "
+            f"{measure} of {system}: {nested.inner_mean:.6g} within folds, {nested.cv_mean:.6g} by "
             f"ordinary cross-validation, bias {nested.bias:.3g}; the interval is "
             f"{nested.inflation:.3g} times as long as that of independent rows"
             + (
@@ -232,8 +234,8 @@ class NestedIntervals:
             OuterFold(losses[indices], np.concatenate(within[fold.repetition, fold.fold]))
             for fold, indices in zip(self.design.folds, self.fold_indices, strict=True)
         ]
-        rows = sum(len(fold.test) for fold in self.design.first)
-        return nested_interval(outer, rows, self.folds, self.level)
+        rows = sum(len(fold.test) for fold in self.design.first_repetition)
+        return nested_interval(outer, rows, self.n_folds, self.level)
 
 
 def _losses(system: Any, measure: Any, value: float) -> FloatArray | None:

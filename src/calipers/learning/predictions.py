@@ -48,7 +48,7 @@ class OutOfFoldModel:
     """
 
     def __init__(self, predictions: ModelPredictions, lacking: int = 0) -> None:
-        self.predictions, self.lacking = predictions, lacking
+        self.predictions, self.n_incomplete_models = predictions, lacking
         if predictions.classes is not None:
             self.classes_ = predictions.classes
         if predictions.probability is not None:
@@ -72,7 +72,7 @@ class OutOfFoldModel:
         ]
         classes = np.unique(np.concatenate(class_lists)) if class_lists else None
 
-        def together(column: str) -> Any:
+        def concatenate(column: str) -> Any:
             tables = [
                 (fold_prediction.classes, getattr(fold_prediction, column))
                 for fold_prediction in fold_predictions
@@ -90,7 +90,8 @@ class OutOfFoldModel:
             else sum(len(fold_classes) < len(classes) for fold_classes in class_lists)
         )
         return cls(
-            ModelPredictions(labels, together("probability"), together("scores"), classes), lacking
+            ModelPredictions(labels, concatenate("probability"), concatenate("scores"), classes),
+            lacking,
         )
 
     def take_rows(self, rows: Indices) -> OutOfFoldModel:

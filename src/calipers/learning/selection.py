@@ -162,10 +162,25 @@ def select_model(
     is_classification(models)
     estimator = next(iter(models.values()))
     task = ScoringTask.from_arguments(
-        estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
-        stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        split=split, on=("test",), threshold=threshold, inner=inner_cv, inner_chooses=True,
-    )  # fmt: skip
+        estimator,
+        X,
+        y,
+        measure=measure,
+        positive=positive,
+        cv=cv,
+        repeats=n_repeats,
+        stratify=stratify,
+        group=group,
+        time=time,
+        weight=weight,
+        level=level,
+        seed=seed,
+        split=split,
+        subsets=("test",),
+        threshold=threshold,
+        n_inner_folds=inner_cv,
+        needs_inner_folds=True,
+    )
     split = task.design.split
     validation = () if split is None or not len(split.validation) else (split.validation,)
     if validation and inner_cv is not None and (task.tuning is None or not task.tuning.has_rule):
@@ -176,13 +191,13 @@ def select_model(
         for split_index, item in enumerate(task.design.folds)
         for job in _make_jobs(task, split_index, item, models, n_inner_folds, stratify, validation)
     ]
-    scores = task.measured(jobs, len(jobs) // len(task.design.folds), n_jobs, "select_model")
+    scores = task.score_jobs(jobs, len(jobs) // len(task.design.folds), n_jobs, "select_model")
     result = (_single_selection if task.design.is_single_split else _nested_selection)(
         scores, list(models)
     )
     names = list(models)
     best = names.index(result.best)
-    tuned = scores.tuned(best * (scores.each // len(models)), result.best)
+    tuned = scores.tuned_thresholds(best * (scores.jobs_per_split // len(models)), result.best)
     return Selection(
         task.measure,
         result.candidates,
@@ -221,14 +236,16 @@ def _nested_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     best = int(np.argmax(task.scorer.sign * outer.mean(axis=0)))
     candidates = (
         Candidate(
-            name, task.estimated(outer[:, i], task.sizes, name), float((chosen_indices == i).mean())
+            name,
+            task.estimate_mean(outer[:, i], task.mean_sizes, name),
+            float((chosen_indices == i).mean()),
         )
         for i, name in enumerate(names)
     )
     return _SelectionResult(
         tuple(candidates),
         names[best],
-        task.estimated(nested, task.sizes, "chosen"),
+        task.estimate_mean(nested, task.mean_sizes, "chosen"),
         _paired_optimism(task, task.scorer.sign * (outer[:, best] - nested)),
     )
 
@@ -237,7 +254,7 @@ def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     """Compute the selection with a single division, measured on its test rows."""
     task, n_models = scores.task, len(names)
     split = task.design.split
-    jobs_per_model = scores.each // n_models
+    jobs_per_model = scores.jobs_per_split // n_models
     if jobs_per_model > 1:  # by folds within the training rows
         apparent = [
             _inner_estimate(scores, i * jobs_per_model, jobs_per_model, name)
@@ -247,12 +264,14 @@ def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
             f"{jobs_per_model - 1} folds within the {len(scores.jobs[0].train):,} training rows"
         )
     else:
-        apparent = [scores.on_part(2, i, name) for i, name in enumerate(names)]
+        apparent = [scores.subset_estimate(2, i, name) for i, name in enumerate(names)]
         assert split is not None
         comparison_rows = f"{len(split.validation):,} validation rows"
     values = task.scorer.sign * np.array([estimate.value for estimate in apparent])
     best = int(np.argmax(values))
-    corrected = replace(scores.on_part(1, best * jobs_per_model, names[best]), system="chosen")
+    corrected = replace(
+        scores.subset_estimate(1, best * jobs_per_model, names[best]), system="chosen"
+    )
     optimism = _unpaired_optimism(task, apparent[best], corrected)
     note = (
         f"Compared on {comparison_rows}; the best is measured on "
@@ -264,12 +283,12 @@ def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     return _SelectionResult(tuple(candidates), names[best], corrected, optimism, (note,))
 
 
-def _inner_estimate(scores: ScoreArray, first: int, every: int, name: str) -> Estimate:
+def _inner_estimate(scores: ScoreArray, first: int, jobs_per_model: int, name: str) -> Estimate:
     """Return the mean over the folds within the training rows of the only split."""
-    inner = scores.jobs[first + 1 : first + every]
+    inner = scores.jobs[first + 1 : first + jobs_per_model]
     sizes = sum(len(job.train) for job in inner), sum(len(job.eval_parts[1]) for job in inner)
-    values = scores.values[1][0, first + 1 : first + every]
-    return scores.task.estimated(values, (float(sizes[0]), float(sizes[1])), name)
+    values = scores.values[1][0, first + 1 : first + jobs_per_model]
+    return scores.task.estimate_mean(values, (float(sizes[0]), float(sizes[1])), name)
 
 
 def _unpaired_optimism(task: ScoringTask, apparent: Estimate, corrected: Estimate) -> Estimate:
@@ -292,8 +311,8 @@ def _unpaired_optimism(task: ScoringTask, apparent: Estimate, corrected: Estimat
 
 
 def _make_jobs(
-    task: ScoringTask, number: int, outer_fold: TrainTestIndices, models: Mapping[str, Any],
-    inner: int, stratify: bool | None, validation: tuple[Any, ...],
+    task: ScoringTask, split_index: int, outer_fold: TrainTestIndices, models: Mapping[str, Any],
+    n_inner_folds: int, stratify: bool | None, validation: tuple[Any, ...],
 ) -> list[FitJob]:  # fmt: skip
     """Return the fits of one outer split.
 
@@ -304,16 +323,16 @@ def _make_jobs(
     folds: Sequence[TrainTestIndices] = ()
     if not validation:
         folds = make_design(
-            inner,
+            n_inner_folds,
             1,
             task.constraints.take_rows(rows),
             None,
             stratify=stratify,
-            seed=task.seed + number + 1,
+            seed=task.seed + split_index + 1,
         ).folds
     jobs = []
     for name, model in models.items():
-        label = f"{name}, {task.split_name(str(number + 1))}"
+        label = f"{name}, {task.split_name(str(split_index + 1))}"
         key = (outer_fold.repetition, outer_fold.fold)
         jobs.append(
             FitJob(model, rows, (outer_fold.train, outer_fold.test, *validation), key, name=label)
@@ -327,10 +346,10 @@ def _make_jobs(
 
 def _paired_optimism(task: ScoringTask, differences: FloatArray) -> Estimate:
     """Estimate the optimism as the mean paired difference over the outer splits."""
-    split_test = corrected_t(differences, *task.sizes, level=task.level)
+    split_test = corrected_t(differences, *task.mean_sizes, level=task.level)
     interval = split_test.interval
     return Estimate(
         task.measure, split_test.value, interval.low, interval.high, task.level, interval.method,
-        n=split_test.splits, n_total=split_test.splits, unit="splits",
+        n=split_test.n_splits, n_total=split_test.n_splits, unit="splits",
         interval_reason=interval.reason, standard_error=interval.se, system="optimism",
     )  # fmt: skip

@@ -174,12 +174,13 @@ def split(
 
 
 def to_split(
-    division: Any, rows: int, label: str = "split", *, second: str = "validation"
+    division: Any, rows: int, label: str = "split", *, second_subset: str = "validation"
 ) -> Split:
     """Convert a given division of ``rows`` rows to a checked :class:`Split`.
 
     It is a :class:`Split`, a column with the subset of each row, or index arrays of the subsets, by
-    name or in order. If there are two arrays, the ``second`` subset follows the training rows.
+    name or in order. If there are two arrays, the ``second_subset`` subset follows the training
+    rows.
 
     Raises
     ------
@@ -205,7 +206,7 @@ def to_split(
                 f"{label}: there are {len(division)} arrays, expected the indices of the rows to "
                 "train on, to validate on and to test on"
             )
-        names = SUBSETS if len(division) == 3 else ("train", second)
+        names = SUBSETS if len(division) == 3 else ("train", second_subset)
         row_split = _make_split(
             {
                 n: _to_indices(indices, label, rows)

@@ -157,7 +157,7 @@ def check_split(
     """
     require_sklearn("checking a split")
     columns = FeatureColumns.from_table(X)
-    row_split = to_split(split, columns.rows, "split", second="test")
+    row_split = to_split(split, columns.n_rows, "split", second_subset="test")
     for name, indices in (("train", row_split.train), ("test", row_split.test)):
         if not len(indices):
             raise InputError(f"split: no row to {name} on")
@@ -167,7 +167,7 @@ def check_split(
     }
     for name, values in arrays_by_name.items():
         if values is not None:
-            check_length(values, columns.rows, name, "X has")
+            check_length(values, columns.n_rows, name, "X has")
     scorer = (
         None
         if y is None
@@ -197,7 +197,7 @@ def check_split(
 
 
 def _finding(kind: str, fault: SplitFault) -> Finding:
-    interval_numbers = {n: v for n, v in fault.numbers.items() if isinstance(v, IntervalNumber)}
+    interval_numbers = {n: v for n, v in fault.values.items() if isinstance(v, IntervalNumber)}
     return Finding(
         kind=kind,
         message=fault.sentence,
@@ -205,7 +205,7 @@ def _finding(kind: str, fault: SplitFault) -> Finding:
         severity=fault.severity,
         values={
             n: float(v.value if isinstance(v, IntervalNumber) else v)
-            for n, v in fault.numbers.items()
+            for n, v in fault.values.items()
         },
         intervals={
             n: (v.low, v.high) for n, v in interval_numbers.items() if not math.isnan(v.low)
@@ -242,7 +242,7 @@ class SplitData:
 
     columns: FeatureColumns
     split: Split
-    scoring: ModelScorer | None
+    scorer: ModelScorer | None
     target: Any
     group: Any
     time: Any
@@ -265,7 +265,7 @@ class SplitFault:
 
     sentence: str
     severity: str
-    numbers: Mapping[str, float | IntervalNumber]
+    values: Mapping[str, float | IntervalNumber]
     examples: tuple[Any, ...]
 
 
@@ -286,7 +286,7 @@ def to_python(value: Any) -> Any:
 
 def duplicated_rows(data: SplitData) -> Iterator[SplitFault]:
     """Find test rows that are duplicates of training rows."""
-    row_codes = data.columns.same_rows(data.target)
+    row_codes = data.columns.row_codes(data.target)
     # Features with few values produce duplicates by chance.
     if len(np.unique(row_codes[data.train])) < len(data.train) / 2:
         return
@@ -301,17 +301,17 @@ def duplicated_rows(data: SplitData) -> Iterator[SplitFault]:
         f"training rows (same {same}; rows {_format_values(copied_rows)})."
     )
     numbers: dict[str, float | IntervalNumber] = {"copies": count}
-    if data.scoring is not None and count < len(data.test):
+    if data.scorer is not None and count < len(data.test):
         full_score, distinct_score = (
-            data.scoring.on(data.train, data.test),
-            data.scoring.on(data.train, data.test[~duplicate_mask]),
+            data.scorer.score(data.train, data.test),
+            data.scorer.score(data.train, data.test[~duplicate_mask]),
         )
         numbers |= {
-            f"{data.scoring.name} with": full_score,
-            f"{data.scoring.name} without": distinct_score,
+            f"{data.scorer.name} with": full_score,
+            f"{data.scorer.name} without": distinct_score,
         }
         sentence += (
-            f" {data.scoring.display_name} is {full_score}, and {distinct_score} without them."
+            f" {data.scorer.display_name} is {full_score}, and {distinct_score} without them."
         )
     sentence += " Remove duplicates before splitting."
     yield SplitFault(sentence, "warning", numbers, tuple(copied_rows[:_MAX_EXAMPLES].tolist()))
@@ -330,23 +330,23 @@ def shared_groups(data: SplitData) -> Iterator[SplitFault]:
         f"({_format_values(names)}), including {n_rows:,} of {len(data.test):,} test rows."
     )
     numbers: dict[str, float | IntervalNumber] = {"groups": len(shared_codes), "rows": n_rows}
-    if data.scoring is not None and len(groups.names) > 1:
+    if data.scorer is not None and len(groups.names) > 1:
         used = np.sort(np.concatenate([data.train, data.test]))
         grouped_split = split(
             len(used),
             test=len(data.test) / len(used),
             group=groups.codes[used],
-            stratify=data.target[used] if data.scoring.classes else None,
+            stratify=data.target[used] if data.scorer.is_classifier else None,
             seed=data.seed,
         )
-        current_score = data.scoring.on(data.train, data.test)
-        grouped_score = data.scoring.on(used[grouped_split.train], used[grouped_split.test])
+        current_score = data.scorer.score(data.train, data.test)
+        grouped_score = data.scorer.score(used[grouped_split.train], used[grouped_split.test])
         numbers |= {
-            f"{data.scoring.name} with": current_score,
-            f"{data.scoring.name} without": grouped_score,
+            f"{data.scorer.name} with": current_score,
+            f"{data.scorer.name} without": grouped_score,
         }
         sentence += (
-            f" {data.scoring.display_name} is {current_score}, and {grouped_score} on a split that "
+            f" {data.scorer.display_name} is {current_score}, and {grouped_score} on a split that "
             "keeps groups together."
         )
     sentence += " Split by group (group=)."
@@ -366,18 +366,18 @@ def future_rows(data: SplitData) -> Iterator[SplitFault]:
         f"{_format_values(late_rows)}."
     )
     numbers: dict[str, float | IntervalNumber] = {"rows": len(late_rows)}
-    if data.scoring is not None:
+    if data.scorer is not None:
         used = np.sort(np.concatenate([data.train, data.test]))
-        current_score = data.scoring.on(data.train, data.test)
-        numbers[f"{data.scoring.name} with"] = current_score
-        sentence += f" {data.scoring.display_name} is {current_score}"
+        current_score = data.scorer.score(data.train, data.test)
+        numbers[f"{data.scorer.name} with"] = current_score
+        sentence += f" {data.scorer.display_name} is {current_score}"
         try:
             time_split = split(len(used), test=len(data.test) / len(used), time=data.time[used])
         except InputError:  # too few times for test rows in this proportion
             sentence += "."
         else:
-            forward_score = data.scoring.on(used[time_split.train], used[time_split.test])
-            numbers[f"{data.scoring.name} without"] = forward_score
+            forward_score = data.scorer.score(used[time_split.train], used[time_split.test])
+            numbers[f"{data.scorer.name} without"] = forward_score
             sentence += f", and {forward_score} if the latest rows are the test set."
     sentence += " Split by time (time=)."
     yield SplitFault(sentence, "warning", numbers, tuple(late_rows[:_MAX_EXAMPLES].tolist()))
@@ -388,25 +388,25 @@ def future_rows(data: SplitData) -> Iterator[SplitFault]:
 
 def target_leakage(data: SplitData) -> Iterator[SplitFault]:
     """Find a feature that alone leaves almost no error, unlike the others."""
-    assert data.scoring is not None
+    assert data.scorer is not None
     for column in range(len(data.columns.names)):
         if (
-            data.scoring.feature_error(data.train, data.test, column) > _MAX_REMAINING_ERROR
+            data.scorer.feature_error(data.train, data.test, column) > _MAX_REMAINING_ERROR
             or len(data.columns.names) < 2
         ):
             continue
-        if data.scoring.relative_error(
+        if data.scorer.relative_error(
             data.train, data.test, excluded=column
         ) < _MIN_ERROR_INCREASE + max(
-            _MAX_REMAINING_ERROR, data.scoring.relative_error(data.train, data.test)
+            _MAX_REMAINING_ERROR, data.scorer.relative_error(data.train, data.test)
         ):
             continue
-        full_score = data.scoring.on(data.train, data.test)
-        reduced_score = data.scoring.on(data.train, data.test, excluded=column)
-        name, score = data.columns.names[column], data.scoring.name
+        full_score = data.scorer.score(data.train, data.test)
+        reduced_score = data.scorer.score(data.train, data.test, excluded=column)
+        name, score = data.columns.names[column], data.scorer.name
         yield SplitFault(
             f"{name} leaks the target: alone it leaves less than 1% of the error of the best "
-            f"constant prediction on {len(data.test):,} test rows. {data.scoring.display_name} is "
+            f"constant prediction on {len(data.test):,} test rows. {data.scorer.display_name} is "
             f"{full_score}, and {reduced_score} without it. Check whether it is known at "
             "prediction time.",
             "warning",
@@ -417,22 +417,22 @@ def target_leakage(data: SplitData) -> Iterator[SplitFault]:
 
 def row_index_leakage(data: SplitData) -> Iterator[SplitFault]:
     """Find a feature that numbers the rows and predicts the target."""
-    assert data.scoring is not None
-    for column in data.columns.numberings():
-        p = data.scoring.feature_p(data.train, data.test, column)
+    assert data.scorer is not None
+    for column in data.columns.row_number_columns():
+        p = data.scorer.feature_p_value(data.train, data.test, column)
         if not p < _SIGNIFICANCE_LEVEL:
             continue
-        full_score = data.scoring.on(data.train, data.test)
+        full_score = data.scorer.score(data.train, data.test)
         reduced_score = (
-            data.scoring.on(data.train, data.test, excluded=column)
+            data.scorer.score(data.train, data.test, excluded=column)
             if len(data.columns.names) > 1
             else None
         )
-        name, score = data.columns.names[column], data.scoring.name
+        name, score = data.columns.names[column], data.scorer.name
         alone = f", and {reduced_score} without it" if reduced_score is not None else ""
         yield SplitFault(
-            f"{name} numbers the {data.columns.rows:,} rows but predicts the target, so their "
-            f"order has information that new rows lack. {data.scoring.display_name} is "
+            f"{name} numbers the {data.columns.n_rows:,} rows but predicts the target, so their "
+            f"order has information that new rows lack. {data.scorer.display_name} is "
             f"{full_score}{alone}. Exclude it.",
             "warning",
             {
@@ -451,11 +451,11 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
     from calipers.inference.multiplicity import holm
 
     train, test = (_one_row_per_group(rows, data.group) for rows in (data.train, data.test))
-    shifts = list(data.columns.compared(train, test))
+    shifts = list(data.columns.compare_subsets(train, test))
     names = list(data.columns.names)
     if data.target is not None:
         shifts += list(
-            FeatureColumns.from_table(np.asarray(data.target)[:, None]).compared(train, test)
+            FeatureColumns.from_table(np.asarray(data.target)[:, None]).compare_subsets(train, test)
         )
         names.append("the target")
     p = holm(np.array([shift.p for shift in shifts]))
@@ -485,17 +485,17 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
         f"significantly {difference_text}.{auc_sentence} The score applies to rows like the test "
         "rows."
     )
-    if data.scoring is not None:
+    if data.scorer is not None:
         test_score, held_out_score = (
-            data.scoring.on(data.train, data.test),
-            data.scoring.within(data.train, data.group, data.time),
+            data.scorer.score(data.train, data.test),
+            data.scorer.score_held_out(data.train, data.group, data.time),
         )
         numbers |= {
-            f"{data.scoring.name} tested": test_score,
-            f"{data.scoring.name} within": held_out_score,
+            f"{data.scorer.name} tested": test_score,
+            f"{data.scorer.name} within": held_out_score,
         }
         sentence += (
-            f" {data.scoring.display_name} is {test_score}, and {held_out_score} on rows held out "
+            f" {data.scorer.display_name} is {test_score}, and {held_out_score} on rows held out "
             "of the training set."
         )
     yield SplitFault(
@@ -520,13 +520,13 @@ def _separability(data: SplitData, train: Indices, test: Indices) -> IntervalNum
     rows = np.concatenate([train, test])
     is_test_row = np.repeat([False, True], [len(train), len(test)])
     subset_split = split(len(rows), test=0.5, stratify=is_test_row, seed=data.seed)
-    model = default_model(len(rows), data.seed, classes=True)
+    model = default_model(len(rows), data.seed, is_classifier=True)
     job = FitJob(
         model, subset_split.train, (subset_split.test,), name="the classifier of the subsets"
     )
     fit: FitResult[Any] | None = fit_all(
-        [job], TrainingData(data.columns.numbers[rows], is_test_row), _positive_probability
-    ).all[0]
+        [job], TrainingData(data.columns.values[rows], is_test_row), _positive_probability
+    ).results[0]
     assert fit is not None
     (scores,) = fit.predictions
     evaluation = classification(
@@ -560,7 +560,7 @@ class ModelScorer:
     columns: FeatureColumns
     features: Any
     target: Any
-    classes: bool
+    is_classifier: bool
     estimator: Any
     seed: int
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -579,29 +579,31 @@ class ModelScorer:
         classes = _is_classes(target) if task is None else task == "classification"
         y = encode_labels(target, "y").codes.astype(np.intp) if classes else to_numbers(target, "y")
         has_estimator = estimator is not None
-        estimator = estimator if has_estimator else default_model(len(y), seed, classes=classes)
+        estimator = (
+            estimator if has_estimator else default_model(len(y), seed, is_classifier=classes)
+        )
         return cls(
-            columns, features if has_estimator else columns.numbers, y, classes, estimator, seed
+            columns, features if has_estimator else columns.values, y, classes, estimator, seed
         )
 
     @property
     def name(self) -> str:
         """Name of the score: accuracy or RMSE."""
-        return "accuracy" if self.classes else "RMSE"
+        return "accuracy" if self.is_classifier else "RMSE"
 
     @property
     def display_name(self) -> str:
         """Name of the score at the start of a sentence."""
-        return "Accuracy" if self.classes else "RMSE"
+        return "Accuracy" if self.is_classifier else "RMSE"
 
-    def on(self, train: Indices, test: Indices, excluded: int | None = None) -> IntervalNumber:
+    def score(self, train: Indices, test: Indices, excluded: int | None = None) -> IntervalNumber:
         """Return the score with its interval."""
         from calipers.evaluate.classification import classification
         from calipers.evaluate.regression import regression
 
         predictions, truth = self._predict(train, test, excluded), self.target[test]
         options: dict[str, Any] = {"measures": self.name, "curves": False, "seed": self.seed}
-        if self.classes:  # right or wrong, also where the rows tested have one class alone
+        if self.is_classifier:  # right or wrong, also where the rows tested have one class alone
             correct = (predictions == truth).astype(np.intp)
             evaluation = classification(
                 np.ones_like(correct), correct, labels=[0, 1], positive=1, **options
@@ -620,22 +622,22 @@ class ModelScorer:
         """
         return min(
             self._relative_loss(train, test, predictions)
-            for predictions in self._by_one(train, test, column)
+            for predictions in self._predict_from_feature(train, test, column)
         )
 
-    def feature_p(self, train: Indices, test: Indices, column: int) -> float:
+    def feature_p_value(self, train: Indices, test: Indices, column: int) -> float:
         """Return the p-value that a tree on one feature beats the best constant prediction.
 
         The test is one-sided: a sign test for classes, and a paired t test for numbers.
         """
         from scipy.stats import binomtest, ttest_rel
 
-        predictions = self._by_one(train, test, column)[0]
+        predictions = self._predict_from_feature(train, test, column)[0]
         model_losses, constant_losses = (
             self._losses(test, predictions),
-            self._losses(test, self._constant(train)),
+            self._losses(test, self._best_constant(train)),
         )
-        if self.classes:
+        if self.is_classifier:
             better, worse = (
                 int((model_losses < constant_losses).sum()),
                 int((model_losses > constant_losses).sum()),
@@ -645,7 +647,7 @@ class ModelScorer:
             return float(binomtest(better, better + worse, alternative="greater").pvalue)
         return float(ttest_rel(constant_losses, model_losses, alternative="greater").pvalue)
 
-    def within(self, train: Indices, group: Any = None, time: Any = None) -> IntervalNumber:
+    def score_held_out(self, train: Indices, group: Any = None, time: Any = None) -> IntervalNumber:
         """Return the score on a quarter of the rows, fitted to the others.
 
         Rows of a group stay together, and the latest rows are held out, as far as there are enough
@@ -660,7 +662,7 @@ class ModelScorer:
         if columns:
             with suppress(InputError):  # too few groups or times
                 inner = split(len(train), test=0.25, seed=self.seed, **columns)
-        return self.on(train[inner.train], train[inner.test])
+        return self.score(train[inner.train], train[inner.test])
 
     # ----------------------------------------------------------------------------------------- fits
 
@@ -668,61 +670,61 @@ class ModelScorer:
         key = train.tobytes(), test.tobytes(), excluded
         if key not in self._cache:
             features = self.features if excluded is None else _drop_column(self.features, excluded)
-            self._cache[key] = self._fitted(self.estimator, features, train, test)
+            self._cache[key] = self._fit_predict(self.estimator, features, train, test)
         return self._cache[key]
 
-    def _by_one(self, train: Indices, test: Indices, column: int) -> list[Any]:
+    def _predict_from_feature(self, train: Indices, test: Indices, column: int) -> list[Any]:
         """Return the predictions of a tree on one feature; for numbers also those of a line."""
         from sklearn.linear_model import LinearRegression
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
         key = train.tobytes(), test.tobytes(), "alone", column
         if key not in self._cache:
-            tree = DecisionTreeClassifier if self.classes else DecisionTreeRegressor
-            feature = self.columns.numbers[:, [column]]
+            tree = DecisionTreeClassifier if self.is_classifier else DecisionTreeRegressor
+            feature = self.columns.values[:, [column]]
             models = [tree(max_leaf_nodes=_MAX_LEAVES, min_samples_leaf=2, random_state=self.seed)]
-            if not self.classes and np.isfinite(feature).all():
+            if not self.is_classifier and np.isfinite(feature).all():
                 models.append(LinearRegression())
-            self._cache[key] = [self._fitted(model, feature, train, test) for model in models]
+            self._cache[key] = [self._fit_predict(model, feature, train, test) for model in models]
         return list(self._cache[key])
 
-    def _fitted(self, model: Any, features: Any, train: Indices, test: Indices) -> Any:
+    def _fit_predict(self, model: Any, features: Any, train: Indices, test: Indices) -> Any:
         job = FitJob(model, train, (test,), name="the model of the check")
         fit: FitResult[Any] | None = fit_all(
             [job], TrainingData(features, self.target), seed=self.seed
-        ).all[0]
+        ).results[0]
         assert fit is not None
         return fit.predictions[0]
 
     # --------------------------------------------------------------------------------------- losses
 
-    def _constant(self, train: Indices) -> Any:
+    def _best_constant(self, train: Indices) -> Any:
         train_target = self.target[train]
-        return np.bincount(train_target).argmax() if self.classes else train_target.mean()
+        return np.bincount(train_target).argmax() if self.is_classifier else train_target.mean()
 
     def _losses(self, test: Indices, predictions: Any) -> FloatArray:
         truth = self.target[test]
-        losses = truth != predictions if self.classes else np.square(truth - predictions)
+        losses = truth != predictions if self.is_classifier else np.square(truth - predictions)
         return np.asarray(losses, np.float64)
 
     def _relative_loss(self, train: Indices, test: Indices, predictions: Any) -> float:
-        constant_loss = float(self._losses(test, self._constant(train)).mean())
+        constant_loss = float(self._losses(test, self._best_constant(train)).mean())
         model_loss = float(self._losses(test, predictions).mean())
         return model_loss / constant_loss if constant_loss else 1.0
 
 
-def default_model(rows: int, seed: int, *, classes: bool) -> Any:
+def default_model(n_rows: int, seed: int, *, is_classifier: bool) -> Any:
     """Return the default model: a random forest, or gradient-boosted trees for many rows.
 
     Both accept missing values.
     """
     from sklearn import ensemble as has
 
-    if rows > _MAX_FOREST_ROWS:
+    if n_rows > _MAX_FOREST_ROWS:
         boosted = (has.HistGradientBoostingRegressor, has.HistGradientBoostingClassifier)
-        return boosted[classes](random_state=seed)
+        return boosted[is_classifier](random_state=seed)
     forest = (has.RandomForestRegressor, has.RandomForestClassifier)
-    return forest[classes](random_state=seed)
+    return forest[is_classifier](random_state=seed)
 
 
 def _is_classes(target: Any) -> bool:

@@ -78,14 +78,14 @@ class SplitDesign:
         return (split.validation,)
 
     @property
-    def repetitions(self) -> int:
+    def n_repetitions(self) -> int:
         """Number of repetitions."""
         return self.folds[-1].repetition + 1
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the folds."""
-        is_unrepeated = self.repetitions == 1
+        is_unrepeated = self.n_repetitions == 1
         fold_names = [p.name or str(p.fold + 1) for p in self.folds]
         return tuple(
             name if is_unrepeated else f"{p.repetition + 1}/{name}"
@@ -102,7 +102,7 @@ class SplitDesign:
         return "k-fold" if counts[0] > 1 and (counts == counts[0]).all() else "resampled"
 
     @property
-    def first(self) -> tuple[TrainTestIndices, ...]:
+    def first_repetition(self) -> tuple[TrainTestIndices, ...]:
         """Folds of the first repetition."""
         return tuple(fold for fold in self.folds if fold.repetition == 0)
 
@@ -138,9 +138,9 @@ class SplitDesign:
 class RowConstraints:
     """Properties of the rows that splits must respect: classes, groups and ranks of times."""
 
-    rows: int
+    n_rows: int
     target: Any
-    classes: bool
+    is_classification: bool
     group: Any = None
     time: Indices | None = None
 
@@ -148,11 +148,11 @@ class RowConstraints:
         """Return the constraints of some rows."""
         group = None if self.group is None else np.asarray(self.group)[rows]
         time = None if self.time is None else self.time[rows]
-        return RowConstraints(len(rows), self.target[rows], self.classes, group, time)
+        return RowConstraints(len(rows), self.target[rows], self.is_classification, group, time)
 
 
 def make_design(
-    folds: Any,
+    cv: Any,
     repeats: int | None,
     constraints: RowConstraints,
     features: Any,
@@ -161,16 +161,16 @@ def make_design(
     seed: int,
     defaults: tuple[int, int] = (10, 1),
 ) -> SplitDesign:
-    """Return the design for ``folds``: a number, a splitter, or pairs of training and test rows.
+    """Return the design for ``cv``: a number, a splitter, or pairs of training and test rows.
 
     ``defaults`` are the defaults of folds and repeats.
     """
-    if folds is None:
-        folds = defaults[0]
+    if cv is None:
+        cv = defaults[0]
     if repeats is None:
-        has_fixed_order = constraints.time is not None or not isinstance(folds, int | np.integer)
+        has_fixed_order = constraints.time is not None or not isinstance(cv, int | np.integer)
         repeats = 1 if has_fixed_order else defaults[1]
-    design = _make_design(folds, repeats, constraints, features, stratify=stratify, seed=seed)
+    design = _make_design(cv, repeats, constraints, features, stratify=stratify, seed=seed)
     if design.is_single_split:
         train, test = (f"{int(size):,}" for size in design.sizes)
         return replace(
@@ -180,7 +180,7 @@ def make_design(
 
 
 def _make_design(
-    folds: Any,
+    cv: Any,
     repeats: int,
     constraints: RowConstraints,
     features: Any,
@@ -188,25 +188,25 @@ def _make_design(
     stratify: bool | None,
     seed: int,
 ) -> SplitDesign:
-    if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
-        return _choose_splitter(int(folds), repeats, constraints, stratify=stratify, seed=seed)
-    is_invalid = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
-    if is_invalid or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        return _choose_splitter(int(cv), repeats, constraints, stratify=stratify, seed=seed)
+    is_invalid = isinstance(cv, str | bytes) or getattr(cv, "shape", None) == ()
+    if is_invalid or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise InputError(
-            f"cv is {format_value(folds)}, expected a number of folds, a splitter of scikit-learn, "
+            f"cv is {format_value(cv)}, expected a number of folds, a splitter of scikit-learn, "
             "or pairs of index arrays"
         )
     if repeats != 1 or stratify is not None:
         raise InputError(
             "n_repeats= and stratify= require a number of folds; a splitter determines both"
         )
-    if hasattr(folds, "split"):
+    if hasattr(cv, "split"):
         target = None if constraints.target is None else np.asarray(constraints.target)
-        pairs, notes = _collect_splits(lambda: folds.split(features, target, constraints.group))
-        return SplitDesign.from_pairs(pairs, format_value(folds), notes)
+        pairs, notes = _collect_splits(lambda: cv.split(features, target, constraints.group))
+        return SplitDesign.from_pairs(pairs, format_value(cv), notes)
     checked_pairs = (
-        _check_pair(pair, constraints.rows, split_number)
-        for split_number, pair in enumerate(folds, 1)
+        _check_pair(pair, constraints.n_rows, split_number)
+        for split_number, pair in enumerate(cv, 1)
     )
     return SplitDesign.from_pairs(checked_pairs, "given splits")
 
@@ -220,27 +220,30 @@ _SUBSET_PURPOSES = {
 
 
 def single_split_design(
-    split: Split, on: str, constraints: RowConstraints, others: Mapping[str, Any]
+    split: Split, subset: str, constraints: RowConstraints, excluded_options: Mapping[str, Any]
 ) -> SplitDesign:
-    """Return the design of a given split, measured ``on`` its validation or its test rows.
+    """Return the design of a given split, measured ``subset`` its validation or its test rows.
 
-    ``others`` are options that would divide the rows differently.
+    ``excluded_options`` are options that would divide the rows differently.
 
     Raises
     ------
     InputError
         If one of these options is given, or the measured subset has no rows.
     """
-    for name, value in others.items():
+    for name, value in excluded_options.items():
         if value is not None:
             raise InputError(f"split= determines the training rows; omit {name}=")
-    measured = split.subsets.get(on)
+    measured = split.subsets.get(subset)
     if measured is None:
-        raise InputError(f"split: there are no {on} rows, {_SUBSET_PURPOSES[on]}")
+        raise InputError(f"split: there are no {subset} rows, {_SUBSET_PURPOSES[subset]}")
     description = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
-    description += f"{on} rows"
-    notes = [*_shared_group_notes(split, constraints), *_time_order_notes(split, constraints, on)]
-    fold = TrainTestIndices(split.train, measured, 0, 0, on)
+    description += f"{subset} rows"
+    notes = [
+        *_shared_group_notes(split, constraints),
+        *_time_order_notes(split, constraints, subset),
+    ]
+    fold = TrainTestIndices(split.train, measured, 0, 0, subset)
     return SplitDesign((fold,), description, tuple(notes), split)
 
 
@@ -257,12 +260,12 @@ def _shared_group_notes(split: Split, constraints: RowConstraints) -> list[str]:
     return [f"{subject} rows in more than one subset of the split; check_split reports the effect."]
 
 
-def _time_order_notes(split: Split, constraints: RowConstraints, on: str) -> list[str]:
+def _time_order_notes(split: Split, constraints: RowConstraints, subset: str) -> list[str]:
     """Return a note if training rows are not earlier than the measured rows."""
     if constraints.time is None:
         return []
     time = constraints.time
-    n_later = int((time[split.train] >= time[split.subsets[on]].min()).sum())
+    n_later = int((time[split.train] >= time[split.subsets[subset]].min()).sum())
     if not n_later:
         return []
     return [f"{n_later:,} training rows are not earlier than the first row measured."]
@@ -289,53 +292,55 @@ def _check_pair(pair: Any, rows: int, split_number: int) -> tuple[Indices, Indic
 
 
 def _choose_splitter(
-    folds: int, repeats: int, constraints: RowConstraints, *, stratify: bool | None, seed: int
+    n_folds: int, n_repeats: int, constraints: RowConstraints, *, stratify: bool | None, seed: int
 ) -> SplitDesign:
-    """Return the design of ``folds`` folds that respects the constraints of the rows."""
+    """Return the design of ``n_folds`` folds that respects the constraints of the rows."""
     from sklearn import model_selection as has
 
-    if folds < 2:
-        raise InputError(f"cv is {folds}, expected 2 or more")
-    if repeats < 1:
-        raise InputError(f"n_repeats is {repeats}, expected 1 or more")
-    if folds > constraints.rows:
-        raise InputError(f"cv is {folds}, expected at most the number of rows, {constraints.rows}")
+    if n_folds < 2:
+        raise InputError(f"cv is {n_folds}, expected 2 or more")
+    if n_repeats < 1:
+        raise InputError(f"n_repeats is {n_repeats}, expected 1 or more")
+    if n_folds > constraints.n_rows:
+        raise InputError(
+            f"cv is {n_folds}, expected at most the number of rows, {constraints.n_rows}"
+        )
     if constraints.time is not None:
         return _forward_splits(
-            folds, repeats, constraints.time, constraints.group, stratify=stratify
+            n_folds, n_repeats, constraints.time, constraints.group, stratify=stratify
         )
-    leave_one_out = folds == constraints.rows
-    is_stratified = constraints.classes if stratify is None else stratify
+    leave_one_out = n_folds == constraints.n_rows
+    is_stratified = constraints.is_classification if stratify is None else stratify
     is_stratified = is_stratified and not leave_one_out
     target = (
         constraints.target
-        if constraints.classes or not is_stratified
+        if constraints.is_classification or not is_stratified
         else strata(constraints.target)
     )
-    is_repeated = repeats > 1
-    split_options = {"n_repeats": repeats} if is_repeated else {"shuffle": True}
+    is_repeated = n_repeats > 1
+    split_options = {"n_repeats": n_repeats} if is_repeated else {"shuffle": True}
     group = constraints.group
     if group is None:
         kinds = {
             (True, True): has.RepeatedStratifiedKFold, (True, False): has.RepeatedKFold,
             (False, True): has.StratifiedKFold, (False, False): has.KFold,
         }  # fmt: skip
-        cv = kinds[is_repeated, is_stratified](n_splits=folds, random_state=seed, **split_options)
+        cv = kinds[is_repeated, is_stratified](n_splits=n_folds, random_state=seed, **split_options)
     elif is_repeated:
         splitter_class = RepeatedStratifiedGroupKFold if is_stratified else RepeatedGroupKFold
-        cv = splitter_class(folds, n_repeats=repeats, random_state=seed)
+        cv = splitter_class(n_folds, n_repeats=n_repeats, random_state=seed)
     elif is_stratified:
-        cv = has.StratifiedGroupKFold(n_splits=folds, random_state=seed, **split_options)
+        cv = has.StratifiedGroupKFold(n_splits=n_folds, random_state=seed, **split_options)
     else:  # unshuffled, folds are as equal in size as groups allow
-        cv = has.GroupKFold(n_splits=folds)
-    pairs, notes = _collect_splits(lambda: cv.split(np.zeros(constraints.rows), target, group))
+        cv = has.GroupKFold(n_splits=n_folds)
+    pairs, notes = _collect_splits(lambda: cv.split(np.zeros(constraints.n_rows), target, group))
     words = [
         *(["stratified"] if is_stratified else []),
         *(["grouped"] if group is not None else []),
-        "leave-one-out" if leave_one_out else f"{folds}-fold",
+        "leave-one-out" if leave_one_out else f"{n_folds}-fold",
     ]
     description = " ".join([*words, "cross-validation"]) + (
-        f", {repeats} times" if is_repeated else ""
+        f", {n_repeats} times" if is_repeated else ""
     )
     return SplitDesign.from_pairs(pairs, description, notes)
 
@@ -381,11 +386,13 @@ def _collect_splits(split: Any) -> tuple[list[tuple[Indices, Indices]], tuple[st
     return index_pairs, tuple(dict.fromkeys(str(warning.message) for warning in caught_warnings))
 
 
-def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | None) -> SplitDesign:
+def design_from_columns(
+    fold: Any, repetition: Any, rows: int, n_train: float | None
+) -> SplitDesign:
     """Return the design given by columns of folds and repetitions of external predictions.
 
     Each prediction was made by a model trained on the other folds of its repetition, or on
-    ``train`` rows.
+    ``n_train`` rows.
     """
     fold_labels = encode_labels(fold, "fold")
     check_length(fold_labels.codes, rows, "fold")
@@ -400,7 +407,7 @@ def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | No
     for repetition_code in np.unique(repetition_codes):
         repetition_rows = all_rows[repetition_codes == repetition_code]
         folds = np.unique(fold_labels.codes[repetition_rows])
-        if len(folds) < 2 and train is None:
+        if len(folds) < 2 and n_train is None:
             raise InputError(
                 f"fold: there is one, {fold_labels.names[folds[0]]!r}, expected two or more; or "
                 "give "
@@ -421,7 +428,7 @@ def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | No
     repetitions = all_folds[-1].repetition + 1
     count = len(all_folds) // repetitions
     suffix = f", {repetitions} times" if repetitions > 1 else ""
-    if train is not None and not train > 0:
-        raise InputError(f"train is {train}, expected a number of rows above 0")
+    if n_train is not None and not n_train > 0:
+        raise InputError(f"train is {n_train}, expected a number of rows above 0")
     description = f"{count}-fold cross-validation{suffix}, as given"
-    return SplitDesign(tuple(all_folds), description, n_train=train)
+    return SplitDesign(tuple(all_folds), description, n_train=n_train)

@@ -268,10 +268,10 @@ class StratifiedGroupShuffleSplit(_Splitter):
         return self.n_splits
 
 
-def class_counts(y: Any, codes: Indices, groups: int) -> FloatArray:
+def class_counts(y: Any, codes: Indices, n_groups: int) -> FloatArray:
     """Count the rows of each class in each group; the result has shape (groups, classes)."""
     _, labels = np.unique(np.asarray(y), return_inverse=True)
-    counts = np.zeros((groups, int(labels.max(initial=0)) + 1))
+    counts = np.zeros((n_groups, int(labels.max(initial=0)) + 1))
     np.add.at(counts, (codes, labels), 1)
     return counts
 

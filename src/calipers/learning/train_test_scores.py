@@ -69,7 +69,7 @@ class ScoringTask:
     """One estimator, its data, the design of the splits, and the measure."""
 
     estimator: Any
-    material: TrainingData
+    training_data: TrainingData
     constraints: RowConstraints
     scorer: Scorer
     design: SplitDesign
@@ -87,7 +87,7 @@ class ScoringTask:
         *,
         measure: Any,
         positive: Any,
-        folds: Any,
+        cv: Any,
         repeats: int | None,
         stratify: bool | None,
         group: Any,
@@ -96,16 +96,16 @@ class ScoringTask:
         level: float,
         seed: int,
         split: Any = None,
-        on: Sequence[str] = ("validation",),
+        subsets: Sequence[str] = ("validation",),
         threshold: Any = None,
-        inner: int | None = None,
-        inner_chooses: bool = False,
+        n_inner_folds: int | None = None,
+        needs_inner_folds: bool = False,
         defaults: tuple[int, int] = (10, 1),
     ) -> ScoringTask:
         """Return a task from the checked arguments of a public function.
 
-        With a given split, the rows of the first non-empty subset of ``on`` are measured.
-        ``inner_chooses`` is true if ``inner`` folds are used for more than thresholds.
+        With a given split, the rows of the first non-empty subset of ``subsets`` are measured.
+        ``needs_inner_folds`` is true if ``n_inner_folds`` folds are used for more than thresholds.
         """
         require_sklearn()
         if isinstance(estimator, Mapping):
@@ -114,8 +114,8 @@ class ScoringTask:
         is_classifier = is_classification(check_named_estimators(estimator))
         if X is None or y is None:
             raise InputError("features and a truth are missing: give (estimator, X, y)")
-        target = check_target(X, y, classes=is_classifier)
-        weights = RowRepeats(len(target)).weights(weight)
+        target = check_target(X, y, is_classifier=is_classifier)
+        weights = RowRepeats(len(target)).check_weights(weight)
         groups = None if group is None else encode_labels(group, "group").codes
         if groups is not None:
             check_length(groups, len(target), "group")
@@ -136,23 +136,27 @@ class ScoringTask:
                 "measure of labels, such as F1"
             )
         tuning = ThresholdTuning.from_arguments(
-            threshold, target, positive, inner, stratify=stratify, seed=seed
+            threshold, target, positive, n_inner_folds, stratify=stratify, seed=seed
         )
-        uses_inner_folds = inner_chooses or (tuning is not None and tuning.has_rule)
-        if inner is not None and not uses_inner_folds:
+        uses_inner_folds = needs_inner_folds or (tuning is not None and tuning.has_rule)
+        if n_inner_folds is not None and not uses_inner_folds:
             raise InputError(INNER_CV_WITHOUT_RULE)
         if split is None:
             design = make_design(
-                folds, repeats, constraints, X, stratify=stratify, seed=seed, defaults=defaults
+                cv, repeats, constraints, X, stratify=stratify, seed=seed, defaults=defaults
             )
         else:
             row_split = to_split(split, len(target))
             measured = next(
-                (parsed_measure for parsed_measure in on if parsed_measure in row_split.subsets),
-                on[0],
+                (
+                    parsed_measure
+                    for parsed_measure in subsets
+                    if parsed_measure in row_split.subsets
+                ),
+                subsets[0],
             )
-            others = {"cv": folds, "n_repeats": repeats}
-            if not uses_inner_folds or (inner_chooses and len(row_split.validation)):
+            others = {"cv": cv, "n_repeats": repeats}
+            if not uses_inner_folds or (needs_inner_folds and len(row_split.validation)):
                 others["stratify"] = stratify
             design = single_split_design(row_split, measured, constraints, others)
         return cls(
@@ -181,12 +185,12 @@ class ScoringTask:
         return self.scorer.sign > 0
 
     @property
-    def sizes(self) -> tuple[float, float]:
+    def mean_sizes(self) -> tuple[float, float]:
         """Mean numbers of training and test rows of a split."""
         train, test = self.design.sizes
         return train / len(self.design.folds), test / len(self.design.folds)
 
-    def estimated(self, values: FloatArray, sizes: tuple[float, float], name: str) -> Estimate:
+    def estimate_mean(self, values: FloatArray, sizes: tuple[float, float], name: str) -> Estimate:
         """Estimate the mean of values over splits, with the corrected resampled t interval."""
         return self._estimate(corrected_t(values, *sizes, level=self.level), name)
 
@@ -194,46 +198,57 @@ class ScoringTask:
         interval = split_test.interval.clip(*self.scorer.measure.definition.range)
         return Estimate(
             self.measure, split_test.value, interval.low, interval.high, self.level,
-            interval.method, n=split_test.splits, n_total=split_test.splits, unit="splits",
+            interval.method, n=split_test.n_splits, n_total=split_test.n_splits, unit="splits",
             interval_reason=interval.reason, standard_error=interval.se, system=name,
         )  # fmt: skip
 
-    def measured(
-        self, jobs: Sequence[FitJob], each: int, n_jobs: int | None, verb: str
+    def score_jobs(
+        self, jobs: Sequence[FitJob], jobs_per_split: int, n_jobs: int | None, function_name: str
     ) -> ScoreArray:
-        """Fit the jobs, ``each`` of them per split, and measure every requested subset.
+        """Fit the jobs, ``jobs_per_split`` of them per split, and measure every requested subset.
 
         If Ctrl-C interrupts, the values are those of the splits that were finished.
         """
         tuning = self.tuning
-        inner_jobs = [[] if tuning is None else tuning.jobs(job, self.constraints) for job in jobs]
+        inner_jobs = [
+            [] if tuning is None else tuning.inner_jobs(job, self.constraints) for job in jobs
+        ]
         all_jobs = [
             item for job, inner in zip(jobs, inner_jobs, strict=True) for item in (job, *inner)
         ]
         predict = self.scorer.get_predictions if tuning is None else predict_classifier
         fits: FitResults[Any] = fit_all(
-            all_jobs, self.material, predict, seed=self.seed, n_jobs=n_jobs, label="fitting model"
+            all_jobs,
+            self.training_data,
+            predict,
+            seed=self.seed,
+            n_jobs=n_jobs,
+            label="fitting model",
         )
         stops = np.cumsum([1 + len(inner) for inner in inner_jobs])
-        n_finished = int(np.searchsorted(stops, fits.done, side="right")) // each
+        n_finished = int(np.searchsorted(stops, fits.n_finished, side="right")) // jobs_per_split
         task, notes = self, []
         if fits.interrupted:
             if n_finished < min(2, len(self.design.folds)):
                 raise KeyboardInterrupt
             progress = f"{n_finished} of {len(self.design.folds)} splits"
             notes.append(f"Interrupted: these numbers are of {progress}, which were finished.")
-            warnings.warn(f"{verb} was interrupted after {progress}", stacklevel=4)
+            warnings.warn(f"{function_name} was interrupted after {progress}", stacklevel=4)
             task = replace(self, design=replace(self.design, folds=self.design.folds[:n_finished]))
-        tables = np.full((len(jobs[0].eval_parts), n_finished * each), math.nan)
+        tables = np.full((len(jobs[0].eval_parts), n_finished * jobs_per_split), math.nan)
         predictions: list[list[Any]] = []
         choices: list[tuple[ThresholdChoice, list[ScoredRows]]] = []
-        for index, (job, end) in enumerate(zip(jobs[: n_finished * each], stops, strict=False)):
+        for index, (job, end) in enumerate(
+            zip(jobs[: n_finished * jobs_per_split], stops, strict=False)
+        ):
             job_fits = [
-                fit for fit in fits.all[end - 1 - len(inner_jobs[index]) : end] if fit is not None
+                fit
+                for fit in fits.results[end - 1 - len(inner_jobs[index]) : end]
+                if fit is not None
             ]
             part_predictions = list(job_fits[0].predictions)
             if tuning is not None:
-                choice, rows = self._tuned(tuning, job, job_fits, inner_jobs[index])
+                choice, rows = self._tune(tuning, job, job_fits, inner_jobs[index])
                 part_predictions = [
                     (tuning.labels(item, scored.score >= choice.threshold), _known_labels(item))
                     for item, scored in zip(job_fits[0].predictions, rows, strict=True)
@@ -244,12 +259,12 @@ class ScoringTask:
                 zip(job.eval_parts, part_predictions, strict=True)
             ):
                 tables[subset_index, index] = self._value(subset_rows, item, job.name)
-        values = tables.reshape(len(tables), n_finished, each)
+        values = tables.reshape(len(tables), n_finished, jobs_per_split)
         return ScoreArray(
-            task, tuple(jobs[: n_finished * each]), values, notes, predictions, choices
+            task, tuple(jobs[: n_finished * jobs_per_split]), values, notes, predictions, choices
         )
 
-    def _tuned(
+    def _tune(
         self,
         tuning: ThresholdTuning,
         job: FitJob,
@@ -258,27 +273,29 @@ class ScoringTask:
     ) -> tuple[ThresholdChoice, list[ScoredRows]]:
         """Return the threshold of a job, chosen on its rows, and the scored rows of each subset."""
         rows = [
-            tuning.scored(item, *self._of_rows(indices), job.name)
+            tuning.score_rows(item, *self._truth_and_weight(indices), job.name)
             for item, indices in zip(fits[0].predictions, job.eval_parts, strict=True)
         ]
         if not inner:
-            return tuning.chosen(rows[0], job.name), rows
+            return tuning.choose(rows[0], job.name), rows
         inner_rows = [
-            tuning.scored(fit.predictions[0], *self._of_rows(item.eval_parts[0]), item.name)
+            tuning.score_rows(
+                fit.predictions[0], *self._truth_and_weight(item.eval_parts[0]), item.name
+            )
             for fit, item in zip(fits[1:], inner, strict=True)
         ]
-        return tuning.chosen(concat_rows(inner_rows), job.name), rows
+        return tuning.choose(concat_rows(inner_rows), job.name), rows
 
-    def _of_rows(self, rows: Indices) -> tuple[Any, Any]:
+    def _truth_and_weight(self, rows: Indices) -> tuple[Any, Any]:
         """Return the truth and the weight of rows."""
-        weight = self.material.weight
-        return self.material.target[rows], None if weight is None else weight[rows]
+        weight = self.training_data.weight
+        return self.training_data.target[rows], None if weight is None else weight[rows]
 
-    def on_rows(
+    def row_predictions(
         self, rows: Indices, predictions: Mapping[str, tuple[Any, Mapping[str, Any]]]
     ) -> RowPredictions:
         """Return predictions for some rows, with truth, weights, clusters and times."""
-        truth, weight = self._of_rows(rows)
+        truth, weight = self._truth_and_weight(rows)
         return RowPredictions(
             self.scorer, truth, predictions, weight, **self.interval_options(rows), seed=self.seed
         )
@@ -293,7 +310,7 @@ class ScoringTask:
         }
 
     def _value(self, rows: Any, predictions: tuple[Any, Mapping[str, Any]], name: str) -> float:
-        truth, weight = self._of_rows(rows)
+        truth, weight = self._truth_and_weight(rows)
         try:
             value = self.scorer.value(truth, *predictions, weight)
         except InputError as error:
@@ -311,9 +328,9 @@ class ScoringTask:
             **base_provenance(self.estimator, inputs),
             "cross-validation": self.design.description,
             "splits": len(self.design.folds),
-            "repetitions": self.design.repetitions,
-            "trained on": self.sizes[0],
-            "tested on": self.sizes[1],
+            "repetitions": self.design.n_repetitions,
+            "trained on": self.mean_sizes[0],
+            "tested on": self.mean_sizes[1],
             "seed": self.seed,
             **extra,
         }
@@ -340,35 +357,37 @@ class ScoreArray:
     choices: Sequence[tuple[ThresholdChoice, list[ScoredRows]]]
 
     @property
-    def each(self) -> int:
+    def jobs_per_split(self) -> int:
         """Number of jobs per split."""
         return int(self.values.shape[2])
 
-    def training(self, job_index: int, name: str) -> Estimate:
+    def training_estimate(self, job_index: int, name: str) -> Estimate:
         """Estimate the value of a job on its training rows.
 
         Over splits the roles of training and test rows are exchanged: splits share most of the rows
         measured here, so the corrected t takes the two sizes in reverse.
         """
         if self.task.design.is_single_split:
-            return self.on_part(0, job_index, name)
-        n_trained = float(np.mean([len(job.train) for job in self.jobs[job_index :: self.each]]))
-        n_others = max(sum(self.task.sizes) - n_trained, 1.0)
-        return self.task.estimated(self.values[0][:, job_index], (n_others, n_trained), name)
+            return self.subset_estimate(0, job_index, name)
+        n_trained = float(
+            np.mean([len(job.train) for job in self.jobs[job_index :: self.jobs_per_split]])
+        )
+        n_others = max(sum(self.task.mean_sizes) - n_trained, 1.0)
+        return self.task.estimate_mean(self.values[0][:, job_index], (n_others, n_trained), name)
 
-    def validation(self, job_index: int, name: str) -> Estimate:
+    def measured_estimate(self, job_index: int, name: str) -> Estimate:
         """Estimate the value of a job on the measured rows.
 
         Over splits, whose models share training rows, the interval is the corrected t; for a single
         split it is that of its rows.
         """
         if self.task.design.is_single_split:
-            return self.on_part(1, job_index, name)
-        return self.task.estimated(self.values[1][:, job_index], self.task.sizes, name)
+            return self.subset_estimate(1, job_index, name)
+        return self.task.estimate_mean(self.values[1][:, job_index], self.task.mean_sizes, name)
 
-    def on_part(self, which: int, job_index: int, name: str) -> Estimate:
+    def subset_estimate(self, subset_index: int, job_index: int, name: str) -> Estimate:
         """Estimate the value of a job of the only split on one of its subsets, by its rows."""
-        row_predictions = self._on(which, {name: job_index})
+        row_predictions = self._row_predictions(subset_index, {name: job_index})
         return row_predictions.estimate(name)
 
     def differences(self, names: Sequence[str], best: int) -> Mapping[str, Difference]:
@@ -378,9 +397,11 @@ class ScoreArray:
         """
         task = self.task
         if task.design.is_single_split:
-            row_predictions = self._on(1, {name: job_index for job_index, name in enumerate(names)})
+            row_predictions = self._row_predictions(
+                1, {name: job_index for job_index, name in enumerate(names)}
+            )
             return row_predictions.differences(names[best])
-        train, test = task.sizes
+        train, test = task.mean_sizes
         values_by_name = {name: self.values[1][:, i].tolist() for i, name in enumerate(names)}
         comparison = compare_splits(
             values_by_name, design="resampled", train=train, test=test, measure=task.measure,
@@ -389,29 +410,36 @@ class ScoreArray:
         )  # fmt: skip
         return {row.system: row for row in comparison}
 
-    def _on(self, which: int, indices_by_name: Mapping[str, int]) -> RowPredictions:
-        rows = self.jobs[next(iter(indices_by_name.values()))].eval_parts[which]
-        return self.task.on_rows(
-            rows, {n: self.predictions[p][which] for n, p in indices_by_name.items()}
+    def _row_predictions(
+        self, subset_index: int, indices_by_name: Mapping[str, int]
+    ) -> RowPredictions:
+        rows = self.jobs[next(iter(indices_by_name.values()))].eval_parts[subset_index]
+        return self.task.row_predictions(
+            rows, {n: self.predictions[p][subset_index] for n, p in indices_by_name.items()}
         )
 
-    def tuned(self, job_index: int, name: str, which: int = 1) -> tuple[TunedThreshold, ...]:
+    def tuned_thresholds(
+        self, job_index: int, name: str, subset_index: int = 1
+    ) -> tuple[TunedThreshold, ...]:
         """Return the gain of a job's tuned threshold on a subset; empty if none was tuned."""
         task, tuning = self.task, self.task.tuning
         if tuning is None or not tuning.has_rule:
             return ()
-        job_choices = self.choices[job_index :: self.each]
-        choices, tested = [c for c, _ in job_choices], [rows[which] for _, rows in job_choices]
+        job_choices = self.choices[job_index :: self.jobs_per_split]
+        choices, tested = (
+            [c for c, _ in job_choices],
+            [rows[subset_index] for _, rows in job_choices],
+        )
         measure = task.scorer.measure
         if task.design.is_single_split:
-            interval_options = task.interval_options(self.jobs[job_index].eval_parts[which])
+            interval_options = task.interval_options(self.jobs[job_index].eval_parts[subset_index])
             gain = paired_gain_estimator(
                 measure, choices[0], tested[0], tuning.names, **interval_options, seed=task.seed
             )
         else:
-            gain = split_gain_estimator(measure, task.sizes, task.level)
+            gain = split_gain_estimator(measure, task.mean_sizes, task.level)
         tuned_threshold = tuning.summarize(
-            name, measure, choices, tested, tuning.within_folds, gain
+            name, measure, choices, tested, tuning.inner_folds_text, gain
         )
         return (tuned_threshold,)
 
@@ -425,10 +453,10 @@ def check_time(time: Any, rows: int) -> Indices | None:
     return ranks
 
 
-def check_target(X: Any, y: Any, prefix: str = "", *, classes: bool) -> npt.NDArray[Any]:
+def check_target(X: Any, y: Any, prefix: str = "", *, is_classifier: bool) -> npt.NDArray[Any]:
     """Return the truth of rows as an array, checked to be as long as the features."""
     target = to_array(y, f"{prefix}y")
-    if classes:
+    if is_classifier:
         encode_labels(target, f"{prefix}y")  # its message says what is wrong
     else:
         target = to_numbers(target, f"{prefix}y")
@@ -511,7 +539,7 @@ class RowPredictions:
 
     def estimate(self, name: str) -> Estimate:
         """Estimate the value of one model, with the interval of an evaluation of these rows."""
-        evaluation = self._evaluated([name])
+        evaluation = self._evaluate([name])
         estimate = next(e for e in evaluation if e.measure == str(self.scorer.measure))
         return replace(estimate, system=name)
 
@@ -522,10 +550,10 @@ class RowPredictions:
         """
         if len(self.predictions) < 2:
             return {}
-        comparison = self._evaluated(list(self.predictions)).compare(baseline=baseline)
+        comparison = self._evaluate(list(self.predictions)).compare(baseline=baseline)
         return {row.system: row for row in comparison if row.measure == str(self.scorer.measure)}
 
-    def _evaluated(self, names: list[str]) -> Evaluation:
+    def _evaluate(self, names: list[str]) -> Evaluation:
         """Evaluate some models on these rows."""
         argument = _COLUMN_BY_READS.get(self.scorer.measure.definition.reads or "", "predicted")
         options: dict[str, Any] = {
@@ -536,9 +564,9 @@ class RowPredictions:
         }  # fmt: skip
         if self.scorer.measure.definition.task == "regression":
             return regression(self.truth, **options)
-        return classification(self.truth, **options, **self._classes(names[0]))
+        return classification(self.truth, **options, **self._class_options(names[0]))
 
-    def _classes(self, name: str) -> dict[str, Any]:
+    def _class_options(self, name: str) -> dict[str, Any]:
         """Return the classes, of which the rows may lack some, and the positive class."""
         labels, positive = self.predictions[name][1].get("labels"), self.scorer.positive
         if labels is not None and not has_only_known_classes(labels, self.truth):

@@ -90,14 +90,14 @@ class ThresholdChoice(NamedTuple):
     """Threshold, and the rows that it was chosen on."""
 
     threshold: float
-    on: ScoredRows
+    rows: ScoredRows
 
 
 class TunedThresholds(NamedTuple):
     """Thresholds of one model, one for each split, and the scored test rows of each split."""
 
     choices: list[ThresholdChoice]
-    tested: list[ScoredRows]
+    test_rows: list[ScoredRows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class ThresholdTuning:
 
     rule: ThresholdRule | float
     names: tuple[str, str]
-    inner: int
+    n_inner_folds: int
     stratify: bool | None
     seed: int
 
@@ -158,7 +158,7 @@ class ThresholdTuning:
         return isinstance(self.rule, ThresholdRule)
 
     @property
-    def gauges(self) -> tuple[Measure, ...]:
+    def confusion_measures(self) -> tuple[Measure, ...]:
         """Measures of the confusion matrix that the rule uses."""
         if not isinstance(self.rule, ThresholdRule):
             return ()
@@ -168,37 +168,37 @@ class ThresholdTuning:
         )
 
     @property
-    def within_folds(self) -> str:
+    def inner_folds_text(self) -> str:
         """Description of the rows that thresholds are chosen on."""
-        return f"{self.inner} folds within the training rows"
+        return f"{self.n_inner_folds} folds within the training rows"
 
     # --- Predictions of models ----------------------------------------------------------------
 
-    def jobs(self, job: FitJob, constraints: RowConstraints) -> list[FitJob]:
+    def inner_jobs(self, job: FitJob, constraints: RowConstraints) -> list[FitJob]:
         """Return the fits that choose the threshold of a job: the same model on folds of its rows.
 
         Folds are the same for all models with the same training rows.
         """
         if not self.has_rule:
             return []
-        raw_seed = np.random.SeedSequence((self.seed, 1, *job.key)).generate_state(1)[0]
+        raw_seed = np.random.SeedSequence((self.seed, 1, *job.seed_key)).generate_state(1)[0]
         seed = int(raw_seed >> 1)  # scikit-learn takes 31 bits
         job_constraints = constraints.take_rows(job.train)
         try:
             design = make_design(
-                self.inner, 1, job_constraints, None, stratify=self.stratify, seed=seed
+                self.n_inner_folds, 1, job_constraints, None, stratify=self.stratify, seed=seed
             )
         except InputError as error:
             raise InputError(f"{job.name}, to choose a threshold within: {error}") from None
         return [
             replace(
                 job, train=job.train[fold.train], eval_parts=(job.train[fold.test],),
-                key=(*job.key, fold.fold), name=f"{job.name}, within",
+                seed_key=(*job.seed_key, fold.fold), name=f"{job.name}, within",
             )
             for fold in design.folds
         ]  # fmt: skip
 
-    def scored(
+    def score_rows(
         self, predictions: ModelPredictions, truth: Any, weight: Any, name: str
     ) -> ScoredRows:
         """Return the predictions of a model as scores of the positive class."""
@@ -221,9 +221,11 @@ class ThresholdTuning:
                 f"{self.names[0]!r} and {self.names[1]!r}; use fewer folds, or stratified ones"
             )
         score = np.asarray(positive_column(table, classes, self.names[1]), np.float64)
-        return ScoredRows(self.positive(truth), score, self.positive(predictions.labels), weight)
+        return ScoredRows(
+            self.positive_mask(truth), score, self.positive_mask(predictions.labels), weight
+        )
 
-    def positive(self, labels: Any) -> npt.NDArray[np.bool_]:
+    def positive_mask(self, labels: Any) -> npt.NDArray[np.bool_]:
         """Return which labels are those of the positive class."""
         distinct, codes = np.unique(np.asarray(labels), return_inverse=True)
         return np.array([label_name(label) == self.names[1] for label in distinct], np.bool_)[codes]
@@ -237,18 +239,18 @@ class ThresholdTuning:
 
     # --- Choosing, and what it gains ----------------------------------------------------------
 
-    def chosen(self, on: ScoredRows, name: str) -> ThresholdChoice:
+    def choose(self, rows: ScoredRows, name: str) -> ThresholdChoice:
         """Return the threshold that the rule chooses on some rows."""
         if not isinstance(self.rule, ThresholdRule):
-            return ThresholdChoice(float(self.rule), on)
-        table = ScoreTable.from_rows(on.truth, on.score, on.weight)
+            return ThresholdChoice(float(self.rule), rows)
+        table = ScoreTable.from_rows(rows.truth, rows.score, rows.weight)
         threshold = float(self.rule.threshold(table))
         if math.isnan(threshold):
             raise InputError(
-                f"{name}: no threshold satisfies the rule {self.rule} on the {len(on.truth):,} "
+                f"{name}: no threshold satisfies the rule {self.rule} on the {len(rows.truth):,} "
                 "rows that it is chosen on"
             )
-        return ThresholdChoice(threshold, on)
+        return ThresholdChoice(threshold, rows)
 
     def summarize(
         self,
@@ -264,7 +266,7 @@ class ThresholdTuning:
         ``gain`` estimates the mean of the gains on the test rows.
         """
         pairs = list(zip(choices, tested, strict=True))
-        choice_values = [c.on.value(measure, c.threshold) for c in choices]
+        choice_values = [c.rows.value(measure, c.threshold) for c in choices]
         tuned_values = np.array([rows.value(measure, c.threshold) for c, rows in pairs])
         default_values = np.array([rows.default_value(measure) for rows in tested])
         return TunedThreshold(
@@ -273,7 +275,7 @@ class ThresholdTuning:
             str(measure),
             chosen_on,
             float(np.mean(choice_values)),
-            float(np.mean([c.on.default_value(measure) for c in choices])),
+            float(np.mean([c.rows.default_value(measure) for c in choices])),
             float(tuned_values.mean()),
             float(default_values.mean()),
             gain(tuned_values - default_values),
@@ -300,7 +302,7 @@ def split_gain_estimator(
         interval = split_test.interval
         return Estimate(
             str(measure), split_test.value, interval.low, interval.high, level, interval.method,
-            n=split_test.splits, n_total=split_test.splits, unit="splits",
+            n=split_test.n_splits, n_total=split_test.n_splits, unit="splits",
             interval_reason=interval.reason, standard_error=interval.se, system="gain",
         )  # fmt: skip
 
@@ -352,7 +354,7 @@ class ThresholdGains:
     """
 
     tuning: ThresholdTuning
-    tuned: Mapping[str, TunedThresholds]
+    thresholds_by_name: Mapping[str, TunedThresholds]
     chosen_on: str
     sizes: tuple[float, float] | None
     interval_options: Mapping[str, Any]
@@ -365,10 +367,10 @@ class ThresholdGains:
         count_measures = (
             measure for measure in measures if measure.definition.statistic is ConfusionMatrix
         )
-        gauges = self.tuning.gauges or tuple(count_measures)[:1]
+        gauges = self.tuning.confusion_measures or tuple(count_measures)[:1]
         return tuple(
             self._summarize_model(name, thresholds, measure)
-            for name, thresholds in self.tuned.items()
+            for name, thresholds in self.thresholds_by_name.items()
             for measure in gauges
         )
 
@@ -376,7 +378,7 @@ class ThresholdGains:
         self, name: str, thresholds: TunedThresholds, measure: Measure
     ) -> TunedThreshold:
         if self.sizes is None:
-            choice, rows = thresholds.choices[0], thresholds.tested[0]
+            choice, rows = thresholds.choices[0], thresholds.test_rows[0]
             gain = paired_gain_estimator(
                 measure, choice, rows, self.tuning.names, **self.interval_options
             )
@@ -393,7 +395,7 @@ class ThresholdedLabels(NamedTuple):
     """Labels at the tuned thresholds, a column for each system, and the thresholds."""
 
     labels: dict[str, Any]
-    tuned: dict[str, TunedThresholds]
+    thresholds: dict[str, TunedThresholds]
 
 
 def tune_predictions(
@@ -431,9 +433,9 @@ def tune_predictions(
             predicted = (
                 np.zeros(len(score), np.bool_) if default_mask is None else default_mask.copy()
             )
-            tuned = result.tuned[name] = TunedThresholds([], [])
+            tuned = result.thresholds[name] = TunedThresholds([], [])
             for fold in design.folds:
-                choice = tuning.chosen(
+                choice = tuning.choose(
                     _make_scored_rows(
                         classes, score, default_mask, weight, _choice_rows(design, fold)
                     ),
@@ -441,10 +443,10 @@ def tune_predictions(
                 )
                 tested = _make_scored_rows(classes, score, default_mask, weight, fold.test)
                 tuned.choices.append(choice)
-                tuned.tested.append(tested)
+                tuned.test_rows.append(tested)
                 predicted[fold.test] = tested.score >= choice.threshold
             labels[name] = np.array(tuning.names)[predicted.astype(np.intp)]
-    if not result.tuned:
+    if not result.thresholds:
         raise InputError("threshold= requires scores or probabilities; give score= or probability=")
     return result
 

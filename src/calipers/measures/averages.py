@@ -171,12 +171,12 @@ def _class_values(measure: Any, matrix: ConfusionMatrix) -> tuple[FloatArray, Fl
 def weights_by_class(measure: Any, matrix: ConfusionMatrix, values: FloatArray) -> FloatArray:
     """Return the weight of each class in an average."""
     class_matrices, class_mask = matrix.one_vs_rest(), measure.picked(matrix.labels)
-    weight = np.asarray(class_matrices.averaging(measure.average) * class_mask)
+    weight = np.asarray(class_matrices.average_weights(measure.average) * class_mask)
     if measure.convention == "nan":
         return weight
     includes_absent = measure.stated or (measure.among or ("",))[0] == "labels"
     equal_weight = (
-        class_matrices.averaging("macro") * class_mask
+        class_matrices.average_weights("macro") * class_mask
         if not includes_absent
         else class_mask.astype(np.float64) + 0 * weight
     )

@@ -45,10 +45,10 @@ def _apply_to_levels(table: ScoreTable, compute: Callable[[ProbabilityLevels], A
 
 def _formula(compute: Callable[..., float]) -> Formula:
     @wraps(compute)
-    def over_tables(table: ScoreTable, **parameters: Any) -> FloatArray:
+    def apply_to_tables(table: ScoreTable, **parameters: Any) -> FloatArray:
         return _apply_to_levels(table, lambda levels: compute(levels, **parameters))
 
-    return over_tables
+    return apply_to_tables
 
 
 def _level_condition(holds: Callable[[ProbabilityLevels, Mapping[str, Any]], bool]) -> Any:
@@ -108,16 +108,16 @@ def _is_log(parameters: Mapping[str, Any]) -> bool:
 # --- Losses and their parts -----------------------------------------------------------------------
 
 
-def _loss(x: ProbabilityLevels, loss: str, answer: FloatArray | float | None = None) -> float:
+def _loss(x: ProbabilityLevels, loss: str, prediction: FloatArray | float | None = None) -> float:
     """Compute the mean loss of a prediction for each level, by default its probability."""
-    answer = np.broadcast_to(x.probability if answer is None else answer, x.total.shape)
+    prediction = np.broadcast_to(x.probability if prediction is None else prediction, x.total.shape)
     if loss == "Brier":
-        level_losses = x.positive * np.square(1 - answer) + (x.total - x.positive) * np.square(
-            answer
+        level_losses = x.positive * np.square(1 - prediction) + (x.total - x.positive) * np.square(
+            prediction
         )
         return float(level_losses.sum()) / x.weight
     out = 0.0
-    for weight, likelihood in ((x.positive, answer), (x.total - x.positive, 1 - answer)):
+    for weight, likelihood in ((x.positive, prediction), (x.total - x.positive, 1 - prediction)):
         if (likelihood[weight > 0] <= 0).any():
             return inf
         out -= float(np.dot(weight[weight > 0], np.log(likelihood[weight > 0])))
@@ -242,8 +242,8 @@ def bin_starts(
     """Return the indices at which the bins begin."""
     method = estimator or binning
     if method in ("distinct", "sweep"):
-        return np.arange(len(x)) if method == "distinct" else x.sweep()
-    return {"equal-width": x.equal_width, "equal-mass": x.equal_mass}[method](bins)
+        return np.arange(len(x)) if method == "distinct" else x.monotonic_sweep_starts()
+    return {"equal-width": x.equal_width_starts, "equal-mass": x.equal_mass_starts}[method](bins)
 
 
 binned_error = partial(error, is_multiclass=True, binned=bin_starts)
@@ -266,13 +266,17 @@ def expected_calibration_error(
     ``Spiegelhalter-z`` and the band of the calibration curve test for calibration. It ranges from 0
     to 1 and is undefined without rows.
     """
-    b = x.merge_levels(x.sweep()) if estimator == "sweep" else _bin_levels(x, bins, estimator)
+    b = (
+        x.merge_levels(x.monotonic_sweep_starts())
+        if estimator == "sweep"
+        else _bin_levels(x, bins, estimator)
+    )
     return float(np.dot(b.total, np.abs(b.probability - b.proportion))) / b.weight
 
 
 def _has_singleton_bin(x: ProbabilityLevels, parameters: Mapping[str, Any]) -> bool:
     return bool(
-        (_bin_levels(x, parameters["bins"], "equal-mass").effective <= 1 + _TOLERANCE).any()
+        (_bin_levels(x, parameters["bins"], "equal-mass").effective_sizes <= 1 + _TOLERANCE).any()
     )
 
 
@@ -291,7 +295,7 @@ def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) ->
     """
     b = _bin_levels(x, bins, "equal-mass")
     squares = np.square(b.probability - b.proportion) - b.proportion * (1 - b.proportion) / (
-        b.effective - 1
+        b.effective_sizes - 1
     )
     return math.sqrt(max(float(np.dot(b.total, squares)) / b.weight, 0.0))
 
@@ -357,7 +361,7 @@ def calibration_slope(x: ProbabilityLevels, delta: float = 0.0) -> float:
     separated.
     """
     x = x.clip(delta)
-    return NAN if x.has_certain_levels or x.is_separated else x.line[1]
+    return NAN if x.has_certain_levels or x.is_separated else x.recalibration_line[1]
 
 
 @recalibration("calibration-intercept", coefficient=0, aliases=("calibration-in-the-large",),
@@ -375,8 +379,8 @@ def calibration_intercept(x: ProbabilityLevels, slope: str = "one", delta: float
     if x.has_certain_levels or x.has_one_class:
         return NAN
     if slope == "one":
-        return x.offset
-    return NAN if x.is_separated else x.line[0]
+        return x.recalibration_intercept
+    return NAN if x.is_separated else x.recalibration_line[0]
 
 
 # --- Spiegelhalter's test -------------------------------------------------------------------------
@@ -426,11 +430,11 @@ def spiegelhalter_p(x: ProbabilityLevels) -> float:
 # Of 3,000 calibrated samples of 100 and of 300 rows p is below 0.05 in 3.8 and 5.1% (±0.4) with as
 # many degrees of freedom as groups; with two fewer, as fits to the same rows need, in 11%.
 def _degrees_of_freedom(x: ProbabilityLevels, groups: int, *, fitted: bool) -> int:
-    return len(x.equal_mass(groups)) - 2 * fitted
+    return len(x.equal_mass_starts(groups)) - 2 * fitted
 
 
 def _hosmer_lemeshow(x: ProbabilityLevels, groups: int) -> float:
-    b = x.merge_levels(x.equal_mass(groups))
+    b = x.merge_levels(x.equal_mass_starts(groups))
     variance = b.squares * b.probability * (1 - b.probability)
     if not (variance > 0).all():
         return NAN
@@ -487,13 +491,13 @@ def hosmer_lemeshow_p(x: ProbabilityLevels, groups: int = 10, *, fitted: bool = 
     return _chi2_sf(_hosmer_lemeshow(x, groups), _degrees_of_freedom(x, groups, fitted=fitted))
 
 
-def _chi2_sf(value: float, degrees: int) -> float:
+def _chi2_sf(value: float, df: int) -> float:
     """Compute P(χ² > value) for integer degrees of freedom, by a recurrence over pairs of them."""
-    if math.isnan(value) or degrees < 1:
+    if math.isnan(value) or df < 1:
         return NAN
-    half, parity = value / 2, degrees % 2
+    half, parity = value / 2, df % 2
     tail = math.erfc(math.sqrt(half)) if parity else 0.0
-    for power in range(degrees // 2):
+    for power in range(df // 2):
         i = power + parity / 2
         if half > 0:
             tail += math.exp(i * math.log(half) - half - math.lgamma(i + 1))

@@ -91,7 +91,7 @@ def median_score(rows: ScoreRows) -> FloatArray:
     For an even number of cases it is the mean of the two middle scores. A case without a score is
     left out, and counted. It has the range of the scores, and is undefined if no case has a score.
     """
-    return rows.by_error.quantile(rows.weight, 0.5)
+    return rows.sorted_errors.quantile(rows.weight, 0.5)
 
 
 _of_samples = partial(

@@ -116,7 +116,11 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     B and W are the sums of squares between and within clusters. It is 0 or more. It is undefined
     without points, for a single cluster, or if no cluster has any dispersion.
     """
-    value = m.between / (m.n_clusters - 1) / (m.within_sum_squares / (m.total - m.n_clusters))
+    value = (
+        m.between_sum_squares
+        / (m.n_clusters - 1)
+        / (m.within_sum_squares / (m.total - m.n_clusters))
+    )
     return np.where((m.n_clusters > 1) & ~_no_dispersion_mask(m), value, np.nan)
 
 
@@ -136,17 +140,19 @@ def davies_bouldin(m: ClusterMoments) -> FloatArray:
     centres. It is 0 or more. It is undefined without points, for a single cluster, or if two
     clusters have the same centre.
     """
-    value = np.where(m.size > 0, m.worst, 0.0).sum(axis=-1) / m.n_clusters
+    value = np.where(m.size > 0, m.max_overlaps, 0.0).sum(axis=-1) / m.n_clusters
     return np.where((m.n_clusters > 1) & ~_same_center_mask(m), value, np.nan)
 
 
 def _no_dispersion_mask(m: ClusterMoments) -> np.ndarray:
     # Rounding leaves a hair of the spread of all points.
-    return np.asarray(m.within_sum_squares <= 1e-24 * (m.within_sum_squares + m.between))
+    return np.asarray(
+        m.within_sum_squares <= 1e-24 * (m.within_sum_squares + m.between_sum_squares)
+    )
 
 
 def _same_center_mask(m: ClusterMoments) -> np.ndarray:
-    return np.asarray(np.isinf(m.overlaps).any(axis=(-2, -1)))
+    return np.asarray(np.isinf(m.davies_bouldin_ratios).any(axis=(-2, -1)))
 
 
 @measure(

@@ -52,7 +52,7 @@ def median_cost(rows: NumericRows) -> FloatArray:
 
     For an even number of rows it is the mean of the two middle costs. It is undefined without rows.
     """
-    return rows.by_error.quantile(rows.weight, 0.5)
+    return rows.sorted_errors.quantile(rows.weight, 0.5)
 
 
 @_cost_quantile_measure(
@@ -66,7 +66,7 @@ def percentile_cost(rows: NumericRows, percentile: float = 95) -> FloatArray:
     experience. The interval needs rows on both sides of the percentile: p95 has an interval from 72
     rows on, p99 from 368. It is undefined without rows.
     """
-    return rows.by_error.quantile(rows.weight, percentile / 100)
+    return rows.sorted_errors.quantile(rows.weight, percentile / 100)
 
 
 @_cost_measure("total-cost", aliases=("cost_total",), row_formula=_row_cost, interval="none")

@@ -28,12 +28,12 @@ ratio = partial(on_counts, range=(0, inf))
 NO_POSITIVE = {"no_positive": lambda c, _: c.positive == 0}
 BOTH_CLASSES = NO_POSITIVE | {"no_negative": lambda c, _: c.negative == 0}
 ONE_CLASS = {"one_class": lambda c, _: (c.truth > 0).sum(axis=-1) < 2}
-ONE_PREDICTION = {"one_prediction": lambda c, _: (c.prediction > 0).sum(axis=-1) < 2}
+ONE_PREDICTION = {"one_prediction": lambda c, _: (c.prediction_margin > 0).sum(axis=-1) < 2}
 
 
 def _present_mask(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
     """Return the mask of present classes: both of two; of more, those in truth or prediction."""
-    return np.asarray((c.truth + c.prediction > 0) | (c.classes == 2))
+    return np.asarray((c.truth_margin + c.prediction_margin > 0) | (c.n_classes == 2))
 
 
 def _empty_mask(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
@@ -268,7 +268,7 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     1. It is undefined if a class has no rows.
     """
     occurring_mask = _present_mask(c)
-    recalls = c.hits / c.truth
+    recalls = c.hits / c.truth_margin
     return np.asarray(
         np.where(occurring_mask, recalls, 0.0).sum(axis=-1) / occurring_mask.sum(axis=-1)
     )
@@ -301,11 +301,11 @@ def precision_weight(beta: float, alpha: float | None = None) -> float:
     return 1 / (1 + beta**2) if alpha is None else alpha
 
 
-def multiply_ignoring_zero(proportion: float | FloatArray, number: FloatArray) -> FloatArray:
+def multiply_ignoring_zero(proportion: float | FloatArray, value: FloatArray) -> FloatArray:
     """Multiply a proportion and a number, which may be infinite where the proportion is 0."""
     nonzero_mask = np.not_equal(proportion, 0)
-    out = np.zeros(np.broadcast_shapes(np.shape(proportion), np.shape(number)))
-    return np.asarray(np.multiply(proportion, number, out=out, where=nonzero_mask))
+    out = np.zeros(np.broadcast_shapes(np.shape(proportion), np.shape(value)))
+    return np.asarray(np.multiply(proportion, value, out=out, where=nonzero_mask))
 
 
 @rate(
@@ -353,7 +353,7 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
     For K classes it is Gorodkin's R_K, which equals it for two. It ranges from −1 to 1 and is
     undefined if all rows belong to one class or are predicted to.
     """
-    truth, prediction, total = c.truth, c.prediction, c.total[..., None]
+    truth, prediction, total = c.truth_margin, c.prediction_margin, c.total[..., None]
     covariance = c.correct * c.total - (truth * prediction).sum(axis=-1)
     variance_product = (truth * (total - truth)).sum(axis=-1) * (
         prediction * (total - prediction)
@@ -380,7 +380,7 @@ def jaccard(c: ConfusionMatrix) -> FloatArray:
     "kappa",
     aliases=("cohen_kappa", "cohen_kappa_score"),
     undefined={
-        "same_single_class": lambda c, _: (c.truth * c.prediction).sum(axis=-1) == c.total**2
+        "same_single_class": lambda c, _: (c.truth * c.prediction_margin).sum(axis=-1) == c.total**2
     },
     is_multiclass=True,
     depends_on_class_order=lambda _, parameters: parameters["weights"] is not None,
@@ -398,21 +398,25 @@ def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
     """
     if weights is not None:
         power = 1 if weights == "linear" else 2
-        return np.asarray(1 - c.distance_sums(power) / _expected_distance_sums(c, power))
-    expected = (c.truth * c.prediction).sum(axis=-1) / c.total
+        return np.asarray(1 - c.distance_sum(power) / _expected_distance_sums(c, power))
+    expected = (c.truth_margin * c.prediction_margin).sum(axis=-1) / c.total
     return np.asarray((c.correct - expected) / (c.total - expected))
 
 
 def _expected_distance_sums(c: ConfusionMatrix, power: int) -> FloatArray:
     """Compute the expected :meth:`ConfusionMatrix.distance_sums` under independence, in time K."""
     if power == 1:  # rows at distance |i − j| are separated by |i − j| borders of classes
-        truth, prediction = (np.cumsum(x, axis=-1)[..., :-1] for x in (c.truth, c.prediction))
+        truth, prediction = (
+            np.cumsum(x, axis=-1)[..., :-1] for x in (c.truth_margin, c.prediction_margin)
+        )
         total = c.total[..., None]
         n_crossings = truth * (total - prediction) + (total - truth) * prediction
         return np.asarray(n_crossings.sum(axis=-1) / c.total)
-    centered_index = np.arange(c.classes) - (c.classes - 1) / 2
-    first, second = c.truth @ centered_index, c.prediction @ centered_index
-    return np.asarray((c.truth + c.prediction) @ centered_index**2 - 2 * first * second / c.total)
+    centered_index = np.arange(c.n_classes) - (c.n_classes - 1) / 2
+    first, second = c.truth_margin @ centered_index, c.prediction_margin @ centered_index
+    return np.asarray(
+        (c.truth_margin + c.prediction_margin) @ centered_index**2 - 2 * first * second / c.total
+    )
 
 
 @agreement(

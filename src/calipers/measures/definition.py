@@ -508,7 +508,7 @@ class Measure:
     def description(self) -> str:
         """Docstring of the measure, with the class or average that it is of."""
         family = FAMILIES.get(self.definition.family)
-        view = "" if family is None else family.of_view(self.label, self.average)
+        view = "" if family is None else family.describe_view(self.label, self.average)
         return f"{self.definition.description}\n\n{view}".strip()
 
     def losses(self, truth: FloatArray, prediction: Any) -> FloatArray:
@@ -617,7 +617,9 @@ class Measure:
         if not isinstance(statistic, ConfusionMatrix):
             if self.has_view and not (self.average and is_multioutput(statistic)):
                 raise TypeError(f"{self}: a {type(statistic).__name__} is not about several")
-        elif (k := statistic.classes) != 2 and not (self.has_view or self.definition.is_multiclass):
+        elif (k := statistic.n_classes) != 2 and not (
+            self.has_view or self.definition.is_multiclass
+        ):
             raise TypeError(
                 f"{self} is about two classes, the matrix has {k}: take {self}[CLASS], or an "
                 f"average such as macro-{self}"
@@ -733,18 +735,19 @@ class Measure:
         return make_scorer(self, positive)
 
 
-def insert_suffix(definition: Definition, name: str, number: str) -> str:
+def insert_suffix(definition: Definition, name: str, suffix: str) -> str:
     """Return a name of a definition with the number of its suffix, as in ``F2`` or ``p95-cost``."""
     beginning = f"{definition.suffix_after}-"
     if definition.suffix_after and name.lower().startswith(beginning):
-        return f"{name[: len(beginning) - 1]}{number}{name[len(beginning) - 1 :]}"
-    return f"{name}{number}"
+        return f"{name[: len(beginning) - 1]}{suffix}{name[len(beginning) - 1 :]}"
+    return f"{name}{suffix}"
 
 
-def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
+def format_name(measure: Any, name: str, shown_parameters: Container[str] = ()) -> str:
     """Return the name of a measure, its own or an alias, so that it can be parsed again.
 
-    It includes the parameters that are not at their defaults, and those named in ``stating``.
+    It includes the parameters that are not at their defaults, and those named in
+    ``shown_parameters``.
 
     >>> from calipers.measures import parse
     >>> format_name(parse("recall[cat]"), "sensitivity")
@@ -765,7 +768,7 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
     parameter_texts = [
         f"{k}={format_literal(k, v)}"
         for k, v in bound.items()
-        if v != definition.parameters[k] or k in stating
+        if v != definition.parameters[k] or k in shown_parameters
     ]
     extra = ",".join([*parameter_texts, *format_class_set(measure.among)])
     base, mark, key = name.partition("@")

@@ -52,7 +52,7 @@ class Family:
             return {**AVERAGES, **PAIRWISE_AVERAGES}
         return OUTPUT_AVERAGES if self.label_kind == "output" else {}
 
-    def of_view(self, label: str | None, average: str | None) -> str:
+    def describe_view(self, label: str | None, average: str | None) -> str:
         """Return the description of a measure for one label, or of an average.
 
         Parameters

@@ -54,7 +54,7 @@ def r_squared(m: NumericMoments) -> FloatArray:
     It is 0 for always predicting the mean of the truth, and below 0 for worse predictions. It is at
     most 1 and undefined without rows, or if the truth is constant.
     """
-    return np.asarray(1 - m.squared_error / m.of_truth)
+    return np.asarray(1 - m.residual_sum_squares / m.of_truth)
 
 
 @fit_measure(
@@ -76,7 +76,7 @@ def adjusted_r_squared(m: NumericMoments, predictors: int) -> FloatArray:
     and undefined without rows, if the truth is constant, or if n is not above k + 1.
     """
     n = _effective_size(m)
-    return np.asarray(1 - m.squared_error / m.of_truth * (n - 1) / (n - predictors - 1))
+    return np.asarray(1 - m.residual_sum_squares / m.of_truth * (n - 1) / (n - predictors - 1))
 
 
 @fit_measure("explained-variance", aliases=("explained_variance_score",))

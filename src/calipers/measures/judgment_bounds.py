@@ -105,7 +105,7 @@ def value_bounds(
     high = low.copy()
     for topics in _iter_topic_blocks(rankings.retrieved):
         block = TopicBlock.from_rankings(
-            rankings.take(topics), max_unretrieved, completion_grade, collection_size
+            rankings.take_topics(topics), max_unretrieved, completion_grade, collection_size
         )
         for i, (measure, rule) in enumerate(zip(measures, rules, strict=True)):
             if rule is not None:
@@ -119,7 +119,7 @@ def value_bounds(
 
 def mean_bounds(
     values: FloatArray,
-    possible: ValueBounds,
+    bounds: ValueBounds,
     summary: str = "mean",
     *,
     zero: bool = False,
@@ -131,7 +131,7 @@ def mean_bounds(
     ----------
     values : ndarray, shape (n_topics,)
         Values under the present judgments.
-    possible : ValueBounds
+    bounds : ValueBounds
         Bounds of the value of each topic.
     summary : str, default="mean"
         ``"mean"``, ``"sum"`` or ``"geometric"`` (as for gm-AP).
@@ -152,7 +152,7 @@ def mean_bounds(
     become defined. If undefined topics are omitted from the mean, it is omitted or included,
     whichever gives the wider bound; with ``zero`` it counts as 0 while it is undefined.
     """
-    low, high, zero_value = possible.low, possible.high, 0.0
+    low, high, zero_value = bounds.low, bounds.high, 0.0
     weight = np.ones(len(values)) if importance is None else importance
     values, low, high, weight = (column[weight > 0] for column in (values, low, high, weight))
     if summary == "geometric":
@@ -177,23 +177,23 @@ def mean_bounds(
 
 
 def _minimum_mean(
-    absent: npt.NDArray[np.bool_],
-    end: FloatArray,
-    as_absent: float | None,
+    undefined_mask: npt.NDArray[np.bool_],
+    bounds: FloatArray,
+    undefined_value: float | None,
     summary: str,
     weight: FloatArray,
 ) -> float:
     """Compute the smallest mean (or sum), in which absent values have a value or may be omitted."""
-    if as_absent is not None:
-        end = np.where(absent, np.fmin(end, as_absent), end)
-        absent = np.zeros_like(absent)
+    if undefined_value is not None:
+        bounds = np.where(undefined_mask, np.fmin(bounds, undefined_value), bounds)
+        undefined_mask = np.zeros_like(undefined_mask)
     if summary == "sum":
-        return float(end[~absent].sum())
-    optional = np.flatnonzero(absent & ~np.isnan(end))
-    optional = optional[np.argsort(end[optional], kind="stable")]
+        return float(bounds[~undefined_mask].sum())
+    optional = np.flatnonzero(undefined_mask & ~np.isnan(bounds))
+    optional = optional[np.argsort(bounds[optional], kind="stable")]
     totals, counts = (
-        column[~absent].sum() + np.concatenate([[0.0], np.cumsum(column[optional])])
-        for column in (end * weight, weight)
+        column[~undefined_mask].sum() + np.concatenate([[0.0], np.cumsum(column[optional])])
+        for column in (bounds * weight, weight)
     )
     means = totals[counts > 0] / counts[counts > 0]
     return float(means.min()) if len(means) else np.nan
@@ -242,17 +242,21 @@ class TopicBlock:
     ranking: JudgedRankings
     grade: IntArray
     max_unretrieved: FloatArray
-    top: int
+    max_grade: int
     status_cache: dict[tuple[int, int | None], JudgmentStatus] = field(default_factory=dict)
 
     @classmethod
     def from_rankings(
-        cls, rankings: JudgedRankings, max_unretrieved: float, top: int, collection_size: int | None
+        cls,
+        rankings: JudgedRankings,
+        max_unretrieved: float,
+        max_grade: int,
+        collection_size: int | None,
     ) -> TopicBlock:
         """Create the block of the topics of rankings."""
         width = int(rankings.retrieved.max(initial=0))
         grade = np.where(np.arange(width) < rankings.retrieved[:, None], UNKNOWN, _NOT_RETRIEVED)
-        grade[rankings.topic, rankings.rank - 1] = np.maximum(rankings.grade, UNKNOWN)
+        grade[rankings.topic_index, rankings.rank - 1] = np.maximum(rankings.grade, UNKNOWN)
         judged_mask = rankings.grade >= 0
         n_judged = segment_sum(
             np.where(rankings.judged_grade >= 0, rankings.judged_count, 0), rankings.judged_offsets
@@ -263,7 +267,9 @@ class TopicBlock:
         max_per_topic = np.full(len(rankings), float(max_unretrieved))
         if collection_size is not None:
             n_remaining = (
-                collection_size - rankings.retrieved - (n_judged - rankings.sum(judged_mask))
+                collection_size
+                - rankings.retrieved
+                - (n_judged - rankings.sum_by_topic(judged_mask))
             )
             max_per_topic = np.where(
                 n_remaining <= MAX_UNRETRIEVED,
@@ -271,7 +277,10 @@ class TopicBlock:
                 max_per_topic,
             )
         return cls(
-            rankings, grade, np.maximum(max_per_topic, n_pooled - rankings.sum(~judged_mask)), top
+            rankings,
+            grade,
+            np.maximum(max_per_topic, n_pooled - rankings.sum_by_topic(~judged_mask)),
+            max_grade,
         )
 
     def judgment_status(self, rel: int, cutoff: int | None) -> JudgmentStatus:
@@ -284,21 +293,21 @@ class TopicBlock:
         grade = self.grade[:, :cutoff]
         unknown = grade == UNKNOWN
         n_outside = (self.grade == UNKNOWN).sum(axis=1) - unknown.sum(axis=1) + self.max_unretrieved
-        if rel > self.top:  # no unknown document can be relevant
+        if rel > self.max_grade:  # no unknown document can be relevant
             unknown, n_outside = np.zeros_like(unknown), np.zeros(len(grade))
-        return JudgmentStatus(grade >= rel, unknown, self.ranking.relevant(rel), n_outside)
+        return JudgmentStatus(grade >= rel, unknown, self.ranking.n_relevant(rel), n_outside)
 
-    def completed(
-        self, added_mask: BoolArray, max_unretrieved: FloatArray, top: int
+    def complete_judgments(
+        self, added_mask: BoolArray, max_unretrieved: FloatArray, grade: int
     ) -> JudgedRankings:
-        """Return the rankings with further judgments of grade ``top``.
+        """Return the rankings with further judgments of grade ``grade``.
 
         They are of the retrieved documents ``added_mask``, and of ``max_unretrieved`` documents
         that were not retrieved. Ranks beyond the columns of ``added_mask`` are omitted. Infinite
         numbers result in infinite counts, which measures of counts can take.
         """
         rankings = self.ranking
-        listed = np.where(added_mask, top, self.grade[:, : added_mask.shape[1]])
+        listed = np.where(added_mask, grade, self.grade[:, : added_mask.shape[1]])
         judged_mask = listed >= 0
         rank = np.nonzero(judged_mask)[1] + 1
         n_added = added_mask.sum(axis=1) + max_unretrieved
@@ -306,7 +315,7 @@ class TopicBlock:
         topic = np.concatenate(
             [np.repeat(np.arange(len(rankings)), np.diff(rankings.judged_offsets)), added_topics]
         )
-        judged = np.concatenate([rankings.judged_grade, np.full(len(added_topics), top)])
+        judged = np.concatenate([rankings.judged_grade, np.full(len(added_topics), grade)])
         count = np.concatenate([rankings.judged_count, n_added[added_topics]])
         order = np.lexsort((-judged, topic))
         return JudgedRankings(
@@ -331,30 +340,30 @@ class JudgmentStatus:
     of unknown documents elsewhere.
     """
 
-    hit: BoolArray
-    unknown: BoolArray
-    relevant: FloatArray
-    outside: FloatArray
+    hit_mask: BoolArray
+    unknown_mask: BoolArray
+    n_relevant: FloatArray
+    n_outside: FloatArray
 
     @cached_property
     def rank(self) -> FloatArray:
         """Rank of each column."""
-        return np.arange(1.0, self.hit.shape[1] + 1)
+        return np.arange(1.0, self.hit_mask.shape[1] + 1)
 
     @cached_property
-    def hits(self) -> FloatArray:
+    def cumulative_hits(self) -> FloatArray:
         """Relevant documents down to and including each rank."""
-        return np.cumsum(self.hit, axis=1, dtype=np.float64)
+        return np.cumsum(self.hit_mask, axis=1, dtype=np.float64)
 
     @cached_property
-    def topmost(self) -> FloatArray:
+    def cumulative_unknown(self) -> FloatArray:
         """Unknown documents from the top down to and including each rank."""
-        return np.cumsum(self.unknown, axis=1, dtype=np.float64)
+        return np.cumsum(self.unknown_mask, axis=1, dtype=np.float64)
 
     @cached_property
-    def bottommost(self) -> FloatArray:
+    def reverse_cumulative_unknown(self) -> FloatArray:
         """Unknown documents from the bottom up to and including each rank."""
-        return reverse_cumsum(self.unknown.astype(np.float64))
+        return reverse_cumsum(self.unknown_mask.astype(np.float64))
 
 
 def reverse_cumsum(values: FloatArray) -> FloatArray:
@@ -367,9 +376,9 @@ def last_column(running: FloatArray) -> FloatArray:
     return running[:, -1] if running.shape[1] else np.zeros(len(running))
 
 
-def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Divide, with NaN for 0/0, and 0 for an infinite denominator."""
-    return np.where(below > 0, above / below, np.nan)
+    return np.where(denominator > 0, numerator / denominator, np.nan)
 
 
 BoundPair = tuple[FloatArray, FloatArray]
@@ -385,23 +394,25 @@ class BoundRule:
     """
 
     compute_bounds: Callable[[TopicBlock, Measure], BoundPair]
-    takes: frozenset[str]
+    supported_parameters: frozenset[str]
     kind: str = "sharp"
-    unless: frozenset[Any] = frozenset()
-    graded: bool = False
+    unsupported_values: frozenset[Any] = frozenset()
+    needs_monotone_gains: bool = False
 
 
-def find_bound_rule(measure: Measure, highest: int) -> BoundRule | None:
-    """Return the rule of a measure for grades up to ``highest``; None if there is none."""
+def find_bound_rule(measure: Measure, max_grade: int) -> BoundRule | None:
+    """Return the rule of a measure for grades up to ``max_grade``; None if there is none."""
     definition = measure.definition
     rule = _RULES.get(definition.name) if definition.statistic is JudgedRankings else None
     if rule is None or measure.parameters.get("rel", 1) < 1:  # below, nothing is not relevant
         return None
     defaults = definition.parameters
     changed = {name: value for name, value in measure.values if value != defaults[name]}
-    if not changed.keys() <= rule.takes or rule.unless & set(changed.values()):
+    if not changed.keys() <= rule.supported_parameters or rule.unsupported_values & set(
+        changed.values()
+    ):
         return None
-    is_monotone = not rule.graded or has_monotone_gains(measure.parameters, highest)
+    is_monotone = not rule.needs_monotone_gains or has_monotone_gains(measure.parameters, max_grade)
     return rule if is_monotone else None
 
 
@@ -415,8 +426,8 @@ def _monotone_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     unknown = block.grade[:, : p.get("cutoff")] == UNKNOWN
     # Where a measure states the scale of grades, none goes beyond it.
     scaled = "max_grade" in p and p.get("gain", "scale") == "scale"
-    top = min(block.top, p["max_grade"]) if scaled else block.top
-    best = block.completed(unknown, np.zeros(len(unknown)), top)
+    top = min(block.max_grade, p["max_grade"]) if scaled else block.max_grade
+    best = block.complete_judgments(unknown, np.zeros(len(unknown)), top)
     return measure.apply(block.ranking), measure.apply(best)
 
 
@@ -429,13 +440,19 @@ def _recall_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """
     p = measure.parameters
     status = block.judgment_status(p["rel"], p.get("cutoff"))
-    no_relevant = status.relevant + status.outside == 0
-    last_unknown_mask = status.unknown & (status.bottommost == 1) & no_relevant[:, None]
-    no_relevant = status.relevant + last_column(status.topmost) == 0
+    no_relevant = status.n_relevant + status.n_outside == 0
+    last_unknown_mask = (
+        status.unknown_mask & (status.reverse_cumulative_unknown == 1) & no_relevant[:, None]
+    )
+    no_relevant = status.n_relevant + last_column(status.cumulative_unknown) == 0
     return (
-        measure.apply(block.completed(last_unknown_mask, status.outside, block.top)),
         measure.apply(
-            block.completed(status.unknown, np.where(no_relevant, status.outside, 0.0), block.top)
+            block.complete_judgments(last_unknown_mask, status.n_outside, block.max_grade)
+        ),
+        measure.apply(
+            block.complete_judgments(
+                status.unknown_mask, np.where(no_relevant, status.n_outside, 0.0), block.max_grade
+            )
         ),
     )
 
@@ -456,32 +473,36 @@ def _average_precision_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
         precisions: FloatArray, n_ranked: FloatArray, n_outside: FloatArray
     ) -> FloatArray:
         """Divide sums of precisions, with more relevant documents in the ranking and elsewhere."""
-        relevant = status.relevant[:, None] + n_ranked + n_outside[:, None]
+        relevant = status.n_relevant[:, None] + n_ranked + n_outside[:, None]
         if denominator == "min(k,R)" and cutoff is not None:
             return ratio(precisions, np.minimum(relevant, cutoff))
         if denominator == "found":
-            return ratio(precisions, last_column(status.hits)[:, None] + n_ranked)
+            return ratio(precisions, last_column(status.cumulative_hits)[:, None] + n_ranked)
         return ratio(precisions, relevant)
 
-    terms = status.hit / status.rank
-    current_sum = (terms * status.hits).sum(axis=1)[:, None]
-    gain = status.unknown * (
-        (status.hits + status.topmost) / status.rank + reverse_cumsum(terms) - terms
+    terms = status.hit_mask / status.rank
+    current_sum = (terms * status.cumulative_hits).sum(axis=1)[:, None]
+    gain = status.unknown_mask * (
+        (status.cumulative_hits + status.cumulative_unknown) / status.rank
+        + reverse_cumsum(terms)
+        - terms
     )
-    none_outside = np.zeros_like(status.outside)
+    none_outside = np.zeros_like(status.n_outside)
     best = normalize(
         _prepend_zero(np.cumsum(gain, axis=1)) + current_sum,
-        _prepend_zero(status.topmost),
+        _prepend_zero(status.cumulative_unknown),
         none_outside,
     )
-    terms = (status.hit | status.unknown) / status.rank
-    gain = status.unknown * ((status.hits + 1) / status.rank + reverse_cumsum(terms) - terms)
+    terms = (status.hit_mask | status.unknown_mask) / status.rank
+    gain = status.unknown_mask * (
+        (status.cumulative_hits + 1) / status.rank + reverse_cumsum(terms) - terms
+    )
     worst = normalize(
         _prepend_zero(reverse_cumsum(gain)) + current_sum,
-        _prepend_zero(status.bottommost),
-        status.outside,
+        _prepend_zero(status.reverse_cumulative_unknown),
+        status.n_outside,
     )
-    only_outside = normalize(current_sum, np.zeros_like(current_sum), status.outside)[:, 0]
+    only_outside = normalize(current_sum, np.zeros_like(current_sum), status.n_outside)[:, 0]
     return (
         np.fmin.reduce(worst, axis=1),
         np.fmax(np.fmax.reduce(best, axis=1), only_outside),
@@ -505,13 +526,17 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Bound
     def n_required(relevant: FloatArray) -> FloatArray:
         return n_documents_at_recall(p["recall"], relevant, p["rule"])
 
-    def largest(n_hits: FloatArray, min_hits: FloatArray) -> FloatArray:
+    def max_precision(n_hits: FloatArray, min_hits: FloatArray) -> FloatArray:
         reached = (n_hits > 0) & (n_hits >= min_hits)
         return np.asarray(np.where(reached, n_hits / status.rank, 0.0).max(axis=1, initial=0.0))
 
-    n_inside, n_known_relevant = last_column(status.topmost), status.relevant + status.outside
-    high = largest(
-        status.hits + status.topmost, n_required(status.relevant[:, None] + status.topmost)
+    n_inside, n_known_relevant = (
+        last_column(status.cumulative_unknown),
+        status.n_relevant + status.n_outside,
+    )
+    high = max_precision(
+        status.cumulative_hits + status.cumulative_unknown,
+        n_required(status.n_relevant[:, None] + status.cumulative_unknown),
     )
     high = np.where(n_known_relevant + n_inside > 0, high, np.nan)
     low, max_required = np.full(len(n_known_relevant), np.nan), np.full(len(n_known_relevant), -inf)
@@ -521,10 +546,10 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Bound
             (x <= n_inside) & (n_known_relevant + x > 0) & (required > max_required) & ~(low == 0)
         )
         max_required[rows] = required[rows]
-        n_hits = status.hits[rows] + np.maximum(
-            status.topmost[rows] - (n_inside[rows] - x)[:, None], 0
+        n_hits = status.cumulative_hits[rows] + np.maximum(
+            status.cumulative_unknown[rows] - (n_inside[rows] - x)[:, None], 0
         )
-        low[rows] = np.fmin(low[rows], largest(n_hits, required[rows, None]))
+        low[rows] = np.fmin(low[rows], max_precision(n_hits, required[rows, None]))
     return low, high
 
 
@@ -553,14 +578,20 @@ def _r_precision_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     increases, so that the bounds there can only be where all unknown documents of a kind are used.
     """
     status = block.judgment_status(measure.parameters["rel"], None)
-    n, relevant = len(status.relevant), status.relevant[:, None]
-    n_outside, n_inside = status.outside[:, None], last_column(status.topmost)[:, None]
-    r = np.hstack([np.broadcast_to(status.rank, status.hits.shape), relevant, relevant + n_inside,
-                   relevant + n_outside])  # fmt: skip
-    column = np.minimum(r, status.hits.shape[1]).astype(np.int64)
+    n, relevant = len(status.n_relevant), status.n_relevant[:, None]
+    n_outside, n_inside = status.n_outside[:, None], last_column(status.cumulative_unknown)[:, None]
+    r = np.hstack(
+        [
+            np.broadcast_to(status.rank, status.cumulative_hits.shape),
+            relevant,
+            relevant + n_inside,
+            relevant + n_outside,
+        ]
+    )
+    column = np.minimum(r, status.cumulative_hits.shape[1]).astype(np.int64)
     hits, unknown = (
         np.take_along_axis(np.hstack([np.zeros((n, 1)), running]), column, axis=1)
-        for running in (status.hits, status.topmost)
+        for running in (status.cumulative_hits, status.cumulative_unknown)
     )
     possible_mask = (r >= relevant) & (r <= relevant + n_inside + n_outside)
     n_unknown_below = n_inside - unknown + n_outside
@@ -585,24 +616,24 @@ def _bpref_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """
     rel = measure.parameters["rel"]
     status = block.judgment_status(rel, None)
-    nonrelevant_mask = (block.grade[:, : status.hit.shape[1]] >= 0) & ~status.hit
+    nonrelevant_mask = (block.grade[:, : status.hit_mask.shape[1]] >= 0) & ~status.hit_mask
     n_nonrelevant_above = np.cumsum(nonrelevant_mask, axis=1)
     relevant, n_inside = (
-        status.relevant.astype(np.int64),
-        last_column(status.topmost).astype(np.int64),
+        status.n_relevant.astype(np.int64),
+        last_column(status.cumulative_unknown).astype(np.int64),
     )
     judged = segment_sum(np.where(block.ranking.judged_grade >= 0, block.ranking.judged_count, 0),
                          block.ranking.judged_offsets)  # fmt: skip
-    candidate_mask = status.hit | status.unknown
+    candidate_mask = status.hit_mask | status.unknown_mask
     max_nonrelevant_above = np.max(
         np.where(candidate_mask, n_nonrelevant_above, 0), axis=1, initial=0
     )
     max_useful = np.maximum(n_inside, np.maximum(2 * max_nonrelevant_above, 1) - relevant)
-    max_added = np.minimum(n_inside + status.outside, max_useful)
+    max_added = np.minimum(n_inside + status.n_outside, max_useful)
     width = int(max_added.max(initial=0)) + 1
     # The smallest x = r − R from which a document contributes.
     start = np.maximum(
-        status.unknown * status.topmost.astype(np.int64),
+        status.unknown_mask * status.cumulative_unknown.astype(np.int64),
         n_nonrelevant_above + 1 - relevant[:, None],
     )
     topic, column = np.nonzero(candidate_mask & (start < width))
@@ -618,10 +649,10 @@ def _bpref_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     r = (relevant[:, None] + x).astype(np.float64)
     upper_values = np.where(x <= max_added[:, None], ratio(count * r - sums, r * r), np.nan)
     high = np.fmax.reduce(upper_values, axis=1)
-    worst = np.minimum(n_nonrelevant_above + status.topmost, relevant[:, None])
-    total = np.minimum((judged - relevant)[:, None] + status.topmost, relevant[:, None])
-    lower_terms = np.where(status.hit, 1 - worst / np.maximum(total, 1), 0.0)
-    low = ratio(lower_terms.sum(axis=1), relevant + n_inside + status.outside)
+    worst = np.minimum(n_nonrelevant_above + status.cumulative_unknown, relevant[:, None])
+    total = np.minimum((judged - relevant)[:, None] + status.cumulative_unknown, relevant[:, None])
+    lower_terms = np.where(status.hit_mask, 1 - worst / np.maximum(total, 1), 0.0)
+    low = ratio(lower_terms.sum(axis=1), relevant + n_inside + status.n_outside)
     return low, high
 
 
@@ -646,30 +677,38 @@ def _ndcg_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     cutoff, r = p["cutoff"], block.ranking
     depth = None if p["ideal"] == "uncut" else cutoff
     status = block.judgment_status(0, cutoff)
-    levels, step = _gain_steps(measure, np.append(r.judged_grade, block.top))
-    if not step[levels <= block.top].any():  # no unknown document can gain anything
+    levels, step = _gain_steps(measure, np.append(r.judged_grade, block.max_grade))
+    if not step[levels <= block.max_grade].any():  # no unknown document can gain anything
         return measure.apply(r), measure.apply(r)
-    count = [r.relevant(t) for t in levels]
-    n_outside = np.minimum(status.outside, inf if depth is None else depth)
-    max_rank = max(c.max(initial=0) for c in count) + last_column(status.topmost).max(initial=0)
+    count = [r.n_relevant(t) for t in levels]
+    n_outside = np.minimum(status.n_outside, inf if depth is None else depth)
+    max_rank = max(c.max(initial=0) for c in count) + last_column(status.cumulative_unknown).max(
+        initial=0
+    )
     max_rank += n_outside.max(initial=0, where=np.isfinite(n_outside))
-    discount = _discounts(measure, np.arange(1, 1 + max(int(max_rank), status.hit.shape[1])))
+    discount = _discounts(measure, np.arange(1, 1 + max(int(max_rank), status.hit_mask.shape[1])))
     ideal = np.concatenate([[0.0], np.cumsum(discount if depth is None else discount[:depth])])
 
-    def best(n: FloatArray) -> FloatArray:
+    def max_dcg(n: FloatArray) -> FloatArray:
         return ideal[np.minimum(n, len(ideal) - 1).astype(np.int64)]
 
-    discount = discount[: status.hit.shape[1]]
-    grade = block.grade[:, : status.hit.shape[1]]
+    discount = discount[: status.hit_mask.shape[1]]
+    grade = block.grade[:, : status.hit_mask.shape[1]]
     known_dcg = sum(d * ((grade >= t) @ discount) for t, d in zip(levels, step, strict=True))
-    open_steps = [(d, c) for t, d, c in zip(levels, step, count, strict=True) if t <= block.top]
+    open_steps = [
+        (d, c) for t, d, c in zip(levels, step, count, strict=True) if t <= block.max_grade
+    ]
     fixed_ideal = sum(
-        (d * best(c) for t, d, c in zip(levels, step, count, strict=True) if t > block.top),
+        (
+            d * max_dcg(c)
+            for t, d, c in zip(levels, step, count, strict=True)
+            if t > block.max_grade
+        ),
         np.zeros(len(r)),
     )
     topmost, running = (
-        _prepend_zero(status.topmost),
-        _prepend_zero(np.cumsum(status.unknown * discount, 1)),
+        _prepend_zero(status.cumulative_unknown),
+        _prepend_zero(np.cumsum(status.unknown_mask * discount, 1)),
     )
     high = np.full(len(r), np.nan)
     rows = np.arange(len(r))
@@ -677,18 +716,21 @@ def _ndcg_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
         numerator, denominator = known_dcg[rows], fixed_ideal[rows]
         for d, c in open_steps:
             n = c[rows, None] + topmost[rows]
-            net_gain = running[rows] - np.nan_to_num(high[rows, None]) * best(n)
+            net_gain = running[rows] - np.nan_to_num(high[rows, None]) * max_dcg(n)
             # The last of the best: the largest x.
             best_index = net_gain.shape[1] - 1 - np.argmax(net_gain[:, ::-1], axis=1)
             numerator = numerator + d * running[rows, best_index]
-            denominator = denominator + d * best(n[np.arange(len(rows)), best_index])
+            denominator = denominator + d * max_dcg(n[np.arange(len(rows)), best_index])
         value = ratio(numerator, denominator)
         improved_mask = ~np.isnan(value) & ~(value <= high[rows])
         rows = rows[improved_mask]
         high[rows] = value[improved_mask]
-    running = _prepend_zero(reverse_cumsum(status.unknown * discount))
-    n = _prepend_zero(status.bottommost) + np.where(np.isfinite(n_outside), n_outside, 0.0)[:, None]
-    denominator = sum((d * best(c[:, None] + n) for d, c in open_steps), fixed_ideal[:, None])
+    running = _prepend_zero(reverse_cumsum(status.unknown_mask * discount))
+    n = (
+        _prepend_zero(status.reverse_cumulative_unknown)
+        + np.where(np.isfinite(n_outside), n_outside, 0.0)[:, None]
+    )
+    denominator = sum((d * max_dcg(c[:, None] + n) for d, c in open_steps), fixed_ideal[:, None])
     low = ratio(known_dcg[:, None] + sum(d for d, _ in open_steps) * running, denominator)
     low = np.where(np.isinf(n_outside), 0.0, np.fmin.reduce(low, axis=1))
     return low, np.where(np.isnan(high) & (n_outside > 0), 0.0, high)
@@ -734,7 +776,10 @@ _RULES = {
         for name in ("P", "RR", "Success", "SetP", "NumRelRet")
     },
     **{name: BoundRule(_monotone_bounds, _SCALE_PARAMETERS) for name in ("nCG", "SDCG", "ERR")},
-    **{name: BoundRule(_monotone_bounds, _DCG_PARAMETERS, graded=True) for name in ("CG", "DCG")},
+    **{
+        name: BoundRule(_monotone_bounds, _DCG_PARAMETERS, needs_monotone_gains=True)
+        for name in ("CG", "DCG")
+    },
     **{
         name: BoundRule(_recall_bounds, _CUTOFF_PARAMETERS)
         for name in ("R", "RelP", "SetR", "SetRelP", "SetAP")
@@ -742,8 +787,8 @@ _RULES = {
     "RBP": BoundRule(
         _monotone_bounds,
         _CUTOFF_PARAMETERS | {"p", "gain", "gains", "max_grade"},
-        unless=frozenset({"topic-max"}),
-        graded=True,
+        unsupported_values=frozenset({"topic-max"}),
+        needs_monotone_gains=True,
     ),
     "F": BoundRule(_recall_bounds, _CUTOFF_PARAMETERS | {"beta", "alpha"}),
     "SetF": BoundRule(_recall_bounds, _SET_PARAMETERS | {"beta", "alpha"}),
@@ -756,6 +801,9 @@ _RULES = {
     "Bpref": BoundRule(_bpref_bounds, _SET_PARAMETERS, "outer"),
     "gm-Bpref": BoundRule(_bpref_bounds, _SET_PARAMETERS, "outer"),
     "nDCG": BoundRule(
-        _ndcg_bounds, _DCG_PARAMETERS | {"ideal"}, unless=frozenset({"retrieved"}), graded=True
+        _ndcg_bounds,
+        _DCG_PARAMETERS | {"ideal"},
+        unsupported_values=frozenset({"retrieved"}),
+        needs_monotone_gains=True,
     ),
 }

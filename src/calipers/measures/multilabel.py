@@ -168,11 +168,11 @@ def _label_ranks(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, Floa
 
 
 def _map_rows(
-    truth: Sets, score: Sets, value: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+    truth: Sets, score: Sets, function: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 ) -> FloatArray:
     """Compute a value from the ranks of each row, in blocks of rows."""
     blocks = [
-        value(
+        function(
             *_label_ranks(
                 truth[begin : begin + _MAX_BLOCK_ROWS], score[begin : begin + _MAX_BLOCK_ROWS]
             )

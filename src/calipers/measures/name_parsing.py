@@ -198,12 +198,12 @@ def possible_definitions(text: str, families: Sequence[str]) -> list[Definition]
     return list(matches)
 
 
-def _ambiguity_message(text: str, senses: Sequence[Definition]) -> str:
+def _ambiguity_message(text: str, candidates: Sequence[Definition]) -> str:
     """Return the message that a name has several meanings, and how to request each."""
-    tasks = dict.fromkeys(d.task for d in senses)
-    task_suffixes = {d: f" of {d.task}" if len(tasks) > 1 else "" for d in senses}
+    tasks = dict.fromkeys(d.task for d in candidates)
+    task_suffixes = {d: f" of {d.task}" if len(tasks) > 1 else "" for d in candidates}
     choices = " or ".join(
-        f"{d.example()}{task_suffixes[d]} ({_lower_first(d.title)})" for d in senses
+        f"{d.example()}{task_suffixes[d]} ({_lower_first(d.title)})" for d in candidates
     )
     return f"{text!r} has several meanings; ask for {choices}"
 
@@ -217,17 +217,17 @@ def _parse_name(
     text: str,
     families: Sequence[str],
     defaults: Mapping[str, Any] | None,
-    unknown: Callable[[str, Sequence[str]], str],
+    make_message: Callable[[str, Sequence[str]], str],
 ) -> Measure:
     """Return the measure that a name means in these families.
 
-    ``unknown`` makes the message for a name without a meaning.
+    ``make_message`` makes the message for a name without a meaning.
     """
     view_split = _split_view(text, families)
     if view_split is not None:
         name_without_view, view = view_split
         measure = _parse_name(
-            name_without_view, _families_with_view(families, view), defaults, unknown
+            name_without_view, _families_with_view(families, view), defaults, make_message
         )
         if view.get("average") in PAIRWISE_AVERAGES and measure.reads != "scores":
             raise UnknownMeasureError(
@@ -243,10 +243,10 @@ def _parse_name(
     name, interpretations, values = _interpretations(text, families)
     if not interpretations:
         if plugins.load("calipers.measures"):
-            return _parse_name(text, families, defaults, unknown)
-        raise UnknownMeasureError(unknown(text, families))
+            return _parse_name(text, families, defaults, make_message)
+        raise UnknownMeasureError(make_message(text, families))
     definition, name_numbers = _select_interpretation(
-        text, name, interpretations, values, defaults, alone=True
+        text, name, interpretations, values, defaults, must_bind=True
     )
     for trait, number in name_numbers.items():
         parameter = getattr(definition, trait)
@@ -461,40 +461,42 @@ Interpretation = tuple[Definition, dict[str, str]]
 def _select_interpretation(
     text: str,
     name: str,
-    readings: list[Interpretation],
+    interpretations: list[Interpretation],
     values: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
     *,
-    alone: bool = False,
+    must_bind: bool = False,
 ) -> Interpretation:
     """Return the interpretation that a name means.
 
     Of several, it is one with valid parameters, and of these the one whose own name it is.
     ``defaults`` are used if no interpretation is valid without them. If all of several lack a
-    parameter, it is the first of them; with ``alone`` this is an error.
+    parameter, it is the first of them; with ``must_bind`` this is an error.
     """
-    all_readings = readings
-    readings = [r for r in readings if _can_bind(*r, values)]
-    if not readings and defaults:
-        readings = [r for r in all_readings if _can_bind(*r, values, defaults)]
-    can_bind, readings = bool(readings), readings or all_readings
+    all_readings = interpretations
+    interpretations = [r for r in interpretations if _can_bind(*r, values)]
+    if not interpretations and defaults:
+        interpretations = [r for r in all_readings if _can_bind(*r, values, defaults)]
+    can_bind, interpretations = bool(interpretations), interpretations or all_readings
     exact_matches = [
         (d, written)
-        for d, written in readings
+        for d, written in interpretations
         if normalize_name(name) == normalize_name(d.name) + written.get("suffix", "")
     ]
-    readings = exact_matches or readings
-    families = list(dict.fromkeys(d.family for d, _ in readings))
+    interpretations = exact_matches or interpretations
+    families = list(dict.fromkeys(d.family for d, _ in interpretations))
     if len(families) > 1:
         raise UnknownMeasureError(
             f"{text!r} is defined for {' and '.join(families)}; "
             f"say which with family={families[0]!r}"
         )
-    if alone and not can_bind:
-        lacking = [d for d, w in readings if _named_parameters(d, w, values) <= set(d.parameters)]
+    if must_bind and not can_bind:
+        lacking = [
+            d for d, w in interpretations if _named_parameters(d, w, values) <= set(d.parameters)
+        ]
         if len(lacking) > 1:
             raise UnknownMeasureError(_ambiguity_message(text, lacking))
-    return readings[0]
+    return interpretations[0]
 
 
 def _named_parameters(
@@ -506,19 +508,19 @@ def _named_parameters(
 
 def _can_bind(
     definition: Definition,
-    written: Mapping[str, str],
+    name_numbers: Mapping[str, str],
     values: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
 ) -> bool:
     """Return whether these parameters, and no others but defaults, are valid for the definition."""
-    parameters = _named_parameters(definition, written, values)
+    parameters = _named_parameters(definition, name_numbers, values)
     return definition.required <= parameters | {*(defaults or {})} and parameters <= set(
         definition.parameters
     )
 
 
 def _match_trailing_number(
-    name: str, families: Sequence[str], written: dict[str, str]
+    name: str, families: Sequence[str], name_numbers: dict[str, str]
 ) -> list[Interpretation]:
     """Return readings of names with a number at the end: ``F2``, trec_eval's ``P_5`` or ``P.5``."""
     match = _TRAILING_NUMBER.match(name)
@@ -527,29 +529,29 @@ def _match_trailing_number(
     candidates = find_candidates(match["name"], families)
     if match["joint"]:
         return [
-            (d, {**written, "suffix_parameter": match["number"]})
+            (d, {**name_numbers, "suffix_parameter": match["number"]})
             for d in candidates
             if d.suffix_parameter in d.parameters
         ]
-    return [(d, {**written, "suffix": match["number"]}) for d in candidates if d.suffix]
+    return [(d, {**name_numbers, "suffix": match["number"]}) for d in candidates if d.suffix]
 
 
 def _match_suffix_inside(
-    name: str, families: Sequence[str], written: dict[str, str]
+    name: str, families: Sequence[str], name_numbers: dict[str, str]
 ) -> list[Interpretation]:
     """Return readings of names with a suffix after their beginning: ``p95-cost``."""
     match = _NUMBER_INSIDE.match(name)
     if match is None:
         return []
     return [
-        (d, {**written, "suffix": match["number"]})
+        (d, {**name_numbers, "suffix": match["number"]})
         for d in find_candidates(match["beginning"] + match["rest"], families)
         if d.suffix and d.suffix_after == match["beginning"].lower()
     ]
 
 
 def _match_infix(
-    name: str, families: Sequence[str], written: dict[str, str]
+    name: str, families: Sequence[str], name_numbers: dict[str, str]
 ) -> list[Interpretation]:
     """Return readings of names with a number in the middle: ``top-5-accuracy``."""
     match = _INFIX.match(name)
@@ -558,7 +560,7 @@ def _match_infix(
     # As the catalogue has it, or as an alias: top-k-accuracy, top_k_accuracy_score.
     variants = (f"{match['name']}{joint}k{joint}{match['rest']}" for joint in "-_")
     candidates = {d: None for name in variants for d in find_candidates(name, families) if d.infix}
-    return [(d, {**written, "infix": match["number"]}) for d in candidates]
+    return [(d, {**name_numbers, "infix": match["number"]}) for d in candidates]
 
 
 def _split_view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:

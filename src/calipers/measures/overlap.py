@@ -37,16 +37,16 @@ def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> Flo
     documents have 86% of the weight. It ranges from 0 to 1 and is undefined if a ranking is empty.
     """
     r = _resolve_ties(r, ties)
-    short, long, shared = r.shorter, r.longer, r.shared
+    short, long, shared = r.min_length, r.max_length, r.n_shared
     depth = _DepthSums(p, int(long.max(initial=0)))
     # X(short), and the agreement there, at which the shorter ranking goes on.
-    n_shared_at_end = r.sum(
+    n_shared_at_end = r.sum_by_topic(
         _inclusion_probability(r, r.from_a, r.to_a, short)
         * _inclusion_probability(r, r.from_b, r.to_b, short)
     )
     agreement = n_shared_at_end / short
-    ranked_sum = r.sum(_shared_weights(r, depth)) - shared * depth.beyond(long)
-    unseen_sum = depth.plain(short + 1, long) - short * depth.over(short + 1, long)
+    ranked_sum = r.sum_by_topic(_shared_weights(r, depth)) - shared * depth.tail_over_depth(long)
+    unseen_sum = depth.sum_powers(short + 1, long) - short * depth.sum_over_depth(short + 1, long)
     end_agreement = (shared - n_shared_at_end) / long + agreement
     return np.asarray(depth.norm * (ranked_sum + agreement * unseen_sum) + end_agreement * p**long)
 
@@ -58,8 +58,8 @@ def min_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
     undefined if a ranking is empty.
     """
     r = _resolve_ties(r, ties)
-    depth = _DepthSums(p, int(r.longer.max(initial=0)))
-    return depth.norm * r.sum(_shared_weights(r, depth))
+    depth = _DepthSums(p, int(r.max_length.max(initial=0)))
+    return depth.norm * r.sum_by_topic(_shared_weights(r, depth))
 
 
 def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
@@ -69,14 +69,14 @@ def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
     the upper bound. It depends only on the two lengths and the number of shared documents, so not
     on ties. It ranges from 0 to 1 and is undefined if a ranking is empty.
     """
-    short, long, shared = r.shorter, r.longer, r.shared
+    short, long, shared = r.min_length, r.max_length, r.n_shared
     # The depth from which on both rankings hold the same documents.
     complete_depth = (short + long - shared).astype(np.int64)
     depth = _DepthSums(p, int(complete_depth.max(initial=0)))
     max_missing = (
-        short * depth.over(short + 1, complete_depth)
-        + long * depth.over(long + 1, complete_depth)
-        + shared * depth.beyond(complete_depth)
+        short * depth.sum_over_depth(short + 1, complete_depth)
+        + long * depth.sum_over_depth(long + 1, complete_depth)
+        + shared * depth.tail_over_depth(complete_depth)
     )
     # Rounding error may make it slightly negative.
     return np.asarray(
@@ -91,7 +91,7 @@ def overlap_at_k(r: SharedRankings, cutoff: int) -> FloatArray:
     from 0 to 1 and is undefined if a ranking is empty.
     """
     shared_mask = (r.rank_a <= cutoff) & (r.rank_b <= cutoff)
-    return r.sum(shared_mask) / np.minimum(cutoff, r.longer)
+    return r.sum_by_topic(shared_mask) / np.minimum(cutoff, r.max_length)
 
 
 _define = partial(
@@ -100,7 +100,7 @@ _define = partial(
     statistic=SharedRankings,
     higher_is_better=None,
     range=(0, 1),
-    undefined={"empty_ranking": lambda r, _: r.shorter == 0},
+    undefined={"empty_ranking": lambda r, _: r.min_length == 0},
 )
 
 _RBO = _define(name="RBO", formula=extrapolated_rbo, reference=_REFERENCE)
@@ -128,7 +128,7 @@ class _DepthSums:
     """Sums over a range of depths: of p^d/d, of p^d and of d·p^d."""
 
     p: float
-    deepest: int
+    max_depth: int
 
     @property
     def norm(self) -> float:
@@ -136,28 +136,28 @@ class _DepthSums:
 
     @cached_property
     def _sums(self) -> FloatArray:
-        d = np.arange(1, self.deepest + 1)
+        d = np.arange(1, self.max_depth + 1)
         powers = self.p**d
         sums = np.cumsum([powers / d, powers, powers * d], axis=1)
         return np.concatenate([np.zeros((3, 1)), sums], axis=1)
 
-    def _between(self, row: int, first: IntArray, last: IntArray) -> FloatArray:
+    def _range_sum(self, row: int, first: IntArray, last: IntArray) -> FloatArray:
         last = np.maximum(last, first - 1)  # no depth at all where the last is before the first
         return np.asarray(self._sums[row, last] - self._sums[row, first - 1])
 
-    def over(self, first: IntArray, last: IntArray) -> FloatArray:
+    def sum_over_depth(self, first: IntArray, last: IntArray) -> FloatArray:
         """Compute Σ p^d/d."""
-        return self._between(0, first, last)
+        return self._range_sum(0, first, last)
 
-    def plain(self, first: IntArray, last: IntArray) -> FloatArray:
+    def sum_powers(self, first: IntArray, last: IntArray) -> FloatArray:
         """Compute Σ p^d."""
-        return self._between(1, first, last)
+        return self._range_sum(1, first, last)
 
-    def times(self, first: IntArray, last: IntArray) -> FloatArray:
+    def sum_times_depth(self, first: IntArray, last: IntArray) -> FloatArray:
         """Compute Σ d·p^d."""
-        return self._between(2, first, last)
+        return self._range_sum(2, first, last)
 
-    def beyond(self, last: IntArray) -> FloatArray:
+    def tail_over_depth(self, last: IntArray) -> FloatArray:
         """Compute Σ p^d/d over all depths greater than ``last``."""
         return np.asarray(np.maximum(-np.log1p(-self.p) - self._sums[0, last], 0.0))
 
@@ -174,15 +174,17 @@ def _shared_weights(r: SharedRankings, depth: _DepthSums) -> FloatArray:
     # Inside both groups the chance is (d − above_a)(d − above_b)/(size_a·size_b) …
     first_end = np.minimum(r.to_a, r.to_b)
     within_both = (
-        depth.times(first, first_end)
-        - (above_a + above_b) * depth.plain(first, first_end)
-        + above_a * above_b * depth.over(first, first_end)
+        depth.sum_times_depth(first, first_end)
+        - (above_a + above_b) * depth.sum_powers(first, first_end)
+        + above_a * above_b * depth.sum_over_depth(first, first_end)
     ) / (size_a * size_b)
     # … behind the end of one of them it is (d − above)/size in the other.
     start, a_ends_last = np.maximum(first, first_end + 1), r.to_a >= r.to_b
     n_above, size = np.where(a_ends_last, (above_a, size_a), (above_b, size_b))
-    within_one = (depth.plain(start, last) - n_above * depth.over(start, last)) / size
-    return np.asarray(within_both + within_one + depth.beyond(last))
+    within_one = (
+        depth.sum_powers(start, last) - n_above * depth.sum_over_depth(start, last)
+    ) / size
+    return np.asarray(within_both + within_one + depth.tail_over_depth(last))
 
 
 def _inclusion_probability(

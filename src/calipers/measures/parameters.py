@@ -71,19 +71,19 @@ class ParameterDomain:
         if self.holds == "gains":
             return None if _is_gains(value) else "grades and their gains, such as {1: 1, 2: 3}"
         if self.holds == "numbers":
-            is_valid = isinstance(value, tuple) and value and not any(map(self._refuses, value))
-            return None if is_valid else f"several numbers, each {self._bounds()}"
+            is_valid = isinstance(value, tuple) and value and not any(map(self._is_invalid, value))
+            return None if is_valid else f"several numbers, each {self._describe_bounds()}"
         if isinstance(value, bool) or not isinstance(value, int if self.integer else (int, float)):
             return f"a {'whole ' if self.integer else ''}number"
-        return self._bounds() if self._refuses(value) else None
+        return self._describe_bounds() if self._is_invalid(value) else None
 
-    def _refuses(self, value: Any) -> bool:
+    def _is_invalid(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return True
         is_inside = self.low < value < self.high if self.open else self.low <= value <= self.high
         return not is_inside or (value in (inf, -inf) and not self.infinite)
 
-    def _bounds(self) -> str:
+    def _describe_bounds(self) -> str:
         if self.high == inf == -self.low:
             return "finite"
         if self.high == inf:

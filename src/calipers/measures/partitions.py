@@ -60,7 +60,7 @@ def adjusted_rand(t: ContingencyTable) -> FloatArray:
     the index is 0. It is 1 if both partitions are the same, also if all points are together or each
     is alone. It ranges from −½ to 1 and is undefined for fewer than two points.
     """
-    joint, classes, clusters, pairs = t.pairs
+    joint, classes, clusters, pairs = t.pair_counts
     expected = classes * clusters / pairs
     return np.where(
         _identity_mask(t), 1.0, (joint - expected) / ((classes + clusters) / 2 - expected)
@@ -75,7 +75,7 @@ def rand(t: ContingencyTable) -> FloatArray:
 
     It is (N + 2T − A − B)/N, ranges from 0 to 1 and is undefined for fewer than two points.
     """
-    joint, classes, clusters, pairs = t.pairs
+    joint, classes, clusters, pairs = t.pair_counts
     return np.asarray((pairs + 2 * joint - classes - clusters) / pairs)
 
 
@@ -89,7 +89,7 @@ def pair_f1(t: ContingencyTable) -> FloatArray:
     cluster. It ranges from 0 to 1 and is undefined if no pair is together, or for fewer than two
     points.
     """
-    joint, classes, clusters, _ = t.pairs
+    joint, classes, clusters, _ = t.pair_counts
     return np.asarray(2 * joint / (classes + clusters))
 
 
@@ -102,7 +102,7 @@ def pair_jaccard(t: ContingencyTable) -> FloatArray:
     It is the proportion of the pairs together in either partition that are together in both. It
     ranges from 0 to 1 and is undefined if no pair is together, or for fewer than two points.
     """
-    joint, classes, clusters, _ = t.pairs
+    joint, classes, clusters, _ = t.pair_counts
     return np.asarray(joint / (classes + clusters - joint))
 
 
@@ -119,7 +119,7 @@ def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
     cluster. It ranges from 0 to 1 and is undefined if no pair is together in the classes, or none
     in the clusters, or for fewer than two points.
     """
-    joint, classes, clusters, _ = t.pairs
+    joint, classes, clusters, _ = t.pair_counts
     return np.asarray(np.sqrt(joint / classes) * np.sqrt(joint / clusters))
 
 
@@ -139,7 +139,7 @@ def mutual_information(t: ContingencyTable) -> FloatArray:
     It increases with the number of clusters, also by chance. It is 0 or more and undefined without
     points.
     """
-    return t.entropies[2]
+    return t.entropies_and_information[2]
 
 
 @partition_measure(
@@ -156,7 +156,7 @@ def normalized_information(t: ContingencyTable, average: str = "arithmetic") -> 
     It is 1 if all points are in one class and in one cluster. It is above 0 for independent
     partitions, for which AMI is adjusted. It ranges from 0 to 1 and is undefined without points.
     """  # noqa: D401  # a noun
-    class_entropy, cluster_entropy, information = t.entropies
+    class_entropy, cluster_entropy, information = t.entropies_and_information
     mean = MEANS[average](class_entropy, cluster_entropy)
     return _clip_trivial(t, np.where(information > 0, information / mean, 0.0))
 
@@ -177,7 +177,7 @@ def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> Fl
     1 if both partitions are the same, and at most 1. It is undefined without points, or if E is the
     mean of both entropies, as when every point is alone in one partition.
     """
-    class_entropy, cluster_entropy, information = t.entropies
+    class_entropy, cluster_entropy, information = t.entropies_and_information
     expected = t.expected_information
     max_excess = MEANS[average](class_entropy, cluster_entropy) - expected
     nontrivial_mask = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
@@ -191,12 +191,14 @@ def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> Fl
 
 def _identity_mask(t: ContingencyTable) -> npt.NDArray[np.bool_]:
     """Return whether both partitions are the same."""
-    return np.asarray((t.pairs[0] == t.pairs[1]) & (t.pairs[0] == t.pairs[2]))
+    return np.asarray(
+        (t.pair_counts[0] == t.pair_counts[1]) & (t.pair_counts[0] == t.pair_counts[2])
+    )
 
 
 def _all_by_chance_mask(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
     """Return whether the expected information is all there is, as if every point is alone."""
-    class_entropy, cluster_entropy, _ = t.entropies
+    class_entropy, cluster_entropy, _ = t.entropies_and_information
     max_information = MEANS[average](class_entropy, cluster_entropy)
     nontrivial_mask = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
     chance_mask = max_information - t.expected_information <= _TOLERANCE * max_information
@@ -216,7 +218,7 @@ def homogeneity(t: ContingencyTable) -> FloatArray:
 
     It is 1 if there is only one class. It ranges from 0 to 1 and is undefined without points.
     """
-    class_entropy, _, information = t.entropies
+    class_entropy, _, information = t.entropies_and_information
     return np.where(class_entropy > 0, np.minimum(information / class_entropy, 1.0), 1.0)
 
 
@@ -233,7 +235,7 @@ def completeness(t: ContingencyTable) -> FloatArray:
 
     It is 1 if there is only one cluster. It ranges from 0 to 1 and is undefined without points.
     """
-    _, cluster_entropy, information = t.entropies
+    _, cluster_entropy, information = t.entropies_and_information
     return np.where(cluster_entropy > 0, np.minimum(information / cluster_entropy, 1.0), 1.0)
 
 
@@ -262,7 +264,7 @@ def purity(t: ContingencyTable) -> FloatArray:
     It increases with the number of clusters, up to 1 for clusters of one point. It ranges from 0 to
     1 and is undefined without points.
     """
-    return np.asarray(t.largest.sum(axis=-1) / t.total)
+    return np.asarray(t.majority_counts.sum(axis=-1) / t.total)
 
 
 def _clip_trivial(t: ContingencyTable, value: FloatArray) -> FloatArray:

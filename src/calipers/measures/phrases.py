@@ -304,13 +304,13 @@ class PhraseIndex:
         self._singular: dict[str, tuple[int, dict[str, None]]] = {}
         tasks = dict.fromkeys(get_task(family) for family in families)
         for definition in (d for family in families for d in definitions(family)):
-            self._enter(definition)
+            self._add_definition(definition)
         for task in tasks:
             for phrase, measure_names in PHRASES.get(task or "", {}).items():
                 for name in (measure_names,) if isinstance(measure_names, str) else measure_names:
                     self._add(2, phrase, name)
 
-    def _enter(self, definition: Definition) -> None:
+    def _add_definition(self, definition: Definition) -> None:
         name, title = definition.name, definition.title
         for rank, spelled in enumerate((name, *definition.aliases)):
             if definition.infix is not None:
@@ -331,12 +331,12 @@ class PhraseIndex:
             if rank == best_rank:
                 names_by_phrase[key] = best_rank, {**names, name: None}
 
-    def names(self, phrase: str, worst: int = 4) -> tuple[str, ...]:
+    def names(self, phrase: str, max_rank: int = 4) -> tuple[str, ...]:
         """Return the names that a phrase means: none, one or several."""
         exact, singular = phrase_keys(phrase)
         for names_by_phrase, key in ((self._exact, exact), (self._singular, singular)):
-            rank, names = names_by_phrase.get(key, (worst + 1, {}))
-            if rank <= worst:
+            rank, names = names_by_phrase.get(key, (max_rank + 1, {}))
+            if rank <= max_rank:
                 return tuple(names)
         return ()
 
@@ -413,7 +413,8 @@ def _find_names(base: str, index: PhraseIndex) -> list[str]:
     numbers = _NUMBER.findall(base)
     if not names and len(numbers) == 1:
         names = [
-            name.replace("#", numbers[0]) for name in index.names(_NUMBER.sub(" # ", base), worst=2)
+            name.replace("#", numbers[0])
+            for name in index.names(_NUMBER.sub(" # ", base), max_rank=2)
         ]
     average_match = _AVERAGE_PREFIX.fullmatch(base)
     if not names and average_match is not None:
@@ -426,7 +427,7 @@ def _find_names(base: str, index: PhraseIndex) -> list[str]:
             averaged_names += [f"{average}-{name}" for name in longer]
         names = averaged_names
     if not names and _GENERIC.search(base):
-        names = list(index.names(_GENERIC.sub("", base), worst=2))
+        names = list(index.names(_GENERIC.sub("", base), max_rank=2))
     return names
 
 
@@ -437,7 +438,7 @@ def _compose_at_names(
 
     The number after the ``@`` is appended.
     """
-    right_phrases = dict.fromkeys([*index.names(word, worst=2), word.strip()])
+    right_phrases = dict.fromkeys([*index.names(word, max_rank=2), word.strip()])
     left_names = dict.fromkeys(
         own_name for name in names for own_name in _canonical_names(name, families)
     )

@@ -29,7 +29,7 @@ FAMILY = "precision-recall points"
 
 def _is_truncated(points: PrecisionRecallPoints, parameters: Mapping[str, Any]) -> bool:
     """Return whether the points end before the requested recall, which is 1 unless given."""
-    return bool(points.largest_recall < parameters.get("recall", 1.0) - PROPORTION_TOLERANCE)
+    return bool(points.max_recall < parameters.get("recall", 1.0) - PROPORTION_TOLERANCE)
 
 
 _RECALL_NOT_REACHED = {"recall_not_reached": _is_truncated}
@@ -67,7 +67,7 @@ def trapezoid_area(points: PrecisionRecallPoints) -> FloatArray:
     The points are joined by straight lines, and the curve is horizontal from recall 0 to the first
     point. It ranges from 0 to 1 and is undefined if the points end before recall 1.
     """
-    precision, recall = points.from_start()
+    precision, recall = points.arrays_from_zero()
     return np.asarray(np.sum((precision[1:] + precision[:-1]) / 2 * np.diff(recall)))
 
 
@@ -81,7 +81,7 @@ def step_area(points: PrecisionRecallPoints) -> FloatArray:
 
 def _excess(points: PrecisionRecallPoints) -> FloatArray:
     """Return precision − recall at each point, from recall 0 on."""
-    precision, recall = points.from_start()
+    precision, recall = points.arrays_from_zero()
     return precision - recall
 
 
@@ -91,7 +91,7 @@ def break_even_precision(points: PrecisionRecallPoints) -> FloatArray:
     The points are joined by straight lines. It ranges from 0 to 1 and is undefined if recall stays
     below precision.
     """
-    precision, excess = points.from_start()[0], _excess(points)
+    precision, excess = points.arrays_from_zero()[0], _excess(points)
     after_index = int((excess <= 0).argmax())
     if after_index == 0:
         return np.asarray(precision[0])

@@ -47,7 +47,7 @@ def spearman(rows: NumericRows) -> FloatArray:
     """
     y, p = (
         sorted_values.midranks(rows.weight) - 0.5
-        for sorted_values in (rows.by_truth, rows.by_prediction)
+        for sorted_values in (rows.sorted_truth, rows.sorted_predictions)
     )
     covariance, truth_variance, predicted_variance = (
         rows.mean(products) for products in (y * p, y * y, p * p)
@@ -73,7 +73,7 @@ def median_absolute_error(rows: NumericRows) -> FloatArray:
     For an even number of rows it is the mean of the two middle values. It is 0 or more and
     undefined without rows.
     """
-    return rows.by_error.quantile(rows.weight, 0.5)
+    return rows.sorted_errors.quantile(rows.weight, 0.5)
 
 
 @measure(
@@ -101,13 +101,13 @@ def max_error(rows: NumericRows) -> FloatArray:
 _skill_measure = partial(fit_measure, family="order", statistic=NumericRows)
 
 
-def _skill_score(loss: FloatArray, of_constant: FloatArray) -> FloatArray:
-    return np.asarray(1 - loss / of_constant)
+def _skill_score(loss: FloatArray, constant_loss: FloatArray) -> FloatArray:
+    return np.asarray(1 - loss / constant_loss)
 
 
 def _minimum_pinball_loss(rows: NumericRows, alpha: float) -> FloatArray:
     """Compute the pinball loss of the quantile of the truth."""
-    quantile = rows.by_truth.quantile(rows.weight, alpha)[..., None]
+    quantile = rows.sorted_truth.quantile(rows.weight, alpha)[..., None]
     return rows.mean(pinball(rows.truth, quantile, alpha))
 
 

@@ -27,9 +27,9 @@ rater_measure = partial(
     measure, family="agreement", statistic=Ratings, higher_is_better=True, perfect=1.0
 )
 
-_NO_ITEM = {"no_shared_item": lambda r, _: len(r.shared_items) == 0}
+_NO_ITEM = {"no_shared_item": lambda r, _: len(r.multiply_rated_items) == 0}
 _ONE_CATEGORY = {
-    "one_category": lambda r, _: np.count_nonzero(r.shared_items.category_weights) == 1
+    "one_category": lambda r, _: np.count_nonzero(r.multiply_rated_items.category_weights) == 1
 }
 _NO_NUMBERS = {
     "no_distances": lambda r, parameters: (
@@ -37,7 +37,9 @@ _NO_NUMBERS = {
     )
 }
 _UNEQUAL_RATINGS = {
-    "unequal_ratings": lambda r, _: len(r.shared_items) > 0 and np.ptp(r.shared_items.times) > 0
+    "unequal_ratings": lambda r, _: (
+        len(r.multiply_rated_items) > 0 and np.ptp(r.multiply_rated_items.times) > 0
+    )
 }
 
 
@@ -49,15 +51,15 @@ def _centered_categories(ratings: Ratings, scale: str) -> FloatArray | None:
     """
     if scale == "nominal":
         return None
-    x = ratings.middles if scale == "ordinal" else ratings.values
+    x = ratings.category_midranks if scale == "ordinal" else ratings.values
     return np.asarray(x - (ratings.category_weights @ x) / ratings.total)
 
 
 def _item_disagreement(ratings: Ratings, x: FloatArray | None) -> FloatArray:
     """Compute Σ δ/(m − 1) of each item."""
-    m = ratings.times
+    m = ratings.n_ratings
     if x is None:
-        return np.asarray((m**2 - ratings.squares) / (m - 1))
+        return np.asarray((m**2 - ratings.count_squares) / (m - 1))
     return np.asarray(2 * (m * ratings.item_sums(x**2) - ratings.item_sums(x) ** 2) / (m - 1))
 
 
@@ -74,7 +76,7 @@ def _chance_corrected(r: Ratings, scale: str) -> FloatArray:
     The pairs of any two ratings have a total weight of W², of which those of a rating with itself
     have Σw².
     """
-    items = r.shared_items
+    items = r.multiply_rated_items
     x = _centered_categories(items, scale)
     disagreement = items.weight @ _item_disagreement(items, x)
     return np.asarray(
@@ -89,8 +91,8 @@ def _other_ratings_weight(ratings: Ratings) -> Any:
 
 def _krippendorff_derivatives(r: Ratings, all_ratings: Ratings, scale: str) -> FloatArray:
     """Compute the derivative of Krippendorff's α by the weight of each item."""
-    items, all_items = r.shared_items, all_ratings.shared_items
-    x, m, n = _centered_categories(all_items, scale), items.times, all_items.total
+    items, all_items = r.multiply_rated_items, all_ratings.multiply_rated_items
+    x, m, n = _centered_categories(all_items, scale), items.n_ratings, all_items.total
     observed, expected = (
         float(all_items.weight @ _item_disagreement(all_items, x)),
         _expected_disagreement(all_items, x),
@@ -103,22 +105,22 @@ def _krippendorff_derivatives(r: Ratings, all_ratings: Ratings, scale: str) -> F
     if scale == "ordinal":  # whose ranks move with the ratings
         assert x is not None
 
-        def shifted(slope: FloatArray) -> FloatArray:
+        def shift_effects(slope: FloatArray) -> FloatArray:
             """Compute the effect of each item if its ratings shift the positions above them by 1.
 
             They shift their own positions by a half.
             """
             return items.item_sums(slope[::-1].cumsum()[::-1] - slope / 2)
 
-        n_ratings = all_items.times
+        n_ratings = all_items.n_ratings
         slope = all_items.category_sums(n_ratings / (n_ratings - 1)) * x
         slope = 4 * (slope - all_items.category_sums(all_items.item_sums(x) / (n_ratings - 1)))
         observed_slopes, expected_slopes = (
-            observed_slopes + shifted(slope),
-            expected_slopes + shifted(4 * n * all_items.category_weights * x),
+            observed_slopes + shift_effects(slope),
+            expected_slopes + shift_effects(4 * n * all_items.category_weights * x),
         )
     # An additional item also changes the weight of pairs of a rating with itself.
-    other_weight_slopes = m * (1 + (all_items.total_squares / n - items.unit) / n)
+    other_weight_slopes = m * (1 + (all_items.total_squares / n - items.item_weight) / n)
     other_weight = _other_ratings_weight(all_items)
     return np.asarray(
         -(
@@ -156,18 +158,18 @@ class _ItemAgreement(NamedTuple):
     ``slope`` is the derivative of the expected agreement by the proportion of each category.
     """
 
-    agreed: Any
-    chance: Any
-    slope: FloatArray
+    observed: Any
+    expected: Any
+    expected_slope: FloatArray
 
     @property
-    def beyond(self) -> FloatArray:
+    def corrected(self) -> FloatArray:
         """Agreement beyond chance, as a proportion."""
-        return np.asarray((self.agreed - self.chance) / (1 - self.chance))
+        return np.asarray((self.observed - self.expected) / (1 - self.expected))
 
 
 def _item_agreement(
-    r: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
+    r: Ratings, expected_agreement: Callable[[FloatArray], tuple[Any, FloatArray]]
 ) -> _ItemAgreement:
     """Compute the observed and the expected agreement.
 
@@ -175,31 +177,33 @@ def _item_agreement(
     the categories, on which the expected agreement is based, are those of all rated items, as in
     Gwet 2014.
     """
-    weight = r.weight[r.twice]
-    observed = weight @ r.agreeing[r.twice] / np.float64(weight.sum())
-    return _ItemAgreement(observed, *chance_of(r.share_of_category))
+    weight = r.weight[r.multiply_rated_mask]
+    observed = weight @ r.pair_agreement[r.multiply_rated_mask] / np.float64(weight.sum())
+    return _ItemAgreement(observed, *expected_agreement(r.mean_category_proportions))
 
 
 def _item_mean_derivatives(
-    r: Ratings, all_ratings: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
+    r: Ratings,
+    all_ratings: Ratings,
+    expected_agreement: Callable[[FloatArray], tuple[Any, FloatArray]],
 ) -> FloatArray:
     """Compute the derivative of such a coefficient by the weight of each rated item."""
-    agreement = _item_agreement(all_ratings, chance_of)
+    agreement = _item_agreement(all_ratings, expected_agreement)
     item_agreement, multiply_rated_weight = (
-        r.agreeing[r.rated_mask],
-        float(all_ratings.weight[all_ratings.twice].sum()),
+        r.pair_agreement[r.rated_mask],
+        float(all_ratings.weight[all_ratings.multiply_rated_mask].sum()),
     )
     observed_slopes = (
-        np.where(np.isnan(item_agreement), 0.0, item_agreement - agreement.agreed)
+        np.where(np.isnan(item_agreement), 0.0, item_agreement - agreement.observed)
         / multiply_rated_weight
     )
-    item_slopes = (r.item_sums(agreement.slope) / np.maximum(r.times, 1))[r.rated_mask]
-    expected_slopes = (item_slopes - agreement.slope @ all_ratings.share_of_category) / float(
-        all_ratings.weight[all_ratings.rated_mask].sum()
-    )
+    item_slopes = (r.item_sums(agreement.expected_slope) / np.maximum(r.n_ratings, 1))[r.rated_mask]
+    expected_slopes = (
+        item_slopes - agreement.expected_slope @ all_ratings.mean_category_proportions
+    ) / float(all_ratings.weight[all_ratings.rated_mask].sum())
     return np.asarray(
-        observed_slopes / (1 - agreement.chance)
-        + (agreement.agreed - 1) / (1 - agreement.chance) ** 2 * expected_slopes
+        observed_slopes / (1 - agreement.expected)
+        + (agreement.observed - 1) / (1 - agreement.expected) ** 2 * expected_slopes
     )
 
 
@@ -233,7 +237,7 @@ def fleiss(r: Ratings) -> FloatArray:
     is at most 1. It is undefined if no item has two ratings, if items have unequal numbers of
     ratings, or if all ratings are of one category.
     """
-    return _item_agreement(r, _fleiss_chance).beyond
+    return _item_agreement(r, _fleiss_chance).corrected
 
 
 @rater_measure(
@@ -253,7 +257,7 @@ def gwet(r: Ratings) -> FloatArray:
     single rating count for π alone. It ranges from −1 to 1. It is undefined if no item has two
     ratings, or if there is only one category.
     """
-    return _item_agreement(r, _gwet_chance).beyond
+    return _item_agreement(r, _gwet_chance).corrected
 
 
 @rater_measure("percent-agreement", range=(0, 1), undefined=_NO_ITEM, reference="Fleiss 1971")
@@ -265,27 +269,27 @@ def percent_agreement(r: Ratings) -> FloatArray:
     """
     return np.asarray(
         1
-        - r.shared_items.weight
-        @ _item_disagreement(r.shared_items, None)
-        / np.float64(r.shared_items.total)
+        - r.multiply_rated_items.weight
+        @ _item_disagreement(r.multiply_rated_items, None)
+        / np.float64(r.multiply_rated_items.total)
     )
 
 
 def _percent_derivatives(r: Ratings, all_ratings: Ratings) -> FloatArray:
-    items, all_items = r.shared_items, all_ratings.shared_items
+    items, all_items = r.multiply_rated_items, all_ratings.multiply_rated_items
     mean_disagreement = (
         float(all_items.weight @ _item_disagreement(all_items, None)) / all_items.total
     )
     return np.asarray(
-        (mean_disagreement * items.times - _item_disagreement(items, None)) / all_items.total
+        (mean_disagreement * items.n_ratings - _item_disagreement(items, None)) / all_items.total
     )
 
 
 _DERIVATIVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
     krippendorff: _krippendorff_derivatives,
-    fleiss: partial(_item_mean_derivatives, chance_of=_fleiss_chance),
+    fleiss: partial(_item_mean_derivatives, expected_agreement=_fleiss_chance),
     percent_agreement: _percent_derivatives,
-    gwet: partial(_item_mean_derivatives, chance_of=_gwet_chance),
+    gwet: partial(_item_mean_derivatives, expected_agreement=_gwet_chance),
 }
 #: Formulas whose proportions of categories include items with a single rating.
 _ITEM_MEAN_FORMULAS = (fleiss, gwet)
@@ -293,7 +297,9 @@ _ITEM_MEAN_FORMULAS = (fleiss, gwet)
 
 def counted_item_mask(measure: Measure, r: Ratings) -> npt.NDArray[np.bool_]:
     """Return the mask of the items that count for the value of a measure."""
-    return r.rated_mask if measure.definition.formula in _ITEM_MEAN_FORMULAS else r.twice
+    return (
+        r.rated_mask if measure.definition.formula in _ITEM_MEAN_FORMULAS else r.multiply_rated_mask
+    )
 
 
 def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
@@ -304,7 +310,7 @@ def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
     """
     counted = counted_item_mask(measure, r)
     is_item_mean = measure.definition.formula in _ITEM_MEAN_FORMULAS
-    return np.where(counted, r.weight if is_item_mean else r.weight * r.times, 0.0)
+    return np.where(counted, r.weight if is_item_mean else r.weight * r.n_ratings, 0.0)
 
 
 def item_influence(
@@ -320,7 +326,7 @@ def item_influence(
         _DERIVATIVES.get(measure.definition.formula),
         r if all_ratings is None else all_ratings,
     )
-    if derivative is None or not len(full_sample.shared_items):
+    if derivative is None or not len(full_sample.multiply_rated_items):
         return None
     weight = full_sample.weight[counted_item_mask(measure, full_sample)]
     with np.errstate(divide="ignore", invalid="ignore"):  # where there is no value

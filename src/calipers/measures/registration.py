@@ -97,14 +97,14 @@ def row_mean_measure(name: str, **traits: Any) -> Callable[[F], F]:
     description of the measure.
     """
 
-    def register(rows: F) -> F:
-        @wraps(rows)
+    def register(row_formula: F) -> F:
+        @wraps(row_formula)
         def mean(m: Moments) -> FloatArray:
             return np.asarray(m.mean)
 
         del mean.__wrapped__  # its parameters are its own
-        measure(name, statistic=Moments, row_formula=rows, **traits)(mean)
-        return rows
+        measure(name, statistic=Moments, row_formula=row_formula, **traits)(mean)
+        return row_formula
 
     return register
 
@@ -187,11 +187,11 @@ def _name_taken_message(name: str, existing: Definition, new: Definition) -> str
 
 
 def _check_other_tasks(
-    definition: Definition, unshared: Iterable[str], families: tuple[str, ...]
+    definition: Definition, unshared_names: Iterable[str], families: tuple[str, ...]
 ) -> None:
     """Check that no unshared name of a definition means a measure of another task."""
     for other_families in TASKS.values():
-        for name in unshared if other_families != families else ():
+        for name in unshared_names if other_families != families else ():
             for text in (name, *spellings(definition, name)):
                 existing = first_definition(text, other_families)
                 if existing is not None:
@@ -213,7 +213,7 @@ def _iter_other_spellings(
 def _register_checked(
     definition: Definition,
     old: Definition | None,
-    unshared: Sequence[str],
+    unshared_names: Sequence[str],
     families: tuple[str, ...],
 ) -> None:
     """Register the definition, unless this changes the meaning of a name.
@@ -230,7 +230,7 @@ def _register_checked(
         text for text, _ in _iter_other_spellings(definition.spellings, families, old)
     ]
     other_families = {family for entry in TASKS.values() if entry != families for family in entry}
-    other_task_spellings = list(_iter_other_spellings(unshared, other_families, None))
+    other_task_spellings = list(_iter_other_spellings(unshared_names, other_families, None))
     previous_definitions = {
         text: first_definition(text, families) for text in (*own_spellings, *other_spellings)
     }

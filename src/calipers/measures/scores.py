@@ -139,7 +139,7 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
     precision is x/(x + fp(x)); before the first threshold it is the precision at the first. It
     ranges from 0 to 1 and is undefined without positives.
     """
-    tp, fp = (running[..., :-1] for running in s.running)
+    tp, fp = (running[..., :-1] for running in s.cumulative_counts)
     areas = np.where(s.positive > 0, _tied_area(tp, fp, s.positive, s.negative), 0.0)
     return np.asarray(areas.sum(axis=-1) / s.total_positive)
 
@@ -164,7 +164,7 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     positives or only negatives.
     """
     positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     start = np.clip(positives**2 / (positives + negatives), tp[..., :-1], tp[..., 1:])
     slope = np.divide(s.negative, s.positive, out=np.zeros_like(start), where=s.positive > 0)
     fp_start = fp[..., :-1] + (start - tp[..., :-1]) * slope
@@ -219,7 +219,7 @@ def partial_auc(s: ScoreTable, max_fpr: float, min_fpr: float = 0.0) -> FloatArr
     if a + b is above 1. It is undefined if there are only positives or only negatives, or if
     ``min_fpr`` is not below ``max_fpr``.
     """
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     negatives = s.total_negative[..., None]
     clipped_fp = np.clip(fp, min_fpr * negatives, max_fpr * negatives)
     slope = np.divide(s.positive, s.negative, out=np.zeros_like(s.positive), where=s.negative > 0)
@@ -260,7 +260,7 @@ def equal_error_rate(s: ScoreTable) -> FloatArray:
     after_index = _eer_index(s)
     (e0, e1), (r0, r1) = (
         (_take_last_axis(c, after_index - 1), _take_last_axis(c, after_index))
-        for c in (_fnr_minus_fpr(s), s.running[1])
+        for c in (_fnr_minus_fpr(s), s.cumulative_counts[1])
     )
     r0, r1 = r0 / s.total_negative, r1 / s.total_negative
     return np.asarray(r0 + e0 / (e0 - e1) * (r1 - r0))
@@ -268,7 +268,7 @@ def equal_error_rate(s: ScoreTable) -> FloatArray:
 
 def _fnr_minus_fpr(s: ScoreTable) -> FloatArray:
     """Compute FNR − FPR at every threshold: 1 at +∞, −1 at the lowest score."""
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
     return np.asarray((positives - tp) / positives - fp / negatives)
 
@@ -298,7 +298,7 @@ def _preceding_block_mask(s: ScoreTable, index: Indices) -> BlockMask:
     return np.asarray(np.arange(s.positive.shape[-1]) == index[..., None] - 1)
 
 
-def candidate_block_mask(values: FloatArray, possible: FloatArray) -> BlockMask:
+def candidate_block_mask(values: FloatArray, max_values: FloatArray) -> BlockMask:
     """Return the mask of the blocks that may contain a value as large as the largest known one.
 
     A block is excluded if the largest possible value in it is less. An undefined value is not
@@ -306,7 +306,7 @@ def candidate_block_mask(values: FloatArray, possible: FloatArray) -> BlockMask:
     """
     values = np.where(np.isnan(values), -np.inf, values)
     candidate_mask: BlockMask = ~(
-        possible < values.max(axis=-1, keepdims=True) - PROPORTION_TOLERANCE
+        max_values < values.max(axis=-1, keepdims=True) - PROPORTION_TOLERANCE
     )
     return candidate_mask
 
@@ -322,7 +322,7 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
             formula(s.confusion(), **parameters)
         ),
         "needs_refinement": lambda s, **parameters: candidate_block_mask(
-            formula(s.confusion(), **parameters), formula(s.corners(), **parameters)
+            formula(s.confusion(), **parameters), formula(s.corner_confusion(), **parameters)
         ),
         "maximum_of": formula,
     }
@@ -330,24 +330,24 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
 
 def _counts_at(s: ScoreTable, index: Indices) -> tuple[FloatArray, FloatArray]:
     """Return the true and false positives at an index of the thresholds."""
-    tp, fp = (_take_last_axis(running, index) for running in s.running)
+    tp, fp = (_take_last_axis(running, index) for running in s.cumulative_counts)
     return tp, fp
 
 
 def _recall_index(s: ScoreTable, recall: float) -> Indices:
     return _first_index(
-        s.running[0] >= (recall - PROPORTION_TOLERANCE) * s.total_positive[..., None]
+        s.cumulative_counts[0] >= (recall - PROPORTION_TOLERANCE) * s.total_positive[..., None]
     )
 
 
 def _nonempty_recall_index(s: ScoreTable, recall: float) -> Indices:
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     reached = tp >= (recall - PROPORTION_TOLERANCE) * s.total_positive[..., None]
     return _first_index(reached & (tp + fp > 0))
 
 
 def _volume_index(s: ScoreTable, volume: float) -> Indices:
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     n_predicted = tp + fp
     return _first_index(
         (n_predicted >= (volume - PROPORTION_TOLERANCE) * n_predicted[..., -1:]) & (n_predicted > 0)
@@ -355,7 +355,7 @@ def _volume_index(s: ScoreTable, volume: float) -> Indices:
 
 
 def _precision_index(s: ScoreTable, precision: float) -> Indices:
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     n_predicted = tp + fp
     holds_mask = (tp >= (precision - PROPORTION_TOLERANCE) * n_predicted) & (n_predicted > 0)
     best_index = np.where(holds_mask, tp, -1.0).argmax(axis=-1)
@@ -363,13 +363,13 @@ def _precision_index(s: ScoreTable, precision: float) -> Indices:
 
 
 def _fpr_index(s: ScoreTable, fpr: float) -> Indices:
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     holds_mask = fp <= (fpr + PROPORTION_TOLERANCE) * s.total_negative[..., None]
     return np.asarray(np.where(holds_mask, tp, -1.0).argmax(axis=-1))
 
 
 def _candidates_at_precision(s: ScoreTable, precision: float) -> BlockMask:
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     index = _precision_index(s, precision)
     tp_at_index = np.where(index < 0, -1.0, _take_last_axis(tp, index))
     tp, fp = tp[..., 1:], fp[..., :-1]
@@ -379,7 +379,7 @@ def _candidates_at_precision(s: ScoreTable, precision: float) -> BlockMask:
 
 
 def _candidates_at_fpr(s: ScoreTable, fpr: float) -> BlockMask:
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     tp_at_index = _take_last_axis(tp, _fpr_index(s, fpr))
     within_mask = fp[..., :-1] <= (fpr + PROPORTION_TOLERANCE) * s.total_negative[..., None]
     return np.asarray((tp[..., 1:] >= tp_at_index[..., None]) & within_mask)
@@ -417,7 +417,7 @@ def interpolated_precision_at_recall(s: ScoreTable, recall: float) -> FloatArray
     Thresholds at which nothing is predicted positive do not count. It ranges from 0 to 1 and is
     undefined without positives.
     """
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     reached = tp >= (recall - PROPORTION_TOLERANCE) * s.total_positive[..., None]
     return np.asarray(np.where(reached, precision_from_counts(tp, fp), 0.0).max(axis=-1))
 
@@ -441,7 +441,7 @@ def break_even_precision(s: ScoreTable) -> FloatArray:
     block of tied scores rows count as evenly mixed. It ranges from 0 to 1 and is undefined without
     positives.
     """
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     n_predicted, n_positive = tp + fp, s.total_positive[..., None]
     end_index = _first_index(n_predicted >= n_positive * (1 - PROPORTION_TOLERANCE))
     before_index, after_index = np.maximum(end_index - 1, 0), end_index
@@ -549,7 +549,7 @@ def kolmogorov_smirnov(s: ScoreTable) -> FloatArray:
     all positives. It ranges from 0 to 1 and is undefined if there are only positives or only
     negatives.
     """
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
     return np.asarray((tp / positives - fp / negatives).max(axis=-1))
 
@@ -583,6 +583,6 @@ def best_accuracy(s: ScoreTable) -> FloatArray:
     ranges from 0 to 1 and is undefined without rows.
     """
     # Accuracy is (TP + N − FP) / (P + N), and largest where TP − FP is.
-    tp, fp = s.running
+    tp, fp = s.cumulative_counts
     negatives = s.total_negative
     return np.asarray(((tp - fp).max(axis=-1) + negatives) / (s.total_positive + negatives))

@@ -75,7 +75,7 @@ def aggregate_over_ties(
     if ties == "average":
         expected = formula if measure.ties == "linear" else measure.ties
         if callable(expected):
-            return np.asarray(expected(r.averages(), **parameters), np.float64)
+            return np.asarray(expected(r.average_ties(), **parameters), np.float64)
     elif measure.monotone and _has_monotone_gains(r, parameters):
         sorted_rankings = r.reorder_ties(best_first=ties == "best")
         return np.asarray(formula(sorted_rankings, **parameters), np.float64)
@@ -113,7 +113,7 @@ def _aggregate_over_orders(
         if n_orders > MAX_ORDERS:
             out[topic] = np.nan
         elif n_orders > 1:
-            all_orders = _all_orders(r.take(np.array([topic])), blocks)
+            all_orders = _all_orders(r.take_topics(np.array([topic])), blocks)
             out[topic] = summary(measure.formula(all_orders, **parameters))
     return out
 

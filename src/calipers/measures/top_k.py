@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def credit_table(classes: int, k: int, tied: str) -> FloatArray:
+def credit_table(n_classes: int, k: int, tied: str) -> FloatArray:
     """Return the credit of a row by the numbers of classes that score higher and that are tied.
 
     The first index of the array is the number of classes that score higher than the true class, the
     second the number of other classes with the same score.
     """
-    n_higher, n_tied = np.indices((classes, classes))
+    n_higher, n_tied = np.indices((n_classes, n_classes))
     return credit_from_counts(n_higher, n_tied, k, tied)
 
 
 def credit_from_counts(
-    above: npt.NDArray[Any], others: npt.NDArray[Any], k: int, tied: str
+    n_higher: npt.NDArray[Any], n_tied: npt.NDArray[Any], k: int, tied: str
 ) -> FloatArray:
     """Return the credit of rows with these numbers of higher classes and of other tied classes."""
     if tied == "share":
-        return np.asarray(np.clip((k - above) / (others + 1), 0.0, 1.0))
-    n_above = above if tied == "optimistic" else above + others
+        return np.asarray(np.clip((k - n_higher) / (n_tied + 1), 0.0, 1.0))
+    n_above = n_higher if tied == "optimistic" else n_higher + n_tied
     return np.asarray(n_above < k, np.float64)
 
 

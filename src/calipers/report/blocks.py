@@ -94,7 +94,7 @@ class Lines:
     """
 
     items: Sequence[str]
-    listed: bool = False
+    is_list: bool = False
     aside: bool = False
 
 
@@ -115,12 +115,12 @@ class FindingText:
     document, the anchors of these.
     """
 
-    call: str
-    sentence: str
+    severity_prefix: str
+    message: str
     severity: str
-    rule: str
+    criterion: str
     level: str
-    numbers: Sequence[tuple[str, str]] = ()
+    values: Sequence[tuple[str, str]] = ()
     measures: Sequence[tuple[str, str]] = ()
 
 
@@ -175,12 +175,12 @@ class Table:
 
     columns: Sequence[Column]
     caption: Sequence[str] = ()
-    plain: bool = False
-    wrapped: bool = False
+    is_plain: bool = False
+    is_wrapped: bool = False
     bold_names: bool = False
     title: str = "Table"
-    rows_are: str = ""
-    grouped: bool = False
+    row_description: str = ""
+    is_grouped: bool = False
 
     @classmethod
     def from_rows(
@@ -189,7 +189,7 @@ class Table:
         """Return a table from rows of numbers, each of which begins with a name."""
         cells = list(zip(*rows, strict=True)) or [()] * len(head)
         kinds = [KEY, *[NUMBER] * (len(head) - 1)]
-        return cls(list(map(Column, head, kinds, cells)), plain=True, title=title)
+        return cls(list(map(Column, head, kinds, cells)), is_plain=True, title=title)
 
     @property
     def text_columns(self) -> list[Column]:
@@ -219,7 +219,7 @@ class WideTable:
     layout: WideLayout
     measure: str = ""
     #: Whether its caption says how it was tested.
-    tests: bool = True
+    shows_tests: bool = True
     whiskers: Sequence[Whisker | None] = ()
 
 
@@ -258,17 +258,17 @@ class Figures:
     """
 
     items: Sequence[Figure]
-    live: bool = True
+    is_interactive: bool = True
 
 
 @dataclass(frozen=True)
 class Pairs:
     """Selector of pairs of many systems: ``data`` is JSON for the script of a page."""
 
-    count: str
+    n_pairs_text: str
     data: str
     level: str
-    p: str
+    p_heading: str
 
 
 @dataclass(frozen=True)
@@ -339,4 +339,4 @@ def figure_table(figure: Figure) -> Table:
         [tuple(map(escape_unprintable, row)) for row in figure.rows],
     )
     table = Table.from_rows(list(head), rows, f"Numbers: {figure.title}")
-    return replace(table, plain=False)
+    return replace(table, is_plain=False)

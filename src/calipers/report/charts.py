@@ -312,25 +312,25 @@ def _file_name(name: str, used_names: set[str]) -> str:
 def figures(
     evaluation: Evaluation,
     orientation: str = ORIENTATIONS[0],
-    begin: Callable[[Spec], Future[str]] | None = None,
+    start_rendering: Callable[[Spec], Future[str]] | None = None,
 ) -> list[Figure]:
     """Return the figures of a page, in order; empty if there is nothing to draw.
 
-    ``begin`` starts rendering an image as soon as its spec is available, while the next curves are
-    computed.
+    ``start_rendering`` starts rendering an image as soon as its spec is available, while the next
+    curves are computed.
     """
 
-    def begun(chart_figures: Iterable[Figure]) -> Iterator[Figure]:
+    def start_each(chart_figures: Iterable[Figure]) -> Iterator[Figure]:
         for figure in lazy_figures(chart_figures):
-            if begin is None or figure.later:
+            if start_rendering is None or figure.later:
                 yield figure
             else:
-                yield replace(figure, begun=begin(static_spec(figure.spec)))
+                yield replace(figure, begun=start_rendering(static_spec(figure.spec)))
 
     sections: dict[str, list[Figure]] = {section: [] for section in SECTIONS}
     unknown = [kind for kind in dict.fromkeys(curve_kinds(evaluation.curves)) if kind not in CHARTS]
     for chart in (*CHARTS.values(), *map(get_chart, unknown)):
-        sections[chart.section] += begun(chart.figures(evaluation, orientation))
+        sections[chart.section] += start_each(chart.figures(evaluation, orientation))
     sections["evaluation"].sort(key=lambda figure: figure.on_request)
     return assign_ids(figure for section_figures in sections.values() for figure in section_figures)
 

@@ -210,14 +210,14 @@ def label_grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
         low, high = table.low[name], table.high[name]
         columns.append(
             [
-                "" if np.isnan(v) else digits.triple(float(v), float(a), float(b))
+                "" if np.isnan(v) else digits.value_with_interval(float(v), float(a), float(b))
                 for v, a, b in zip(values, low, high, strict=True)
             ]
         )
     head = [
         table.row_kind,
         SIZE_HEADINGS[table.row_kind],
-        *map(shorten_name, (*table.heads, *table.values)),
+        *map(shorten_name, (*table.count_headings, *table.values)),
     ]
     return head, [list(row) for row in zip(*columns, strict=True)]
 

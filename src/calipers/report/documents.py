@@ -141,12 +141,12 @@ class DisplayOptions:
         return self.medium is Medium.BROWSER
 
     @property
-    def is_drawn(self) -> bool:
+    def has_drawings(self) -> bool:
         """Whether tables have drawings."""
         return self.medium in (Medium.BROWSER, Medium.NOTEBOOK)
 
 
-def render(result: Any, format: str, **look: Any) -> str:  # noqa: A002
+def render(result: Any, format: str, **options: Any) -> str:  # noqa: A002
     """Return a result in a format."""
     # Formats of other packages are looked up only if it is not a built-in one.
     writer = get_writer(
@@ -154,7 +154,7 @@ def render(result: Any, format: str, **look: Any) -> str:  # noqa: A002
             "format", format, known_formats() if format in known_formats() else list_formats()
         )
     )
-    return writer.write(document(result, DisplayOptions(writer.medium, **look)))
+    return writer.write(document(result, DisplayOptions(writer.medium, **options)))
 
 
 def notebook_cell(result: Evaluation | Comparison | LearningResult | Leaderboard) -> str:
@@ -184,25 +184,25 @@ def learning_chart(result: LearningResult) -> Chart:
     return Chart(chart_figure.kind, (chart_figure,))
 
 
-def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
+def document(result: Any, options: DisplayOptions) -> Iterable[Block]:
     """Return the blocks of a result."""
     match result:
         case Evaluation():
-            return evaluation_document(use_display_names(result), look, result)
+            return evaluation_document(use_display_names(result), options, result)
         case Comparison():
-            return comparison_document(use_display_names(result), look, result)
+            return comparison_document(use_display_names(result), options, result)
         case Plan():
-            return plan_document(result, look)
+            return plan_document(result, options)
         case LearningResult():
-            return learning_document(result, look)
+            return learning_document(result, options)
         case Selection():
-            return selection_document(result, look)
+            return selection_document(result, options)
         case Leaderboard():
-            return leaderboard_document(result, look)
+            return leaderboard_document(result, options)
         case MonitorResult():
-            return monitor_document(result, look)
+            return monitor_document(result, options)
         case ThresholdTables():
-            return threshold_document(result, look)
+            return threshold_document(result, options)
         case Slices():
             return slices_document(result)
     raise TypeError(f"there is no document of a {type(result).__name__}")
@@ -265,7 +265,7 @@ def _differences_in_words(result: Evaluation, verdict: Verdict) -> Iterator[Bloc
         if all_sentences and all_sentences != verdict.items:
             has_few_sentences = len(all_sentences) <= MAX_UNFOLDED_SENTENCES
             yield Fold(
-                "Measure by measure", [Lines(all_sentences, listed=True)], open=has_few_sentences
+                "Measure by measure", [Lines(all_sentences, is_list=True)], open=has_few_sentences
             )
 
 
@@ -345,13 +345,13 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
         tests = not look.is_on_screen or comparison is None or omits_pairs
         layout, primary = wide.from_evaluation(result), wide.primary_measure(result)
         if look.is_in_browser:
-            heading = f"Ranking by {mark_name(primary)}" if layout.ranked else "Estimates"
-            yield Heading(heading, anchor="ranking" if layout.ranked else "estimates")
+            heading = f"Ranking by {mark_name(primary)}" if layout.is_ranked else "Estimates"
+            yield Heading(heading, anchor="ranking" if layout.is_ranked else "estimates")
         yield WideTable(
             replace(layout, remarks=(*layout.remarks, *pair_notes)),
             primary,
-            tests=tests,
-            whiskers=_whiskers(result, primary) if look.is_drawn else (),
+            shows_tests=tests,
+            whiskers=_whiskers(result, primary) if look.has_drawings else (),
         )
         pair_notes = []
     elif result.estimates:
@@ -376,16 +376,20 @@ def _is_wide(result: Evaluation, look: DisplayOptions) -> bool:
     Wide tables have no room for drawings of all measures, so that media with drawings have long
     tables by default, unless many systems are ranked.
     """
-    if look.is_drawn and look.layout is None:
+    if look.has_drawings and look.layout is None:
         return wide.is_ranked(result)
     return is_wide(result, look.layout)
 
 
 def _estimates(result: Evaluation, look: DisplayOptions) -> Table:
     """Return a table with a row per estimate."""
-    columns = tables.estimate_columns(result, arrows=not look.is_on_screen, drawings=look.is_drawn)
+    columns = tables.estimate_columns(
+        result, arrows=not look.is_on_screen, drawings=look.has_drawings
+    )
     rows_are = "every measure of every system"
-    return Table(drop_empty_columns(columns), title="Estimates", rows_are=rows_are, grouped=True)
+    return Table(
+        drop_empty_columns(columns), title="Estimates", row_description=rows_are, is_grouped=True
+    )
 
 
 def _whiskers(result: Evaluation, measure: str) -> list[Any]:
@@ -411,14 +415,14 @@ def difference_blocks(
     On a page, tables of many differences may be ``folded``.
     """
     text = adjustment_text(result)
-    if look.is_drawn and len(group_by_pair(result)) > MAX_SHOWN_PAIRS:
+    if look.has_drawings and len(group_by_pair(result)) > MAX_SHOWN_PAIRS:
         yield from _every_pair(result, look)
         folded = False
     else:
         columns = drop_empty_columns(
             tables.difference_columns(result, verdict=not look.is_on_screen)
         )
-        table = Table(columns, title="Comparison", rows_are="every difference")
+        table = Table(columns, title="Comparison", row_description="every difference")
         if look.is_on_screen:
             yield from (table, Lines([text] if text else []))
             return
@@ -426,7 +430,7 @@ def difference_blocks(
         yield from (
             (Fold(f"The {len(result):,} differences", [table]), _BLANK) if is_long else [table]
         )
-    if text and (not folded or look.is_drawn):
+    if text and (not folded or look.has_drawings):
         yield Lines([text], aside=True)
     if result.omnibus and look.medium is not Medium.NOTEBOOK:
         yield from _omnibus_tables(result, look)
@@ -454,26 +458,27 @@ _NOT_ADJUSTED = " These p-values are not adjusted for the number of measures."
 
 
 def _omnibus_tables(
-    result: Comparison, look: DisplayOptions, *, groups: bool = True
+    result: Comparison, look: DisplayOptions, *, shows_groups: bool = True
 ) -> Iterator[Block]:
-    """Yield the omnibus tests of all systems, with homogeneous ``groups`` unless shown already."""
+    """Yield the omnibus tests of all systems, and the homogeneous groups if not shown already."""
     columns = tables.omnibus_columns(result)
     title = "Omnibus tests"
     if look.is_in_browser and len(group_by_pair(result)) > MAX_SHOWN_PAIRS:
-        groups = False  # long lists, which the matrix of pairs shows better
+        shows_groups = False  # long lists, which the matrix of pairs shows better
     yield Heading(title, 3 if look.is_in_browser else 2)
-    yield Table(drop_empty_columns(columns if groups else columns[:-1]), title=title)
+    yield Table(drop_empty_columns(columns if shows_groups else columns[:-1]), title=title)
     if look.is_in_browser:
         adjustment_note = _NOT_ADJUSTED if len(result.omnibus) > 1 else ""
         yield Lines(
-            [f"{_OMNIBUS_NOTE}{_HOMOGENEOUS_GROUPS if groups else ''}{adjustment_note}"], aside=True
+            [f"{_OMNIBUS_NOTE}{_HOMOGENEOUS_GROUPS if shows_groups else ''}{adjustment_note}"],
+            aside=True,
         )
 
 
 def _costs(result: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """Yield the costs of the systems, and the Pareto fronts."""
     yield Heading("Costs", anchor="costs")
-    if not look.is_drawn and is_wide(costs, look.layout if look.is_on_screen else None):
+    if not look.has_drawings and is_wide(costs, look.layout if look.is_on_screen else None):
         yield WideTable(wide.from_evaluation(costs), wide.primary_measure(costs))
     else:
         yield replace(_estimates(costs, look), title="Costs")
@@ -582,7 +587,7 @@ def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[B
                 g for g in other_groups if not g.significant_slices and g.has_tests is tested
             ]
             if nonsignificant:
-                measures = ", ".join(mark_name(group.measure) for group in nonsignificant)
+                measures = ", ".join(mark_name(group.label) for group in nonsignificant)
                 yield Subsection(
                     f"No slice {words} all other rows by {measures}",
                     [_slice_part(all_slices, group, evaluation) for group in nonsignificant],
@@ -594,15 +599,15 @@ def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[B
 def _slice_part(
     all_slices: Slices, group: SliceGroup, evaluation: Evaluation, *, is_open: bool = False
 ) -> Subsection:
-    definition = table_rows.definitions_by_measure(evaluation).get(group.name)
+    definition = table_rows.definitions_by_measure(evaluation).get(group.canonical_name)
     slice_whiskers = tables.whiskers(
         [row.estimate_cells.estimate for row in group.rows], definition, evaluation.systems
     )
     columns = _without_measure(tables.slice_columns(all_slices, group.rows, slice_whiskers))
-    table = Table(columns, title=f"{group.measure} by {group.column}")
+    table = Table(columns, title=f"{group.label} by {group.column}")
     significant_slices = ", ".join(map(mark_name, group.significant_slices))
     return Subsection(
-        f"{mark_name(group.measure)} {table_rows.direction_arrow(definition)}".rstrip(),
+        f"{mark_name(group.label)} {table_rows.direction_arrow(definition)}".rstrip(),
         [table],
         level=4,
         open=is_open,
@@ -769,7 +774,7 @@ def comparison_document(
             yield Table(drop_empty_columns(tables.difference_columns(result)))
         if result.omnibus:
             yield from _omnibus_tables(
-                result, look, groups=not (uses_wide_table and wide.has_many_systems(result))
+                result, look, shows_groups=not (uses_wide_table and wide.has_many_systems(result))
             )
         adjusted = "" if uses_wide_table else adjustment_text(result)
         is_short = len(result) <= MAX_UNFOLDED_DIFFERENCES
@@ -854,7 +859,7 @@ def _splits(result: Comparison) -> Iterator[Block]:
 
 def learning_document(result: LearningResult, look: DisplayOptions) -> Iterator[Block]:
     """Yield the blocks of a learning result."""
-    table = Table(learning.columns(result), plain=True, title="Values")
+    table = Table(learning.columns(result), is_plain=True, title="Values")
     yield from _table_document(
         learning.heading(result),
         learning.sentences(result),
@@ -873,7 +878,7 @@ def learning_document(result: LearningResult, look: DisplayOptions) -> Iterator[
 
 def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[Block]:
     """Yield the blocks of a model selection."""
-    table = Table(learning.selection_columns(selection), plain=True, title="Candidates")
+    table = Table(learning.selection_columns(selection), is_plain=True, title="Candidates")
     yield from _table_document(
         learning.SELECTION_HEADING,
         [learning.selection_sentence(selection)],
@@ -905,7 +910,7 @@ def leaderboard_document(board: Leaderboard, look: DisplayOptions) -> Iterator[B
 
 def monitor_document(result: MonitorResult, look: DisplayOptions) -> Iterator[Block]:
     """Yield the blocks of a sequential evaluation."""
-    table = Table(monitor.columns(result), plain=True, title="Looks")
+    table = Table(monitor.columns(result), is_plain=True, title="Looks")
     if look.medium is Medium.PAPER:
         yield Table(table.columns, [f"{monitor.heading(result)}.", *monitor.sentences(result)])
         return
@@ -958,8 +963,8 @@ def plan_document(result: Plan, look: DisplayOptions) -> Iterator[Block]:
         yield Lines([first, *other_lines])
     else:
         yield Lines([first])
-        yield Lines(other_lines, listed=True)
-    yield Table(plan.columns(result), plain=True)
+        yield Lines(other_lines, is_list=True)
+    yield Table(plan.columns(result), is_plain=True)
 
 
 def changes_document(columns: Sequence[Column], notes: Sequence[str]) -> Iterator[Block]:

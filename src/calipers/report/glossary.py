@@ -186,12 +186,17 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
     """Return name, description and source of every method that ``comparison`` uses."""
     used: dict[str, tuple[str, str]] = {}
 
-    def add(kind: str, name: str | None, entries: dict[str, tuple[str, str]]) -> None:
+    def add(kind: str, method_name: str | None, entries: dict[str, tuple[str, str]]) -> None:
         match = next(
-            (definition for word, definition in entries.items() if name and word in name), None
+            (
+                definition
+                for word, definition in entries.items()
+                if method_name and word in method_name
+            ),
+            None,
         )
         if match is not None:
-            used.setdefault(f"{shorten_name(name)} ({kind})", match)
+            used.setdefault(f"{shorten_name(method_name)} ({kind})", match)
 
     for d in comparison:
         add("test", d.test, TESTS)

@@ -53,7 +53,7 @@ def comparison_headlines(comparison: Comparison, show: NameFormatter = shorten_n
     adjusted = adjusted_word(comparison, differences[0].measure)
     sentences: list[str] = []
     pairs_by_outcome: dict[Outcome, list[str]] = {
-        Outcome.NOT_TOLD_APART: [],
+        Outcome.NOT_SIGNIFICANT: [],
         Outcome.NOT_TESTED: [],
     }
     for d in differences:
@@ -110,7 +110,7 @@ _WORD_BY_OUTCOME = {
     Outcome.HIGHER: "higher",
     Outcome.LOWER: "lower",
     Outcome.WORSE: "worse",
-    Outcome.NOT_TOLD_APART: "no significant difference",
+    Outcome.NOT_SIGNIFICANT: "no significant difference",
     Outcome.NOT_TESTED: "not tested",
     Outcome.UNDEFINED: "undefined",
 }
@@ -138,7 +138,7 @@ def _leader_headline(differences: Sequence[Difference], show: NameFormatter) -> 
     }
     nonsignificant, untested = (
         [show(name) for name in order[1:] if outcome_by_system.get(name) is kind]
-        for kind in (Outcome.NOT_TOLD_APART, Outcome.NOT_TESTED)
+        for kind in (Outcome.NOT_SIGNIFICANT, Outcome.NOT_TESTED)
     )
     n_behind = sum(kind.is_significant for kind in outcome_by_system.values())
     leaders, pronoun = (
@@ -227,7 +227,9 @@ def other_measures_sentence(comparison: Comparison, show: NameFormatter = shorte
         else "Significant on the other measure"
     )
     if len(significant) <= _MAX_NAMED_DIFFERENCES:
-        descriptions = [_short_difference(d, show, alone=n_pairs == 1) for d in significant]
+        descriptions = [
+            _short_difference(d, show, is_single_pair=n_pairs == 1) for d in significant
+        ]
         return f"{prefix}: {', '.join(descriptions)}.{untested_note}"
     significant_by_measure = group_by(significant, lambda d: d.measure)
     if n_pairs == 1:
@@ -241,8 +243,8 @@ def other_measures_sentence(comparison: Comparison, show: NameFormatter = shorte
     return f"{prefix}: {counts_text}.{untested_note}"
 
 
-def _short_difference(d: Difference, show: NameFormatter, *, alone: bool) -> str:
-    pair = "" if alone else f" ({show(d.system)} and {show(d.baseline)})"
+def _short_difference(d: Difference, show: NameFormatter, *, is_single_pair: bool) -> str:
+    pair = "" if is_single_pair else f" ({show(d.system)} and {show(d.baseline)})"
     digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
     return f"{show(d.measure)} {digits(d.value)}{pair}"
 
@@ -259,9 +261,7 @@ def estimate_verdict(estimate: Estimate, show: NameFormatter = shorten_name) -> 
     details = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
     scores = f"; best constant prediction: {digits(e.no_skill)}"
     no_skill_text = "" if math.isnan(e.no_skill) else scores
-    return (
-        f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({details}){no_skill_text}."
-    )
+    return f"{show(e.measure)} is {digits.value_with_interval(e.value, e.low, e.high)} ({details}){no_skill_text}."
 
 
 def headlines(evaluation: Evaluation, show: NameFormatter = shorten_name) -> list[str]:
@@ -293,7 +293,7 @@ MAX_SHOWN_PAIRS = MAX_UNRANKED_SYSTEMS * (MAX_UNRANKED_SYSTEMS - 1) // 2
 def omitted_pairs_note(comparison: Comparison) -> str:
     """Return the number of pairs without a significant difference, and where pairs are listed."""
     differences = primary_differences(comparison)
-    n_nonsignificant = sum(outcome(d) is Outcome.NOT_TOLD_APART for d in differences)
+    n_nonsignificant = sum(outcome(d) is Outcome.NOT_SIGNIFICANT for d in differences)
     n_untested = sum(not outcome(d).is_tested for d in differences)
     untested_note = (
         f" Not tested: {numbers.format_count(n_untested, 'pairs')}." if n_untested else ""
@@ -314,7 +314,7 @@ def _overlap_headline(evaluation: Evaluation, show: NameFormatter) -> str:
         return f"{show(measure)} is undefined for every pair of runs."
     digits = numbers.rounding((e.value, e.low, e.high) for e in pairs_of_runs)
     highest, lowest = (
-        f"{show(e.system)} {digits.triple(e.value, e.low, e.high)}"
+        f"{show(e.system)} {digits.value_with_interval(e.value, e.low, e.high)}"
         for e in (pick(pairs_of_runs, key=lambda e: e.value) for pick in (max, min))
     )
     return f"Most similar by {show(measure)}: {highest}; least similar: {lowest}."
@@ -325,7 +325,7 @@ def estimate_sentence(estimate: Estimate) -> str:
     e = estimate
     digits = numbers.rounding_of_one(e.value, e.low, e.high)
     phrases = [f"{shorten_name(e.system)}:"] if e.system else []
-    phrases += [shorten_name(e.display_name), digits.triple(e.value, e.low, e.high)]
+    phrases += [shorten_name(e.display_name), digits.value_with_interval(e.value, e.low, e.high)]
     if e.has_interval:
         # A caveat of the method ends with a comma.
         phrases.append(

@@ -108,7 +108,7 @@ def notes(board: Leaderboard) -> list[str]:
 
 def _triple(estimate: Estimate) -> str:
     triple = estimate.value, estimate.low, estimate.high
-    return numbers.rounding_of_one(*triple).triple(*triple)
+    return numbers.rounding_of_one(*triple).value_with_interval(*triple)
 
 
 def columns(board: Leaderboard) -> list[Column]:
@@ -140,7 +140,7 @@ def _rating_cells(rows: Sequence[LeaderboardRow]) -> list[str]:
 
 def format_rating(rating: Estimate, digits: numbers.Rounding) -> str:
     """Format a rating with its interval, without separators of thousands."""
-    return _THOUSANDS.sub("", digits.triple(rating.value, rating.low, rating.high))
+    return _THOUSANDS.sub("", digits.value_with_interval(rating.value, rating.low, rating.high))
 
 
 def _limit(row: LeaderboardRow, digits: numbers.Rounding | None = None) -> str:
@@ -158,7 +158,10 @@ def _digits(estimates: Sequence[Estimate]) -> numbers.Rounding:
 
 def _cells(estimates: Sequence[Estimate]) -> list[str]:
     digits = _digits(estimates)
-    return ["" if math.isnan(e.value) else digits.triple(e.value, e.low, e.high) for e in estimates]
+    return [
+        "" if math.isnan(e.value) else digits.value_with_interval(e.value, e.low, e.high)
+        for e in estimates
+    ]
 
 
 def _unadjusted_cells(rows: Sequence[LeaderboardRow]) -> list[str]:

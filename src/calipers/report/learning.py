@@ -112,7 +112,7 @@ def _validation_sentences(curve: ValidationCurve) -> Iterator[str]:
         yield (
             f"On the test rows, which were not used for selection, {measure} at {name} "
             f"{shorten_name(curve.one_se)} is "
-            f"{test_digits.triple(tested.value, tested.low, tested.high)}."
+            f"{test_digits.value_with_interval(tested.value, tested.low, tested.high)}."
         )
 
 
@@ -142,8 +142,8 @@ def _learning_sentences(curve: LearningCurve) -> Iterator[str]:
     curves = f"{join_words(extrapolation.forms)} curve{'s' * (len(extrapolation.forms) > 1)}"
     yield (
         f"Extrapolated to {e.n:,} training rows ({curves}), it is "
-        f"{digits.triple(e.value, e.low, e.high)}, {word} by "
-        f"{digits.triple(*gain)}."
+        f"{digits.value_with_interval(e.value, e.low, e.high)}, {word} by "
+        f"{digits.value_with_interval(*gain)}."
     )
 
 
@@ -279,7 +279,7 @@ def _names(result: ValidationCurve | BiasVariance) -> list[str]:
 def _cells(estimates: Sequence[Estimate]) -> list[str]:
     """Format estimates, each with its own digits, since errors differ by orders of magnitude."""
     return [
-        numbers.rounding_of_one(e.value, e.low, e.high).triple(e.value, e.low, e.high)
+        numbers.rounding_of_one(e.value, e.low, e.high).value_with_interval(e.value, e.low, e.high)
         if e.has_interval
         else f"{e.value:.3g}"
         for e in estimates
@@ -293,7 +293,7 @@ def _best_difference_columns(curve: ValidationCurve) -> list[Column]:
         cells.append(
             ""
             if d is None
-            else numbers.rounding([(d.value, d.low, d.high)], keep_sign=True).triple(
+            else numbers.rounding([(d.value, d.low, d.high)], keep_sign=True).value_with_interval(
                 d.value, d.low, d.high
             )
         )
@@ -332,11 +332,12 @@ def selection_sentence(selection: Selection) -> str:
         [(estimate.value, estimate.low, estimate.high) for estimate in (apparent, corrected)]
     )
     optimism_digits = numbers.rounding_of_one(optimism.value, optimism.low, optimism.high)
-    optimism_text = optimism_digits.triple(optimism.value, optimism.low, optimism.high)
+    optimism_text = optimism_digits.value_with_interval(optimism.value, optimism.low, optimism.high)
     return (
         f"{shorten_name(selection.best)} is the best of {len(selection.candidates)} candidates: "
         f"apparent {shorten_name(selection.measure)} {digits(apparent.value)}. Corrected for "
-        f"selection, it is {digits.triple(corrected.value, corrected.low, corrected.high)} "
+        "selection, it is "
+        f"{digits.value_with_interval(corrected.value, corrected.low, corrected.high)} "
         f"(optimism {optimism_text})."
     )
 
@@ -370,7 +371,7 @@ def selection_columns(selection: Selection) -> list[Column]:
         Column(
             shorten_name(selection.measure),
             NUMBERS,
-            [digits.triple(e.value, e.low, e.high) for e in estimates],
+            [digits.value_with_interval(e.value, e.low, e.high) for e in estimates],
         ),
         Column(
             "selected", NUMBERS, [f"{candidate.selection_frequency:.0%}" for candidate in selection]
@@ -415,7 +416,7 @@ def threshold_sentence(threshold: TunedThreshold) -> str:
         f"{chosen}. There it changes {measure} from {rounding(threshold.apparent_default)} to "
         f"{rounding(threshold.apparent_tuned)}, by {apparent_digits(threshold.apparent_gain)}; on "
         f"other rows from {rounding(threshold.default)} to {rounding(threshold.tuned)}, by "
-        f"{gain_digits.triple(threshold.gain.value, threshold.gain.low, threshold.gain.high)}."
+        f"{gain_digits.value_with_interval(threshold.gain.value, threshold.gain.low, threshold.gain.high)}."
     )
 
 

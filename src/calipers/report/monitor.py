@@ -115,7 +115,7 @@ def _evidence(look: MonitorLook) -> str:
 
 def _value(name: str, look: MonitorLook) -> str:
     digits = numbers.rounding_of_one(look.value, look.low, look.high)
-    return f"{name} {digits.triple(look.value, look.low, look.high)}"
+    return f"{name} {digits.value_with_interval(look.value, look.low, look.high)}"
 
 
 def _outcomes(system: str, look: MonitorLook) -> Iterator[str]:
@@ -156,7 +156,9 @@ def columns(result: MonitorResult) -> list[Column]:
             *(Column(name, NUMBER, cells) for name, cells in counts.items()),
             Column(quantity(result), NUMBER, [digits(look.value) for look in looks]),
             Column(
-                f"{level} CS", NUMBERS, [digits.interval(look.low, look.high) for look in looks]
+                f"{level} CS",
+                NUMBERS,
+                [digits.format_interval(look.low, look.high) for look in looks],
             ),
             Column("E", NUMBER, [_e_cell(look) if has_test else "" for look in looks]),
             Column(

@@ -33,7 +33,7 @@ class Rounding:
     """
 
     decimals: int
-    scientific: bool = False
+    is_scientific: bool = False
     small_as_powers: bool = False
 
     def __call__(self, x: float) -> str:
@@ -44,19 +44,19 @@ class Rounding:
             return "∞" if x > 0 else "-∞"
         if self.small_as_powers and x and _n_decimals(x) > self.decimals:
             return f"{x:.1e}"
-        text = f"{x:.{self.decimals}e}" if self.scientific else f"{x:,.{self.decimals}f}"
+        text = f"{x:.{self.decimals}e}" if self.is_scientific else f"{x:,.{self.decimals}f}"
         # A rounded zero has no sign.
         return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
 
-    def interval(self, low: float, high: float) -> str:
+    def format_interval(self, low: float, high: float) -> str:
         """Return ``[low, high]``, empty if a limit is missing."""
         if math.isnan(low) or math.isnan(high):
             return ""
         return f"[{self(low)}, {self(high)}]"
 
-    def triple(self, value: float, low: float, high: float) -> str:
+    def value_with_interval(self, value: float, low: float, high: float) -> str:
         """Return ``value [low, high]``."""
-        return f"{self(value)} {self.interval(low, high)}".rstrip()
+        return f"{self(value)} {self.format_interval(low, high)}".rstrip()
 
 
 def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
@@ -92,7 +92,7 @@ def _powers_of_ten(size: float, half: float) -> Rounding:
     if size >= 1e7 and math.isnan(half) and float(size).is_integer() and size < 1e15:
         return Rounding(0)
     digits = 3 if math.isnan(half) else _exponent(size) - _exponent(half) + 1
-    return Rounding(min(max(digits, 1), 6), scientific=True)
+    return Rounding(min(max(digits, 1), 6), is_scientific=True)
 
 
 def _decimals(size: float, half: float, numbers: list[float]) -> int:

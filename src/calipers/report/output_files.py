@@ -74,7 +74,7 @@ class OutputTarget:
 
     path: str
     target: str
-    state: os.stat_result | None
+    status: os.stat_result | None
     descriptor: int | None = None
 
     @classmethod
@@ -89,7 +89,7 @@ class OutputTarget:
             resolved_path = os.path.join(folder, name)
             process = _owner_pid(folder)
             if process == os.getpid() and name.isdigit():
-                return cls.opened(int(name), requested_path)
+                return cls.from_descriptor(int(name), requested_path)
             if process is not None or not os.path.islink(resolved_path):
                 break
             resolved_path = os.path.join(folder, os.readlink(resolved_path))
@@ -101,7 +101,7 @@ class OutputTarget:
             raise OSError(error.errno, error.strerror, requested_path) from None
 
     @classmethod
-    def opened(cls, descriptor: int, path: str) -> OutputTarget:
+    def from_descriptor(cls, descriptor: int, path: str) -> OutputTarget:
         """Return the target of an open file of this process, named ``path``."""
         with _name_in_errors(path):
             return cls(path, path, os.fstat(descriptor), descriptor)
@@ -109,31 +109,33 @@ class OutputTarget:
     @property
     def is_replaced(self) -> bool:
         """Whether a new file replaces it."""
-        if self.state is None:
+        if self.status is None:
             return True
         is_open = self.descriptor is not None or _owner_pid(os.path.dirname(self.target))
-        return stat.S_ISREG(self.state.st_mode) and not is_open
+        return stat.S_ISREG(self.status.st_mode) and not is_open
 
     def check(self) -> None:
         """Raise :class:`OSError` if it cannot be written to, as far as is known without writing."""
         folder = os.path.dirname(self.target)
-        if self.state is None and not os.path.isdir(folder):
+        if self.status is None and not os.path.isdir(folder):
             raise self._error(errno.ENOENT, "cannot write, because the folder does not exist")
-        if self.state is not None and stat.S_ISDIR(self.state.st_mode):
+        if self.status is not None and stat.S_ISDIR(self.status.st_mode):
             raise self._error(errno.EISDIR, "is a directory")
-        if self.descriptor is None and self.state and not os.access(self.target, os.W_OK):
+        if self.descriptor is None and self.status and not os.access(self.target, os.W_OK):
             raise self._error(errno.EACCES, "cannot write, because the file is protected")
         if self.is_replaced and not os.access(folder, os.W_OK | os.X_OK):
             raise self._error(errno.EACCES, "cannot write, because the folder is protected")
 
-    def _error(self, number: int, text: str) -> OSError:
-        return OSError(number, text, self.path)
+    def _error(self, error_number: int, text: str) -> OSError:
+        return OSError(error_number, text, self.path)
 
     def is_same(self, second: OutputTarget) -> bool:
         """Return whether both are or would be one file, except terminals and ``/dev/null``."""
-        if self.state is None or second.state is None:
-            return self.state is second.state and self._key() == second._key()
-        return os.path.samestat(self.state, second.state) and not stat.S_ISCHR(self.state.st_mode)
+        if self.status is None or second.status is None:
+            return self.status is second.status and self._key() == second._key()
+        return os.path.samestat(self.status, second.status) and not stat.S_ISCHR(
+            self.status.st_mode
+        )
 
     def _key(self) -> tuple[object, ...]:
         folder, name = os.path.split(self.target)
@@ -157,7 +159,7 @@ def _temporary_file(output: OutputTarget) -> Iterator[BinaryIO]:
     """Open a new file, which replaces the old one on success."""
     folder, name = os.path.split(output.target)
     temporary_path = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PARTIAL_SUFFIX}")
-    status = output.state
+    status = output.status
     # Never more open than the old file, while it is written; a new file as the umask has it.
     mode = 0o666 if status is None else stat.S_IMODE(status.st_mode) & 0o777
     handle = os.open(temporary_path, _OPEN_FLAGS | os.O_CREAT | os.O_EXCL, mode)

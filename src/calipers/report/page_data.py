@@ -204,7 +204,7 @@ def _measure_data(
 ) -> list[Any]:
     """Return decimals, values, limits, p-values, outcomes and margin data, pair by pair."""
     digits = numbers.rounding(((d.value, d.low, d.high) for d in differences), keep_sign=True)
-    decimals = 12 if digits.scientific else digits.decimals
+    decimals = 12 if digits.is_scientific else digits.decimals
     difference_by_pair = {(d.system, d.baseline): d for d in differences}
     missing = Difference(differences[0].measure, "", "", numbers.NAN)
     rows = [difference_by_pair.get(pair, missing) for pair in of_pairs]

@@ -85,7 +85,7 @@ def row_texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:
     cost = [(r.cost, r.cost_low, r.cost_high) for r in front]
     a, b = numbers.rounding(quality), numbers.rounding(cost)
     return [
-        (a(q[0]), a.interval(q[1], q[2]), b(c[0]), b.interval(c[1], c[2]))
+        (a(q[0]), a.format_interval(q[1], q[2]), b(c[0]), b.format_interval(c[1], c[2]))
         for q, c in zip(quality, cost, strict=True)
     ]
 

@@ -71,7 +71,7 @@ def unit_blocks(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
         if measure in per_unit.values[systems[0]]
     ]
     yield Heading(report_heading(evaluation), 1)
-    yield Table(drop_empty_columns([*keys, *columns]), wrapped=True)
+    yield Table(drop_empty_columns([*keys, *columns]), is_wrapped=True)
     yield Notes(list(map(mark_literal, evaluation.notes)))
 
 

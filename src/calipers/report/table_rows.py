@@ -45,7 +45,7 @@ class EstimateRow:
     bounds: str
     method: str
     n: str
-    default: str
+    no_skill: str
     optimism: str
     pooled: str
     remarks: str
@@ -63,12 +63,12 @@ class DifferenceRow:
     interval: str
     p: str
     test: str
-    effect: str
+    effect_size: str
     counts: str
-    detectable: str
+    min_detectable: str
     margin: str
-    not_inferior: str
-    equivalent: str
+    p_noninferiority: str
+    p_equivalence: str
     remarks: str
 
 
@@ -95,13 +95,13 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         measure=shorten_name(e.measure),
         system=system,
         value=digits(e.value),
-        interval=digits.interval(e.low, e.high),
+        interval=digits.format_interval(e.low, e.high),
         judgments="" if e.unit == CASES else judgment_bounds_text(e, digits),
         unscored=judgment_bounds_text(e, digits) if e.unit == CASES else "",
         bounds=tolerance_text(e),
         method=method_text(e.method) if e.has_interval else "",
         n=n_used_text(e.n, e.n_total),
-        default="" if math.isnan(e.no_skill) else digits(e.no_skill),
+        no_skill="" if math.isnan(e.no_skill) else digits(e.no_skill),
         optimism=optimism_text(e),
         pooled="" if math.isnan(e.pooled) else digits(e.pooled),
         remarks=remarks_text(e),
@@ -116,7 +116,7 @@ def optimism_text(e: Estimate) -> str:
     """
     low, high = e.optimism_low, e.optimism_high
     digits = numbers.rounding([(e.optimism, low, high)], keep_sign=True)
-    return "" if math.isnan(e.out_of_bag) else digits.triple(e.optimism, low, high)
+    return "" if math.isnan(e.out_of_bag) else digits.value_with_interval(e.optimism, low, high)
 
 
 def judgment_bounds_text(e: Estimate, digits: numbers.Rounding) -> str:
@@ -126,7 +126,7 @@ def judgment_bounds_text(e: Estimate, digits: numbers.Rounding) -> str:
     """
     if e.unit == "rows":
         return ""
-    interval = digits.interval(e.lower_bound, e.upper_bound)
+    interval = digits.format_interval(e.lower_bound, e.upper_bound)
     return f"within {interval}" if interval and e.bounds_kind != "sharp" else interval
 
 
@@ -137,7 +137,7 @@ def tolerance_text(e: Estimate) -> str:
     """
     if e.unit != "rows" or not e.bounds_kind:
         return ""
-    return numbers.rounding([(math.nan, e.lower_bound, e.upper_bound)]).interval(
+    return numbers.rounding([(math.nan, e.lower_bound, e.upper_bound)]).format_interval(
         e.lower_bound, e.upper_bound
     )
 
@@ -196,18 +196,20 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
         measure=shorten_name(d.measure),
         systems=systems,
         value=digits(d.value),
-        interval=digits.interval(d.low, d.high),
+        interval=digits.format_interval(d.low, d.high),
         p=numbers.format_p_digits(d.p_adjusted),
         test="" if d.test == "none" else shorten_name(d.test),
-        effect="" if math.isnan(d.effect_size) else f"{d.effect_size:.2f}",
+        effect_size="" if math.isnan(d.effect_size) else f"{d.effect_size:.2f}",
         counts=_counts_text(d),
         # The minimum detectable difference, if the difference is not significant.
-        detectable=format_detectable(d.min_detectable)
-        if difference_outcome is Outcome.NOT_TOLD_APART and has_detectable
+        min_detectable=format_detectable(d.min_detectable)
+        if difference_outcome is Outcome.NOT_SIGNIFICANT and has_detectable
         else "",
         margin="" if math.isnan(d.margin) else f"±{d.margin:g}",
-        not_inferior="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_noninferiority),
-        equivalent="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_equivalence),
+        p_noninferiority=""
+        if math.isnan(d.margin)
+        else numbers.format_p_digits(d.p_noninferiority),
+        p_equivalence="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_equivalence),
         remarks=remarks_text(d),
     )
 
@@ -318,7 +320,7 @@ def finding_values(finding: Finding) -> list[tuple[str, str]]:
     for name, value in finding.values.items():
         low, high = finding.intervals.get(name, (math.nan, math.nan))
         digits = numbers.rounding([(value, low, high)], keep_sign=True)
-        out.append((escape_unprintable(name), digits.triple(value, low, high)))
+        out.append((escape_unprintable(name), digits.value_with_interval(value, low, high)))
     return out
 
 

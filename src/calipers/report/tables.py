@@ -347,8 +347,8 @@ class SliceGroup:
     """All slices of one column on one measure."""
 
     column: str
-    name: str
-    measure: str
+    canonical_name: str
+    label: str
     rows: tuple[SliceRow, ...]
 
     @property
@@ -459,8 +459,8 @@ def _slice_group(
     first = rows[0]
     return SliceGroup(
         column=column,
-        name=first.estimate.measure,
-        measure=shorten_name(first.estimate.measure),
+        canonical_name=first.estimate.measure,
+        label=shorten_name(first.estimate.measure),
         rows=tuple(
             SliceRow(
                 slices[s.slice],
@@ -516,10 +516,12 @@ def threshold_columns(threshold_tables: ThresholdTables, table: ThresholdTable) 
         )
         # Each row with its own digits: likelihood ratios go from hundreds to thousandths.
         cells = [
-            numbers.UNDEFINED if math.isnan(t[0]) else numbers.rounding_of_one(*t).triple(*t)
+            numbers.UNDEFINED
+            if math.isnan(t[0])
+            else numbers.rounding_of_one(*t).value_with_interval(*t)
             for t in triples
         ]
-        out.append(Column(shorten_name(threshold_tables.name_of(name)), NUMBERS, cells))
+        out.append(Column(shorten_name(threshold_tables.display_name(name)), NUMBERS, cells))
     return out
 
 
@@ -527,7 +529,7 @@ def threshold_caption(threshold_tables: ThresholdTables) -> str:
     """Return the caption of a threshold table."""
     methods: dict[str, list[str]] = {}
     for name, method in (pair for table in threshold_tables for pair in table.methods.items()):
-        methods.setdefault(method, []).append(shorten_name(threshold_tables.name_of(name)))
+        methods.setdefault(method, []).append(shorten_name(threshold_tables.display_name(name)))
     methods_text = "; ".join(
         f"{shorten_name(method)}: {', '.join(dict.fromkeys(names))}"
         for method, names in methods.items()
@@ -560,8 +562,8 @@ class Whisker:
     value: str
     low: str
     high: str
-    default: str
-    possible: tuple[str, str] | None
+    no_skill: str
+    bounds: tuple[str, str] | None
     color: str
     scale_limits: tuple[str, str] | None = None
 
@@ -620,7 +622,7 @@ def _whisker(e: Estimate, domain: Domain, systems: Sequence[str]) -> Whisker | N
         value=position(e.value),
         low=position(low),
         high=position(high),
-        default=position(e.no_skill) if domain[0] <= e.no_skill <= domain[1] else "",
-        possible=(position(e.lower_bound), position(e.upper_bound)) if e.bounds_kind else None,
+        no_skill=position(e.no_skill) if domain[0] <= e.no_skill <= domain[1] else "",
+        bounds=(position(e.lower_bound), position(e.upper_bound)) if e.bounds_kind else None,
         color=color(systems.index(e.system)),
     )

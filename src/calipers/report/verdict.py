@@ -31,14 +31,14 @@ class Outcome(Enum):
     WORSE = "worse"
     HIGHER = "higher"
     LOWER = "lower"
-    NOT_TOLD_APART = "not significant"
+    NOT_SIGNIFICANT = "not significant"
     NOT_TESTED = "not tested"
     UNDEFINED = "undefined"
 
     @property
     def is_significant(self) -> bool:
         """Whether the difference is significant."""
-        return self.is_tested and self is not Outcome.NOT_TOLD_APART
+        return self.is_tested and self is not Outcome.NOT_SIGNIFICANT
 
     @property
     def is_tested(self) -> bool:
@@ -60,7 +60,7 @@ def outcome(difference: Difference) -> Outcome:
         or _has_zero_in_interval(d)
         or not sides.get(d.alternative, d.value < 0)
     ):
-        return Outcome.NOT_TOLD_APART
+        return Outcome.NOT_SIGNIFICANT
     if d.higher_is_better is None:
         return Outcome.HIGHER if d.value > 0 else Outcome.LOWER
     return Outcome.BETTER if (d.value > 0) == d.higher_is_better else Outcome.WORSE
@@ -112,7 +112,7 @@ def difference_sentence(
         return _undefined_sentence(difference, show)
     if difference_outcome is Outcome.NOT_TESTED:
         return _untested_sentence(difference, show) + _margin_sentence(difference, adjusted, show)
-    if difference_outcome is Outcome.NOT_TOLD_APART:
+    if difference_outcome is Outcome.NOT_SIGNIFICANT:
         text = _nonsignificant_sentence(difference, adjusted, show)
     else:
         text = _significant_sentence(difference, difference_outcome, adjusted, show)
@@ -265,7 +265,7 @@ def _significant_sentence(
 
 def _amount(d: Difference) -> str:
     digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
-    return digits.triple(d.value, d.low, d.high)
+    return digits.value_with_interval(d.value, d.low, d.high)
 
 
 def _p_text(d: Difference, adjusted: str) -> str:
@@ -354,9 +354,9 @@ def _families_text(comparison: Comparison, measures: set[str], method: str) -> s
     )
 
 
-def omnibus_sentence(overall: OmnibusTest, show: NameFormatter = shorten_name) -> str:
+def omnibus_sentence(omnibus_test: OmnibusTest, show: NameFormatter = shorten_name) -> str:
     """Return the result of Friedman's test of all systems."""
-    o = overall
+    o = omnibus_test
     units = numbers.format_count(o.n, o.unit)
     p = numbers.format_p(o.friedman_p)
     if math.isnan(o.friedman_p):

@@ -56,7 +56,7 @@ class WideCell:
 
     value: str
     interval: str = ""
-    best: bool = False
+    is_best: bool = False
     marks: str = ""
 
 
@@ -78,13 +78,13 @@ class WideLayout:
     key: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    ranked: bool = False
+    is_ranked: bool = False
     signs: tuple[str, ...] = ()
     below: tuple[tuple[str, tuple[WideCell | None, ...]], ...] = ()
 
     def caption(self, best: str, *, tests: bool = True) -> list[str]:
         """Return the caption; ``best`` explains how the best value of each column is marked."""
-        has_best = any(cell is not None and cell.best for row in self.cells for cell in row)
+        has_best = any(cell is not None and cell.is_best for row in self.cells for cell in row)
         tests_text = self.tests if tests else ()
         return [*self.values, *([best] if has_best else []), *self.key, *tests_text]
 
@@ -110,7 +110,7 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
             {
                 e.system: WideCell(
                     digits(e.value),
-                    digits.interval(e.low, e.high) if intervals else "",
+                    digits.format_interval(e.low, e.high) if intervals else "",
                     e.value == best,
                     marks_by_measure[measure].get(e.system, ""),
                 )
@@ -141,7 +141,7 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
         key=tuple(_marks_key(comparison, used_marks, len(names))),
         tests=tuple(_tests(comparison)),
         remarks=tuple(_remarks(evaluation)),
-        ranked=ranked,
+        is_ranked=ranked,
         signs=tuple(sign_texts),
         below=tuple(below),
     )
@@ -250,7 +250,7 @@ def from_many_systems(comparison: Comparison) -> WideLayout:
             )
         ),
         tests=tuple(_tests(comparison)),
-        ranked=True,
+        is_ranked=True,
         signs=tuple(_sign_texts(comparison, order)),
     )
 
@@ -264,7 +264,7 @@ def _difference_cell(d: Difference | None, digits: numbers.Rounding) -> WideCell
     if d is None:
         return None
     return WideCell(
-        digits(d.value), digits.interval(d.low, d.high), marks=MARKS.get(outcome(d), "")
+        digits(d.value), digits.format_interval(d.low, d.high), marks=MARKS.get(outcome(d), "")
     )
 
 
@@ -379,7 +379,7 @@ def _format_location(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
 
 
 def _marks_key(
-    comparison: Comparison | None, used_marks: Collection[str], systems: int
+    comparison: Comparison | None, used_marks: Collection[str], n_systems: int
 ) -> Iterator[str]:
     """Yield the explanation of the marks of systems."""
     if comparison is None or not len(comparison):
@@ -397,7 +397,7 @@ def _marks_key(
         yield statement + ("." if all(tested) else " among the tested differences.")
     elif baseline is not None:
         yield f"{BETTER} ({WORSE}): significantly better (worse) than {shorten_name(baseline)}."
-    elif has_system_marks(comparison, systems):
+    elif has_system_marks(comparison, n_systems):
         yield "Letters name the systems that are significantly worse."
     else:
         if any(mark not in ("", AS_BEST) for mark in used_marks):
@@ -453,17 +453,17 @@ MAX_SETS_PER_SYSTEM = 3
 MAX_LETTERS_WIDTH = 12
 
 
-def system_letters(number: int) -> list[str]:
+def system_letters(n: int) -> list[str]:
     """Return ``a``, ``b``, …, or numbers if there are not enough letters."""
-    if number > 26:
-        return [f"{index}" for index in range(1, number + 1)]
-    return [chr(ord("a") + index) for index in range(number)]
+    if n > 26:
+        return [f"{index}" for index in range(1, n + 1)]
+    return [chr(ord("a") + index) for index in range(n)]
 
 
-def has_system_marks(comparison: Comparison | None, systems: int) -> bool:
+def has_system_marks(comparison: Comparison | None, n_systems: int) -> bool:
     """Return whether cells name the systems that are significantly worse."""
     return (
-        comparison is not None and comparison.baseline is None and systems <= MAX_UNRANKED_SYSTEMS
+        comparison is not None and comparison.baseline is None and n_systems <= MAX_UNRANKED_SYSTEMS
     )
 
 
@@ -623,7 +623,7 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
     if len(names) < len(heads) and _width(names, heads, cells, row_heading) > available_width:
         row_heading, names, heads = "measure", heads, names
         cells = [list(column) for column in zip(*cells, strict=True)]
-    elif layout.ranked:
+    elif layout.is_ranked:
         row_heading = f"{'#':>{len(str(len(layout.names)))}} {row_heading}"
     columns = [
         Column(head, LINED, _align_cells(column_cells))
@@ -665,7 +665,7 @@ def signs_key(measure: str) -> str:
 
 
 def _ranked_names(layout: WideLayout) -> list[str]:
-    if not layout.ranked:
+    if not layout.is_ranked:
         return list(layout.names)
     digits = len(str(len(layout.names)))
     return [f"{rank:>{digits}} {name}" for rank, name in enumerate(layout.names, 1)]
@@ -695,10 +695,10 @@ def _align_cells(cells: Sequence[WideCell | None]) -> list[str]:
     value = max((len(c.value) for c in filled_cells if c.interval), default=0)
     value = value or max(len(c.value) for c in filled_cells)
     interval = max(len(c.interval) for c in filled_cells)
-    star = any(c.best for c in filled_cells)
+    star = any(c.is_best for c in filled_cells)
     lines = []
     for c in filled_cells:
-        best = (BEST_MARK if c.best else " ") if star else ""
+        best = (BEST_MARK if c.is_best else " ") if star else ""
         between = f" {c.interval:>{interval}}" if interval else ""
         lines.append(f"{c.value:>{value}}{best}{between} {c.marks}".rstrip())
     return lines

@@ -131,17 +131,17 @@ class ConfusionBase(JsonSerializable):
             this proportion.
         """
 
-    def _checked(self, order: Sequence[int] | None) -> list[int]:
+    def _check_order(self, order: Sequence[int] | None) -> list[int]:
         order = list(self.order if order is None else order)
         if sorted(order) != list(range(len(self.labels))):
             raise ValueError(f"order is {order}, expected each of 0 to {len(self.labels) - 1} once")
         return order
 
-    def _of_classes(self, order: list[int]) -> dict[str, Any]:
+    def _reorder_class_fields(self, order: list[int]) -> dict[str, Any]:
         per_class = {name: values[order] for name, values in self.per_class.items()}
         return {"labels": tuple(self.labels[i] for i in order), "per_class": per_class}
 
-    def _tidy(
+    def _tidy_rows(
         self,
         truth: IntArray,
         predicted: IntArray,
@@ -433,14 +433,14 @@ class ConfusionMatrixResult(ConfusionBase):
         ValueError
             If ``order`` is not a permutation of the class indices.
         """
-        order = self._checked(order)
+        order = self._check_order(order)
         counts, low, high = (a[np.ix_(order, order)] for a in (self.counts, self.low, self.high))
         return replace(
             self,
             counts=counts,
             low=low,
             high=high,
-            **self._of_classes(order),
+            **self._reorder_class_fields(order),
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -456,7 +456,7 @@ class ConfusionMatrixResult(ConfusionBase):
         """
         truth, predicted = (code.ravel() for code in np.indices(self.counts.shape))
         cells = (column.ravel() for column in (self.counts, self.low, self.high))
-        return self._tidy(truth, predicted, *cells)
+        return self._tidy_rows(truth, predicted, *cells)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield arrays that do not have one row and one column for each class.
@@ -524,7 +524,7 @@ class SparseConfusion(ConfusionBase):
             f"{len(self.cells)} cells)"
         )
 
-    def _array(self, cells: FloatArray, empty: FloatArray | float) -> FloatArray:
+    def _to_dense(self, cells: FloatArray, empty: FloatArray | float) -> FloatArray:
         k = len(self.labels)
         out = np.empty((k, k))
         out[:] = np.reshape(empty, (-1, 1))
@@ -534,17 +534,17 @@ class SparseConfusion(ConfusionBase):
     @property
     def counts(self) -> FloatArray:
         """Dense matrix of counts."""
-        return self._array(self.cells, 0.0)
+        return self._to_dense(self.cells, 0.0)
 
     @property
     def low(self) -> FloatArray:
         """Lower confidence limits of all cells."""
-        return self._array(self.cell_low, np.where(np.isnan(self.empty_high), np.nan, 0.0))
+        return self._to_dense(self.cell_low, np.where(np.isnan(self.empty_high), np.nan, 0.0))
 
     @property
     def high(self) -> FloatArray:
         """Upper confidence limits of all cells."""
-        return self._array(self.cell_high, self.empty_high)
+        return self._to_dense(self.cell_high, self.empty_high)
 
     def occupied(self) -> tuple[IndexArray, IndexArray, FloatArray]:
         """Return true class, predicted class and count of each non-empty cell.
@@ -594,7 +594,7 @@ class SparseConfusion(ConfusionBase):
         ValueError
             If ``order`` is not a permutation of the class indices.
         """
-        order = self._checked(order)
+        order = self._check_order(order)
         new_index = np.empty(len(order), np.int64)
         new_index[order] = np.arange(len(order))
         truth, predicted = new_index[self.truth], new_index[self.predicted]
@@ -607,7 +607,7 @@ class SparseConfusion(ConfusionBase):
             cell_low=self.cell_low[ascending],
             cell_high=self.cell_high[ascending],
             empty_high=self.empty_high[order],
-            **self._of_classes(order),
+            **self._reorder_class_fields(order),
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -621,7 +621,9 @@ class SparseConfusion(ConfusionBase):
             Columns of a row: ``system``, ``truth``, ``predicted``, ``count``, ``share`` (the
             proportion), ``low`` and ``high``.
         """
-        return self._tidy(self.truth, self.predicted, self.cells, self.cell_low, self.cell_high)
+        return self._tidy_rows(
+            self.truth, self.predicted, self.cells, self.cell_low, self.cell_high
+        )
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield columns of the wrong length, and cells that are duplicate or outside the matrix.
@@ -655,7 +657,7 @@ class SparseConfusion(ConfusionBase):
 class ConfusionCodec(Codec):
     """Codec of dense and sparse confusion matrices, distinguished by their keys."""
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         """Return the JSON object of either class."""
         return codec_for(type(value)).plain(value, details=details)
 

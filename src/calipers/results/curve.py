@@ -145,7 +145,7 @@ class Curve(JsonSerializable):
                 if len(point) != 2:
                     yield f"references.{name}[{index}]", f"expected x and y, found {len(point)}"
 
-    def columns(self) -> dict[str, Any]:
+    def to_columns(self) -> dict[str, Any]:
         """Return the points by column, in full precision.
 
         Returns
@@ -172,7 +172,7 @@ class Curve(JsonSerializable):
         """
         import pandas as pd
 
-        frame: pd.DataFrame = pd.DataFrame(self.columns())
+        frame: pd.DataFrame = pd.DataFrame(self.to_columns())
         return frame
 
     def chart(self) -> Chart:

@@ -326,8 +326,8 @@ def invalid_probabilities(result: Any, *names: str) -> Iterator[tuple[str, str]]
 
 
 def _misordered_limits(
-    result: Estimate | Difference, low: str, high: str
+    result: Estimate | Difference, low_field: str, high_field: str
 ) -> Iterator[tuple[str, str]]:
-    lowest, highest = getattr(result, low), getattr(result, high)
+    lowest, highest = getattr(result, low_field), getattr(result, high_field)
     if lowest > highest:
-        yield low, f"{lowest} lies above {high}, {highest}"
+        yield low_field, f"{lowest} lies above {high_field}, {highest}"

@@ -72,7 +72,7 @@ _OPTIONAL_COLUMNS = (
 class EstimatesCodec(Codec):
     """Codec of estimates, grouped into one JSON object for each system."""
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         """Return the list of the systems' JSON objects."""
         names = dict.fromkeys(e.system for e in value)
         estimates_by_system = {

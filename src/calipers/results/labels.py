@@ -76,7 +76,7 @@ class LabelTable(JsonSerializable):
     row_kind: Annotated[str, Choices(tuple(SIZE_HEADINGS))] = "label"
 
     @property
-    def heads(self) -> tuple[str, ...]:
+    def count_headings(self) -> tuple[str, ...]:
         """Headings of the columns of ``counts`` in a table."""
         kind = {"cluster": "class ", "rater": "as "}.get(self.row_kind, "")
         return tuple(f"{kind}{name}" for name in self.counts)
@@ -100,7 +100,7 @@ class LabelTable(JsonSerializable):
                 ),
                 **{
                     name: float(column[index])
-                    for name, column in zip(self.heads, self.counts.values(), strict=True)
+                    for name, column in zip(self.count_headings, self.counts.values(), strict=True)
                 },
                 **{
                     f"{name}{end}": float(values_by_measure[name][index])

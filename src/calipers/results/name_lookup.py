@@ -94,7 +94,7 @@ def find_measure(
         for measure in islice(meanings, 1):
             matches.append(str(measure))
             full_names[str(measure)] = format_name(
-                measure, measure.definition.name, stating=defaults[0]
+                measure, measure.definition.name, shown_parameters=defaults[0]
             )
     if not matches and task is not None:
         return find_measure(name, measures, {**provenance, "task": None})

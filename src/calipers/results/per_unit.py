@@ -73,7 +73,7 @@ class PerUnit(JsonSerializable, TidyResult):
         default_factory=dict
     )
 
-    def columns(self) -> dict[str, list[Any]]:
+    def to_columns(self) -> dict[str, list[Any]]:
         """Return the table by column; undefined values are NaN.
 
         Returns
@@ -124,7 +124,7 @@ class PerUnit(JsonSerializable, TidyResult):
         list of dict
             Rows with the columns of :meth:`columns`.
         """
-        columns = self.columns()
+        columns = self.to_columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def kinds(self) -> dict[str, str]:
@@ -148,7 +148,7 @@ class PerUnit(JsonSerializable, TidyResult):
         dict of str to list
             Columns as in :meth:`columns`.
         """
-        return self.columns()
+        return self.to_columns()
 
     def to_json(self, *, details: bool = False) -> str:
         """Return the table as JSON.
@@ -225,30 +225,30 @@ class PerUnit(JsonSerializable, TidyResult):
                     )
         columns = {pair: [row_by_key[pair[0], name, pair[1]] for name in ids] for pair in names}
 
-        def nested(make: Callable[[list[PerUnitRow]], Any]) -> dict[str, dict[str, Any]]:
+        def nest_columns(make: Callable[[list[PerUnitRow]], Any]) -> dict[str, dict[str, Any]]:
             out: dict[str, dict[str, Any]] = {}
             for (system, measure), cells in columns.items():
                 out.setdefault(system, {})[measure] = make(cells)
             return out
 
-        def numbers(name: str) -> Callable[[list[PerUnitRow]], FloatArray]:
+        def column_reader(name: str) -> Callable[[list[PerUnitRow]], FloatArray]:
             return lambda cells: np.array([getattr(cell, name) for cell in cells], np.float64)
 
-        def reasons(cells: list[PerUnitRow]) -> dict[str, tuple[int, ...]]:
+        def reason_indices(cells: list[PerUnitRow]) -> dict[str, tuple[int, ...]]:
             names = dict.fromkeys(reason for cell in cells for reason in cell.reasons)
             return {
                 reason: tuple(i for i, cell in enumerate(cells) if reason in cell.reasons)
                 for reason in names
             }
 
-        low, high = (numbers(name) for name in _BOUND_FIELDS)
+        low, high = (column_reader(name) for name in _BOUND_FIELDS)
         has_bounds = any(name in row for row in rows for name in _BOUND_FIELDS)
         return cls(
             f"{unit}s",
             ids,
-            nested(numbers("value")),
-            nested(lambda cells: (low(cells), high(cells))) if has_bounds else {},
-            nested(reasons),
+            nest_columns(column_reader("value")),
+            nest_columns(lambda cells: (low(cells), high(cells))) if has_bounds else {},
+            nest_columns(reason_indices),
         )
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:

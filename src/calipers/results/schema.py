@@ -164,8 +164,10 @@ def json_schema() -> Schema:
     for name, cls in RESULT_CLASSES.items():
         codec = codec_for(cls)
         codec.schema(defs)
-        documents[f"{name}-document"] = codec.described(defs, {**head, "result": {"const": name}})
-    rows = codec_for(PerUnitRow).described(defs) | {"additionalProperties": {"type": "string"}}
+        documents[f"{name}-document"] = codec.object_schema(
+            defs, {**head, "result": {"const": name}}
+        )
+    rows = codec_for(PerUnitRow).object_schema(defs) | {"additionalProperties": {"type": "string"}}
     plans = {"type": "array", "items": {"$ref": "#/$defs/plan-document"}, "minItems": 1}
     kinds = [{"$ref": f"#/$defs/{name}"} for name in documents]
     return {

@@ -66,17 +66,17 @@ class Bounds:
 
     low: float
     high: float = math.inf
-    open: bool = False
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
 class Choices:
     """Allowed values of a string."""
 
-    words: tuple[str, ...]
+    values: tuple[str, ...]
 
 
-Level = Annotated[float, Bounds(0, 1, open=True)]
+Level = Annotated[float, Bounds(0, 1, is_open=True)]
 Count = Annotated[int, Bounds(0)]
 Proportion = Annotated[float, Bounds(0, 1)]
 Matrix = Annotated[FloatArray, 2]
@@ -390,7 +390,7 @@ _REFERENCE = "#/$defs/"
 class Codec:
     """Conversion between the values of a type and JSON, and the JSON Schema of the type."""
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         """Return the value as plain data for JSON."""
         raise NotImplementedError
 
@@ -411,7 +411,7 @@ class Codec:
 
 
 class _Number(Codec):
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         value = float(value)
         if math.isnan(value):
             return None
@@ -447,14 +447,14 @@ class _Bounded(Codec):
     def __init__(self, bounds: Bounds, *, is_integer: bool) -> None:
         self.bounds, self.is_integer = bounds, is_integer
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         return int(value) if self.is_integer and int(value) == value else float(value)
 
     def read(self, data: Json, path: str) -> float:
         bounds = self.bounds
         is_valid = isinstance(data, int | float) and not isinstance(data, bool)
         is_valid = is_valid and (
-            bounds.low < data < bounds.high if bounds.open else bounds.low <= data <= bounds.high
+            bounds.low < data < bounds.high if bounds.is_open else bounds.low <= data <= bounds.high
         )
         is_valid = is_valid and math.isfinite(_to_float(data, path))
         if not is_valid or (self.is_integer and data != int(data)):
@@ -470,7 +470,7 @@ class _Bounded(Codec):
         return int(data) if self.is_integer else float(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        low_key, high_key = ("exclusiveMinimum", "exclusiveMaximum") if self.bounds.open else (
+        low_key, high_key = ("exclusiveMinimum", "exclusiveMaximum") if self.bounds.is_open else (
             "minimum", "maximum",
         )  # fmt: skip
         upper_bound = {high_key: self.bounds.high} if self.bounds.high < math.inf else {}
@@ -487,13 +487,13 @@ class _Scalar(Codec):
     def __init__(
         self, kind: type, expected: str, good: Callable[[Any], bool], schema: Schema
     ) -> None:
-        self.kind, self.expected, self.good, self.json_schema = kind, expected, good, schema
+        self.kind, self.expected, self.is_valid, self.json_schema = kind, expected, good, schema
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         return self.kind(value)
 
     def read(self, data: Json, path: str) -> Any:
-        if not self.good(data):
+        if not self.is_valid(data):
             raise unexpected_value_error(path, self.expected, data)
         return self.kind(data)
 
@@ -523,8 +523,8 @@ class _Optional(Codec):
     def __init__(self, codec: Codec) -> None:
         self.codec = codec
 
-    def plain(self, value: Any, *, details: bool) -> Json:
-        return None if value is None else self.codec.plain(value, details=details)
+    def to_plain(self, value: Any, *, details: bool) -> Json:
+        return None if value is None else self.codec.to_plain(value, details=details)
 
     def read(self, data: Json, path: str) -> Any:
         return None if data is None else self.codec.read(data, path)
@@ -540,8 +540,8 @@ class _List(Codec):
     def __init__(self, item_codec: Codec) -> None:
         self.item_codec = item_codec
 
-    def plain(self, value: Any, *, details: bool) -> Json:
-        return [self.item_codec.plain(item, details=details) for item in value]
+    def to_plain(self, value: Any, *, details: bool) -> Json:
+        return [self.item_codec.to_plain(item, details=details) for item in value]
 
     def read(self, data: Json, path: str) -> tuple[Any, ...]:
         return tuple(
@@ -569,9 +569,9 @@ class _Tuple(Codec):
     def __init__(self, item_codecs: tuple[Codec, ...]) -> None:
         self.item_codecs = item_codecs
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         pairs = zip(self.item_codecs, value, strict=True)
-        return [codec.plain(item, details=details) for codec, item in pairs]
+        return [codec.to_plain(item, details=details) for codec, item in pairs]
 
     def read(self, data: Json, path: str) -> tuple[Any, ...]:
         if len(expect_list(data, path)) != len(self.item_codecs):
@@ -594,9 +594,10 @@ class _Map(Codec):
     def __init__(self, value_codec: Codec) -> None:
         self.value_codec = value_codec
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         return {
-            str(key): self.value_codec.plain(item, details=details) for key, item in value.items()
+            str(key): self.value_codec.to_plain(item, details=details)
+            for key, item in value.items()
         }
 
     def read(self, data: Json, path: str) -> dict[str, Any]:
@@ -624,10 +625,10 @@ class _FloatArrayCodec(Codec):
         row_codec: Codec = _List(_Number())
         self.lists = row_codec if axes == 1 else _List(row_codec)
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         values = np.asarray(value, np.float64)
         finite = bool(np.isfinite(values).all())
-        return values.tolist() if finite else self.lists.plain(values, details=details)
+        return values.tolist() if finite else self.lists.to_plain(values, details=details)
 
     def read(self, data: Json, path: str) -> FloatArray:
         if self.axes == 1 and all(type(number) is float for number in expect_list(data, path)):
@@ -646,7 +647,7 @@ class _IntArrayCodec(Codec):
 
     lists = _List(_INTEGER)
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         return value.tolist()
 
     def read(self, data: Json, path: str) -> IntArray:
@@ -668,15 +669,15 @@ IndexArray = Annotated[IntArray, _IntArrayCodec]
 class _Any(Codec):
     """Codec of any value that JSON can hold."""
 
-    def plain(self, value: Any, *, details: bool) -> Json:
+    def to_plain(self, value: Any, *, details: bool) -> Json:
         if isinstance(value, np.ndarray | np.generic):
             value = value.tolist()
         if isinstance(value, float):
-            return _Number().plain(value, details=details)
+            return _Number().to_plain(value, details=details)
         if isinstance(value, Mapping):
-            return {str(key): self.plain(item, details=details) for key, item in value.items()}
+            return {str(key): self.to_plain(item, details=details) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.plain(item, details=details) for item in value]
+            return [self.to_plain(item, details=details) for item in value]
         return value
 
     def read(self, data: Json, path: str) -> Any:
@@ -698,18 +699,18 @@ class _Field:
 
     name: str
     attribute: str
-    form: Codec
-    required: bool
+    codec: Codec
+    is_required: bool
     default: Callable[[], Any]
-    brief: bool
-    details: bool
+    is_brief: bool
+    is_detail: bool
 
     def is_omitted(self, value: Any, *, details: bool) -> bool:
         """Check whether the value is omitted from the output."""
-        if self.details and not details:
+        if self.is_detail and not details:
             return True
-        default = self.default() if self.brief else None
-        return self.brief and (value == default or (value != value and default != default))
+        default = self.default() if self.is_brief else None
+        return self.is_brief and (value == default or (value != value and default != default))
 
 
 class _Record(Codec):
@@ -738,12 +739,12 @@ class _Record(Codec):
         ]
         return {record_field.name: record_field for record_field in record_fields}
 
-    def plain(self, value: Any, *, details: bool) -> dict[str, Json]:
+    def to_plain(self, value: Any, *, details: bool) -> dict[str, Json]:
         out = {}
         for record_field in self.fields_by_name.values():
             field_value = getattr(value, record_field.attribute)
             if not record_field.is_omitted(field_value, details=details):
-                out[record_field.name] = record_field.form.plain(field_value, details=details)
+                out[record_field.name] = record_field.codec.to_plain(field_value, details=details)
         return {**out, **{name: getattr(value, name) for name in self.derived}}
 
     def read(self, data: Json, path: str) -> Any:
@@ -759,11 +760,11 @@ class _Record(Codec):
                 hint = did_you_mean(str(name), self.fields_by_name)
                 raise input_error(join_path(path, str(name)), f"there is no such key; {hint}")
         for record_field in self.fields_by_name.values():
-            if record_field.required and record_field.name not in data:
+            if record_field.is_required and record_field.name not in data:
                 raise input_error(join_path(path, record_field.name), "is missing")
         result = self.cls(
             **{
-                self.fields_by_name[name].attribute: self.fields_by_name[name].form.read(
+                self.fields_by_name[name].attribute: self.fields_by_name[name].codec.read(
                     value, join_path(path, name)
                 )
                 for name, value in data.items()
@@ -781,7 +782,7 @@ class _Record(Codec):
         for old, value in data.items():
             name = names.get(old, old)
             record_field = self.fields_by_name.get(name)
-            upgraded[name] = value if record_field is None else record_field.form.upgrade(value)
+            upgraded[name] = value if record_field is None else record_field.codec.upgrade(value)
             if (class_name, name) in VALUE_NAMES:
                 upgraded[name] = rename_words(
                     value, VALUE_NAMES[class_name, name], PATTERNS.get((class_name, name))
@@ -804,10 +805,10 @@ class _Record(Codec):
         name = result_name(self.cls)
         if name not in defs:
             defs[name] = {}  # so that a class may hold others of its kind
-            defs[name] = self.described(defs)
+            defs[name] = self.object_schema(defs)
         return {"$ref": _REFERENCE + name}
 
-    def described(
+    def object_schema(
         self, defs: dict[str, Schema], head: Mapping[str, Schema] | None = None
     ) -> Schema:
         """Return the schema of the object, with the ``head`` before its fields."""
@@ -818,7 +819,7 @@ class _Record(Codec):
             "properties": {
                 **(head or {}),
                 **{
-                    record_field.name: record_field.form.schema(defs)
+                    record_field.name: record_field.codec.schema(defs)
                     for record_field in self.fields_by_name.values()
                 },
                 **{name: {"type": "string"} for name in self.derived},
@@ -826,7 +827,7 @@ class _Record(Codec):
             "required": [
                 record_field.name
                 for record_field in self.fields_by_name.values()
-                if record_field.required
+                if record_field.is_required
             ],
             "additionalProperties": False,
         }
@@ -876,7 +877,7 @@ def _annotated_codec(hint: Any, note: Any) -> Codec:
     if isinstance(note, Bounds):
         return _Bounded(note, is_integer=hint is int)
     if isinstance(note, Choices):
-        return _choices_codec(note.words)
+        return _choices_codec(note.values)
     if isinstance(note, int):
         return _FloatArrayCodec(note)
     codec: Codec = note()

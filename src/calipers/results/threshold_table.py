@@ -130,7 +130,7 @@ class ThresholdTables(JsonSerializable, TidyResult):
         """Canonical names of the measures."""
         return tuple(self.tables[0].values) if self.tables else ()
 
-    def name_of(self, measure: str) -> str:
+    def display_name(self, measure: str) -> str:
         """Return the display name of a measure.
 
         Parameters
@@ -154,7 +154,7 @@ class ThresholdTables(JsonSerializable, TidyResult):
             Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
             ``"count or none"``.
         """
-        measures = (self.name_of(name) for name in self.measures)
+        measures = (self.display_name(name) for name in self.measures)
         value_columns = (f"{name}{suffix}" for name in measures for suffix in ("", " low", " high"))
         return column_types(("system", "cutoff", "above", *_CELLS, *value_columns))
 
@@ -168,13 +168,13 @@ class ThresholdTables(JsonSerializable, TidyResult):
             it (``above``), the counts ``TP`` to ``TN``, and each measure by its display name,
             followed by its limits ``… low`` and ``… high``.
         """
-        return [row for table in self.tables for row in self._rows_of(table)]
+        return [row for table in self.tables for row in self._table_rows(table)]
 
-    def _rows_of(self, table: ThresholdTable) -> list[dict[str, Any]]:
+    def _table_rows(self, table: ThresholdTable) -> list[dict[str, Any]]:
         columns: dict[str, FloatArray] = {"cutoff": table.thresholds, "above": table.above}
         columns |= {name: table.counts[name] for name in _CELLS}
         for name, values in table.values.items():
-            display_name = self.name_of(name)
+            display_name = self.display_name(name)
             columns |= {display_name: values, f"{display_name} low": table.low[name]}
             columns[f"{display_name} high"] = table.high[name]
         return [

@@ -68,7 +68,7 @@ class TidyResult:
         self,
         format: str,  # noqa: A002
         path: str | Path | None = None,
-        **look: Any,
+        **options: Any,
     ) -> str:
         """Return the result as a document in one of the output formats.
 
@@ -102,7 +102,7 @@ class TidyResult:
         from calipers.report.documents import render
         from calipers.report.output_files import save_text
 
-        return save_text(render(self, format, **look), path)
+        return save_text(render(self, format, **options), path)
 
     def columns_of_rows(self) -> Mapping[str, list[Any]]:
         """Return the tidy rows by column.

@@ -93,11 +93,11 @@ def cell_sums(
     Without weights, both arrays are the same object.
     """
 
-    def summed(weights: FloatArray | None) -> FloatArray:
+    def sum_cells(weights: FloatArray | None) -> FloatArray:
         return np.bincount(cell, weights, math.prod(shape)).astype(np.float64).reshape(shape)
 
-    counts = summed(weight)
-    return counts, counts if weight is None else summed(np.square(weight))
+    counts = sum_cells(weight)
+    return counts, counts if weight is None else sum_cells(np.square(weight))
 
 
 class Statistic:

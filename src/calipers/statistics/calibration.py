@@ -97,7 +97,7 @@ class ProbabilityLevels:
         return np.asarray(self.positive / self.total)
 
     @cached_property
-    def effective(self) -> FloatArray:
+    def effective_sizes(self) -> FloatArray:
         """Kish's effective number of rows at each level.
 
         It does not depend on the scale of the weights.
@@ -119,12 +119,12 @@ class ProbabilityLevels:
         """Whether all rows are of one class."""
         return not 0 < float(self.positive.sum()) < self.weight
 
-    def merge_levels(self, first: IntArray) -> Self:
-        """Merge runs of levels that begin at ``first``; each has its mean probability."""
-        total = np.add.reduceat(self.total, first)
-        probability = np.add.reduceat(self.total * self.probability, first) / total
+    def merge_levels(self, starts: IntArray) -> Self:
+        """Merge runs of levels that begin at ``starts``; each has its mean probability."""
+        total = np.add.reduceat(self.total, starts)
+        probability = np.add.reduceat(self.total * self.probability, starts) / total
         positive, squares = (
-            np.add.reduceat(column, first) for column in (self.positive, self.squares)
+            np.add.reduceat(column, starts) for column in (self.positive, self.squares)
         )
         return type(self)(probability, positive, total, squares)
 
@@ -139,7 +139,7 @@ class ProbabilityLevels:
         return type(self)(probability, self.positive, self.total, self.squares)
 
     @cached_property
-    def isotonic(self) -> IntArray:
+    def isotonic_starts(self) -> IntArray:
         """First levels of the blocks of the isotonic regression of the outcome on the probability.
 
         They are found by pooling adjacent violators: neighbouring levels whose proportions do not
@@ -152,31 +152,31 @@ class ProbabilityLevels:
     @cached_property
     def isotonic_fit(self) -> FloatArray:
         """Isotonic regression at each level."""
-        starts = self.isotonic
+        starts = self.isotonic_starts
         sizes = np.diff(np.append(starts, len(self)))
         return np.repeat(self.merge_levels(starts).proportion, sizes)
 
-    def equal_width(self, bins: int) -> IntArray:
+    def equal_width_starts(self, bins: int) -> IntArray:
         """Return the first levels of bins of equal width, without empty bins.
 
         The bins are (0, 1/B], (1/B, 2/B], …; 0 itself is in the first.
         """
         return _run_starts(width_bin(self.probability, bins))
 
-    def equal_mass(self, bins: int) -> IntArray:
+    def equal_mass_starts(self, bins: int) -> IntArray:
         """Return the first levels of bins whose weights are as equal as ties allow.
 
         A level is in the bin that contains the middle of its weight.
         """
-        starts = np.searchsorted(self._middle, np.arange(bins) / bins)
+        starts = np.searchsorted(self._midpoint_proportions, np.arange(bins) / bins)
         return np.unique(starts[starts < len(self)])
 
     @cached_property
-    def _middle(self) -> FloatArray:
+    def _midpoint_proportions(self) -> FloatArray:
         """Proportion of the weight below each level, plus half of its own."""
         return np.asarray((np.cumsum(self.total) - self.total / 2) / self.weight + _TOLERANCE)
 
-    def sweep(self) -> IntArray:
+    def monotonic_sweep_starts(self) -> IntArray:
         """Return the first levels of the largest number of bins of equal weight that are monotonic.
 
         The number of bins is increased until their proportions of positives do not ascend any more
@@ -189,7 +189,7 @@ class ProbabilityLevels:
         )
         best = np.zeros(1, np.int64)
         for bins in range(2, len(self) + 1):
-            starts = self.equal_mass(bins)
+            starts = self.equal_mass_starts(bins)
             offsets = np.append(starts, len(self))
             proportions = np.diff(positive[offsets]) / np.diff(total[offsets])
             if (np.diff(proportions) < -_TOLERANCE).any():
@@ -231,7 +231,7 @@ class ProbabilityLevels:
         return float(np.log(self.positive.sum()) - np.log((self.total - self.positive).sum()))
 
     @cached_property
-    def offset(self) -> float:
+    def recalibration_intercept(self) -> float:
         """Maximum-likelihood estimate of a in logit P(y) = a + logit(p).
 
         It is where Σw·expit(a + logit p) equals the weight of the positives. It is found by
@@ -256,7 +256,7 @@ class ProbabilityLevels:
         return a
 
     @cached_property
-    def line(self) -> tuple[float, float]:
+    def recalibration_line(self) -> tuple[float, float]:
         """Maximum-likelihood estimates of a and b in logit P(y) = a + b·logit(p).
 
         They are found by iteratively reweighted least squares; a step is halved until the

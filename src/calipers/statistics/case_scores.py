@@ -21,7 +21,7 @@ class SortedGrades(SortedValues):
 
     def interpolated_quantile(self, weight: FloatArray, q: FloatArray) -> FloatArray:
         """Return the smallest scores at or below which these proportions of the weight are."""
-        running = self.weights(weight).cumsum()
+        running = self.weight_sums(weight).cumsum()
         indices = np.searchsorted(running, (q - 1e-12) * running[-1])
         return np.asarray(self.values[np.minimum(indices, len(self.values) - 1)])
 
@@ -43,9 +43,9 @@ class ScoreRows(NumericRows):
     """
 
     @cached_property
-    def by_error(self) -> SortedGrades:
+    def sorted_errors(self) -> SortedGrades:
         """Cases sorted by score."""
-        order = self.by_prediction
+        order = self.sorted_predictions
         return SortedGrades(order.values, order.value_index)
 
 

@@ -52,7 +52,7 @@ class ClassLosses(Statistic):
         )
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows."""
         return self.losses.rows
 

@@ -40,7 +40,7 @@ class ClassScoreRows:
 
     table: npt.NDArray[np.floating[Any]]
     #: Class of the highest value, the first one of ties.
-    highest: npt.NDArray[np.intp]
+    top_class: npt.NDArray[np.intp]
     #: Value of the true class.
     true_class_score: FloatArray
     #: Sum of the squared values of all other classes.
@@ -89,7 +89,7 @@ class ClassScoreRows:
         """
         return ClassScoreRows(
             self.table[rows],
-            self.highest[rows],
+            self.top_class[rows],
             self.true_class_score[rows],
             self.other_squares[rows],
         )

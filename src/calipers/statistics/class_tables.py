@@ -37,12 +37,12 @@ class ClassTables(Statistic):
         tables = tuple(first + second for first, second in pairs)
         return replace(self, tables=tables, sizes=self.sizes + other.sizes)
 
-    def with_tables(self, change: Callable[[Any], Any]) -> Self:
+    def map_tables(self, function: Callable[[Any], Any]) -> Self:
         """Return the statistic with a function applied to each table.
 
         Parameters
         ----------
-        change : callable
+        function : callable
             Function of the table of one class that returns the new table.
 
         Returns
@@ -50,7 +50,7 @@ class ClassTables(Statistic):
         ClassTables
             Statistic with the new tables; the sizes of the classes are the same.
         """
-        return replace(self, tables=tuple(map(change, self.tables)))
+        return replace(self, tables=tuple(map(function, self.tables)))
 
     def finalize(self) -> Self:
         """Return the statistic with its buffers converted to tables.
@@ -60,7 +60,7 @@ class ClassTables(Statistic):
         ClassTables
             Statistic with one finalized table for each class.
         """
-        return self.with_tables(lambda table: table.finalize())
+        return self.map_tables(lambda table: table.finalize())
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the statistic of rows of weight 1, where every row has this weight.
@@ -75,15 +75,15 @@ class ClassTables(Statistic):
         ClassTables
             Statistic of the same rows with weight 1.
         """
-        result = self.with_tables(lambda table: table.with_unit_weights(weight))
+        result = self.map_tables(lambda table: table.with_unit_weights(weight))
         return replace(result, sizes=np.rint(self.sizes / weight))
 
-    def compress(self, cells: int) -> Self:
+    def compress(self, max_cells: int) -> Self:
         """Compress the tables to at most this number of cells in all.
 
         Parameters
         ----------
-        cells : int
+        max_cells : int
             Maximum number of cells of all tables together, divided equally among them.
 
         Returns
@@ -91,10 +91,10 @@ class ClassTables(Statistic):
         ClassTables
             Statistic with compressed tables, in which neighboring scores are merged.
         """
-        return self.with_tables(lambda table: table.compress(max(1, cells // len(self.tables))))
+        return self.map_tables(lambda table: table.compress(max(1, max_cells // len(self.tables))))
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows."""
         return int(self.tables[0].rows) if self.tables else 0
 

@@ -53,7 +53,7 @@ class ClusterMoments(Statistic):
         cls,
         points: FloatArray,
         cluster: npt.NDArray[np.integer[Any]],
-        clusters: int,
+        n_clusters: int,
         centers: FloatArray | None = None,
     ) -> Self:
         """Compute the moments of points and their clusters.
@@ -64,7 +64,7 @@ class ClusterMoments(Statistic):
             Coordinates of the points.
         cluster : ndarray of shape (n,)
             Cluster of each point, as an index.
-        clusters : int
+        n_clusters : int
             Number of clusters k.
         centers : ndarray of shape (k, d), optional
             Points to which distances are summed. By default they are the means of these points.
@@ -74,17 +74,17 @@ class ClusterMoments(Statistic):
         ClusterMoments
             Statistic of the points.
         """
-        size = np.bincount(cluster, minlength=clusters).astype(np.float64)
-        mean = cluster_sums(points, cluster, clusters) / np.maximum(size, 1.0)[:, None]
+        size = np.bincount(cluster, minlength=n_clusters).astype(np.float64)
+        mean = cluster_sums(points, cluster, n_clusters) / np.maximum(size, 1.0)[:, None]
         deviations = points - mean[cluster]
         # The sums of deviations are the rounding errors of the means.
-        mean = mean + cluster_sums(deviations, cluster, clusters) / np.maximum(size, 1.0)[:, None]
+        mean = mean + cluster_sums(deviations, cluster, n_clusters) / np.maximum(size, 1.0)[:, None]
         deviations = points - mean[cluster]
-        squares = np.bincount(cluster, np.einsum("ij,ij->i", deviations, deviations), clusters)
+        squares = np.bincount(cluster, np.einsum("ij,ij->i", deviations, deviations), n_clusters)
         centers = mean if centers is None else centers
         deviations = points - centers[cluster]
         summed_distances = np.bincount(
-            cluster, np.sqrt(np.einsum("ij,ij->i", deviations, deviations)), clusters
+            cluster, np.sqrt(np.einsum("ij,ij->i", deviations, deviations)), n_clusters
         )
         return cls(
             size, mean, squares.astype(np.float64), centers, summed_distances.astype(np.float64)
@@ -121,7 +121,7 @@ class ClusterMoments(Statistic):
         return np.asarray(self.squares.sum())
 
     @cached_property
-    def between(self) -> FloatArray:
+    def between_sum_squares(self) -> FloatArray:
         """Between-cluster sum of squares: squared distances of the means to the overall mean.
 
         Each is multiplied by the number of points of the cluster.
@@ -138,12 +138,12 @@ class ClusterMoments(Statistic):
         return np.asarray(np.sqrt(np.stack(squared_distances)))
 
     @cached_property
-    def worst(self) -> FloatArray:
+    def max_overlaps(self) -> FloatArray:
         """Largest overlap of each cluster with another one (k,)."""
-        return np.asarray(self.overlaps.max(axis=-1))
+        return np.asarray(self.davies_bouldin_ratios.max(axis=-1))
 
     @cached_property
-    def overlaps(self) -> FloatArray:
+    def davies_bouldin_ratios(self) -> FloatArray:
         """Overlap of each pair of clusters, as in the Davies-Bouldin index (k, k).
 
         It is the sum of the mean distances to both centers, divided by the distance of the means; 0
@@ -160,10 +160,10 @@ class ClusterMoments(Statistic):
 
 
 def cluster_sums(
-    points: FloatArray, cluster: npt.NDArray[np.integer[Any]], clusters: int
+    points: FloatArray, cluster: npt.NDArray[np.integer[Any]], n_clusters: int
 ) -> FloatArray:
     """Sum the points of each cluster (k, d)."""
-    columns = [np.bincount(cluster, column, clusters) for column in points.T]
+    columns = [np.bincount(cluster, column, n_clusters) for column in points.T]
     return np.stack(columns, axis=1).astype(np.float64)
 
 
@@ -196,7 +196,7 @@ class ClusterSeparation(Statistic):
         first: npt.NDArray[np.integer[Any]],
         second: npt.NDArray[np.integer[Any]],
         distance: FloatArray,
-        clusters: int,
+        n_clusters: int,
     ) -> Self:
         """Compute the separation from pairs of points.
 
@@ -206,7 +206,7 @@ class ClusterSeparation(Statistic):
             Clusters of the two points of each pair, as indices.
         distance : ndarray of shape (n,)
             Distance of the two points.
-        clusters : int
+        n_clusters : int
             Number of clusters k.
 
         Returns
@@ -214,7 +214,7 @@ class ClusterSeparation(Statistic):
         ClusterSeparation
             Statistic of the pairs.
         """
-        min_distances, diameters = np.full((clusters, clusters), np.inf), np.zeros(clusters)
+        min_distances, diameters = np.full((n_clusters, n_clusters), np.inf), np.zeros(n_clusters)
         same = first == second
         np.minimum.at(min_distances, (first[~same], second[~same]), distance[~same])
         np.maximum.at(diameters, first[same], distance[same])

@@ -157,19 +157,19 @@ class ConfusionMatrix(Statistic):
         return self.fn + self.tn
 
     @property
-    def classes(self) -> int:
+    def n_classes(self) -> int:
         """Number of classes."""
         return int(self.counts.shape[-1])
 
     # Sums and one-vs-rest matrices are computed once, however many measures use them.
 
     @cached_property
-    def truth(self) -> FloatArray:
+    def truth_margin(self) -> FloatArray:
         """Margin of the truth, shape ``(..., K)``."""
         return np.asarray(self.counts.sum(axis=-1))
 
     @cached_property
-    def prediction(self) -> FloatArray:
+    def prediction_margin(self) -> FloatArray:
         """Margin of the prediction, shape ``(..., K)``."""
         return np.asarray(self.counts.sum(axis=-2))
 
@@ -197,13 +197,13 @@ class ConfusionMatrix(Statistic):
         return self.squares is not self.counts and not np.array_equal(self.squares, self.counts)
 
     @property
-    def squared(self) -> Self:
+    def squared_weight_matrix(self) -> Self:
         """Matrix of the sums of squared weights."""
         # Not cached if it is the matrix itself, which would then refer to itself.
-        return self if self.squares is self.counts else self._squared
+        return self if self.squares is self.counts else self._squared_weight_matrix
 
     @cached_property
-    def _squared(self) -> Self:
+    def _squared_weight_matrix(self) -> Self:
         return replace(self, counts=self.squares)
 
     def effective_size(self, margin: str) -> FloatArray:
@@ -221,7 +221,7 @@ class ConfusionMatrix(Statistic):
         """
         weight = getattr(self, margin)
         with np.errstate(invalid="ignore"):
-            size = weight**2 / getattr(self.squared, margin)
+            size = weight**2 / getattr(self.squared_weight_matrix, margin)
         return np.where(weight > 0, size, 0.0)
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
@@ -239,7 +239,7 @@ class ConfusionMatrix(Statistic):
         """
         return np.asarray(self.counts[..., truth, predicted])
 
-    def distance_sums(self, power: int) -> FloatArray:
+    def distance_sum(self, power: int) -> FloatArray:
         """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power.
 
         Parameters
@@ -253,12 +253,12 @@ class ConfusionMatrix(Statistic):
         ndarray
             Weighted sum, with leading axes.
         """
-        index = np.arange(self.classes)
+        index = np.arange(self.n_classes)
         return np.asarray(
             (self.counts * np.abs(index[:, None] - index) ** power).sum(axis=(-1, -2))
         )
 
-    def occupied_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
+    def nonempty_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
         """List the non-empty cells of a single matrix, in the order of the cells.
 
         Returns
@@ -290,10 +290,14 @@ class ConfusionMatrix(Statistic):
     @cached_property
     def _class_matrices(self) -> ConfusionMatrix:
         counts = _one_vs_rest_counts(self)
-        squares = counts if self.squared is self else _one_vs_rest_counts(self.squared)
+        squares = (
+            counts
+            if self.squared_weight_matrix is self
+            else _one_vs_rest_counts(self.squared_weight_matrix)
+        )
         return ConfusionMatrix(counts, squares, ("rest", "class"), self.rows)
 
-    def mark_whole_counts(self) -> Self:
+    def mark_integer_counts(self) -> Self:
         """Mark the matrix as one whose cells are all integers.
 
         Returns
@@ -305,11 +309,11 @@ class ConfusionMatrix(Statistic):
         return self
 
     @cached_property
-    def _has_whole_counts(self) -> bool:
+    def _has_integer_counts(self) -> bool:
         """Whether all cells are integers, whose sums are exact."""
         return np.array_equal(self.counts, np.rint(self.counts))
 
-    def _indicator(self) -> ConfusionMatrix:
+    def _nonempty_indicator(self) -> ConfusionMatrix:
         """Return the matrix with 1 in each non-empty cell."""
         indicator = (self.counts > 0).astype(np.float64)
         return replace(self, counts=indicator, squares=indicator)
@@ -348,12 +352,12 @@ class ConfusionMatrix(Statistic):
     def _label_index(self) -> dict[str, int]:
         return {label: index for index, label in enumerate(self.labels)}
 
-    def pool(self, picked: npt.NDArray[np.bool_] | None = None) -> Any:
+    def pool(self, class_mask: npt.NDArray[np.bool_] | None = None) -> Any:
         """Sum the matrices of :meth:`one_vs_rest`, for micro averages.
 
         Parameters
         ----------
-        picked : ndarray of bool of shape (K,), optional
+        class_mask : ndarray of bool of shape (K,), optional
             Classes to sum over. By default all are.
 
         Returns
@@ -363,19 +367,21 @@ class ConfusionMatrix(Statistic):
         """
         class_matrices = self.one_vs_rest()
 
-        def added(cells: FloatArray) -> FloatArray:
-            has_all_classes = picked is None or picked.all()
-            return np.asarray((cells if has_all_classes else cells[..., picked, :, :]).sum(axis=-3))
+        def sum_classes(cells: FloatArray) -> FloatArray:
+            has_all_classes = class_mask is None or class_mask.all()
+            return np.asarray(
+                (cells if has_all_classes else cells[..., class_mask, :, :]).sum(axis=-3)
+            )
 
-        counts = added(class_matrices.counts)
+        counts = sum_classes(class_matrices.counts)
         squares = (
             counts
             if class_matrices.squares is class_matrices.counts
-            else added(class_matrices.squares)
+            else sum_classes(class_matrices.squares)
         )
         return replace(class_matrices, counts=counts, squares=squares)
 
-    def averaging(self, average: str | None) -> FloatArray:
+    def average_weights(self, average: str | None) -> FloatArray:
         """Return the weight of each matrix of :meth:`one_vs_rest` in a mean over classes.
 
         Parameters
@@ -393,7 +399,7 @@ class ConfusionMatrix(Statistic):
             return self.positive
         return (self.positive + self.predicted_positive > 0).astype(np.float64)
 
-    def constant(self) -> Self:
+    def constant_predictions(self) -> Self:
         """Return the K matrices of always predicting one class, as a leading axis.
 
         Returns
@@ -404,17 +410,17 @@ class ConfusionMatrix(Statistic):
         k = len(self.labels)
         out = np.zeros((k, k, k))
         for j in range(k):
-            out[j, :, j] = self.truth
+            out[j, :, j] = self.truth_margin
         return replace(self, counts=out, squares=out)
 
-    def resample(self, replicates: int, seed: int) -> Self:
+    def resample(self, n_replicates: int, seed: int) -> Self:
         """Draw bootstrap replicates, as multinomial samples of the cells.
 
         This is exactly the bootstrap of the rows, at a much lower cost, if every row has weight 1.
 
         Parameters
         ----------
-        replicates : int
+        n_replicates : int
             Number of replicates.
         seed : int
             Seed of the random generator.
@@ -429,15 +435,15 @@ class ConfusionMatrix(Statistic):
         ValueError
             If the rows have weights.
         """
-        sampled = self._redrawn(self.counts.ravel(), replicates, seed)
-        counts = sampled.reshape(replicates, *self.counts.shape)
+        sampled = self._sample_cells(self.counts.ravel(), n_replicates, seed)
+        counts = sampled.reshape(n_replicates, *self.counts.shape)
         return replace(self, counts=counts, squares=counts)
 
-    def _redrawn(self, cells: FloatArray, replicates: int, seed: int) -> FloatArray:
+    def _sample_cells(self, cells: FloatArray, n_replicates: int, seed: int) -> FloatArray:
         if self.has_weights:
             raise ValueError("cells of weighted rows cannot be resampled; resample the rows")
         generator = np.random.Generator(np.random.Philox(seed))
-        sampled = generator.multinomial(round(float(self.total)), cells / cells.sum(), replicates)
+        sampled = generator.multinomial(round(float(self.total)), cells / cells.sum(), n_replicates)
         return sampled.astype(np.float64)
 
 
@@ -507,14 +513,14 @@ def _one_vs_rest_counts(matrix: ConfusionMatrix) -> FloatArray:
 
     def binary_cells(cells: ConfusionMatrix) -> tuple[FloatArray, ...]:
         tp = cells.hits
-        fn, fp = cells.truth - tp, cells.prediction - tp
+        fn, fp = cells.truth_margin - tp, cells.prediction_margin - tp
         tn = cells.total[..., None] - fn - fp - tp
         return tn, fp, fn, tp
 
-    if matrix._has_whole_counts:
+    if matrix._has_integer_counts:
         # Measures use one of the four at a time, so each is contiguous in memory.
         stacked = np.stack(binary_cells(matrix))
         return np.moveaxis(stacked.reshape(2, 2, *stacked.shape[1:]), (0, 1), (-2, -1))
-    nonempty_mask = np.stack(binary_cells(matrix._indicator()), axis=-1) > 0
+    nonempty_mask = np.stack(binary_cells(matrix._nonempty_indicator()), axis=-1) > 0
     out = np.where(nonempty_mask, np.maximum(np.stack(binary_cells(matrix), axis=-1), 0.0), 0.0)
     return out.reshape(*out.shape[:-1], 2, 2)

@@ -115,10 +115,10 @@ class ContingencyTable(Statistic):
     def from_cells(
         cls,
         cell_counts: FloatArray,
-        class_of: IntArray,
-        cluster_of: IntArray,
-        like: ContingencyTable,
-        chance: float = 1.0,
+        cell_class: IntArray,
+        cell_cluster: IntArray,
+        reference: ContingencyTable,
+        information_factor: float = 1.0,
     ) -> Self:
         """Create a table from the counts of cells, of which several may be the same.
 
@@ -128,10 +128,10 @@ class ContingencyTable(Statistic):
             Number of points in each cell.
         class_of, cluster_of : ndarray of shape (C,)
             Class and cluster of each cell, as indices.
-        like : ContingencyTable
+        reference : ContingencyTable
             Table whose names are used, and whose expected mutual information: it hardly changes
             between draws, and takes long to compute.
-        chance : float, default=1.0
+        information_factor : float, default=1.0
             Factor of that expected information.
 
         Returns
@@ -139,17 +139,17 @@ class ContingencyTable(Statistic):
         ContingencyTable
             Table with equal cells merged.
         """
-        n_clusters = len(like.clusters)
-        cell_index, inverse = np.unique(class_of * n_clusters + cluster_of, return_inverse=True)
+        n_clusters = len(reference.clusters)
+        cell_index, inverse = np.unique(cell_class * n_clusters + cell_cluster, return_inverse=True)
         merged = (
             cell_counts
             if len(cell_index) == len(inverse)
             else _reduce_cells(cell_counts, inverse, len(cell_index))
         )
         if merged is not cell_counts:
-            class_of, cluster_of = np.divmod(cell_index, n_clusters)
-        table = cls(merged, class_of, cluster_of, like.classes, like.clusters)
-        table.__dict__["_chance"] = like, chance
+            cell_class, cell_cluster = np.divmod(cell_index, n_clusters)
+        table = cls(merged, cell_class, cell_cluster, reference.classes, reference.clusters)
+        table.__dict__["_chance"] = reference, information_factor
         return table
 
     @cached_property
@@ -168,12 +168,12 @@ class ContingencyTable(Statistic):
         return _reduce_cells(self.cell_counts, self.cluster_of, len(self.clusters))
 
     @cached_property
-    def largest(self) -> FloatArray:
+    def majority_counts(self) -> FloatArray:
         """Points of the most frequent class in each cluster (..., L)."""
         return _reduce_cells(self.cell_counts, self.cluster_of, len(self.clusters), "maximum")
 
     @cached_property
-    def pairs(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def pair_counts(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Pair counts of points: together in both partitions, in classes, in clusters, and all."""
         joint, classes, clusters = (
             (sizes * (sizes - 1) / 2).sum(axis=-1)
@@ -182,7 +182,7 @@ class ContingencyTable(Statistic):
         return joint, classes, clusters, self.total * (self.total - 1) / 2
 
     @cached_property
-    def entropies(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def entropies_and_information(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Entropies of classes and of clusters, and their mutual information, in nats."""
         # Proportions rather than counts in the logarithm, to reduce cancellation.
         total = np.maximum(self.total, 1e-300)[..., None]
@@ -237,12 +237,12 @@ class ContingencyTable(Statistic):
         points : ndarray of shape (b,)
             Number of points that each table stands for.
         """
-        is_majority = self.cell_counts == self.largest[self.cluster_of]
+        is_majority = self.cell_counts == self.majority_counts[self.cluster_of]
         ties = np.bincount(self.cluster_of, is_majority, len(self.clusters))[self.cluster_of]
         sizes = self.class_sizes[self.class_of], self.cluster_sizes[self.cluster_of]
         # Contributions of a cell to the sums that measures are computed from.
         signature = np.stack(
-            [self.cell_counts, *sizes, is_majority * ties, self.largest[self.cluster_of]]
+            [self.cell_counts, *sizes, is_majority * ties, self.majority_counts[self.cluster_of]]
         )
         _, cell, signature_index = np.unique(
             signature, axis=1, return_index=True, return_inverse=True
@@ -259,7 +259,7 @@ class ContingencyTable(Statistic):
             table.__dict__["_chance"] = self, n / max(n - 1, 1.0)
             yield table, points[begin : begin + batch_size]
 
-    def constant(self) -> Self:
+    def single_cluster(self) -> Self:
         """Return the table with all points in one cluster, as a leading axis.
 
         Returns

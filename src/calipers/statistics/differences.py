@@ -137,14 +137,14 @@ def subtract_values(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.where(equal_mask, 0.0, differences)
 
 
-def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
+def count_signs(values: FloatArray, counts: FloatArray | None = None) -> Signs:
     """Count the values above 0, equal to 0 and below 0.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
         Values to count; differences as returned by :func:`subtract_values`.
-    times : ndarray of shape (n,), optional
+    counts : ndarray of shape (n,), optional
         Number of times that each value counts. By default it is 1.
 
     Returns
@@ -160,7 +160,7 @@ def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
     (3, 2, 0)
     """
     n_above, n_equal, n_below = (
-        int(np.count_nonzero(side) if times is None else round(times[side].sum()))
+        int(np.count_nonzero(side) if counts is None else round(counts[side].sum()))
         for side in (values > 0, values == 0, values < 0)
     )
     return n_above, n_equal, n_below
@@ -252,13 +252,13 @@ class UnitDifferences(Statistic):
         return cls(Histogram.from_rows(np.zeros(0)), signs=signs, moments=moments)
 
     @classmethod
-    def from_rows(
+    def from_influence_values(
         cls,
         values: FloatArray,
         weight: FloatArray | None = None,
         positive: npt.NDArray[np.bool_] | None = None,
         *,
-        exact: bool = False,
+        is_mean_of_values: bool = False,
         known_values: Sequence[MajorityValue] = (),
     ) -> Self:
         """Create the statistic of influence values of rows, times the total weight.
@@ -271,7 +271,7 @@ class UnitDifferences(Statistic):
             Weights of the rows. By default all are 1.
         positive : ndarray of bool of shape (n,), optional
             Class of each row, if rows of either class have a majority value of their own.
-        exact : bool, default=False
+        is_mean_of_values : bool, default=False
             Whether the difference is the mean of the values.
         known_values : sequence of MajorityValue, default=()
             Majority values of all rows, from a first pass.
@@ -283,13 +283,13 @@ class UnitDifferences(Statistic):
         """
         histogram = Histogram.from_rows(values, weight)
         if not histogram.is_bounded:
-            return cls(histogram, exact=exact)
+            return cls(histogram, exact=is_mean_of_values)
         classes: list[Any] = [slice(None)] if positive is None else [positive, ~positive]
         pairs = zip(classes, known_values or (None, None), strict=False)
         majority_values = tuple(
             MajorityValue.from_values(values[rows], majority) for rows, majority in pairs
         )
-        return cls(histogram, None, majority_values, exact=exact)
+        return cls(histogram, None, majority_values, exact=is_mean_of_values)
 
     @property
     def is_certain(self) -> bool:
@@ -297,7 +297,7 @@ class UnitDifferences(Statistic):
         return all(majority.is_certain for majority in self.classes)
 
     @property
-    def differing(self) -> int:
+    def n_differing(self) -> int:
         """Number of units that differ."""
         return (
             sum(majority.n_others for majority in self.classes)

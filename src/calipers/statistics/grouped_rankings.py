@@ -80,7 +80,7 @@ class GroupedRankings(Statistic):
     level: FloatArray
 
     #: Fields with an entry for each judgment.
-    of_judgments: ClassVar[tuple[str, ...]] = ("document", "block", "level")
+    judgment_fields: ClassVar[tuple[str, ...]] = ("document", "block", "level")
     former_fields: ClassVar[Mapping[str, str]] = {"part": "block"}
 
     @classmethod
@@ -157,11 +157,11 @@ class GroupedRankings(Statistic):
             groups=concat_offsets(self.groups, other.groups),
             group_names=self.group_names + other.group_names,
             judgments=concat_offsets(self.judgments, other.judgments),
-            **concat_fields(self, other, "retrieved", *_DOCUMENT_FIELDS, *self.of_judgments),
+            **concat_fields(self, other, "retrieved", *_DOCUMENT_FIELDS, *self.judgment_fields),
         )
-        return merged.take(order)
+        return merged.take_topics(order)
 
-    def take(self, topics: npt.NDArray[Any]) -> Self:
+    def take_topics(self, topics: npt.NDArray[Any]) -> Self:
         """Select topics, in this order.
 
         Parameters
@@ -188,10 +188,10 @@ class GroupedRankings(Statistic):
             groups=groups,
             group_names=tuple(self.group_names[i] for i in group_rows),
             judgments=judgments,
-            **document_columns | {name: getattr(self, name)[rows] for name in self.of_judgments},
+            **document_columns | {name: getattr(self, name)[rows] for name in self.judgment_fields},
         )
 
-    def cut(self, depth: int) -> Self:
+    def truncate(self, depth: int) -> Self:
         """Return the rankings without the documents below a rank.
 
         Parameters
@@ -214,16 +214,16 @@ class GroupedRankings(Statistic):
         )
 
     @cached_property
-    def topic_of_group(self) -> IntArray:
+    def group_topic(self) -> IntArray:
         """Topic of each group, as an index."""
         return np.repeat(np.arange(len(self)), np.diff(self.groups))
 
     @cached_property
-    def group_of_judgment(self) -> IntArray:
+    def judgment_group(self) -> IntArray:
         """Group of each judgment, as an index."""
         return np.repeat(np.arange(len(self.group_names)), np.diff(self.judgments))
 
-    def sum_of_groups(self, values: npt.NDArray[Any]) -> FloatArray:
+    def sum_by_topic(self, values: npt.NDArray[Any]) -> FloatArray:
         """Sum a value per group within each topic.
 
         Parameters
@@ -238,7 +238,7 @@ class GroupedRankings(Statistic):
         """
         return segment_sum(values, self.groups)
 
-    def relevant_of_group(self, rel: int = 1) -> FloatArray:
+    def n_relevant_by_group(self, rel: int = 1) -> FloatArray:
         """Count the documents that each group judges relevant.
 
         Parameters
@@ -253,7 +253,7 @@ class GroupedRankings(Statistic):
         """
         return segment_sum(self.level >= rel, self.judgments)
 
-    def groups_with_relevant(self, rel: int = 1) -> FloatArray:
+    def n_groups_with_relevant(self, rel: int = 1) -> FloatArray:
         """Count the groups with a relevant document, for each topic.
 
         Parameters
@@ -266,15 +266,15 @@ class GroupedRankings(Statistic):
         ndarray of shape (T,)
             Number of groups.
         """
-        return self.sum_of_groups(self.relevant_of_group(rel) > 0)
+        return self.sum_by_topic(self.n_relevant_by_group(rel) > 0)
 
     @cached_property
     def rank_index(self) -> IntArray:
         """Index in ``rank`` of the document of each judgment."""
-        return self.documents[self.topic_of_group[self.group_of_judgment]] + self.document
+        return self.documents[self.group_topic[self.judgment_group]] + self.document
 
     @cached_property
-    def to_group_rankings(self) -> JudgedRankings:
+    def group_rankings(self) -> JudgedRankings:
         """One ranking for each group, as if the group were a topic with its judgments alone.
 
         Every measure of judged rankings applies to it; their mean over the groups of a topic is
@@ -290,7 +290,7 @@ class GroupedRankings(Statistic):
             raise ValueError(f"level {self.level[grade != self.level][0]} is not a whole number")
         if self.block.any():
             raise ValueError("a group has several parts: its levels are preferences, not grades")
-        topic, group = self.topic_of_group, self.group_of_judgment
+        topic, group = self.group_topic, self.judgment_group
         rank = self.rank[self.rank_index]
         order = np.lexsort((rank, group))
         order = order[rank[order] > 0]
@@ -312,7 +312,7 @@ class GroupedRankings(Statistic):
         )
 
     @cached_property
-    def preferences(self) -> PreferenceCounts:
+    def preference_counts(self) -> PreferenceCounts:
         """Preferences that the levels express, and those that the ranking respects."""
         topics = []
         for t in range(len(self)):
@@ -351,10 +351,10 @@ class PreferenceCounts:
 
     possible: IntArray
     respected: IntArray
-    pairs: IntArray
-    pairs_respected: FloatArray
-    equal: IntArray
-    equal_retrieved: IntArray
+    pair_counts: IntArray
+    respected_pair_sums: FloatArray
+    balanced: IntArray
+    balanced_retrieved: IntArray
 
 
 @dataclass(frozen=True)
@@ -368,7 +368,7 @@ class PreferenceGroup:
 
     position: IntArray
     level: FloatArray
-    matrix: BoolArray | None = None
+    preferred_mask: BoolArray | None = None
 
     @classmethod
     def from_rows(cls, position: IntArray, block: IntArray, level: FloatArray) -> PreferenceGroup:
@@ -392,23 +392,26 @@ class PreferenceGroup:
         """Whether a document occurs more than once, as trec_eval counts lines."""
         return bool((np.diff(self.position) == 0).any())
 
-    def restrict(self, chosen: BoolArray) -> PreferenceGroup:
+    def restrict(self, mask: BoolArray) -> PreferenceGroup:
         """Return the group with the chosen documents only."""
-        matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, chosen)]
-        return PreferenceGroup(self.position[chosen], self.level[chosen], matrix)
+        matrix = None if self.preferred_mask is None else self.preferred_mask[np.ix_(mask, mask)]
+        return PreferenceGroup(self.position[mask], self.level[mask], matrix)
 
-    def block(self, first: int, last: int) -> tuple[BoolArray, BoolArray]:
+    def preference_masks(self, first: int, last: int) -> tuple[BoolArray, BoolArray]:
         """Return the preferences in a block of documents.
 
         They are between the documents from ``first`` to ``last`` and those from ``first`` on. The
         former are the rows and the latter the columns of two masks: whether a preference goes from
         the higher to the lower document, and whether it goes the other way.
         """
-        if self.matrix is None:
+        if self.preferred_mask is None:
             level = self.level[first:last, None]
             down, up = level > self.level[first:], level < self.level[first:]
         else:
-            down, up = self.matrix[first:last, first:], self.matrix[first:, first:last].T
+            down, up = (
+                self.preferred_mask[first:last, first:],
+                self.preferred_mask[first:, first:last].T,
+            )
         return np.triu(down, 1), np.triu(up, 1)
 
     def count_preferences(self, retrieved: int) -> tuple[IntArray, IntArray]:
@@ -418,8 +421,8 @@ class PreferenceGroup:
         documents, one and neither among them.
         """
         n_retrieved = int(np.searchsorted(self.position, retrieved))
-        if self.matrix is not None:
-            down, up = self.block(0, len(self.position))
+        if self.preferred_mask is not None:
+            down, up = self.preference_masks(0, len(self.position))
             possible, respected = (
                 _sum_by_retrieval(down | up, n_retrieved),
                 _sum_by_retrieval(down, n_retrieved),
@@ -513,7 +516,7 @@ def _count_pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[Int
         for group in groups:
             low, high = np.searchsorted(group.position, [first, last])
             cells = np.ix_(group.position[low:high] - first, group.position[low:] - first)
-            respected, violated = group.block(int(low), int(high))
+            respected, violated = group.preference_masks(int(low), int(high))
             if group.has_repeats:  # each time counts
                 np.add.at(down, cells, respected)
                 np.add.at(up, cells, violated)
@@ -567,7 +570,7 @@ def _balanced_retrieved(
             int(respected[0]) + hits * surplus,
             int(possible[0]) + int(relevant.sum()) * surplus,
         )
-    n_selected = hits if group.matrix is None else int(relevant.sum())
+    n_selected = hits if group.preferred_mask is None else int(relevant.sum())
     return _truncated_preferences(
         group.restrict(retrieved_mask),
         _droppable_mask(group)[retrieved_mask],
@@ -582,7 +585,7 @@ def _relevance(group: PreferenceGroup) -> tuple[BoolArray, BoolArray]:
     In a group of several parts a document below 0 is neither.
     """
     relevant = group.level > 0
-    return relevant, ~relevant if group.matrix is None else group.level == 0
+    return relevant, ~relevant if group.preferred_mask is None else group.level == 0
 
 
 def _droppable_mask(group: PreferenceGroup) -> BoolArray:
@@ -591,33 +594,33 @@ def _droppable_mask(group: PreferenceGroup) -> BoolArray:
     They are those of the lowest level in a group of one part, and of level 0 in one of several
     parts.
     """
-    lowest = group.level.min(initial=np.inf) if group.matrix is None else 0.0
+    lowest = group.level.min(initial=np.inf) if group.preferred_mask is None else 0.0
     return np.asarray(group.level == lowest)
 
 
 def _truncated_preferences(
-    group: PreferenceGroup, last: BoolArray, retrieved: int, n_selected: int
+    group: PreferenceGroup, droppable_mask: BoolArray, retrieved: int, n_selected: int
 ) -> tuple[int, int]:
-    """Count preferences with only the first ``n_selected`` documents of ``last``.
+    """Count preferences with only the first ``n_selected`` documents of ``droppable_mask``.
 
     The result has the numbers of respected and of possible preferences. In a group of one part,
     trec_eval also compares the selected documents with every irrelevant document, and counts a pair
     as respected if one is ranked above the other. That is an error, but the values are defined so.
     """
-    n_before: IntArray = np.cumsum(last) - last
-    possible, respected = group.restrict(~last | (n_before < n_selected)).count_preferences(
-        retrieved
-    )
+    n_before: IntArray = np.cumsum(droppable_mask) - droppable_mask
+    possible, respected = group.restrict(
+        ~droppable_mask | (n_before < n_selected)
+    ).count_preferences(retrieved)
     n_respected, n_possible = int(respected.sum()), int(possible.sum())
-    if group.matrix is None:
-        n_selected = min(n_selected, int(last.sum()))
-        n_retrieved = min(n_selected, int((last & (group.position < retrieved)).sum()))
+    if group.preferred_mask is None:
+        n_selected = min(n_selected, int(droppable_mask.sum()))
+        n_retrieved = min(n_selected, int((droppable_mask & (group.position < retrieved)).sum()))
         n_respected += n_retrieved * (n_selected - 1) - n_retrieved * (n_retrieved - 1) // 2
         # A document that occurs twice is not ranked above itself.
-        selected_positions = group.position[last][:n_selected]
+        selected_positions = group.position[droppable_mask][:n_selected]
         repeats = np.unique(selected_positions[selected_positions < retrieved], return_counts=True)[
             1
         ]
         n_respected -= int((repeats * (repeats - 1)).sum()) // 2
-        n_possible += n_selected * int(last.sum())
+        n_possible += n_selected * int(droppable_mask.sum())
     return n_respected, n_possible

@@ -76,7 +76,7 @@ class Histogram(Statistic):
 
     @classmethod
     def from_rows(
-        cls, values: FloatArray, weight: FloatArray | None = None, *, largest: bool = False
+        cls, values: FloatArray, weight: FloatArray | None = None, *, store_tail: bool = False
     ) -> Self:
         """Create the histogram of values, without rows of weight 0.
 
@@ -86,7 +86,7 @@ class Histogram(Statistic):
             Value of each row.
         weight : ndarray of shape (n,), optional
             Weights of the rows. By default all are 1.
-        largest : bool, default=False
+        store_tail : bool, default=False
             Whether to store the largest values, at most :data:`MAX_TAIL_VALUES`.
 
         Returns
@@ -101,7 +101,7 @@ class Histogram(Statistic):
                 x, weight = x[used_mask], weight[used_mask]
             # Strided weights would be added up in another order.
             weight = np.ascontiguousarray(weight)
-        n_largest = MAX_TAIL_VALUES if largest else 0
+        n_largest = MAX_TAIL_VALUES if store_tail else 0
         min_value, max_value = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
         empty, empty_index = np.zeros(0), np.zeros(0, np.int64)
         tail = _top_values(x, n_largest)
@@ -265,7 +265,7 @@ class Histogram(Statistic):
             cell=nonempty_bins + first,
         )
 
-    def transform(self, shift: float, times: float = 1.0) -> Self:
+    def transform(self, shift: float, factor: float = 1.0) -> Self:
         """Return the histogram of a linear function of the values.
 
         Its groups are no longer bins. The largest values are stored if they are those of the
@@ -275,26 +275,26 @@ class Histogram(Statistic):
         ----------
         shift : float
             Constant to add.
-        times : float, default=1.0
+        factor : float, default=1.0
             Factor of the values.
 
         Returns
         -------
         Histogram
-            Histogram of ``times`` · x + ``shift``.
+            Histogram of ``factor`` · x + ``shift``.
         """
-        limits = sorted((times * self.min_value + shift, times * self.max_value + shift))
+        limits = sorted((factor * self.min_value + shift, factor * self.max_value + shift))
         empty = np.zeros(0, np.int64)
-        is_increasing = times >= 0
+        is_increasing = factor >= 0
         return replace(
             self,
             min_value=limits[0],
             max_value=limits[1],
-            mean=times * self.mean + shift,
+            mean=factor * self.mean + shift,
             width=0.0,
             cell=empty,
             n_largest=self.n_largest if is_increasing else 0,
-            largest=times * self.largest + shift if is_increasing else np.zeros(0),
+            largest=factor * self.largest + shift if is_increasing else np.zeros(0),
         )
 
     def with_unit_weights(self, weight: float) -> Self:
@@ -318,11 +318,11 @@ class Histogram(Statistic):
 
 
 def _bin_sums(
-    index: npt.NDArray[Any], sums: FloatArray | None, squares: FloatArray | None, number: int
+    index: npt.NDArray[Any], sums: FloatArray | None, squares: FloatArray | None, n_bins: int
 ) -> tuple[FloatArray, FloatArray]:
-    weight_sums = np.bincount(index, sums, number).astype(np.float64)
+    weight_sums = np.bincount(index, sums, n_bins).astype(np.float64)
     square_sums = (
-        weight_sums if squares is None else np.bincount(index, squares, number).astype(np.float64)
+        weight_sums if squares is None else np.bincount(index, squares, n_bins).astype(np.float64)
     )
     return weight_sums, square_sums
 

@@ -42,7 +42,7 @@ class LabelSets(Statistic):
 
     @classmethod
     def from_rows(
-        cls, truth: npt.NDArray[Any], weight: FloatArray | None = None, *, counted: bool = True
+        cls, truth: npt.NDArray[Any], weight: FloatArray | None = None, *, count_sets: bool = True
     ) -> Self:
         """Count the labels of rows.
 
@@ -52,7 +52,7 @@ class LabelSets(Statistic):
             Whether each row has each label.
         weight : ndarray of shape (n,), optional
             Weights of the rows. By default all are 1.
-        counted : bool, default=True
+        count_sets : bool, default=True
             Whether to count the label sets too.
 
         Returns
@@ -62,7 +62,7 @@ class LabelSets(Statistic):
         """
         row_weights = np.ones(len(truth)) if weight is None else weight
         sizes = np.append(row_weights @ truth, row_weights.sum())
-        if not counted:
+        if not count_sets:
             return cls(sizes)
         return cls._limited(sizes, np.packbits(truth, axis=1), row_weights)
 

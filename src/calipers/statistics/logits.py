@@ -58,7 +58,7 @@ class LogitSums(Statistic):
     width: float = MAX_BIN_WIDTH
 
     @property
-    def steepest(self) -> float:
+    def max_slope(self) -> float:
         """Largest slope for which the sums give the fit to the last digits."""
         return MAX_SLOPE * (MAX_BIN_WIDTH / self.width)
 
@@ -121,7 +121,7 @@ class LogitSums(Statistic):
         total = self.sums.sum(axis=0)
         powers = _logit_powers(self.middle, total)
         for _ in range(_MAX_NEWTON_STEPS):
-            if not (np.isfinite(line).all() and abs(line[1]) <= self.steepest):
+            if not (np.isfinite(line).all() and abs(line[1]) <= self.max_slope):
                 return None
             fitted, slopes = _fitted_taylor_series(float(line[0]), float(line[1]), self.middle)
             gradient = targets[:2] - (powers[:2] * fitted).sum(axis=(1, 2))
@@ -132,15 +132,17 @@ class LogitSums(Statistic):
             step = np.linalg.solve(information, gradient[:n_free])
             line[:n_free] += step
             if np.abs(step).max() <= _TOLERANCE:  # which leaves its square
-                return self._line(line, powers, n_free)
+                return self._make_fit(line, powers, n_free)
         return None
 
-    def _line(self, line: FloatArray, powers: FloatArray, free: int) -> RecalibrationFit | None:
-        if abs(line[1]) > self.steepest:
+    def _make_fit(
+        self, line: FloatArray, powers: FloatArray, n_free: int
+    ) -> RecalibrationFit | None:
+        if abs(line[1]) > self.max_slope:
             return None
         fitted, slopes = _fitted_taylor_series(float(line[0]), float(line[1]), self.middle)
         moments = (powers * slopes).sum(axis=(1, 2))
-        variance = np.linalg.inv(np.array([moments[:2], moments[1:]])[:free, :free])
+        variance = np.linalg.inv(np.array([moments[:2], moments[1:]])[:n_free, :n_free])
         # Residuals squared: p² = p − p′ of negatives, (1 − p)² = 1 − p − p′ of positives.
         negative, positive = (_logit_powers(self.middle, squares) for squares in self.squares)
         residual_squares = (negative * (fitted - slopes) - positive * (fitted + slopes)).sum(
@@ -288,7 +290,7 @@ class LogitSummary(Statistic):
         return summary
 
     @property
-    def undefined(self) -> str | None:
+    def undefined_reason(self) -> str | None:
         """Reason why the maximum-likelihood line does not exist, or None."""
         if self.certain:
             return "certain_probability"
@@ -306,7 +308,7 @@ class LogitSummary(Statistic):
         return np.asarray(self.sums[:, :, 0].sum(axis=1))
 
     @property
-    def sizes(self) -> tuple[float, float]:
+    def effective_sizes(self) -> tuple[float, float]:
         """Effective numbers of positives and of negatives."""
         squares = self.squares[:, :, 0].sum(axis=1)
         negative, positive = (
@@ -315,7 +317,7 @@ class LogitSummary(Statistic):
         )
         return positive, negative
 
-    def line(self, *, fit_slope: bool) -> RecalibrationFit | None:
+    def fit_line(self, *, fit_slope: bool) -> RecalibrationFit | None:
         """Fit the line, or the one of slope 1, by maximum likelihood.
 
         None is returned if it is too steep for the sums: logits that are far apart do not allow
@@ -329,7 +331,9 @@ class LogitSummary(Statistic):
             expit(middle[occupied_mask]), self.sums[1, occupied_mask, 0], total, squares
         )
         try:
-            start = coarse.line if fit_slope else (coarse.offset, 1.0)
+            start = (
+                coarse.recalibration_line if fit_slope else (coarse.recalibration_intercept, 1.0)
+            )
         except FloatingPointError:  # pragma: no cover
             return None
         sums = LogitSums(
@@ -347,23 +351,23 @@ def _bin_range(logit_ranges: FloatArray, width: float) -> tuple[int, int]:
     return lowest, math.floor(float(logit_ranges[:, 1].max()) / width) - lowest + 1
 
 
-def _bin_width(logit_ranges: FloatArray, width: float) -> float:
+def _bin_width(logit_ranges: FloatArray, min_width: float) -> float:
     """Return the narrowest width, from this one on, with few enough bins for all logits.
 
     It is at most the widest one.
     """
-    while width < MAX_BIN_WIDTH and _bin_range(logit_ranges, width)[1] > MAX_BATCH_BINS:
-        width *= 2
-    return width
+    while min_width < MAX_BIN_WIDTH and _bin_range(logit_ranges, min_width)[1] > MAX_BATCH_BINS:
+        min_width *= 2
+    return min_width
 
 
-def _merge_pairs(sums: FloatArray, before: int, width: float) -> FloatArray:
+def _merge_pairs(sums: FloatArray, n_before: int, width: float) -> FloatArray:
     """Compute the sums of bins of twice the width.
 
-    Neighbouring bins are merged; ``before`` is 1 if the first bin is the second of its pair.
+    Neighbouring bins are merged; ``n_before`` is 1 if the first bin is the second of its pair.
     """
-    n_after = (before + sums.shape[1]) % 2
-    even = np.pad(sums, ((0, 0), (before, n_after), (0, 0)))
+    n_after = (n_before + sums.shape[1]) % 2
+    even = np.pad(sums, ((0, 0), (n_before, n_after), (0, 0)))
     # (x − M)ᵏ = Σ C(k, j) (m − M)ᵏ⁻ʲ (x − m)ʲ, the old middles half a width on either side of M.
     left_shift, right_shift = (_shift_matrix(side * width / 2) for side in (-1, 1))
     return np.asarray(even[:, ::2] @ left_shift + even[:, 1::2] @ right_shift)
@@ -388,9 +392,9 @@ class RecalibrationFit:
     intercept: float
     slope: float
     variance: FloatArray
-    spread: FloatArray
+    residual_squares: FloatArray
 
-    def error(self, index: int, *, sandwich: bool) -> float:
+    def standard_error(self, index: int, *, sandwich: bool) -> float:
         """Return the standard error of the intercept (``index`` 0) or the slope (1).
 
         It is that of the information matrix, or of the sandwich H⁻¹·Σgg′·H⁻¹ with the gradients of
@@ -408,7 +412,7 @@ class RecalibrationFit:
                 covariance_row[1] ** 2,
             ]
         )
-        return math.sqrt(float(np.dot(squares, self.spread[: len(squares)])))
+        return math.sqrt(float(np.dot(squares, self.residual_squares[: len(squares)])))
 
 
 def _logit_powers(middle: FloatArray, sums: FloatArray) -> FloatArray:

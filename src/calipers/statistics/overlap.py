@@ -51,25 +51,25 @@ class SharedRankings(Statistic):
         return len(self.topics)
 
     @property
-    def shorter(self) -> IntArray:
+    def min_length(self) -> IntArray:
         """Length of the shorter ranking of each topic."""
         return np.minimum(self.length_a, self.length_b)
 
     @property
-    def longer(self) -> IntArray:
+    def max_length(self) -> IntArray:
         """Length of the longer ranking of each topic."""
         return np.maximum(self.length_a, self.length_b)
 
     @property
-    def shared(self) -> FloatArray:
+    def n_shared(self) -> FloatArray:
         """Number of documents in both rankings of each topic."""
         return np.diff(self.offsets).astype(np.float64)
 
-    def sum(self, values: npt.NDArray[Any]) -> FloatArray:
+    def sum_by_topic(self, values: npt.NDArray[Any]) -> FloatArray:
         """Sum a value per shared document within each topic."""
         return segment_sum(values, self.offsets)
 
-    def cut(self, depth: int) -> Self:
+    def truncate(self, depth: int) -> Self:
         """Truncate both rankings at this depth; ties are among the remaining documents."""
         retained_mask = (self.rank_a <= depth) & (self.rank_b <= depth)
         return replace(

@@ -56,23 +56,23 @@ class PrecisionRecallPoints(Statistic):
         return len(self.recall)
 
     @property
-    def largest_recall(self) -> float:
+    def max_recall(self) -> float:
         """Largest recall of the points."""
         return float(self.recall[-1])
 
-    def down_to_zero(self) -> Self:
+    def extend_to_zero(self) -> Self:
         """Return the points with precision 0 at each recall beyond them.
 
         This is the curve of a ranking that ends there.
         """
-        if self.largest_recall >= 1:
+        if self.max_recall >= 1:
             return self
-        added_recalls = [self.largest_recall, 1.0]
+        added_recalls = [self.max_recall, 1.0]
         return type(self)(
             np.append(self.precision, [0.0, 0.0]), np.append(self.recall, added_recalls)
         )
 
-    def from_start(self) -> tuple[FloatArray, FloatArray]:
+    def arrays_from_zero(self) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall from recall 0 on.
 
         Precision at 0 is that of the first point unless one is given there.
@@ -81,7 +81,7 @@ class PrecisionRecallPoints(Statistic):
             return self.precision, self.recall
         return np.append(self.precision[0], self.precision), np.append(0.0, self.recall)
 
-    def false_positives(self) -> FloatArray:
+    def false_positives_per_relevant(self) -> FloatArray:
         """Return the false positives per relevant item, R(1 − P)/P; infinite if precision is 0."""
         return false_positives_per_relevant(self.precision, self.recall)
 

@@ -118,9 +118,9 @@ class JudgedRankings(Statistic):
                 self, other, "retrieved", "judged_grade", "judged_count", *_DOCUMENT_FIELDS
             ),
         )
-        return merged.take(order)
+        return merged.take_topics(order)
 
-    def take(self, topics: npt.NDArray[Any]) -> Self:
+    def take_topics(self, topics: npt.NDArray[Any]) -> Self:
         """Select topics, in this order.
 
         Parameters
@@ -148,11 +148,11 @@ class JudgedRankings(Statistic):
         )
 
     @cached_property
-    def topic(self) -> IntArray:
+    def topic_index(self) -> IntArray:
         """Topic of each retrieved judged document, as an index."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
-    def sum(self, values: npt.NDArray[Any]) -> FloatArray:
+    def sum_by_topic(self, values: npt.NDArray[Any]) -> FloatArray:
         """Sum a value per retrieved judged document within each topic.
 
         Parameters
@@ -167,7 +167,7 @@ class JudgedRankings(Statistic):
         """
         return segment_sum(values, self.offsets)
 
-    def max(self, values: FloatArray) -> FloatArray:
+    def max_by_topic(self, values: FloatArray) -> FloatArray:
         """Return the largest value of a retrieved judged document of each topic.
 
         Parameters
@@ -186,7 +186,7 @@ class JudgedRankings(Statistic):
             out[nonempty_mask] = np.maximum.reduceat(values, self.offsets[:-1][nonempty_mask])
         return out
 
-    def relevant(self, rel: int = 1) -> FloatArray:
+    def n_relevant(self, rel: int = 1) -> FloatArray:
         """Count the relevant documents of each topic.
 
         Parameters
@@ -203,7 +203,7 @@ class JudgedRankings(Statistic):
             np.where(self.judged_grade >= rel, self.judged_count, 0), self.judged_offsets
         )
 
-    def hits(self, rel: int, cutoff: int | None = None) -> npt.NDArray[np.bool_]:
+    def hit_mask(self, rel: int, cutoff: int | None = None) -> npt.NDArray[np.bool_]:
         """Return which retrieved judged documents are relevant (and within the cutoff).
 
         Parameters
@@ -221,7 +221,7 @@ class JudgedRankings(Statistic):
         mask = self.grade >= rel
         return mask if cutoff is None else mask & (self.rank <= cutoff)
 
-    def relevant_retrieved(self, rel: int = 1, cutoff: int | None = None) -> FloatArray:
+    def n_relevant_retrieved(self, rel: int = 1, cutoff: int | None = None) -> FloatArray:
         """Count the relevant documents retrieved for each topic (within the cutoff).
 
         Parameters
@@ -238,8 +238,8 @@ class JudgedRankings(Statistic):
             ``averaged``.
         """
         if cutoff is None or not self.averaged:
-            return self.sum(self.hits(rel, cutoff))
-        return self.sum(self.hits(rel) * self.map_ranks(lambda rank: rank <= cutoff))
+            return self.sum_by_topic(self.hit_mask(rel, cutoff))
+        return self.sum_by_topic(self.hit_mask(rel) * self.map_ranks(lambda rank: rank <= cutoff))
 
     def confusion(
         self, rel: int = 1, cutoff: int | None = None, collection_size: int | None = None
@@ -261,13 +261,13 @@ class JudgedRankings(Statistic):
         ConfusionMatrix
             Matrices of retrieved against relevant, with the topics as a leading axis.
         """
-        tp = self.relevant_retrieved(rel, cutoff)
+        tp = self.n_relevant_retrieved(rel, cutoff)
         retrieved = self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
-        fp, fn = retrieved - tp, self.relevant(rel) - tp
+        fp, fn = retrieved - tp, self.n_relevant(rel) - tp
         tn = np.nan if collection_size is None else collection_size - tp - fp - fn
         return ConfusionMatrix.from_counts(tp, fp, fn, tn)
 
-    def so_far(self, values: npt.NDArray[Any]) -> FloatArray:
+    def cumulative_sum(self, values: npt.NDArray[Any]) -> FloatArray:
         """Compute the cumulative sum of a value down to each retrieved judged document, inclusive.
 
         Parameters
@@ -282,7 +282,7 @@ class JudgedRankings(Statistic):
         """
         return running_sum(values, self.offsets)
 
-    def hits_so_far(self, rel: int) -> FloatArray:
+    def cumulative_hits(self, rel: int) -> FloatArray:
         """Count the relevant documents down to each retrieved judged document, inclusive.
 
         Parameters
@@ -295,7 +295,7 @@ class JudgedRankings(Statistic):
         ndarray of shape (D,)
             Number of relevant documents down to each.
         """
-        return self.so_far(self.hits(rel))
+        return self.cumulative_sum(self.hit_mask(rel))
 
     def map_ranks(self, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> FloatArray:
         """Evaluate a function of the rank for each retrieved judged document.
@@ -334,14 +334,14 @@ class JudgedRankings(Statistic):
         """
         order = np.arange(len(self.rank))
         is_block_start = np.ones(len(order) + 1, bool)
-        is_block_start[1:-1] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic) != 0)
+        is_block_start[1:-1] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic_index) != 0)
         first = np.maximum.accumulate(np.where(is_block_start[:-1], order, 0))
         last = np.minimum.accumulate(np.where(is_block_start[1:], order, len(order))[::-1])[::-1]
-        so_far = self.so_far(mask)
+        so_far = self.cumulative_sum(mask)
         n_above = (so_far - mask)[first]
         return n_above, so_far[last] - n_above
 
-    def ties_across(self, cutoff: int) -> npt.NDArray[np.bool_]:
+    def tied_across_mask(self, cutoff: int) -> npt.NDArray[np.bool_]:
         """Return which retrieved judged documents are tied across a cutoff.
 
         Their score occurs on both sides of it.
@@ -358,7 +358,7 @@ class JudgedRankings(Statistic):
         """
         return (self.tied_from <= cutoff) & (cutoff < self.tied_to)
 
-    def averages(self) -> Self:
+    def average_ties(self) -> Self:
         """Return the same rankings, averaged over the orders of tied documents.
 
         Returns
@@ -393,8 +393,8 @@ class JudgedRankings(Statistic):
             Rankings with tied documents in this order.
         """
         sign = -1 if best_first else 1
-        order = np.lexsort((sign * self.grade, self.tied_from, self.topic))
-        block_key = np.stack([self.topic, self.tied_from], axis=1)
+        order = np.lexsort((sign * self.grade, self.tied_from, self.topic_index))
+        block_key = np.stack([self.topic_index, self.tied_from], axis=1)
         is_block_start = np.ones(len(order), bool)
         is_block_start[1:] = (block_key[1:] != block_key[:-1]).any(axis=1)
         first = np.flatnonzero(is_block_start)
@@ -403,7 +403,7 @@ class JudgedRankings(Statistic):
         top = self.tied_from if best_first else self.tied_to + 1 - np.repeat(size, size)
         return replace(self, rank=top + offset, grade=self.grade[order], averaged=False)
 
-    def cut(self, depth: int) -> Self:
+    def truncate(self, depth: int) -> Self:
         """Return the rankings without the documents below a rank.
 
         Parameters
@@ -420,7 +420,9 @@ class JudgedRankings(Statistic):
         return replace(
             self,
             retrieved=np.minimum(self.retrieved, depth),
-            offsets=segment_offsets(np.bincount(self.topic[retained_mask], minlength=len(self))),
+            offsets=segment_offsets(
+                np.bincount(self.topic_index[retained_mask], minlength=len(self))
+            ),
             rank=self.rank[retained_mask],
             grade=self.grade[retained_mask],
             tied_from=self.tied_from[retained_mask],
@@ -436,7 +438,7 @@ class JudgedRankings(Statistic):
             Rankings of the judged documents, which move up to the ranks of unjudged ones.
         """
         judged_mask = self.grade >= 0
-        topic = self.topic[judged_mask]
+        topic = self.topic_index[judged_mask]
         offsets = segment_offsets(np.bincount(topic, minlength=len(self)))
         n_above, tied = self.count_ties(judged_mask)
         n_judged_above = n_above[judged_mask].astype(np.int64)
@@ -463,15 +465,15 @@ class JudgedRankings(Statistic):
         """
         offsets = segment_offsets(self.retrieved)
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], self.retrieved) + 1
-        indices = offsets[:-1][self.topic] + self.rank - 1
+        indices = offsets[:-1][self.topic_index] + self.rank - 1
         grade = np.full(len(rank), -1)
         grade[indices] = np.where(self.grade < 0, -2, self.grade)
         # A block of tied documents shares its ranks, with those that are unjudged too.
         is_block_start = np.ones(len(self.rank), bool)
-        is_block_start[1:] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic) != 0)
+        is_block_start[1:] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic_index) != 0)
         first, last = self.tied_from[is_block_start], self.tied_to[is_block_start]
         block_offsets = segment_offsets(last - first + 1)
-        start = offsets[:-1][self.topic[is_block_start]] + first - 1 - block_offsets[:-1]
+        start = offsets[:-1][self.topic_index[is_block_start]] + first - 1 - block_offsets[:-1]
         block_rows = np.repeat(start, np.diff(block_offsets)) + np.arange(block_offsets[-1])
         tied_from, tied_to = rank.copy(), rank.copy()
         tied_from[block_rows] = np.repeat(first, np.diff(block_offsets))
@@ -480,7 +482,7 @@ class JudgedRankings(Statistic):
             self, offsets=offsets, rank=rank, grade=grade, tied_from=tied_from, tied_to=tied_to
         )
 
-    def sum_to(self, values: npt.NDArray[Any], topic: IntArray, rank: IntArray) -> FloatArray:
+    def sum_to_rank(self, values: npt.NDArray[Any], topic: IntArray, rank: IntArray) -> FloatArray:
         """Sum a value over the retrieved judged documents down to given ranks.
 
         Parameters
@@ -497,7 +499,7 @@ class JudgedRankings(Statistic):
         """
         base = int(self.retrieved.max(initial=0)) + 1
         stops = np.searchsorted(
-            self.topic * base + self.rank, topic * base + np.minimum(rank, base - 1), "right"
+            self.topic_index * base + self.rank, topic * base + np.minimum(rank, base - 1), "right"
         )
         running = running_sum(values, self.offsets)
         out = np.zeros(len(stops))
@@ -506,7 +508,7 @@ class JudgedRankings(Statistic):
         return out
 
     @property
-    def highest_grade(self) -> IntArray:
+    def max_grade(self) -> IntArray:
         """Highest grade that was given in each topic; -1 if no document is judged."""
         first, last = self.judged_offsets[:-1], self.judged_offsets[1:]
         # With one more at the end, for topics there that have none.
@@ -530,13 +532,13 @@ class JudgedRankings(Statistic):
         included_mask = self.rank <= length
         grade = self.grade[included_mask]
         grid = np.full((len(self), length), ord("-"), np.uint8)
-        grid[self.topic[included_mask], self.rank[included_mask] - 1] = np.select(
+        grid[self.topic_index[included_mask], self.rank[included_mask] - 1] = np.select(
             [grade < 0, grade > 9], [ord("."), ord(">")], ord("0") + grade
         )
         stops = np.minimum(self.retrieved, length).tolist()
         return [row[:end].tobytes() for row, end in zip(grid, stops, strict=True)]
 
-    def ideal(self, gain: FloatArray) -> IdealRankings:
+    def ideal_rankings(self, gain: FloatArray) -> IdealRankings:
         """Return the ideal rankings of the judged documents, by descending gain.
 
         Parameters
@@ -570,18 +572,18 @@ class IdealRankings:
     rank: IntArray
 
     @property
-    def length(self) -> IntArray:
+    def lengths(self) -> IntArray:
         """Length of the ideal ranking of each topic."""
         return np.diff(self.offsets)
 
-    def sum(self, values: npt.NDArray[Any]) -> FloatArray:
+    def sum_by_topic(self, values: npt.NDArray[Any]) -> FloatArray:
         """Sum a value per document within each topic."""
         return segment_sum(values, self.offsets)
 
-    def sum_to(self, values: npt.NDArray[Any], topic: IntArray, rank: IntArray) -> FloatArray:
+    def sum_to_rank(self, values: npt.NDArray[Any], topic: IntArray, rank: IntArray) -> FloatArray:
         """Sum a value over the documents down to given ranks, for pairs of a topic and a rank."""
         running = running_sum(values, self.offsets)
-        last = np.minimum(rank, self.length[topic])
+        last = np.minimum(rank, self.lengths[topic])
         out = np.zeros(len(last))
         out[last > 0] = running[(self.offsets[topic] + last - 1)[last > 0]]
         return out
@@ -624,11 +626,11 @@ def concat_offsets(first: IntArray, second: IntArray) -> IntArray:
     return np.concatenate([first, second[1:] + first[-1]])
 
 
-def take_segments(offsets: IntArray, picked: IntArray) -> tuple[IntArray, IntArray]:
+def take_segments(offsets: IntArray, segment_indices: IntArray) -> tuple[IntArray, IntArray]:
     """Return new offsets, and the flat indices of the selected segments."""
-    size = np.diff(offsets)[picked]
+    size = np.diff(offsets)[segment_indices]
     out = segment_offsets(size)
-    return out, np.repeat(offsets[:-1][picked] - out[:-1], size) + np.arange(out[-1])
+    return out, np.repeat(offsets[:-1][segment_indices] - out[:-1], size) + np.arange(out[-1])
 
 
 def segment_sum(values: npt.NDArray[Any], offsets: IntArray) -> FloatArray:

@@ -151,13 +151,13 @@ class Ratings(Statistic):
         cls,
         flat: IntArray,
         count: IntArray,
-        items: int,
+        n_items: int,
         names: Sequence[str],
         values: FloatArray,
         sums: tuple[FloatArray, ...],
     ) -> Self:
         item, category = np.divmod(flat, max(len(names), 1))
-        starts = np.append(0, np.cumsum(np.bincount(item, minlength=items)))
+        starts = np.append(0, np.cumsum(np.bincount(item, minlength=n_items)))
         offsets, category_codes, counts = (
             np.asarray(column, np.int64) for column in (starts, category, count)
         )
@@ -183,8 +183,8 @@ class Ratings(Statistic):
         """
         if self.categories != other.categories:
             raise ValueError("the categories of both statistics differ")
-        width = max(ratings.widest for ratings in (self, other))
-        codes = np.concatenate([ratings._sorted(width) for ratings in (self, other)])
+        width = max(ratings.max_ratings for ratings in (self, other))
+        codes = np.concatenate([ratings._padded_codes(width) for ratings in (self, other)])
         sums = [np.concatenate([a, b]) for a, b in zip(self._sums, other._sums, strict=True)]
         row_index, rows = _distinct_rows(codes, len(self.categories))
         summed_columns = tuple(
@@ -215,28 +215,28 @@ class Ratings(Statistic):
         return replace(self, weight=self.weight / weight, weight_squares=squares)
 
     @property
-    def widest(self) -> int:
+    def max_ratings(self) -> int:
         """Largest number of ratings of an item."""
-        return int(self.times.max(initial=0))
+        return int(self.n_ratings.max(initial=0))
 
     @property
     def _sums(self) -> tuple[FloatArray, ...]:
         return self.item_counts, self.weight, self.weight_squares
 
-    def _sorted(self, wide: int) -> IntArray:
+    def _padded_codes(self, width: int) -> IntArray:
         """Return the sorted categories of each entry, padded with −1 on the left to this width."""
-        codes = np.full((len(self), wide), -1, np.int64)
-        n_rated = self.times.astype(np.int64)
-        codes[np.arange(wide) >= wide - n_rated[:, None]] = np.repeat(self.category, self.count)
+        codes = np.full((len(self), width), -1, np.int64)
+        n_rated = self.n_ratings.astype(np.int64)
+        codes[np.arange(width) >= width - n_rated[:, None]] = np.repeat(self.category, self.count)
         return codes
 
     @cached_property
-    def item(self) -> IntArray:
+    def entry_index(self) -> IntArray:
         """Index of the entry of each count."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     @cached_property
-    def times(self) -> FloatArray:
+    def n_ratings(self) -> FloatArray:
         """Total number of ratings of each item."""
         return self._item_values(self.count)
 
@@ -248,12 +248,12 @@ class Ratings(Statistic):
     @cached_property
     def total(self) -> Any:
         """Total weight of the ratings."""
-        return self.weight @ self.times
+        return self.weight @ self.n_ratings
 
     @cached_property
     def total_squares(self) -> Any:
         """Sum of the squared weights of the ratings."""
-        return self.weight_squares @ self.times
+        return self.weight_squares @ self.n_ratings
 
     @property
     def n_minority(self) -> float:
@@ -261,45 +261,45 @@ class Ratings(Statistic):
         if not len(self.category_weights):
             return 0.0
         minority_mask = self.category != self.category_weights.argmax()
-        item, count = self.item[minority_mask], self.count[minority_mask]
+        item, count = self.entry_index[minority_mask], self.count[minority_mask]
         return effective_size(
             float(count @ self.weight[item]), float(count @ self.weight_squares[item])
         )
 
     @property
-    def unit(self) -> FloatArray:
+    def item_weight(self) -> FloatArray:
         """Weight of one item of each entry, Σw²/Σw, which is exact if their weights are equal."""
         has_weight = self.weight > 0
         return np.divide(self.weight_squares, self.weight, np.zeros(len(self)), where=has_weight)
 
     @cached_property
-    def twice(self) -> npt.NDArray[np.bool_]:
+    def multiply_rated_mask(self) -> npt.NDArray[np.bool_]:
         """Mask of the items with two ratings or more."""
-        return np.asarray(self.times >= 2)
+        return np.asarray(self.n_ratings >= 2)
 
     @cached_property
     def rated_mask(self) -> npt.NDArray[np.bool_]:
         """Mask of the items with a rating."""
-        return np.asarray(self.times >= 1)
+        return np.asarray(self.n_ratings >= 1)
 
     @cached_property
-    def squares(self) -> FloatArray:
+    def count_squares(self) -> FloatArray:
         """Sum of the squared counts of each item."""
         return self._item_values(np.square(self.count))
 
     @cached_property
-    def agreeing(self) -> FloatArray:
+    def pair_agreement(self) -> FloatArray:
         """Proportion of agreeing pairs among the ratings of each item; NaN with fewer than two."""
-        m = self.times
+        m = self.n_ratings
         pairs = np.where(m > 1, m * (m - 1), np.nan)
-        return np.asarray((self.squares - m) / pairs)
+        return np.asarray((self.count_squares - m) / pairs)
 
     @cached_property
-    def shared_items(self) -> Self:
+    def multiply_rated_items(self) -> Self:
         """Statistic of the items with two ratings or more."""
-        count_mask = self.twice[self.item]
-        starts = np.append(0, np.cumsum(np.diff(self.starts)[self.twice]))
-        sums = (column[self.twice] for column in self._sums)
+        count_mask = self.multiply_rated_mask[self.entry_index]
+        starts = np.append(0, np.cumsum(np.diff(self.starts)[self.multiply_rated_mask]))
+        sums = (column[self.multiply_rated_mask] for column in self._sums)
         return type(self)(
             self.categories,
             self.values,
@@ -310,24 +310,24 @@ class Ratings(Statistic):
         )
 
     @cached_property
-    def share_of_category(self) -> FloatArray:
+    def mean_category_proportions(self) -> FloatArray:
         """Mean proportion of each category among the ratings of an item with any."""
-        reciprocal_counts = 1 / np.maximum(self.times, 1)
+        reciprocal_counts = 1 / np.maximum(self.n_ratings, 1)
         return np.asarray(
             self.category_sums(reciprocal_counts) / np.float64(self.weight[self.rated_mask].sum())
         )
 
     @cached_property
-    def middles(self) -> FloatArray:
+    def category_midranks(self) -> FloatArray:
         """Midrank of the ratings of each category: all below it, and half of its own."""
         return np.cumsum(self.category_weights) - self.category_weights / 2
 
-    def item_sums(self, of_category: FloatArray) -> FloatArray:
+    def item_sums(self, category_values: FloatArray) -> FloatArray:
         """Sum a value of each category over the ratings of each item.
 
         Parameters
         ----------
-        of_category : ndarray of shape (K,)
+        category_values : ndarray of shape (K,)
             Value of each category.
 
         Returns
@@ -335,14 +335,14 @@ class Ratings(Statistic):
         ndarray of shape (n,)
             Sum over the ratings of each item.
         """
-        return self._item_values(self.count * of_category[self.category])
+        return self._item_values(self.count * category_values[self.category])
 
-    def category_sums(self, of_item: FloatArray) -> FloatArray:
+    def category_sums(self, item_values: FloatArray) -> FloatArray:
         """Sum a value of each item over the ratings of each category, weighted by the item.
 
         Parameters
         ----------
-        of_item : ndarray of shape (n,)
+        item_values : ndarray of shape (n,)
             Value of each item.
 
         Returns
@@ -350,11 +350,11 @@ class Ratings(Statistic):
         ndarray of shape (K,)
             Sum over the ratings of each category, in which an item has its weight.
         """
-        weights = self.count * (of_item * self.weight)[self.item]
+        weights = self.count * (item_values * self.weight)[self.entry_index]
         return np.bincount(self.category, weights, len(self.categories)).astype(np.float64)
 
-    def _item_values(self, of_count: FloatArray | IntArray) -> FloatArray:
-        return np.bincount(self.item, of_count, len(self)).astype(np.float64)
+    def _item_values(self, count_values: FloatArray | IntArray) -> FloatArray:
+        return np.bincount(self.entry_index, count_values, len(self)).astype(np.float64)
 
 
 def _weight_sums(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]:
@@ -412,7 +412,7 @@ class RatingRows(Statistic):
     def from_rows(
         cls,
         codes: IntArray,
-        categories: int,
+        n_categories: int,
         weight: FloatArray | None = None,
         cluster: IntArray | None = None,
     ) -> Self:
@@ -422,7 +422,7 @@ class RatingRows(Statistic):
         ----------
         codes : ndarray of shape (n, raters)
             Category of each rating, as an index; −1 if there is no rating.
-        categories : int
+        n_categories : int
             Number of categories.
         weight : ndarray of shape (n,), optional
             Weights of the items. By default all are 1.
@@ -434,7 +434,9 @@ class RatingRows(Statistic):
         RatingRows
             Statistic of the items.
         """
-        return cls._from_grouped_rows(codes, _weight_sums(len(codes), weight), categories, cluster)
+        return cls._from_grouped_rows(
+            codes, _weight_sums(len(codes), weight), n_categories, cluster
+        )
 
     @classmethod
     def _from_grouped_rows(
@@ -498,10 +500,10 @@ class RatingRows(Statistic):
         return replace(self, weight=self.weight / weight, weight_squares=squares)
 
 
-def _distinct_rows(codes: IntArray, categories: int) -> tuple[IntArray, IntArray]:
+def _distinct_rows(codes: IntArray, n_categories: int) -> tuple[IntArray, IntArray]:
     """Return the index of each row among the distinct rows, and where these first occur."""
-    if (categories + 1.0) ** codes.shape[1] < 2**62:  # as one number, which is sorted faster
-        powers = (categories + 1) ** np.arange(codes.shape[1])[::-1]
+    if (n_categories + 1.0) ** codes.shape[1] < 2**62:  # as one number, which is sorted faster
+        powers = (n_categories + 1) ** np.arange(codes.shape[1])[::-1]
         keys: dict[str, Any] = {"ar": (codes + 1) @ powers}
     else:
         keys = {"ar": codes, "axis": 0}

@@ -99,7 +99,7 @@ class NumericMoments(Statistic):
         )
 
     @classmethod
-    def row_moments(
+    def from_single_rows(
         cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None
     ) -> Self:
         """Create the moments of each single row, along a leading axis.
@@ -121,14 +121,14 @@ class NumericMoments(Statistic):
         return cls(1, w, np.square(w), truth, predicted, residual, zeros, zeros, zeros, zeros)
 
     @classmethod
-    def from_means(cls, means: FloatArray, near: Self) -> Self:
+    def from_means(cls, means: FloatArray, reference: Self) -> Self:
         """Create moments from means of powers, as those of bootstrap replicates.
 
         Parameters
         ----------
         means : ndarray of shape (..., 7)
-            Means of y, p, r, y², p², r² and yp about the means of ``near``.
-        near : NumericMoments
+            Means of y, p, r, y², p², r² and yp about the means of ``reference``.
+        reference : NumericMoments
             Moments of as many rows, with means near those of the replicates.
 
         Returns
@@ -137,15 +137,15 @@ class NumericMoments(Statistic):
             Moments with the leading axes of ``means``.
         """
         y, p, r, yy, pp, rr, yp = np.moveaxis(means, -1, 0)
-        weight_shape = y.shape if near.truth.ndim == 0 else (*y.shape[:-1], 1)
-        n = np.broadcast_to(near.weight, weight_shape)
+        weight_shape = y.shape if reference.truth.ndim == 0 else (*y.shape[:-1], 1)
+        n = np.broadcast_to(reference.weight, weight_shape)
         return replace(
-            near,
+            reference,
             weight=n,
-            squares=np.broadcast_to(near.squares, weight_shape),
-            truth=near.truth + y,
-            predicted=near.predicted + p,
-            residual=near.residual + r,
+            squares=np.broadcast_to(reference.squares, weight_shape),
+            truth=reference.truth + y,
+            predicted=reference.predicted + p,
+            residual=reference.residual + r,
             of_truth=n * np.maximum(yy - y * y, 0.0),
             of_predicted=n * np.maximum(pp - p * p, 0.0),
             of_residual=n * np.maximum(rr - r * r, 0.0),
@@ -214,7 +214,7 @@ class NumericMoments(Statistic):
         )
         between_weight = self.weight * proportion
 
-        def sums(name: str, product: FloatArray, floor: float = 0.0) -> FloatArray:
+        def combine_sums(name: str, product: FloatArray, floor: float = 0.0) -> FloatArray:
             total = getattr(self, name) + sign * getattr(second, name) + between_weight * product
             return np.asarray(np.maximum(total, floor))
 
@@ -226,10 +226,10 @@ class NumericMoments(Statistic):
             truth=np.asarray(self.truth + proportion * y),
             predicted=np.asarray(self.predicted + proportion * p),
             residual=np.asarray(self.residual + proportion * r),
-            of_truth=sums("of_truth", y * y),
-            of_predicted=sums("of_predicted", p * p),
-            of_residual=sums("of_residual", r * r),
-            of_both=sums("of_both", y * p, -np.inf),
+            of_truth=combine_sums("of_truth", y * y),
+            of_predicted=combine_sums("of_predicted", p * p),
+            of_residual=combine_sums("of_residual", r * r),
+            of_both=combine_sums("of_both", y * p, -np.inf),
         )
 
     @property
@@ -237,7 +237,7 @@ class NumericMoments(Statistic):
         """Kish's effective number of rows, (Σw)²/Σw²."""
         return effective_size(self.weight.item(), self.squares.item())
 
-    def constant(self, name: str) -> npt.NDArray[np.bool_]:
+    def constant_mask(self, name: str) -> npt.NDArray[np.bool_]:
         """Return whether truth, predictions or residuals are constant apart from rounding.
 
         Parameters
@@ -254,7 +254,7 @@ class NumericMoments(Statistic):
         return np.asarray(sum_squares <= self.weight * np.square(1e-15 * mean))
 
     @property
-    def squared_error(self) -> FloatArray:
+    def residual_sum_squares(self) -> FloatArray:
         """Residual sum of squares, Σwr²."""
         return np.asarray(self.of_residual + self.weight * np.square(self.residual))
 
@@ -399,14 +399,14 @@ class NumericRows(Statistic):
         NumericRows
             Statistic of the same rows with weight 1.
         """
-        return self.weighing(np.ones(self.weight.shape))
+        return self.with_weights(np.ones(self.weight.shape))
 
     @property
     def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         return self.truth, self.predicted, self.weight
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows."""
         return len(self.truth)
 
@@ -415,7 +415,7 @@ class NumericRows(Statistic):
         """Sum of the weights, Σw."""
         return np.asarray(self.weight.sum(axis=-1))
 
-    def weighing(self, weight: FloatArray) -> Self:
+    def with_weights(self, weight: FloatArray) -> Self:
         """Return the same rows with other weights; sort orders stay cached.
 
         Parameters
@@ -450,17 +450,17 @@ class NumericRows(Statistic):
         return np.asarray((self.weight * values).sum(axis=-1) / self.total)
 
     @cached_property
-    def by_truth(self) -> SortedValues:
+    def sorted_truth(self) -> SortedValues:
         """Rows sorted by truth."""
         return SortedValues.from_column(self.truth)
 
     @cached_property
-    def by_prediction(self) -> SortedValues:
+    def sorted_predictions(self) -> SortedValues:
         """Rows sorted by prediction."""
         return SortedValues.from_column(self.predicted)
 
     @cached_property
-    def by_error(self) -> SortedValues:
+    def sorted_errors(self) -> SortedValues:
         """Rows sorted by the absolute residual."""
         return SortedValues.from_column(np.abs(self.predicted - self.truth))
 
@@ -552,24 +552,24 @@ class SortedValues:
         return cls(values[begins], value_index)
 
     @cached_property
-    def first_rows(self) -> npt.NDArray[np.intp]:
+    def example_rows(self) -> npt.NDArray[np.intp]:
         """Index of a row (the last) with each distinct value."""
         row_index = np.empty(len(self.values), np.intp)
         row_index[self.value_index] = np.arange(len(self.value_index))
         return row_index
 
-    def positions(self, column: FloatArray) -> npt.NDArray[np.intp]:
+    def value_indices(self, column: FloatArray) -> npt.NDArray[np.intp]:
         """Return the index of each value among the distinct ones.
 
         The index of any other value is arbitrary, so these must have weight 0.
         """
         return np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
 
-    def weights(self, weight: FloatArray) -> FloatArray:
+    def weight_sums(self, weight: FloatArray) -> FloatArray:
         """Sum the weights of the rows at each distinct value, (..., distinct)."""
         if weight.ndim == 1:
             return np.bincount(self.value_index, weight, len(self.values)).astype(np.float64)
-        return np.stack([self.weights(row) for row in weight])
+        return np.stack([self.weight_sums(row) for row in weight])
 
     def quantile(self, weight: FloatArray, q: float) -> FloatArray:
         """Compute the quantile of the weighted values at this proportion.
@@ -579,7 +579,7 @@ class SortedValues:
         """
         if not len(self.values):
             return np.full(weight.shape[:-1], np.nan)
-        running = self.weights(weight).cumsum(axis=-1)
+        running = self.weight_sums(weight).cumsum(axis=-1)
         target = q * running[..., -1:]
         tolerance = 1e-12 * running[..., -1:]
         last = len(self.values) - 1
@@ -592,17 +592,17 @@ class SortedValues:
 
         Lines connect the values at the middles of their weights.
         """
-        value_weights = self.weights(weight)
+        value_weights = self.weight_sums(weight)
         return np.interp(
             q, (value_weights.cumsum() - value_weights / 2) / value_weights.sum(), self.values
         )
 
-    def above(self, weight: FloatArray, values: FloatArray) -> FloatArray:
+    def mean_above(self, weight: FloatArray, values: FloatArray) -> FloatArray:
         """Compute at each distinct value the mean of ``values`` over the rows above it.
 
         Rows at the value count half, and rows below it 0; the mean is over all rows.
         """
-        weighted_sums = self.weights(weight * values)
+        weighted_sums = self.weight_sums(weight * values)
         return np.asarray((weighted_sums[::-1].cumsum()[::-1] - weighted_sums / 2) / weight.sum())
 
     def midranks(self, weight: FloatArray) -> FloatArray:
@@ -610,7 +610,7 @@ class SortedValues:
 
         It is the proportion of the weight below its value, plus half of that at the value.
         """
-        value_weights = self.weights(weight)
+        value_weights = self.weight_sums(weight)
         middle = (value_weights.cumsum(axis=-1) - value_weights / 2) / value_weights.sum(
             axis=-1, keepdims=True
         )

@@ -59,12 +59,14 @@ class SampledRows(Statistic):
     columns: FloatArray
 
     @classmethod
-    def from_rows(cls, number: IntArray, columns: Sequence[FloatArray], min_level: int = 0) -> Self:
+    def from_rows(
+        cls, row_index: IntArray, columns: Sequence[FloatArray], min_level: int = 0
+    ) -> Self:
         """Sample rows.
 
         Parameters
         ----------
-        number : ndarray of shape (n,)
+        row_index : ndarray of shape (n,)
             Number of each row among all rows, ascending.
         columns : sequence of ndarray of shape (n,)
             Columns of the rows.
@@ -76,9 +78,11 @@ class SampledRows(Statistic):
         SampledRows
             Sample of the rows.
         """
-        row_indices = np.flatnonzero(_sample_mask(number, min_level)) if min_level else slice(None)
+        row_indices = (
+            np.flatnonzero(_sample_mask(row_index, min_level)) if min_level else slice(None)
+        )
         sampled_columns = np.column_stack([column[row_indices] for column in columns])
-        return cls(len(number), min_level, number[row_indices], sampled_columns)._limit_rows()
+        return cls(len(row_index), min_level, row_index[row_indices], sampled_columns)._limit_rows()
 
     def _thin_to_level(self, level: int) -> Self:
         sample_mask = _sample_mask(self.number, level)
@@ -152,13 +156,13 @@ class LargestResiduals(Statistic):
 
     @classmethod
     def from_rows(
-        cls, number: IntArray, residual: FloatArray, weight: FloatArray | None = None
+        cls, row_index: IntArray, residual: FloatArray, weight: FloatArray | None = None
     ) -> Self:
         """Select the rows with the largest residuals.
 
         Parameters
         ----------
-        number : ndarray of shape (n,)
+        row_index : ndarray of shape (n,)
             Number of each row among all rows.
         residual : ndarray of shape (n,)
             Residuals of the rows.
@@ -173,11 +177,16 @@ class LargestResiduals(Statistic):
         row_weights = np.ones(len(residual)) if weight is None else weight
         squares = dot(row_weights, np.square(residual))
         result = cls(
-            len(residual), float(row_weights.sum()), squares, number, np.abs(residual), row_weights
+            len(residual),
+            float(row_weights.sum()),
+            squares,
+            row_index,
+            np.abs(residual),
+            row_weights,
         )
-        return result._largest()
+        return result._select_largest()
 
-    def _largest(self) -> Self:
+    def _select_largest(self) -> Self:
         size, rows = self.size, np.arange(len(self.size))
         if len(size) > MAX_LARGEST_RESIDUALS:
             threshold = np.partition(size, len(size) - MAX_LARGEST_RESIDUALS)[
@@ -196,7 +205,7 @@ class LargestResiduals(Statistic):
             np.concatenate([self.number, other.number]),
             np.concatenate([self.size, other.size]),
             np.concatenate([self.row_weights, other.row_weights]),
-        )._largest()
+        )._select_largest()
 
 
 def sampling_level(rows: int | None) -> int:
@@ -204,15 +213,15 @@ def sampling_level(rows: int | None) -> int:
     return 0 if rows is None else max(0, (rows // MAX_SAMPLED_ROWS).bit_length() - 1)
 
 
-def _sample_mask(number: IntArray, level: int) -> npt.NDArray[np.bool_]:
+def _sample_mask(row_index: IntArray, level: int) -> npt.NDArray[np.bool_]:
     """Return which rows belong to the sample of a level."""
-    return np.asarray(_splitmix(number) & np.uint64((1 << level) - 1) == 0)
+    return np.asarray(_splitmix(row_index) & np.uint64((1 << level) - 1) == 0)
 
 
-def _splitmix(number: IntArray) -> npt.NDArray[np.uint64]:
+def _splitmix(row_index: IntArray) -> npt.NDArray[np.uint64]:
     """Hash the numbers with SplitMix64 (Steele, Lea and Flood 2014)."""
     with np.errstate(over="ignore"):
-        x = number.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        x = row_index.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return np.asarray(x ^ (x >> np.uint64(31)))

@@ -54,7 +54,7 @@ class SampledRankings(GroupedRankings):
 
     inclusion: FloatArray
 
-    of_judgments: ClassVar[tuple[str, ...]] = (*GroupedRankings.of_judgments, "inclusion")
+    judgment_fields: ClassVar[tuple[str, ...]] = (*GroupedRankings.judgment_fields, "inclusion")
 
     @classmethod
     def from_rankings(
@@ -91,23 +91,21 @@ class SampledRankings(GroupedRankings):
         return segment_sum(self.level >= 0, self.judgments)
 
     @cached_property
-    def stands_for(self) -> FloatArray:
+    def sampling_weight(self) -> FloatArray:
         """Weight of each judgment by sampling, 1/π; 0 if the document was not sampled."""
         sampled_mask = self.level >= 0
-        stratum_weight = (self.stratum_sizes / np.maximum(self.n_sampled, 1))[
-            self.group_of_judgment
-        ]
+        stratum_weight = (self.stratum_sizes / np.maximum(self.n_sampled, 1))[self.judgment_group]
         stated_weight = 1 / np.where(np.isnan(self.inclusion) | ~sampled_mask, 1.0, self.inclusion)
         return np.where(
             sampled_mask, np.where(np.isnan(self.inclusion), stratum_weight, stated_weight), 0.0
         )
 
     @cached_property
-    def topic_of_judgment(self) -> IntArray:
+    def judgment_topic(self) -> IntArray:
         """Topic of each judgment, as an index."""
-        return self.topic_of_group[self.group_of_judgment]
+        return self.group_topic[self.judgment_group]
 
-    def estimated_relevant(self, rel: int = 1) -> FloatArray:
+    def estimate_n_relevant(self, rel: int = 1) -> FloatArray:
         """Estimate the number of relevant documents in the pool of each topic.
 
         Parameters
@@ -120,10 +118,10 @@ class SampledRankings(GroupedRankings):
         ndarray of shape (T,)
             Horvitz-Thompson estimates.
         """
-        relevant_weight = self.stands_for * (self.level >= rel)
+        relevant_weight = self.sampling_weight * (self.level >= rel)
         return segment_sum(relevant_weight, self.judgments[self.groups])
 
-    def undrawn_mask(self) -> npt.NDArray[np.bool_]:
+    def unsampled_mask(self) -> npt.NDArray[np.bool_]:
         """Return which topics have a stratum without a sampled document.
 
         Returns
@@ -131,7 +129,7 @@ class SampledRankings(GroupedRankings):
         ndarray of bool, shape (T,)
             Whether the topic has such a stratum.
         """
-        return self.sum_of_groups(self.n_sampled == 0) > 0
+        return self.sum_by_topic(self.n_sampled == 0) > 0
 
     def nonrandom_mask(self) -> npt.NDArray[np.bool_]:
         """Return which topics have documents that are not a random sample of their stratum.
@@ -142,9 +140,9 @@ class SampledRankings(GroupedRankings):
             Whether the inclusion probability of a document is not the sampled proportion of its
             stratum.
         """
-        estimated_sizes = self.stands_for * self.n_sampled[self.group_of_judgment]
+        estimated_sizes = self.sampling_weight * self.n_sampled[self.judgment_group]
         mismatch_mask = ~np.isclose(
-            estimated_sizes, self.stratum_sizes[self.group_of_judgment], rtol=1e-6, atol=0
+            estimated_sizes, self.stratum_sizes[self.judgment_group], rtol=1e-6, atol=0
         )
         return segment_sum(mismatch_mask & (self.level >= 0), self.judgments[self.groups]) > 0
 
@@ -152,16 +150,16 @@ class SampledRankings(GroupedRankings):
     def retrieved_pool(self) -> RetrievedDocuments:
         """Documents of the pool that were retrieved, topic by topic in rank order."""
         rank = self.rank[self.rank_index]
-        order = np.lexsort((rank, self.topic_of_judgment))
+        order = np.lexsort((rank, self.judgment_topic))
         order = order[rank[order] > 0]
-        topic, group = self.topic_of_judgment[order], self.group_of_judgment[order]
+        topic, group = self.judgment_topic[order], self.judgment_group[order]
         return RetrievedDocuments(
             segment_offsets(np.bincount(topic, minlength=len(self))),
             rank[order],
             group - self.groups[topic],
             group,
             self.level[order],
-            self.stands_for[order],
+            self.sampling_weight[order],
         )
 
 
@@ -179,12 +177,12 @@ class RetrievedDocuments:
     stratum: IntArray
     group: IntArray
     grade: FloatArray
-    stands_for: FloatArray
+    sampling_weight: FloatArray
 
-    def sum(self, values: npt.NDArray[Any]) -> FloatArray:
+    def sum_by_topic(self, values: npt.NDArray[Any]) -> FloatArray:
         """Sum a value per document within each topic."""
         return segment_sum(values, self.offsets)
 
-    def above(self, values: npt.NDArray[Any]) -> FloatArray:
+    def sum_above(self, values: npt.NDArray[Any]) -> FloatArray:
         """Sum a value over the documents ranked above each document."""
         return np.asarray(running_sum(values, self.offsets) - values)

@@ -56,25 +56,25 @@ class ScoreOrder:
         return score if isinstance(score, cls) else cls(score)  # type: ignore[arg-type]
 
     @cached_property
-    def rows(self) -> npt.NDArray[np.uint32]:
+    def row_order(self) -> npt.NDArray[np.uint32]:
         """Rows by descending score, as indices; ties are in their original order."""
         from calipers import _core
 
         return _core.order_descending(self.score)
 
     @cached_property
-    def last_mask(self) -> npt.NDArray[np.bool_]:
+    def is_last_of_score(self) -> npt.NDArray[np.bool_]:
         """Whether each of :attr:`rows` is the last one of its score."""
-        ordered = self.score[self.rows]
+        ordered = self.score[self.row_order]
         return np.append(ordered[1:] != ordered[:-1], [True] * (len(ordered) > 0))
 
     @cached_property
     def score_index(self) -> npt.NDArray[np.uint32]:
         """Index of the score of each row among the distinct scores, descending."""
-        first = np.zeros(len(self.rows), np.uint32)
-        first[1:] = self.last_mask[:-1]
-        index = np.empty(len(self.rows), np.uint32)
-        index[self.rows] = np.cumsum(first, dtype=np.uint32)
+        first = np.zeros(len(self.row_order), np.uint32)
+        first[1:] = self.is_last_of_score[:-1]
+        index = np.empty(len(self.row_order), np.uint32)
+        index[self.row_order] = np.cumsum(first, dtype=np.uint32)
         return index
 
 
@@ -100,10 +100,10 @@ class SubsetScores:
 
     scores: FloatArray
     positive: npt.NDArray[np.bool_]
-    last: npt.NDArray[np.bool_]
+    is_last_of_score: npt.NDArray[np.bool_]
     subset_codes: npt.NDArray[np.uint8]
     weight: FloatArray | None
-    sizes: list[int]
+    subset_sizes: list[int]
 
     @classmethod
     def from_rows(
@@ -134,11 +134,11 @@ class SubsetScores:
         SubsetScores
             Sorted rows.
         """
-        rows = order.rows
+        rows = order.row_order
         return cls(
             scores,
             positive[rows],
-            order.last_mask,
+            order.is_last_of_score,
             subset_codes[rows],
             None if weight is None else weight[rows],
             np.bincount(subset_codes).tolist(),
@@ -185,7 +185,7 @@ class ScoreTable(Statistic):
     @classmethod
     def from_rows(
         cls,
-        truth: npt.NDArray[np.bool_],
+        positive: npt.NDArray[np.bool_],
         score: npt.NDArray[np.floating],
         weight: FloatArray | None = None,
     ) -> Self:
@@ -193,7 +193,7 @@ class ScoreTable(Statistic):
 
         Parameters
         ----------
-        truth : ndarray of bool of shape (n,)
+        positive : ndarray of bool of shape (n,)
             Whether each row is positive.
         score : ndarray of shape (n,)
             Score of each row.
@@ -207,10 +207,10 @@ class ScoreTable(Statistic):
         """
         from calipers import _core
 
-        return cls._from_core(_core.score_table(truth, score, weight), len(truth))
+        return cls._from_core(_core.score_table(positive, score, weight), len(positive))
 
     @classmethod
-    def from_running(cls, scores: FloatArray, tp: FloatArray, fp: FloatArray) -> Self:
+    def from_cumulative_counts(cls, scores: FloatArray, tp: FloatArray, fp: FloatArray) -> Self:
         """Create the table without weights that has these cumulative sums, to the last digit.
 
         Parameters
@@ -249,9 +249,14 @@ class ScoreTable(Statistic):
         from calipers import _core
 
         columns = _core.score_table_without(
-            rows.scores, rows.positive, rows.last, rows.subset_codes, rows.weight, subset_index
+            rows.scores,
+            rows.positive,
+            rows.is_last_of_score,
+            rows.subset_codes,
+            rows.weight,
+            subset_index,
         )
-        return cls._from_core(columns, len(rows.last) - rows.sizes[subset_index])
+        return cls._from_core(columns, len(rows.is_last_of_score) - rows.subset_sizes[subset_index])
 
     @classmethod
     def _from_core(cls, columns: tuple[Any, ...], rows: int) -> Self:
@@ -280,11 +285,11 @@ class ScoreTable(Statistic):
         rows = self.rows + other.rows
         return type(self)(scores, positive, negative, positive_squares, negative_squares, rows)
 
-    def _merge_cells(self, shift: int, heavy: float, *others: Self) -> Self:
+    def _merge_cells(self, shift: int, heavy: float, *other_tables: Self) -> Self:
         """Merge this table, and others, into cells of scores that differ in the last bits only."""
         from calipers import _core
 
-        tables = self, *others
+        tables = self, *other_tables
         has_weights = any(table.has_weights for table in tables)
         n_columns = 2 + 2 * has_weights
         cells = [
@@ -299,7 +304,7 @@ class ScoreTable(Statistic):
         columns = low, positive, negative, positive_squares, negative_squares, rows
         return type(self)(*columns, highest, shift, heavy)
 
-    def compress(self, cells: int) -> Self:
+    def compress(self, max_cells: int) -> Self:
         """Merge neighbouring scores into at most this number of cells, to bound the memory.
 
         The order of the rows within a merged cell is lost; :meth:`bounds` gives the range of areas.
@@ -309,7 +314,7 @@ class ScoreTable(Statistic):
 
         Parameters
         ----------
-        cells : int
+        max_cells : int
             Largest number of cells.
 
         Returns
@@ -320,7 +325,7 @@ class ScoreTable(Statistic):
         Raises
         ------
         ValueError
-            If ``cells`` is not positive.
+            If ``max_cells`` is not positive.
 
         Examples
         --------
@@ -329,16 +334,16 @@ class ScoreTable(Statistic):
         >>> small.scores.tolist(), [round(x, 3) for x in small.bounds("AUC")]
         ([12.0, 8.0], [0.4, 0.867])
         """
-        if cells < 1:
-            raise ValueError(f"a table has at least 1 cell, not {cells}")
-        if len(self.scores) <= cells:
+        if max_cells < 1:
+            raise ValueError(f"a table has at least 1 cell, not {max_cells}")
+        if len(self.scores) <= max_cells:
             return self
         from calipers import _core
 
         # Half of them for scores that are not merged, and for the cells that these separate.
-        max_merged_cells = max(cells // 2, 1)
+        max_merged_cells = max(max_cells // 2, 1)
         shift = max(self.shift, _core.score_shift(self.scores, max_merged_cells))
-        return self._merge_cells(shift, max(self.heavy, 4 / cells))
+        return self._merge_cells(shift, max(self.heavy, 4 / max_cells))
 
     @property
     def merged_mask(self) -> npt.NDArray[np.bool_]:
@@ -347,7 +352,7 @@ class ScoreTable(Statistic):
             return np.zeros(len(self.scores), bool)
         return self.highest > self.scores
 
-    def bounds(self, name: str) -> tuple[float, float]:
+    def area_bounds(self, name: str) -> tuple[float, float]:
         """Compute the bounds of an area over all orders of the rows within merged cells.
 
         Parameters
@@ -428,9 +433,11 @@ class ScoreTable(Statistic):
             Index of the cell of each row.
         """
         # Sorted, because then most of the table that is read is in the cache.
-        ascending_index = np.searchsorted(self._ascending, order.score[order.rows], side="right")
-        index = np.empty(len(order.rows), np.intp)
-        index[order.rows] = len(self.scores) - ascending_index
+        ascending_index = np.searchsorted(
+            self._ascending, order.score[order.row_order], side="right"
+        )
+        index = np.empty(len(order.row_order), np.intp)
+        index[order.row_order] = len(self.scores) - ascending_index
         return index
 
     @cached_property
@@ -443,7 +450,7 @@ class ScoreTable(Statistic):
         return np.concatenate([[np.inf], self.scores])
 
     @cached_property
-    def running(self) -> tuple[FloatArray, FloatArray]:
+    def cumulative_counts(self) -> tuple[FloatArray, FloatArray]:
         """Cumulative true and false positives at every threshold, shape ``(..., D + 1)``."""
         return _cumulative_sums(self.positive), _cumulative_sums(self.negative)
 
@@ -484,14 +491,14 @@ class ScoreTable(Statistic):
         return value if math.isfinite(value) else 0.0
 
     def _area_terms(self, name: str) -> tuple[float, float, float]:
-        if name not in self._areas:
+        if name not in self._area_cache:
             from calipers import _core
 
-            self._areas[name] = _core.area_errors([name], *self._columns)[0]
-        return self._areas[name]
+            self._area_cache[name] = _core.area_errors([name], *self._columns)[0]
+        return self._area_cache[name]
 
     @cached_property
-    def _areas(self) -> dict[str, tuple[float, float, float]]:
+    def _area_cache(self) -> dict[str, tuple[float, float, float]]:
         return {}
 
     def confusion(self) -> ConfusionMatrix:
@@ -502,7 +509,7 @@ class ScoreTable(Statistic):
         ConfusionMatrix
             Matrices with the thresholds as the last leading axis.
         """
-        tp, fp = self.running
+        tp, fp = self.cumulative_counts
         counts = squares = to_confusion_counts(tp, fp, tp[..., -1:], fp[..., -1:])
         if self.has_weights:
             tp2, fp2 = (
@@ -512,7 +519,7 @@ class ScoreTable(Statistic):
             squares = to_confusion_counts(tp2, fp2, tp2[..., -1:], fp2[..., -1:])
         return ConfusionMatrix(counts, squares, rows=self.rows)
 
-    def corners(self) -> ConfusionMatrix:
+    def corner_confusion(self) -> ConfusionMatrix:
         """Compute the confusion matrix between the positives and the negatives of each score.
 
         It is that of an order in which the positives of a score come first. No order of its rows
@@ -523,11 +530,11 @@ class ScoreTable(Statistic):
         ConfusionMatrix
             Matrices with the scores as the last leading axis.
         """
-        tp, fp = self.running
+        tp, fp = self.cumulative_counts
         counts = to_confusion_counts(tp[..., 1:], fp[..., :-1], tp[..., -1:], fp[..., -1:])
         return ConfusionMatrix(counts, counts, rows=self.rows)
 
-    def to_confusion_matrix(self, threshold: float) -> ConfusionMatrix:
+    def confusion_at(self, threshold: float) -> ConfusionMatrix:
         """Compute the confusion matrix at one threshold: a score at or above it is positive.
 
         Parameters
@@ -542,7 +549,7 @@ class ScoreTable(Statistic):
         """
         predicted_mask = self.scores >= threshold
 
-        def matrix(positive: FloatArray, negative: FloatArray) -> FloatArray:
+        def sum_cells(positive: FloatArray, negative: FloatArray) -> FloatArray:
             negative_row, positive_row = (
                 np.stack(
                     [w[..., ~predicted_mask].sum(axis=-1), w[..., predicted_mask].sum(axis=-1)],
@@ -552,13 +559,13 @@ class ScoreTable(Statistic):
             )
             return np.stack([negative_row, positive_row], axis=-2)
 
-        counts = matrix(self.positive, self.negative)
+        counts = sum_cells(self.positive, self.negative)
         squares = (
-            matrix(self.positive_squares, self.negative_squares) if self.has_weights else counts
+            sum_cells(self.positive_squares, self.negative_squares) if self.has_weights else counts
         )
         return ConfusionMatrix(counts, squares, rows=self.rows)
 
-    def constant(self) -> Self:
+    def with_constant_score(self) -> Self:
         """Return the table in which every row has the same score.
 
         Returns

@@ -95,9 +95,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         )
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.classes} classes, {len(self.cell_index)} occupied cells)"
-        )
+        return f"{type(self).__name__}({self.n_classes} classes, {len(self.cell_index)} occupied cells)"
 
     def _field_values(self) -> dict[str, Any]:
         names = ("cell_counts", "cell_squares", "cell_index", "labels", "rows")
@@ -136,7 +134,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         )
         return type(self)(cell_counts, squares, cell_index, self.labels, self.rows + other.rows)
 
-    def holding(self, cell_counts: FloatArray) -> Self:
+    def with_cell_counts(self, cell_counts: FloatArray) -> Self:
         """Return the matrix with other counts in the same cells.
 
         Parameters
@@ -154,35 +152,37 @@ class SparseConfusionMatrix(ConfusionMatrix):
     @cached_property
     def counts(self) -> FloatArray:
         """Full array of counts, shape ``(..., K, K)``."""
-        return self._array(self.cell_counts)
+        return self._to_dense(self.cell_counts)
 
     @cached_property
     def squares(self) -> FloatArray:
         """Full array of the sums of squared weights."""
         return (
-            self.counts if self.cell_squares is self.cell_counts else self._array(self.cell_squares)
+            self.counts
+            if self.cell_squares is self.cell_counts
+            else self._to_dense(self.cell_squares)
         )
 
-    def _array(self, values: FloatArray) -> FloatArray:
-        k = self.classes
+    def _to_dense(self, values: FloatArray) -> FloatArray:
+        k = self.n_classes
         out = np.zeros((*values.shape[:-1], k * k))
         out[..., self.cell_index] = values
         return out.reshape(*values.shape[:-1], k, k)
 
     @property
-    def classes(self) -> int:
+    def n_classes(self) -> int:
         """Number of classes."""
         return len(self.labels)
 
     @cached_property
-    def truth(self) -> FloatArray:
+    def truth_margin(self) -> FloatArray:
         """Margin of the truth, shape ``(..., K)``."""
-        return self._margin(self.cell_index // self.classes)
+        return self._margin(self.cell_index // self.n_classes)
 
     @cached_property
-    def prediction(self) -> FloatArray:
+    def prediction_margin(self) -> FloatArray:
         """Margin of the prediction, shape ``(..., K)``."""
-        return self._margin(self.cell_index % self.classes)
+        return self._margin(self.cell_index % self.n_classes)
 
     def _margin(self, code: IntArray) -> FloatArray:
         cell_counts = self.cell_counts
@@ -190,21 +190,21 @@ class SparseConfusionMatrix(ConfusionMatrix):
             order = np.argsort(code, kind="stable")
             code, cell_counts = code[order], np.take(cell_counts, order, axis=-1)
         distinct_codes, start = np.unique(code, return_index=True)
-        out = np.zeros((*cell_counts.shape[:-1], self.classes))
+        out = np.zeros((*cell_counts.shape[:-1], self.n_classes))
         if len(distinct_codes):
             out[..., distinct_codes] = np.add.reduceat(cell_counts, start, axis=-1)
         return out
 
     @cached_property
-    def _diagonal(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(self.cell_index // self.classes == self.cell_index % self.classes)
+    def _diagonal_mask(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.cell_index // self.n_classes == self.cell_index % self.n_classes)
 
     @cached_property
     def hits(self) -> FloatArray:
         """Diagonal: weight of the correctly classified rows of each class, shape ``(..., K)``."""
-        out = np.zeros((*self.cell_counts.shape[:-1], self.classes))
-        out[..., self.cell_index[self._diagonal] % self.classes] = self.cell_counts[
-            ..., self._diagonal
+        out = np.zeros((*self.cell_counts.shape[:-1], self.n_classes))
+        out[..., self.cell_index[self._diagonal_mask] % self.n_classes] = self.cell_counts[
+            ..., self._diagonal_mask
         ]
         return out
 
@@ -217,7 +217,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
     def correct(self) -> FloatArray:
         """Weight of the correctly classified rows, which does not exceed the total."""
         return np.asarray(
-            np.minimum(self.cell_counts[..., self._diagonal].sum(axis=-1), self.total)
+            np.minimum(self.cell_counts[..., self._diagonal_mask].sum(axis=-1), self.total)
         )
 
     @property
@@ -228,13 +228,13 @@ class SparseConfusionMatrix(ConfusionMatrix):
         )
 
     @property
-    def squared(self) -> Self:
+    def squared_weight_matrix(self) -> Self:
         """Matrix of the sums of squared weights."""
-        return self if self.cell_squares is self.cell_counts else self._squared
+        return self if self.cell_squares is self.cell_counts else self._squared_weight_matrix
 
     @cached_property
-    def _squared(self) -> Self:
-        return self.holding(self.cell_squares)
+    def _squared_weight_matrix(self) -> Self:
+        return self.with_cell_counts(self.cell_squares)
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
         """Return the weight of one cell, with leading axes.
@@ -249,13 +249,13 @@ class SparseConfusionMatrix(ConfusionMatrix):
         ndarray
             Weight of the cell, with the leading axes of ``cell_counts``; 0 if it is not stored.
         """
-        flat_index = truth * self.classes + predicted
+        flat_index = truth * self.n_classes + predicted
         position = int(np.searchsorted(self.cell_index, flat_index))
         if position == len(self.cell_index) or self.cell_index[position] != flat_index:
             return np.zeros(self.cell_counts.shape[:-1])
         return np.asarray(self.cell_counts[..., position])
 
-    def distance_sums(self, power: int) -> FloatArray:
+    def distance_sum(self, power: int) -> FloatArray:
         """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power.
 
         Parameters
@@ -268,12 +268,12 @@ class SparseConfusionMatrix(ConfusionMatrix):
         ndarray
             Sum over the rows, with the leading axes of ``cell_counts``.
         """
-        truth, predicted = np.divmod(self.cell_index, self.classes)
+        truth, predicted = np.divmod(self.cell_index, self.n_classes)
         return np.asarray(
             self.cell_counts @ (np.abs(truth - predicted) ** power).astype(np.float64)
         )
 
-    def occupied_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
+    def nonempty_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
         """List the non-empty cells of a single matrix, in the order of the cells.
 
         Returns
@@ -284,18 +284,18 @@ class SparseConfusionMatrix(ConfusionMatrix):
             Weight of the rows in each cell.
         """
         occupied_mask = self.cell_counts != 0
-        return *np.divmod(self.cell_index[occupied_mask], self.classes), self.cell_counts[
+        return *np.divmod(self.cell_index[occupied_mask], self.n_classes), self.cell_counts[
             occupied_mask
         ]
 
     @cached_property
-    def _has_whole_counts(self) -> bool:
+    def _has_integer_counts(self) -> bool:
         return np.array_equal(self.cell_counts, np.rint(self.cell_counts))
 
-    def _indicator(self) -> Self:
-        return self.holding((self.cell_counts > 0).astype(np.float64))
+    def _nonempty_indicator(self) -> Self:
+        return self.with_cell_counts((self.cell_counts > 0).astype(np.float64))
 
-    def constant(self) -> Self:
+    def constant_predictions(self) -> Self:
         """Return the matrix of always predicting the most frequent class, as a leading axis.
 
         With this number of classes, not every constant prediction is evaluated.
@@ -305,17 +305,17 @@ class SparseConfusionMatrix(ConfusionMatrix):
         SparseConfusionMatrix
             Matrix with a leading axis of length 1.
         """
-        class_indices = np.flatnonzero(self.truth)
-        cell_index = class_indices * self.classes + int(self.truth.argmax())
-        cell_counts = self.truth[class_indices][None]
+        class_indices = np.flatnonzero(self.truth_margin)
+        cell_index = class_indices * self.n_classes + int(self.truth_margin.argmax())
+        cell_counts = self.truth_margin[class_indices][None]
         return type(self)(cell_counts, cell_counts, cell_index, self.labels, self.rows)
 
-    def resample(self, replicates: int, seed: int) -> Self:
+    def resample(self, n_replicates: int, seed: int) -> Self:
         """Draw bootstrap replicates, as multinomial samples of the cells.
 
         Parameters
         ----------
-        replicates : int
+        n_replicates : int
             Number of replicates.
         seed : int
             Seed of the random generator.
@@ -330,14 +330,14 @@ class SparseConfusionMatrix(ConfusionMatrix):
         ValueError
             If the rows have weights.
         """
-        return self.holding(self._redrawn(self.cell_counts, replicates, seed))
+        return self.with_cell_counts(self._sample_cells(self.cell_counts, n_replicates, seed))
 
 
 class ConfusionReplicates(ConfusionMatrix):
     """Replicates of a matrix of many classes, by their margins and diagonals (..., K).
 
     Most measures need only these. ``make_matrix`` creates the matrices themselves, and
-    ``make_filled`` the margins of the numbers of non-empty cells, each on first access.
+    ``make_indicator`` the margins of the numbers of non-empty cells, each on first access.
     """
 
     def __init__(
@@ -345,11 +345,11 @@ class ConfusionReplicates(ConfusionMatrix):
         margins: tuple[FloatArray, FloatArray, FloatArray],
         labels: tuple[str, ...],
         make_matrix: Callable[[], ConfusionMatrix],
-        make_filled: Callable[[], ConfusionReplicates],
+        make_indicator: Callable[[], ConfusionReplicates],
     ) -> None:
         truth_margin, prediction_margin, hits = margins
         values = {"truth": truth_margin, "prediction": prediction_margin, "hits": hits}
-        self.__dict__.update(values, labels=labels, rows=0, _make=make_matrix, _fill=make_filled)
+        self.__dict__.update(values, labels=labels, rows=0, _make=make_matrix, _fill=make_indicator)
 
     @cached_property
     def _matrix(self) -> ConfusionMatrix:
@@ -367,7 +367,7 @@ class ConfusionReplicates(ConfusionMatrix):
         return self.counts
 
     @property
-    def squared(self) -> Self:
+    def squared_weight_matrix(self) -> Self:
         """Matrices themselves, as squared weights are unknown for replicates."""
         return self
 
@@ -377,14 +377,14 @@ class ConfusionReplicates(ConfusionMatrix):
         return False
 
     @property
-    def classes(self) -> int:
+    def n_classes(self) -> int:
         """Number of classes."""
         return len(self.labels)
 
     @cached_property
     def total(self) -> FloatArray:
         """Total weight of the rows."""
-        return np.asarray(self.truth.sum(axis=-1))
+        return np.asarray(self.truth_margin.sum(axis=-1))
 
     @cached_property
     def correct(self) -> FloatArray:
@@ -395,17 +395,18 @@ class ConfusionReplicates(ConfusionMatrix):
         """Return the weight of one cell, with leading axes."""
         return self._matrix.cell(truth, predicted)
 
-    def distance_sums(self, power: int) -> FloatArray:
+    def distance_sum(self, power: int) -> FloatArray:
         """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power."""
-        return self._matrix.distance_sums(power)
+        return self._matrix.distance_sum(power)
 
     @cached_property
-    def _has_whole_counts(self) -> bool:
+    def _has_integer_counts(self) -> bool:
         return all(
-            np.array_equal(margin, np.rint(margin)) for margin in (self.truth, self.prediction)
+            np.array_equal(margin, np.rint(margin))
+            for margin in (self.truth_margin, self.prediction_margin)
         )
 
-    def _indicator(self) -> ConfusionReplicates:
+    def _nonempty_indicator(self) -> ConfusionReplicates:
         replicates: ConfusionReplicates = self.__dict__["_fill"]()
         return replicates
 

@@ -63,12 +63,12 @@ class StatisticVector(Statistic):
         """
         return self.map_components(lambda component: component.with_unit_weights(weight))
 
-    def map_components(self, change: Callable[[Any], Any]) -> Self:
+    def map_components(self, function: Callable[[Any], Any]) -> Self:
         """Return the statistics with a function applied to each.
 
         Parameters
         ----------
-        change : callable
+        function : callable
             Function of one statistic that returns the new one.
 
         Returns
@@ -76,4 +76,4 @@ class StatisticVector(Statistic):
         StatisticVector
             New statistics, in the same order.
         """
-        return type(self)(tuple(map(change, self.components)))
+        return type(self)(tuple(map(function, self.components)))

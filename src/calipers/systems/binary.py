@@ -166,7 +166,7 @@ class BinaryOutput(base.SystemOutput):
         )
 
     @property
-    def table(self) -> ScoreTable:
+    def score_table(self) -> ScoreTable:
         """Table of distinct scores."""
         return self.score_rows.table
 
@@ -193,7 +193,7 @@ class BinaryOutput(base.SystemOutput):
         value_range = measure.definition.range_of_two
         return RowLosses(losses, self.weight, self.clusters, self.settings, value_range)
 
-    def batch_statistic(self, measure: Measure) -> Statistic | None:
+    def cluster_totals(self, measure: Measure) -> Statistic | None:
         """Return the statistic that batches accumulate for a measure.
 
         For scores these are the rows themselves, until they are many; for a recalibration
@@ -202,7 +202,7 @@ class BinaryOutput(base.SystemOutput):
         if measure.definition.statistic is ScoreTable and measure.definition.coefficient is None:
             return self._score_buffer
         if measure.definition.coefficient is None or self.probability is None:
-            return super().batch_statistic(measure)
+            return super().cluster_totals(measure)
         columns, delta = (self.probability, self.labels.positive), measure.parameters["delta"]
         make = partial(LogitSummary.from_rows, *columns, self.weight, delta)
         return self.cached(("logits", delta), make)
@@ -227,18 +227,18 @@ class BinaryOutput(base.SystemOutput):
     def constant_value(self, measure: Measure) -> float:
         """Return the value of the best constant prediction."""
         if measure.definition.statistic is ConfusionMatrix:
-            return best_constant_value(measure, self.counts.matrix.constant())
+            return best_constant_value(measure, self.counts.matrix.constant_predictions())
         if measure.definition.statistic is not ScoreTable:
             # All rows of a class have the same loss.
-            present_classes = np.flatnonzero(self._sizes)
+            present_classes = np.flatnonzero(self._class_sizes)
             return constant_loss(
-                measure, present_classes.astype(np.float64), self._sizes[present_classes]
+                measure, present_classes.astype(np.float64), self._class_sizes[present_classes]
             )
-        table = self.table.constant()
+        table = self.score_table.with_constant_score()
         if measure.definition.reads == "probabilities":
             if measure.definition.higher_is_better is None:
                 return NAN
-            positive, negative = self.table.total_positive, self.table.total_negative
+            positive, negative = self.score_table.total_positive, self.score_table.total_negative
             with np.errstate(invalid="ignore"):  # a slice may have no weight
                 prevalence = np.array([positive / (positive + negative)])
             table = replace(table, scores=prevalence)
@@ -250,21 +250,21 @@ class BinaryOutput(base.SystemOutput):
         Out of bag are the rows on which the threshold was not chosen.
         """
         if measure.definition.statistic is ScoreTable and measure.definition.reads == "scores":
-            return {"threshold": float(measure.threshold(self.table))}
+            return {"threshold": float(measure.threshold(self.score_table))}
         if measure.definition.statistic is ConfusionMatrix and self.chosen_threshold is not None:
-            low, high = self.chosen_threshold.optimism(measure)
+            low, high = self.chosen_threshold.optimism_limits(measure)
             out_of_bag = self.chosen_threshold.out_of_bag(measure)
             return {"out_of_bag": out_of_bag, "optimism_low": low, "optimism_high": high}
         return {}
 
     @cached_property
-    def is_certain(self) -> bool:
+    def has_certain_probability(self) -> bool:
         """Whether a probability is 0 or 1."""
         p = self.probability
         return p is not None and len(p) > 0 and bool(p.min() <= 0 or p.max() >= 1)
 
     @cached_property
-    def _sizes(self) -> FloatArray:
+    def _class_sizes(self) -> FloatArray:
         """Total weights of the negative and the positive rows."""
         positive, weight = self.labels.positive, self.weight
         if weight is not None:

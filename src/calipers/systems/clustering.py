@@ -75,7 +75,7 @@ class Clustering(SystemOutput):
     #: Number of points of each entry; None if it is 1.
     point_counts: FloatArray | None = None
     #: Accumulated statistic of points that are not stored.
-    batch_statistic: Any = None
+    cluster_totals: Any = None
     weight: None = None
     clusters: None = None
     measures: tuple[Measure, ...] = ()
@@ -98,8 +98,8 @@ class Clustering(SystemOutput):
     @property
     def distance_source(self) -> Any:
         """Points or matrix from which distances are computed."""
-        if self.batch_statistic is not None:
-            return self.batch_statistic
+        if self.cluster_totals is not None:
+            return self.cluster_totals
         return self.distances if self.points is None else self.points
 
     @property
@@ -109,7 +109,7 @@ class Clustering(SystemOutput):
 
     def check_measure(self, measure: Measure) -> None:
         """Check that the data suffice for a measure."""
-        if self.batch_statistic is not None:
+        if self.cluster_totals is not None:
             return
         super().check_measure(measure)
         if measure.definition.reads == "distances" and self.points is None:
@@ -134,9 +134,9 @@ class Clustering(SystemOutput):
         """Return the contingency table of clusters and classes, or the cluster geometry."""
         reads = measure.definition.reads
         if reads == "partitions":
-            return self.meeting
-        if self.batch_statistic is not None:
-            return self.batch_statistic.sample_for(measure)
+            return self.partition_sample
+        if self.cluster_totals is not None:
+            return self.cluster_totals.sample_for(measure)
         if reads == "points":
             return self.cached("dispersion", self._dispersion)
         if reads == "pairs":
@@ -175,7 +175,7 @@ class Clustering(SystemOutput):
         return Silhouettes(*rows, self._geometry(metric), self.settings, sampled)
 
     @property
-    def meeting(self) -> PartitionRows:
+    def partition_sample(self) -> PartitionRows:
         """Sample of both partitions, resampled once for all measures of them."""
         assert self.truth is not None
         truth, partition_measures = (
@@ -185,7 +185,7 @@ class Clustering(SystemOutput):
 
         def make() -> PartitionRows:
             rows = truth, self.cluster, self.classes, self.names
-            influence = None if self.batch_statistic is None else self.batch_statistic.influence
+            influence = None if self.cluster_totals is None else self.cluster_totals.influence
             return PartitionRows(
                 *rows, self.settings, partition_measures, self.point_counts, influence
             )
@@ -196,7 +196,7 @@ class Clustering(SystemOutput):
         """Return the value of a single cluster with all points."""
         if measure.definition.reads != "partitions":
             return NAN
-        return best_constant_value(measure, self.meeting.statistic.constant())
+        return best_constant_value(measure, self.partition_sample.statistic.single_cluster())
 
 
 def _digest(points: Any) -> str:

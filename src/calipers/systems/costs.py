@@ -53,7 +53,10 @@ class CostRows(SortedRows, JointDistribution):
     def _has_enough_rows(self, proportion: float) -> bool:
         """Return whether the limits of a quantile lie within the data."""
         level = self.settings.level
-        return proportions.quantile_ranks(proportion, math.floor(self.size), level) is not None
+        return (
+            proportions.quantile_ranks(proportion, math.floor(self.effective_size), level)
+            is not None
+        )
 
     def _methods(
         self, measure: MeasureLike, estimate: PointEstimate
@@ -62,7 +65,7 @@ class CostRows(SortedRows, JointDistribution):
         if not self._has_enough_rows(proportion):
             return {"woodruff": _too_few_rows, "order statistics": _too_few_rows}
         out: dict[str, IntervalFunction] = {
-            "woodruff": partial(self._woodruff, estimate.value, proportion=proportion)
+            "woodruff": partial(self._woodruff_interval, estimate.value, proportion=proportion)
         }
         if self.weight is None and self.clusters is None:
             out["order statistics"] = partial(self._between_ranks, proportion)
@@ -138,7 +141,7 @@ class RowCost(SystemOutput):
     """One cost of one system, with a value for each row."""
 
     name: str
-    spent: FloatArray
+    values: FloatArray
     weight: FloatArray | None
     settings: Settings
     clusters: ClusterIndex | None = None
@@ -149,11 +152,11 @@ class RowCost(SystemOutput):
     def sample_for(self, measure: Measure) -> RowLosses | CostRows | KnownValue:
         """Return the sample of the costs of the rows."""
         if measure.definition.interval == "none":
-            return KnownValue(self.spent, self.weight, self.settings)
+            return KnownValue(self.values, self.weight, self.settings)
         if measure.definition.statistic is Moments:
-            return RowLosses(self.spent, self.weight, self.clusters, self.settings)
-        zeros = np.zeros(len(self.spent))
-        rows = zeros, self.spent, self.weight, self.clusters, self.settings
+            return RowLosses(self.values, self.weight, self.clusters, self.settings)
+        zeros = np.zeros(len(self.values))
+        rows = zeros, self.values, self.weight, self.clusters, self.settings
         return self.cached("order", lambda: CostRows(*rows))
 
 
@@ -163,7 +166,7 @@ class SystemCost(RowCost):
 
     def sample_for(self, measure: Measure) -> KnownValue:
         """Return the single number as a known value."""
-        return KnownValue(self.spent, None, self.settings, "number of a system")
+        return KnownValue(self.values, None, self.settings, "number of a system")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,13 +196,13 @@ class CostOutput(SystemOutput):
     """
 
     name: str
-    costs: tuple[str, ...]
-    spent: FloatArray
-    numbers: Mapping[str, float]
+    cost_names: tuple[str, ...]
+    row_costs: FloatArray
+    system_costs: Mapping[str, float]
     weight: FloatArray | None
     settings: Settings
     clusters: ClusterIndex | None = None
-    cost_name: str = "rows"
+    row_unit: str = "rows"
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("spent", "weight")
@@ -207,10 +210,10 @@ class CostOutput(SystemOutput):
     def check_measure(self, measure: Measure) -> None:
         """Check that the cost exists, and is one of rows if the measure needs rows."""
         if measure.label is None:
-            example = replace(measure, label=(*self.costs, *self.numbers)[0])
+            example = replace(measure, label=(*self.cost_names, *self.system_costs)[0])
             raise InputError(f"{measure}: of which cost? Ask for {example}")
-        check_named_classes(measure, (*self.costs, *self.numbers), "cost")
-        if measure.label in self.numbers and measure.definition.interval != "none":
+        check_named_classes(measure, (*self.cost_names, *self.system_costs), "cost")
+        if measure.label in self.system_costs and measure.definition.interval != "none":
             raise InputError(f"{measure}: {measure.label} is one number for each system")
 
     def binary_problem(self, measure: Measure) -> RowCost:
@@ -219,12 +222,12 @@ class CostOutput(SystemOutput):
         return self.cached(label, lambda: self._row_cost(label))
 
     def _row_cost(self, label: str) -> RowCost:
-        if label in self.numbers:
-            return SystemCost(self.name, np.array([self.numbers[label]]), None, self.settings)
-        column = np.ascontiguousarray(self.spent[:, self.costs.index(label)])
+        if label in self.system_costs:
+            return SystemCost(self.name, np.array([self.system_costs[label]]), None, self.settings)
+        column = np.ascontiguousarray(self.row_costs[:, self.cost_names.index(label)])
         return RowCost(self.name, column, self.weight, self.settings, self.clusters)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate, with the name of its unit."""
-        unit = "system" if measure.label in self.numbers else self.cost_name
+        unit = "system" if measure.label in self.system_costs else self.row_unit
         return replace(super().point_estimate(measure), unit=unit)

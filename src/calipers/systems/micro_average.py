@@ -35,7 +35,7 @@ def pool_classes(
     n, n_classes = score.shape
     weight = None if system.weight is None else np.repeat(system.weight, n_classes)
     clusters = system.clusters or ClusterIndex(np.arange(n, dtype=np.uint32), n)
-    clusters = replace(clusters, code=np.repeat(clusters.code, n_classes), weight=weight)
+    clusters = replace(clusters, codes=np.repeat(clusters.codes, n_classes), weight=weight)
     return binary.BinaryOutput(
         system.name,
         BinaryLabels(("without", "with"), truth.ravel()),
@@ -61,7 +61,7 @@ def micro_average(
         return replace(
             pooled_influence,
             column=row_sums,
-            space=VarianceEstimator(system.weight, system.clusters),
+            variance_estimator=VarianceEstimator(system.weight, system.clusters),
         )
 
     estimate = replace(

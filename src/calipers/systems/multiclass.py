@@ -84,7 +84,7 @@ class MulticlassRows:
         return self.classes.codes
 
     @cached_property
-    def sizes(self) -> FloatArray:
+    def class_sizes(self) -> FloatArray:
         """Total weight of the rows of each class."""
         return np.bincount(self.truth, self.weight, len(self.names)).astype(np.float64)
 
@@ -92,7 +92,7 @@ class MulticlassRows:
     def class_proportions(self) -> FloatArray:
         """Proportion of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
-            return np.asarray(self.sizes / self.sizes.sum())
+            return np.asarray(self.class_sizes / self.class_sizes.sum())
 
     def constant_losses(self, measure: Measure) -> FloatArray:
         """Return the loss of a row of each class under the best constant prediction.
@@ -111,13 +111,13 @@ class MulticlassRows:
             ]
         )
 
-    def constant(self, measure: Measure) -> Moments | None:
+    def constant_moments(self, measure: Measure) -> Moments | None:
         """Return the moments of the loss of the best constant prediction; None without weight."""
-        if not self.sizes.any():
+        if not self.class_sizes.any():
             return None
-        return Moments.from_rows(self.constant_losses(measure), self.sizes)
+        return Moments.from_rows(self.constant_losses(measure), self.class_sizes)
 
-    def against_rest(self, label: str) -> BinaryLabels:
+    def one_vs_rest_labels(self, label: str) -> BinaryLabels:
         """Return the binary labels of one class against all others."""
         others = tuple(name for name in self.names if name != label)
         return BinaryLabels((f"not {label}", label), self.truth == self.names.index(label), others)
@@ -166,10 +166,10 @@ class MulticlassOutput(base.SystemOutput):
     """
 
     name: str
-    problem: MulticlassRows
+    class_rows: MulticlassRows
     predicted: npt.NDArray[np.intp] | None = None
     #: Scores or probabilities of all classes.
-    rows: ClassScoreRows | None = None
+    class_scores: ClassScoreRows | None = None
     is_probability: bool = False
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
@@ -186,40 +186,40 @@ class MulticlassOutput(base.SystemOutput):
     @property
     def score(self) -> npt.NDArray[np.floating[Any]] | None:
         """Scores or probabilities, with one column per class."""
-        return None if self.rows is None else self.rows.table
+        return None if self.class_scores is None else self.class_scores.table
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """Return the class of each row, and the names of the classes."""
-        return self.problem.truth, {"classes": list(self.problem.names)}
+        return self.class_rows.truth, {"classes": list(self.class_rows.names)}
 
     def with_outputs(self, name: str, outputs: Mapping[str, Any]) -> Self:
         """Return a system of another name with other predictions for the same rows."""
         table, codes = outputs["score"], outputs["predicted"]
-        if codes is not None and not ((codes >= 0) & (codes < len(self.problem.names))).all():
+        if codes is not None and not ((codes >= 0) & (codes < len(self.class_rows.names))).all():
             raise ValueError("its predictions have an unknown class")
-        rows = None if table is None else ClassScoreRows.from_scores(self.problem.truth, table)
+        rows = None if table is None else ClassScoreRows.from_scores(self.class_rows.truth, table)
         fields = {"predicted": outputs["predicted"], "is_probability": outputs["is_probability"]}
         return self._with(name=name, rows=rows, **fields)
 
     @property
     def settings(self) -> Settings:  # type: ignore[override]
         """Settings of inference."""
-        return self.problem.settings
+        return self.class_rows.settings
 
     @property
     def weight(self) -> FloatArray | None:  # type: ignore[override]
         """Weight of each row."""
-        return self.problem.weight
+        return self.class_rows.weight
 
     @property
     def clusters(self) -> ClusterIndex | None:  # type: ignore[override]
         """Clusters of the rows."""
-        return self.problem.clusters
+        return self.class_rows.clusters
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.problem.truth)
+        return len(self.class_rows.truth)
 
     def with_settings(self, settings: Settings) -> MulticlassOutput:
         """Return the system with these settings.
@@ -228,22 +228,22 @@ class MulticlassOutput(base.SystemOutput):
         """
         if settings == self.settings:
             return self
-        return replace(self, problem=replace(self.problem, settings=settings))
+        return replace(self, class_rows=replace(self.class_rows, settings=settings))
 
     def from_predictions(
         self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
     ) -> MulticlassOutput:
         """Return a system of another name that predicts classes of other rows."""
-        p = self.problem
+        p = self.class_rows
         problem = replace(p, classes=replace(p.classes, codes=truth), weight=None, clusters=None)
         return replace(
-            self, name=name, problem=problem, predicted=predicted, rows=None,
+            self, name=name, class_rows=problem, predicted=predicted, class_scores=None,
             is_probability=False, order=None,
         )  # fmt: skip
 
     def take_columns(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Return some of the rows, with all classes."""
-        p = self.problem
+        p = self.class_rows
         problem = replace(
             p,
             classes=replace(p.classes, codes=p.truth[rows]),
@@ -253,13 +253,13 @@ class MulticlassOutput(base.SystemOutput):
         return {
             "problem": problem,
             "predicted": None if self.predicted is None else self.predicted[rows],
-            "rows": None if self.rows is None else self.rows.take_rows(rows),
+            "rows": None if self.class_scores is None else self.class_scores.take_rows(rows),
             **self.cut_order(rows),
         }
 
     def check_measure(self, measure: Measure) -> None:
         """Check that data and classes suffice for a measure."""
-        d, names = measure.definition, self.problem.names
+        d, names = measure.definition, self.class_rows.names
         class_measure = replace(measure.plain, label=names[0])
         has_average = d.statistic is ConfusionMatrix or (
             d.statistic is ScoreTable and d.reads == "scores"
@@ -293,11 +293,11 @@ class MulticlassOutput(base.SystemOutput):
         if d.statistic is ConfusionMatrix:
             return None
         if measure.label is not None:
-            return self.against_rest(measure.label)
+            return self.one_vs_rest(measure.label)
         uses_confidence = (
             d.statistic is ScoreTable and d.reads == "probabilities" and d.skill_of is None
         )
-        return self.confidence if uses_confidence else None
+        return self.confidence_output if uses_confidence else None
 
     def sample_for(self, measure: Measure) -> MeasureSample | None:
         """Return the counts, the ranks of the true classes, or the losses."""
@@ -310,7 +310,7 @@ class MulticlassOutput(base.SystemOutput):
             return None
         return RowLosses(self.losses(measure), self.weight, self.clusters, self.settings)
 
-    def batch_statistic(self, measure: Measure) -> Statistic | None:
+    def cluster_totals(self, measure: Measure) -> Statistic | None:
         """Return the statistic that batches of rows accumulate for a measure.
 
         For a skill score it has the losses and the class sizes.
@@ -319,7 +319,7 @@ class MulticlassOutput(base.SystemOutput):
         if skill_rows is not None:
             return skill_rows.statistic
         return (
-            self._tables(measure) if self._is_average(measure) else super().batch_statistic(measure)
+            self._tables(measure) if self._is_average(measure) else super().cluster_totals(measure)
         )
 
     def influence(self, measure: Measure, total: Any) -> Influence | None:
@@ -332,7 +332,7 @@ class MulticlassOutput(base.SystemOutput):
         average_influence: Influence | None = None
         for label, weight in class_weights(measure, total.labels, total.proportions).items():
             table = total.tables[total.labels.index(label)]
-            class_influence = self.against_rest(label).influence(measure.plain, table)
+            class_influence = self.one_vs_rest(label).influence(measure.plain, table)
             if class_influence is None:
                 return None
             average_influence = (
@@ -354,35 +354,35 @@ class MulticlassOutput(base.SystemOutput):
 
         They are the same for all averages of one kind.
         """
-        p, plain = self.problem, measure.plain
+        p, plain = self.class_rows, measure.plain
 
         def make_tables() -> ClassTables:
-            tables = [self.against_rest(label).batch_statistic(plain) for label in p.names]
-            return ClassTables(p.names, tuple(tables), p.sizes)
+            tables = [self.one_vs_rest(label).cluster_totals(plain) for label in p.names]
+            return ClassTables(p.names, tuple(tables), p.class_sizes)
 
         return self.cached(("tables", measure.definition.reads), make_tables)
 
     def _skill_rows(self, measure: Measure) -> SkillRows | None:
         """Return the rows of a batch for a skill score, or None for other measures."""
-        p, skill_of = self.problem, measure.definition.skill_of
-        if skill_of is None or measure.label is not None or self.rows is None:
+        p, skill_of = self.class_rows, measure.definition.skill_of
+        if skill_of is None or measure.label is not None or self.class_scores is None:
             return None
         loss = parse(skill_of, "probabilities")
 
-        def constant(proportions: FloatArray) -> FloatArray:
+        def get_constant_losses(proportions: FloatArray) -> FloatArray:
             names = ClassLabels(p.names, np.arange(len(proportions)))
             return MulticlassRows(names, proportions, None, p.settings).constant_losses(loss)
 
         def make_rows() -> SkillRows:
-            rows = p.truth, p.sizes, p.weight, p.clusters
-            return SkillRows(loss, self.losses(loss), *rows, constant)
+            rows = p.truth, p.class_sizes, p.weight, p.clusters
+            return SkillRows(loss, self.losses(loss), *rows, get_constant_losses)
 
         return self.cached(("saved", skill_of), make_rows)
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of a skill score, or of an average over classes with rows."""
         if measure.definition.skill_of is not None:
-            p, loss = self.problem, parse(measure.definition.skill_of, "probabilities")
+            p, loss = self.class_rows, parse(measure.definition.skill_of, "probabilities")
             constant_losses = p.constant_losses(loss)
             constant = ConstantPrediction(
                 p.truth, p.class_proportions, constant_losses, p.weight, p.clusters, self.settings
@@ -397,17 +397,17 @@ class MulticlassOutput(base.SystemOutput):
             ]
             return average_of_scores(measure, terms, self.n_rows, self.settings, "one_class")
         terms = [
-            (weight, self.against_rest(name).point_estimate(measure.plain))
-            for name, weight in self._weights(measure).items()
+            (weight, self.one_vs_rest(name).point_estimate(measure.plain))
+            for name, weight in self._class_weights(measure).items()
         ]
         return average_of_scores(measure, terms, self.n_rows, self.settings)
 
-    def _weights(self, measure: Measure) -> dict[str, float]:
-        return class_weights(measure, self.problem.names, self.problem.class_proportions)
+    def _class_weights(self, measure: Measure) -> dict[str, float]:
+        return class_weights(measure, self.class_rows.names, self.class_rows.class_proportions)
 
     def _pairs(self, measure: Measure) -> list[tuple[tuple[int, int], float]]:
         """Return all ordered pairs of classes with rows, and their weights."""
-        sizes = self.problem.sizes * measure.picked(self.problem.names)
+        sizes = self.class_rows.class_sizes * measure.picked(self.class_rows.names)
         pairs = list(permutations(np.flatnonzero(sizes).tolist(), 2))
         is_weighted = measure.average == "weighted-ovo"
         pair_weights = np.array([sizes[list(pair)].sum() if is_weighted else 1.0 for pair in pairs])
@@ -417,16 +417,16 @@ class MulticlassOutput(base.SystemOutput):
             else []
         )
 
-    def _pair_output(self, pair: tuple[int, int], *, alone: bool) -> binary.BinaryOutput:
+    def _pair_output(self, pair: tuple[int, int], *, only_pair_rows: bool) -> binary.BinaryOutput:
         """Return the first class of a pair against the second, by the scores of the first.
 
-        It has only the rows of the pair if ``alone``; otherwise all rows, where the others have
-        weight 0.
+        It has only the rows of the pair if ``only_pair_rows``; otherwise all rows, where the others
+        have weight 0.
         """
         assert self.score is not None
-        p, (first, second) = self.problem, pair
+        p, (first, second) = self.class_rows, pair
         pair_mask = (p.truth == first) | (p.truth == second)
-        weight = p.weight if alone else pair_mask * (1.0 if p.weight is None else p.weight)
+        weight = p.weight if only_pair_rows else pair_mask * (1.0 if p.weight is None else p.weight)
         output = binary.BinaryOutput(
             self.name,
             BinaryLabels((p.names[second], p.names[first]), p.truth == first),
@@ -435,63 +435,68 @@ class MulticlassOutput(base.SystemOutput):
             score=np.ascontiguousarray(self.score[:, first], np.float64),
             clusters=p.clusters,
         )
-        return output.take_rows(pair_mask) if alone else output
+        return output.take_rows(pair_mask) if only_pair_rows else output
 
     def _pair_estimate(self, pair: tuple[int, int], measure: Measure) -> PointEstimate:
-        p, plain = self.problem, measure.plain
+        p, plain = self.class_rows, measure.plain
         return extend_to_all_rows(
-            self._pair_output(pair, alone=True).point_estimate(plain),
+            self._pair_output(pair, only_pair_rows=True).point_estimate(plain),
             np.flatnonzero((p.truth == pair[0]) | (p.truth == pair[1])),
             self.n_rows,
             VarianceEstimator(p.weight, p.clusters),
-            lambda: self._pair_output(pair, alone=False).score_rows.drawn_by_row.evaluate(plain),
+            lambda: self._pair_output(
+                pair, only_pair_rows=False
+            ).score_rows.row_replicates.evaluate(plain),
         )
 
     def _pooled_output(self, measure: Measure) -> binary.BinaryOutput:
         """Return all classes of all rows as one binary problem."""
         assert self.score is not None
-        picked = np.flatnonzero(measure.picked(self.problem.names))
-        return pool_classes(self, self.problem.truth[:, None] == picked, self.score[:, picked])
+        picked = np.flatnonzero(measure.picked(self.class_rows.names))
+        return pool_classes(self, self.class_rows.truth[:, None] == picked, self.score[:, picked])
 
     def losses(self, measure: Measure) -> FloatArray:
         """Return the loss of each row."""
-        assert self.rows is not None
-        truth: Any = self.problem.truth  # losses take numbers of any kind
-        return measure.losses(truth, self.rows)
+        assert self.class_scores is not None
+        truth: Any = self.class_rows.truth  # losses take numbers of any kind
+        return measure.losses(truth, self.class_scores)
 
     def constant_value(self, measure: Measure) -> float:
         """Return the value of the best constant prediction."""
         d = measure.definition
         if d.statistic is ConfusionMatrix:
             if measure.label is None:
-                return best_constant_value(measure, self.counts.constant)
+                return best_constant_value(measure, self.counts.constant_matrices)
             return best_constant_value(
                 measure.plain, self.counts.matrix.class_matrix(measure.label).constant()
             )
         if self.binary_problem(measure) is not None:
             return super().constant_value(measure)
         if d.statistic is ClassRanks:  # the best constant prediction ranks the classes by frequency
-            proportions = np.sort(self.problem.class_proportions)[::-1]
+            proportions = np.sort(self.class_rows.class_proportions)[::-1]
             ranks: Any = np.arange(len(proportions))  # without ties
             return float((proportions * measure.losses(ranks, np.zeros_like(ranks))).sum())
         if d.skill_of is not None:
-            return 0.0 if np.count_nonzero(self.problem.sizes) > 1 else NAN
+            return 0.0 if np.count_nonzero(self.class_rows.class_sizes) > 1 else NAN
         if d.statistic is ScoreTable:
             if measure.average == "micro":
                 systems, weights = [self._pooled_output(measure)], [1.0]
             elif measure.average in PAIRWISE_AVERAGES:
                 pairs = self._pairs(measure)
-                systems = [self._pair_output(pair, alone=True) for pair, _ in pairs]
+                systems = [self._pair_output(pair, only_pair_rows=True) for pair, _ in pairs]
                 weights = [weight for _, weight in pairs]
             else:
-                weight_by_class = self._weights(measure)
-                systems = [self.against_rest(name) for name in weight_by_class]
+                weight_by_class = self._class_weights(measure)
+                systems = [self.one_vs_rest(name) for name in weight_by_class]
                 weights = list(weight_by_class.values())
-            values = [float(measure.plain.apply(system.table.constant())) for system in systems]
+            values = [
+                float(measure.plain.apply(system.score_table.with_constant_score()))
+                for system in systems
+            ]
             if not values:
                 return NAN
             return sum(w * value for w, value in zip(weights, values, strict=True))
-        moments = self.problem.constant(measure) or self.statistic(measure)
+        moments = self.class_rows.constant_moments(measure) or self.statistic(measure)
         assert moments is not None
         return float(measure.apply(moments))
 
@@ -499,7 +504,7 @@ class MulticlassOutput(base.SystemOutput):
     def counts(self) -> ClassCounts:
         """Confusion matrix, with its resampling."""
         assert self.predicted is not None
-        p = self.problem
+        p = self.class_rows
         count_measures = tuple(
             m for m in self.measures if m.definition.statistic is ConfusionMatrix
         )
@@ -511,23 +516,23 @@ class MulticlassOutput(base.SystemOutput):
     def ranks(self) -> RankedClasses:
         """Ranks of the true classes."""
         assert self.score is not None
-        p = self.problem
+        p = self.class_rows
         return RankedClasses(p.truth, self.score, p.weight, p.clusters, self.settings)
 
-    def against_rest(self, label: str) -> binary.BinaryOutput:
+    def one_vs_rest(self, label: str) -> binary.BinaryOutput:
         """Return one class against all others as a binary problem, by the scores of that class."""
-        return self.cached(label, lambda: self._against_rest(label))
+        return self.cached(label, lambda: self._make_one_vs_rest(label))
 
-    def _against_rest(self, label: str) -> binary.BinaryOutput:
+    def _make_one_vs_rest(self, label: str) -> binary.BinaryOutput:
         assert self.score is not None
-        problem = self.problem
+        problem = self.class_rows
         score = np.ascontiguousarray(self.score[:, problem.names.index(label)], np.float64)
         plain_measures = [
             m.plain for m in self.measures if m.average is not None or m.label == label
         ]
         return binary.BinaryOutput(
             self.name,
-            problem.against_rest(label),
+            problem.one_vs_rest_labels(label),
             problem.weight,
             self.settings,
             score=score,
@@ -537,15 +542,17 @@ class MulticlassOutput(base.SystemOutput):
         )
 
     @cached_property
-    def confidence(self) -> binary.BinaryOutput:
+    def confidence_output(self) -> binary.BinaryOutput:
         """Binary problem of whether the most probable class is the true one.
 
         Its probability is the confidence in the predicted label: a calibration measure of it is one
         of confidence calibration (Guo et al. 2017).
         """
-        assert self.rows is not None
-        problem = self.problem
-        is_right, probability = top_label(problem.truth, self.rows.table, self.rows.highest)
+        assert self.class_scores is not None
+        problem = self.class_rows
+        is_right, probability = top_label(
+            problem.truth, self.class_scores.table, self.class_scores.top_class
+        )
         return binary.BinaryOutput(
             self.name,
             BinaryLabels(("wrong", "right"), is_right),

@@ -154,11 +154,11 @@ class MultilabelOutput(base.SystemOutput):
             lambda: pool_classes(self, self.truth[:, picked], score[:, picked]),
         )
 
-    def values(self, measure: Measure) -> FloatArray:
+    def measure_values(self, measure: Measure) -> FloatArray:
         """Return the value of each row; NaN if it is undefined."""
-        return self.cached(measure, lambda: self._values(measure))
+        return self.cached(measure, lambda: self._compute_values(measure))
 
-    def _values(self, measure: Measure) -> FloatArray:
+    def _compute_values(self, measure: Measure) -> FloatArray:
         truth: Any = self.truth
         if measure.definition.reads == "sets":
             predicted: Any = self.predicted
@@ -178,7 +178,7 @@ class MultilabelOutput(base.SystemOutput):
         if measure.definition.statistic is ScoreTable:
             return None
         design = self.weight, self.clusters, self.settings, measure.definition.range_of_two
-        return RowValues(self.values(measure), *design)
+        return RowValues(self.measure_values(measure), *design)
 
     def terms(self, measure: Measure) -> AveragedScores | None:
         """Return the tables of scores of the labels that are averaged."""
@@ -190,14 +190,14 @@ class MultilabelOutput(base.SystemOutput):
             return AveragedScores(self, labels, [self._pooled_output(measure)], is_pooled=True)
         return AveragedScores(self, labels, [self.label_output(label) for label in labels])
 
-    def batch_statistic(self, measure: Measure) -> Statistic | None:
+    def cluster_totals(self, measure: Measure) -> Statistic | None:
         """Return the statistic that batches accumulate for a measure.
 
         Tables of scores are shared by all averages over the same labels.
         """
         terms = self.terms(measure) if measure.label is None else None
         if terms is None:
-            return super().batch_statistic(measure)
+            return super().cluster_totals(measure)
         return self.cached(
             ("tables", terms.is_pooled, terms.labels), lambda: terms.batch_statistic(measure)
         )
@@ -227,17 +227,17 @@ class MultilabelOutput(base.SystemOutput):
         return np.asarray(np.average(self.truth, axis=0, weights=self.weight))
 
     @cached_property
-    def usual_set(self) -> npt.NDArray[np.bool_]:
+    def most_frequent_set(self) -> npt.NDArray[np.bool_]:
         """Labels of the most frequent label set."""
-        return self._sets[0]
+        return self._set_summary[0]
 
     @property
     def n_sets(self) -> int:
         """Number of distinct label sets of the rows."""
-        return self._sets[1]
+        return self._set_summary[1]
 
     @cached_property
-    def _sets(self) -> tuple[npt.NDArray[np.bool_], int]:
+    def _set_summary(self) -> tuple[npt.NDArray[np.bool_], int]:
         """Most frequent label set, and the number of distinct sets.
 
         Ties are resolved by the order of the sets. Sets are packed into integers, which sort faster
@@ -281,10 +281,13 @@ class MultilabelOutput(base.SystemOutput):
 
     def _constant_score(self, measure: Measure) -> float:
         if measure.average == "micro":
-            return float(measure.plain.apply(self._pooled_output(measure).table.constant()))
+            return float(
+                measure.plain.apply(self._pooled_output(measure).score_table.with_constant_score())
+            )
         weights = class_weights(measure, self.labels, self.label_proportions)
         values = [
-            weight * float(measure.plain.apply(self.label_output(label).table.constant()))
+            weight
+            * float(measure.plain.apply(self.label_output(label).score_table.with_constant_score()))
             for label, weight in weights.items()
         ]
         return sum(values) if values else NAN

@@ -45,17 +45,17 @@ class MultioutputLosses:
     Intervals and tests are therefore those of a single output.
     """
 
-    values: FloatArray
+    losses: FloatArray
     weight: FloatArray | None
     clusters: ClusterIndex | None
     settings: Settings
 
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate of an average."""
-        moments = [Moments.from_rows(column, self.weight) for column in self.values.T]
+        moments = [Moments.from_rows(column, self.weight) for column in self.losses.T]
         value, coefficients = _average_outputs(measure, moments)
         design = self.weight, self.clusters, self.settings
-        estimate = estimate_mean_loss(measure.plain, self.values @ coefficients, *design)
+        estimate = estimate_mean_loss(measure.plain, self.losses @ coefficients, *design)
         if value is None:
             return estimate
         return replace(
@@ -63,7 +63,7 @@ class MultioutputLosses:
         )
 
     def _replicates(self, measure: Any, template: Moments) -> FloatArray:
-        means = bootstrap_means(self.values, self.weight, self.settings, self.clusters)
+        means = bootstrap_means(self.losses, self.weight, self.settings, self.clusters)
         replicates: FloatArray = measure.plain.apply(replace(template, mean=means))  # type: ignore[arg-type]
         return weighted_output_mean(measure.among, replicates)
 
@@ -95,7 +95,7 @@ class StreamedOutputLosses:
     The first pass accumulates the moments of each output, the second those of the combined loss.
     """
 
-    values: FloatArray
+    losses: FloatArray
     weight: FloatArray | None
     clusters: ClusterIndex | None
     settings: Settings
@@ -103,7 +103,7 @@ class StreamedOutputLosses:
     def batch_statistic(self, measure: Any) -> StatisticVector:
         """Return the moments of each output."""
         return StatisticVector(
-            tuple(Moments.from_rows(column, self.weight) for column in self.values.T)
+            tuple(Moments.from_rows(column, self.weight) for column in self.losses.T)
         )
 
     def influence(self, measure: Any, total: StatisticVector) -> Influence | None:
@@ -118,7 +118,7 @@ class StreamedOutputLosses:
 
     def combined_loss(self, measure: Any, total: StatisticVector) -> FloatArray:
         """Return the combined loss of each row."""
-        return np.asarray(self.values @ _average_outputs(measure, total.components)[1])
+        return np.asarray(self.losses @ _average_outputs(measure, total.components)[1])
 
     @staticmethod
     def combined_moments(
@@ -187,7 +187,8 @@ class StreamedOutputAverages:
     ) -> PointEstimate:
         """Return the point estimate of an average from those of the outputs."""
         return replace(
-            mean_over_outputs(measure, estimates), skewness_size=lambda: row_summary.skewness
+            mean_over_outputs(measure, estimates),
+            compute_scaled_skewness=lambda: row_summary.skewness,
         )
 
 
@@ -219,7 +220,7 @@ def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEsti
             else abs(intervals.scaled_skewness(average_influence.influence_values))
         )
 
-    return replace(average, skewness_size=skewness)
+    return replace(average, compute_scaled_skewness=skewness)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,14 +285,14 @@ class MultioutputRegression(SystemOutput):
         )
         return system
 
-    def _select_columns(self, kind: Any, indices: Any) -> Any:
+    def _select_columns(self, result_type: Any, indices: Any) -> Any:
         """Return some outputs as an object of a kind that takes columns or tables."""
         truth, predicted = (
             np.ascontiguousarray(table[:, indices]) for table in (self.truth, self.predicted)
         )
-        if kind is MomentRows:
+        if result_type is MomentRows:
             return MomentRows(truth, predicted, self.weight, self.clusters, self.settings)
-        return kind(self.name, truth, predicted, self.weight, self.settings, self.clusters)
+        return result_type(self.name, truth, predicted, self.weight, self.settings, self.clusters)
 
     def _selected_outputs(self, measure: Measure, kind: Any) -> Any:
         """Return the outputs of an average as one object."""

@@ -119,7 +119,7 @@ class Raters(SystemOutput):
         """Return the numbers of ratings of each item by category."""
         return self.cached("items", self._rating_sample)
 
-    def items(self, mask: npt.NDArray[np.bool_]) -> IntArray | FloatArray:
+    def count_items(self, mask: npt.NDArray[np.bool_]) -> IntArray | FloatArray:
         """Return the number of items in a mask, or in each of several masks."""
         return mask.sum(axis=0) if self.item_counts is None else self.item_counts @ mask
 
@@ -134,7 +134,7 @@ class Raters(SystemOutput):
         ratings = Ratings.from_codes(self.codes, *scale, self.weight)
         return RatingSample(ratings, self.settings, self.weight, self.clusters)
 
-    def select_raters(self, which: list[int], name: str = "") -> Raters:
+    def select_raters(self, indices: list[int], name: str = "") -> Raters:
         """Return a subset of the raters."""
-        names = tuple(self.raters[k] for k in which)
-        return replace(self, name=name or self.name, raters=names, codes=self.codes[:, which])
+        names = tuple(self.raters[k] for k in indices)
+        return replace(self, name=name or self.name, raters=names, codes=self.codes[:, indices])

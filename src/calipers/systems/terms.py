@@ -35,7 +35,7 @@ class AveragedScores:
     def batch_statistic(self, measure: Measure) -> StatisticVector:
         """Return the table of scores of each label, or its rows until they are many."""
         return StatisticVector(
-            tuple(output.batch_statistic(measure.plain) for output in self.outputs)
+            tuple(output.cluster_totals(measure.plain) for output in self.outputs)
         )
 
     def weights(self, measure: Measure, total: StatisticVector) -> list[float]:
@@ -73,7 +73,7 @@ class AveragedScores:
         return replace(
             average_influence,
             column=by_row,
-            space=VarianceEstimator(system.weight, system.clusters),
+            variance_estimator=VarianceEstimator(system.weight, system.clusters),
         )
 
     def second_pass_statistic(self, measure: Measure, total: StatisticVector) -> SkewMoments | None:
@@ -97,16 +97,16 @@ class AveragedScores:
         """Return the point estimate of the average from the estimates of the labels."""
         pairs = zip(self.weights(measure, total), estimates, strict=True)
         terms = [(weight, estimate) for weight, estimate in pairs if weight]
-        average = average_of_scores(measure, terms, row_summary.rows, row_summary.settings)
+        average = average_of_scores(measure, terms, row_summary.n_rows, row_summary.settings)
         average = replace(average, influence=row_summary.influence)
         if self.is_pooled:  # whose entries are not independent
-            undefined = dict.fromkeys(average.undefined, row_summary.rows)
+            undefined = dict.fromkeys(average.undefined, row_summary.n_rows)
             scale = None if row_summary.has_clusters else terms[0][1].transform
             average = replace(average, undefined=undefined, transform=scale, methods={})
         if row_summary.has_clusters:
             return average
         return effective_sample_size.add_auc_interval(
-            measure, average, terms, lambda: row_summary.skewness / 6, row_summary.size
+            measure, average, terms, lambda: row_summary.skewness / 6, row_summary.effective_size
         )
 
     def value_bounds(self, measure: Measure, total: StatisticVector) -> tuple[float, float]:
@@ -115,6 +115,6 @@ class AveragedScores:
         assert area is not None
         tables: Sequence[ScoreTable] = total.components
         low, high = np.array(self.weights(measure, total)) @ [
-            table.bounds(area.name) for table in tables
+            table.area_bounds(area.name) for table in tables
         ]
         return float(low), float(high)

@@ -56,20 +56,20 @@ class MeasureBound:
     value: float
     is_lower: bool
 
-    def holds(self, matrices: ConfusionMatrix) -> npt.NDArray[np.bool_]:
+    def met_mask(self, matrices: ConfusionMatrix) -> npt.NDArray[np.bool_]:
         """Return which matrices meet the bound; an undefined measure does not."""
-        return self._reach(matrices) >= -PROPORTION_TOLERANCE
+        return self._slack(matrices) >= -PROPORTION_TOLERANCE
 
-    def may_hold(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
+    def possible_mask(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
         """Return which blocks of scores may meet the bound.
 
         A block may if its corner does, provided that the corner has the block's best value.
         """
         if self.measure.definition.higher_is_better is not self.is_lower:
             return np.ones(table.positive.shape, bool)
-        return ~(self._reach(table.corners()) < -PROPORTION_TOLERANCE)
+        return ~(self._slack(table.corner_confusion()) < -PROPORTION_TOLERANCE)
 
-    def _reach(self, matrices: ConfusionMatrix) -> FloatArray:
+    def _slack(self, matrices: ConfusionMatrix) -> FloatArray:
         sign = 1 if self.is_lower else -1
         return np.asarray(sign * (self.measure.apply(matrices) - self.value))
 
@@ -146,7 +146,7 @@ class ThresholdRule:
         values = self._values(table)
         return np.where((values > -np.inf).any(axis=-1), first_argmax(values), -1)
 
-    def opens(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
+    def needs_refinement(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
         """Return which blocks of merged neighbouring scores have to be split to find the optimum.
 
         These are the blocks that may contain a better threshold than all known ones.
@@ -156,10 +156,10 @@ class ThresholdRule:
             assert definition.needs_refinement is not None
             return definition.needs_refinement(table, **self.measure.parameters)
         refinement_mask = candidate_block_mask(
-            self._values(table), self._sign * self.measure.apply(table.corners())
+            self._values(table), self._sign * self.measure.apply(table.corner_confusion())
         )
         for bound in self.bounds:
-            refinement_mask &= bound.may_hold(table)
+            refinement_mask &= bound.possible_mask(table)
         return refinement_mask
 
     def _values(self, table: ScoreTable) -> FloatArray:
@@ -168,7 +168,7 @@ class ThresholdRule:
         values = self._sign * self.measure.apply(matrices)
         usable_mask = ~np.isnan(values)
         for bound in self.bounds:
-            usable_mask &= bound.holds(matrices)
+            usable_mask &= bound.met_mask(matrices)
         return np.where(usable_mask, values, -np.inf)
 
     @property
@@ -189,10 +189,10 @@ class ThresholdRule:
         return np.where(index < 0, np.nan, table.thresholds[index])
 
     def __str__(self) -> str:
-        return " where ".join([str(self.measure), *([self._bounds] if self.bounds else [])])
+        return " where ".join([str(self.measure), *([self._bounds_text] if self.bounds else [])])
 
     @property
-    def _bounds(self) -> str:
+    def _bounds_text(self) -> str:
         return " & ".join(map(str, self.bounds))
 
 
@@ -232,11 +232,12 @@ def choose_on_replicates(
         index_column = np.maximum(index, 0)[:, None]
         chosen = np.take_along_axis(curves.block_index, index_column, axis=-1)[:, 0]
         counts = [
-            np.take_along_axis(running, index_column, axis=-1) for running in curves.table.running
+            np.take_along_axis(running, index_column, axis=-1)
+            for running in curves.table.cumulative_counts
         ]
         return np.where(index < 0, -1, chosen), np.concatenate(counts, axis=-1)
 
-    indices, counts = zip(*replicates.refine(rule.opens, choose), strict=True)
+    indices, counts = zip(*replicates.refine(rule.needs_refinement, choose), strict=True)
     return np.concatenate(indices), np.concatenate(counts)
 
 
@@ -264,7 +265,7 @@ class ChosenThreshold:
         return choose_on_replicates(self.rule, self.replicates)
 
     @cached_property
-    def _resampled(self) -> tuple[FloatArray, ConfusionMatrix]:
+    def _out_of_bag_results(self) -> tuple[FloatArray, ConfusionMatrix]:
         """Thresholds of the replicates, and the out-of-bag confusion matrix."""
         index, _ = self._choices
         chosen_mask, table = index >= 0, self.replicates.table
@@ -279,12 +280,16 @@ class ChosenThreshold:
         return thresholds, ConfusionMatrix(counts, counts)
 
     @property
-    def _is_needed(self) -> bool:
+    def _is_bootstrapped(self) -> bool:
         return self.replicates.settings.interval in ("auto", "bootstrap")
 
     def out_of_bag(self, measure: Measure) -> float:
         """Return the value of a measure on rows on which the threshold was not chosen."""
-        return float(measure.apply(self._resampled[1])) if self._is_needed else float("nan")
+        return (
+            float(measure.apply(self._out_of_bag_results[1]))
+            if self._is_bootstrapped
+            else float("nan")
+        )
 
     @cached_property
     def _matrix_pair(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
@@ -292,7 +297,7 @@ class ChosenThreshold:
         (index, counts), table = self._choices, self.replicates.table
         index, counts = index[index >= 0], counts[index >= 0]
         totals = self.replicates.totals[self._choices[0] >= 0]
-        tp, fp = table.running
+        tp, fp = table.cumulative_counts
         full_counts = np.stack([tp[index], fp[index]], axis=-1)
         full_totals = np.array([table.total_positive, table.total_negative])
         matrices = (
@@ -302,14 +307,14 @@ class ChosenThreshold:
         replicate_matrices, all_rows = (ConfusionMatrix(cells, cells) for cells in matrices)
         return replicate_matrices, all_rows
 
-    def optimism(self, measure: Measure) -> tuple[float, float]:
+    def optimism_limits(self, measure: Measure) -> tuple[float, float]:
         """Return the limits of the optimism of a measure of the confusion matrix.
 
         They are percentiles of the value of a replicate minus that of all rows, both at the
         replicate's threshold. They are NaN if more than 5% of the replicates are undefined, or all
         values are equal.
         """
-        if not self._is_needed:
+        if not self._is_bootstrapped:
             return NAN, NAN
         replicate_values, full_values = (measure.apply(matrix) for matrix in self._matrix_pair)
         undefined_values = np.full(len(self._choices[0]) - len(replicate_values), NAN)
@@ -326,7 +331,7 @@ class ChosenThreshold:
             kind="threshold",
             settings=self.replicates.settings,
             n=n,
-            standalone_replicates=lambda: self._resampled[0],
+            standalone_replicates=lambda: self._out_of_bag_results[0],
         )
 
     def note(self, table: ScoreTable) -> str:
@@ -336,9 +341,9 @@ class ChosenThreshold:
             f"{self.system}: the threshold {threshold} was chosen on the rows that it is evaluated "
             f"on, for the best {self.rule}, so measures there are optimistic"
         )
-        if not self._is_needed or self.rule.measure.definition.statistic is ScoreTable:
+        if not self._is_bootstrapped or self.rule.measure.definition.statistic is ScoreTable:
             return f"{text}."
-        matrix = table.to_confusion_matrix(self.threshold)
+        matrix = table.confusion_at(self.threshold)
         comparisons = " and ".join(
             f"{measure} is {float(measure.apply(matrix)):.3f} on these rows, "
             f"{self.out_of_bag(measure):.3f} out of bag"

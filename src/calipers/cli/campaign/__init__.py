@@ -37,7 +37,7 @@ def _import_command(name: str) -> click.Command:
     return import_command(__name__, _MODULES.get(name, name))
 
 
-@click.group("campaign", cls=Group, lines=COMMANDS, find=_import_command)
+@click.group("campaign", cls=Group, help_by_command=COMMANDS, find=_import_command)
 def command() -> None:
     """Build a test collection: topics, pools, assessors and judgments.
 

@@ -68,10 +68,10 @@ def command(
         if decide is not None and adjudicator is not None:
             n_recorded = operations.record_decisions(campaign, _decisions(decide), adjudicator)
             write_stderr(f"{format_count(n_recorded, 'decisions')} of {adjudicator} recorded")
-        grades = operations.read_grades(campaign, programs=options["programs"])
+        grades = operations.read_grades(campaign, include_programs=options["programs"])
         adjudicated = operations.adjudicated_decisions(campaign)
         disputed = disagreements(
-            grades, adjudicated, min_difference=min_difference, also_decided=show_all
+            grades, adjudicated, min_difference=min_difference, include_adjudicated=show_all
         )
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
     rows = [

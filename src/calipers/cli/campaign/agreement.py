@@ -54,7 +54,7 @@ def command(
     Example:
       calipers campaign agreement digits.campaign --by-assessor --orders
     """
-    output = OutputOptions.take(options)
+    output = OutputOptions.pop_from(options)
     for is_requested, flag in ((by_assessor, "--by-assessor"), (orders, "--orders")):
         if is_requested:
             check_table_output(flag, output.kind, output.path)
@@ -63,7 +63,7 @@ def command(
     from calipers.data.errors import InputError, did_you_mean
 
     with Campaign.open(file, readonly=True) as campaign:
-        grades = operations.read_grades(campaign, programs=programs or bool(assessors))
+        grades = operations.read_grades(campaign, include_programs=programs or bool(assessors))
         for name in assessors:
             if name not in grades:
                 raise InputError(
@@ -99,7 +99,7 @@ def _print_agreement(
     measure = f"Krippendorff-alpha(scale={options['scale']!r})"
     topic_level = topic_level_agreement(grades, measure, level=options["level"])
     click.echo(
-        f"\nInterval for other topics ({topic_level.topics} have a document that two judged): "
+        f"\nInterval for other topics ({topic_level.n_topics} have a document that two judged): "
         f"Krippendorff's alpha {format_cell(topic_level.value)} [{format_cell(topic_level.low)}, "
         f"{format_cell(topic_level.high)}]"
         + (f" ({topic_level.caution})" if topic_level.caution else "")
@@ -114,7 +114,7 @@ def _print_stability(campaign: Campaign, grades: Grades, level: float) -> None:
     from calipers.campaign import assessor_agreement, operations
 
     repeat_agreement = assessor_agreement.self_agreement(
-        grades, operations.read_grades(campaign, programs=True, repeats=True)
+        grades, operations.read_grades(campaign, include_programs=True, only_repeats=True)
     )
     if repeat_agreement:
         _print_section(
@@ -139,7 +139,7 @@ def _print_stability(campaign: Campaign, grades: Grades, level: float) -> None:
             [
                 (
                     o.assessor,
-                    o.topics,
+                    o.n_topics,
                     c.measure,
                     c.tau,
                     c.tau_ap,
@@ -159,8 +159,8 @@ def _print_stability(campaign: Campaign, grades: Grades, level: float) -> None:
         format_table(
             ("measure", "tau", "low", "high", "tau_AP", "rankings", "pairs reversed"),
             [
-                (o.measure, o.tau, o.tau_low, o.tau_high, o.tau_ap, o.distinct,
-                 f"{len(o.reversed)}/{o.pairs}")
+                (o.measure, o.tau, o.tau_low, o.tau_high, o.tau_ap, o.n_rankings,
+                 f"{len(o.reversed_pairs)}/{o.n_significant_pairs}")
                 for o in stabilities
             ],
         ),

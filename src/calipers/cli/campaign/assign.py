@@ -69,12 +69,12 @@ def command(
         topics = list(dict.fromkeys(entry.topic for entry in campaign.pool()))
         assignment = operations.assign_topics(
             campaign,
-            twice=operations.spread_topics(topics, overlap) if overlap else twice,
+            extra_judged=operations.spread_topics(topics, overlap) if overlap else twice,
             conflicts=conflicts_by_topic,
             write=not is_dry_run,
             **options,
         )
-    topics_by_judge = assignment.judges
+    topics_by_judge = assignment.topics_by_judge
     lines: list[str | Table] = [
         format_table(
             ("topic", "assessors"),

@@ -49,7 +49,7 @@ def command(
             campaign,
             sources,
             columns=DocumentColumns(**names),
-            every=every,
+            include_unpooled=every,
             partial=partial,
             replace=replace,
         )

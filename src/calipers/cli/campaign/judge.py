@@ -135,7 +135,7 @@ def command(
         origins = list_origins(host, listener.getsockname()[1], url)
         set_settings(campaign, settings)
         tokens = {name: create_token(campaign, name, revoke_others=new_links) for name in names}
-        sessions.renew()
+        sessions.reload()
         write_stderr(f"{campaign.info.name}: {sessions.summary()}")
         links = [f"{origins[0]}/a/{assessor_slug(name)}/#{token}" for name, token in tokens.items()]
         for name, link in zip(names, links, strict=True):
@@ -151,9 +151,9 @@ def command(
         )
         if opens:
             click.launch(links[0])
-        n_before = sessions.recorded
+        n_before = sessions.n_recorded
         serve(sessions, listener, origins)
-        write_stderr(f"stopped; {sessions.recorded - n_before} events recorded in {file}")
+        write_stderr(f"stopped; {sessions.n_recorded - n_before} events recorded in {file}")
 
 
 def _check_address(host: str, url: str | None) -> None:

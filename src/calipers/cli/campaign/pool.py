@@ -161,12 +161,12 @@ def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) 
             for t, number in added.documents.items()
         ],
         "growth": [
-            {"depth": step.depth, "documents": step.documents, "new": step.new}
+            {"depth": step.depth, "documents": step.n_documents, "new": step.n_new}
             for step in pooling.pool_growth(rankings, depths)
         ],
         "groups": [
-            {"participant": entry.group, "runs": len(entry.runs), "documents": entry.documents,
-             "unique": entry.unique}
+            {"participant": entry.group, "runs": len(entry.runs), "documents": entry.n_documents,
+             "unique": entry.n_unique}
             for entry in pooling.contributions(rankings, depth, groups)
         ],
         "without": added.empty_topics,

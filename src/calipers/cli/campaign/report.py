@@ -17,7 +17,7 @@ from calipers.report import writers
 
 @click.command("report", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
-@click.argument("page", metavar="FILE.html", type=OutputFile(dash=False))
+@click.argument("page", metavar="FILE.html", type=OutputFile(allow_dash=False))
 @measure_option
 @option_with_default("--level", 0.95, "Confidence level of intervals and tests.", type=PROPORTION)
 @option_with_default(

@@ -50,8 +50,10 @@ def _format_summary(file: str, added: Any) -> list[str]:
     documents = sum(map(len, run.scores.values()))
     counts = f"{format_count(len(run.scores), 'topics')}, {format_count(documents, 'documents')}"
     lines = [f"{file}: {run.run} of {run.participant}: {counts}"]
-    if added.unanswered:
-        lines.append(f"  {run.run} has no documents for topics {format_names(added.unanswered)}")
+    if added.missing_topics:
+        lines.append(
+            f"  {run.run} has no documents for topics {format_names(added.missing_topics)}"
+        )
     if added.unknown:
         lines.append(
             f"  {run.run}: {format_count(len(added.unknown), 'topics')} that the campaign does not "

@@ -77,10 +77,16 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
             write=not options["dry_run"],
         )  # fmt: skip
     rows: list[dict[str, Any]] = [
-        {"topic": topic, "stratum": name, "documents": len(item.documents),
-         "drawn": len(item.sampled), "inclusion": item.inclusion}
-        for topic, topic_strata in sample.topics.items() for name, item in topic_strata.items()
-    ]  # fmt: skip
+        {
+            "topic": topic,
+            "stratum": name,
+            "documents": len(item.documents),
+            "drawn": len(item.sampled),
+            "inclusion": item.inclusion_probability,
+        }
+        for topic, topic_strata in sample.strata_by_topic.items()
+        for name, item in topic_strata.items()
+    ]
     head = "topic", "stratum", "documents", "drawn", "inclusion"
     lines: list[str | Table] = [
         format_table(head, [[row[column] for column in head] for row in rows]),

@@ -111,7 +111,7 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
         for k in range(1, len(head))
     ]
     columns = [[row[k] for row in cells] for k in range(len(head))]
-    return Table(list(map(Column, head, [KEY, *kinds], columns)), plain=True)
+    return Table(list(map(Column, head, [KEY, *kinds], columns)), is_plain=True)
 
 
 def render_table(table: Table) -> str:

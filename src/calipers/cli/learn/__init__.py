@@ -19,7 +19,7 @@ COMMANDS = {
 }
 
 
-@click.group("learn", cls=Group, lines=COMMANDS, find=partial(import_command, __name__))
+@click.group("learn", cls=Group, help_by_command=COMMANDS, find=partial(import_command, __name__))
 def command() -> None:
     """Evaluate models on data that were not used for training.
 

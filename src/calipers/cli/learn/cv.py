@@ -128,7 +128,7 @@ def command(table: str, truth: str, **options: Any) -> None:
       calipers learn cv scans.csv --truth malignant --probability p_net --split set \\
         --threshold accuracy
     """
-    output = OutputOptions.take(options)
+    output = OutputOptions.pop_from(options)
     from calipers.data.tables import add_location, column
     from calipers.learning.cross_validation import cross_validate
 
@@ -164,7 +164,7 @@ def command(table: str, truth: str, **options: Any) -> None:
             evaluation = cross_validate(
                 **columns,
                 **{**options, "measures": options["measures"] or None},
-                curves=output.page.is_requested,
+                curves=output.report.is_requested,
                 inputs=[read_input_table(table).origin],
             )
     output.finish(evaluation)

@@ -103,7 +103,7 @@ fit_options = combine_options(
 output_options = combine_options(
     fit_options,
     text_option(
-        "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(page=True)
+        "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(is_page=True)
     ),
     flag_option("--open open_", "Open the report in a browser."),
     lambda command: format_options(command, report=False),

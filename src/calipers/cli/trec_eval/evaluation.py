@@ -41,7 +41,7 @@ class OutputLine:
     """Line of output for each topic and for the summary: values, or texts."""
 
     name: str
-    row: TrecMeasure
+    measure: TrecMeasure
     values: FloatArray
     strings: Sequence[bytes] | None = None
     summary: float | bytes | None = None
@@ -60,14 +60,14 @@ def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) ->
     """Compute the values of all requested measures."""
     lines = [
         (name, printed, parameters)
-        for name in options.chosen
-        for printed, parameters in MEASURES[name].read(name, options.measures.get(name))
+        for name in options.requested_measures
+        for printed, parameters in MEASURES[name].read_parameters(name, options.measures.get(name))
     ]
     evaluated, stop = _evaluated_topics(options, judged, lines)
     if stop is not None and not (evaluated and options.per_topic):
         return TrecEvalResult([], [], stop)
     topics = [judged.topics[i] for i in evaluated]
-    evaluated_rankings = judged.rankings.take(np.array(evaluated, np.int64))
+    evaluated_rankings = judged.rankings.take_topics(np.array(evaluated, np.int64))
     missing = evaluated_rankings.retrieved == 0
     view = RankingView.from_rankings(options, evaluated_rankings)
     output_lines = []
@@ -103,10 +103,10 @@ def _evaluated_topics(
         ):
             continue
         reason = problem
-        if not retrieved_mask[i] and not options.complete:
+        if not retrieved_mask[i] and not options.is_complete:
             reason = "not in the results; -c evaluates it nevertheless"
         elif needs_judgments and reason is None:
-            reason = judged.unusable.get(i)
+            reason = judged.topic_problems.get(i)
             # The original fails if the first topic has no judgments, and for any topic whose
             # highest judgment is below -1.
             if highest is not None and highest[i] < (-1 if evaluated else 0):
@@ -138,7 +138,7 @@ def _highest_grades(rankings: JudgedRankings | GroupedRankings) -> list[int] | N
     """Return the highest grade of each topic."""
     if isinstance(rankings, GroupedRankings):
         return None
-    highest: list[int] = rankings.highest_grade.tolist()
+    highest: list[int] = rankings.max_grade.tolist()
     return highest
 
 
@@ -159,19 +159,19 @@ def _summary(
     options: Options, judged: JudgedResults, name: str, line: OutputLine
 ) -> float | bytes | None:
     """Return the value over all topics."""
-    count = len(judged.topics) if options.complete else len(line.values)
+    count = len(judged.topics) if options.is_complete else len(line.values)
     if name == "runid":
         return judged.tag
     if name == "relstring":
         return None
     if name == "num_q":
         return count
-    if name == "num_rel" and options.complete and isinstance(judged.rankings, JudgedRankings):
+    if name == "num_rel" and options.is_complete and isinstance(judged.rankings, JudgedRankings):
         # Of all topics, whatever the level.
-        return float(judged.rankings.relevant().sum())
+        return float(judged.rankings.n_relevant().sum())
     # One after the other, as the original adds up; from 0, which no negative zero outlives.
     total = float(np.cumsum(np.append(0.0, line.values))[-1])
-    if line.row.counts:
+    if line.measure.is_count:
         return total
     if name.startswith("gm_"):
         return float(np.exp((total + (count - len(line.values)) * np.log(GEOMETRIC_FLOOR)) / count))
@@ -202,10 +202,10 @@ class RankingView:
         if options.judgments_format == "qrels_jg":
             assert isinstance(rankings, GroupedRankings)
             return cls(
-                options, _prepare_rankings(options, rankings.to_group_rankings), rankings.groups
+                options, _prepare_rankings(options, rankings.group_rankings), rankings.groups
             )
         if isinstance(rankings, GroupedRankings):
-            return cls(options, rankings.cut(options.depth))
+            return cls(options, rankings.truncate(options.depth))
         return cls(options, _prepare_rankings(options, rankings))
 
     def values(self, name: str, parameters: Mapping[str, Any]) -> FloatArray:
@@ -214,12 +214,12 @@ class RankingView:
         if not row.judgments or not row.measure:
             topics = len(self.rankings) if self.groups is None else len(self.groups) - 1
             return np.ones(topics)
-        value = self._of_rankings(name, row, parameters)
+        value = self._ranking_values(name, row, parameters)
         if self.groups is None:
             return value
         return segment_sum(value, self.groups) / np.diff(self.groups)
 
-    def _of_rankings(
+    def _ranking_values(
         self, name: str, row: TrecMeasure, parameters: Mapping[str, Any]
     ) -> FloatArray:
         if row.measure == "IPrec":
@@ -230,7 +230,7 @@ class RankingView:
             return self._eleven_points(parameters["recalls"])
         if parameters.get("multiple", 1) <= 0:
             return np.zeros(len(self.rankings))
-        value = self._applied(row, parameters)
+        value = self._apply(row, parameters)
         if name.startswith("gm_"):
             return np.log(np.maximum(_or_zero(value), GEOMETRIC_FLOOR))
         if name == "ndcg_rel":
@@ -238,7 +238,7 @@ class RankingView:
             return np.maximum(_or_zero(value), 0.0)
         if name == "G":
             # Where the ranking gains more than the ideal list there is no logarithm.
-            ideal_gain_mask = _or_zero(self._applied(MEASURES["ideal_dcg"], parameters)) > 0
+            ideal_gain_mask = _or_zero(self._apply(MEASURES["ideal_dcg"], parameters)) > 0
             return np.where(np.isnan(value) & ideal_gain_mask, NEGATIVE_NAN, _or_zero(value))
         if name in ("Rndcg", "yaap"):
             # Without a gain the original divides by no levels at all; with a level below 0 there
@@ -247,13 +247,13 @@ class RankingView:
             return np.where(self._relevant == 0, 0.0, value) if name == "Rndcg" else value
         return _or_zero(value)
 
-    def _applied(self, row: TrecMeasure, parameters: Mapping[str, Any]) -> FloatArray:
+    def _apply(self, row: TrecMeasure, parameters: Mapping[str, Any]) -> FloatArray:
         definition = row.definition
         replacement_by_grade = parameters.get("taken", {})
         parameters = {key: value for key, value in parameters.items() if key != "taken"}
         level = self._level
         general = {
-            "rel": max(level, 0) if row.relevant == "judged" else level,
+            "rel": max(level, 0) if row.relevance_rule == "judged" else level,
             "rule": "nearest" if self.options.conventions >= 10 else "nine-tenths",
             "collection_size": self.options.collection_size,
         }
@@ -261,10 +261,10 @@ class RankingView:
             key: value for key, value in general.items() if key in definition.parameters
         }
         try:
-            measure = definition.bind({**general_parameters, **row.fixed, **parameters})
+            measure = definition.bind({**general_parameters, **row.fixed_parameters, **parameters})
         except UnknownMeasureError as error:
             raise ProgramExit(2, str(error)) from None
-        rankings = self._by_level[row.relevant]
+        rankings = self._rankings_by_relevance[row.relevance_rule]
         for grade, replacement in replacement_by_grade.items():
             assert isinstance(rankings, JudgedRankings)
             rankings = replace(
@@ -282,14 +282,14 @@ class RankingView:
         return max(self.options.level, -3)
 
     @cached_property
-    def _by_level(self) -> Mapping[str, JudgedRankings | GroupedRankings]:
+    def _rankings_by_relevance(self) -> Mapping[str, JudgedRankings | GroupedRankings]:
         """Rankings by ``TrecMeasure.relevant``, with the documents that it includes."""
         level, rankings = self._level, self.rankings
         if level >= 0 or isinstance(rankings, GroupedRankings):
             return dict.fromkeys(("judged", "all", "last"), rankings)
         everything = rankings.with_unjudged()
-        n_extra = everything.relevant_retrieved(level) - rankings.relevant_retrieved(0)
-        early_mask = everything.hits_so_far(level) <= n_extra[everything.topic]
+        n_extra = everything.n_relevant_retrieved(level) - rankings.n_relevant_retrieved(0)
+        early_mask = everything.cumulative_hits(level) <= n_extra[everything.topic_index]
         last = replace(everything, grade=np.where(early_mask, level - 1, everything.grade))
         return {"judged": rankings, "all": everything, "last": last}
 
@@ -297,7 +297,7 @@ class RankingView:
     def _relevant(self) -> FloatArray:
         """R, the number of relevant documents of each ranking."""
         assert isinstance(self.rankings, JudgedRankings)
-        return self.rankings.relevant(max(self._level, 0))
+        return self.rankings.n_relevant(max(self._level, 0))
 
     def _n_required(self, recall: float) -> FloatArray:
         """Return the number of relevant documents at a recall."""
@@ -308,7 +308,7 @@ class RankingView:
 
     def _interpolated(self, recall: float) -> FloatArray:
         value = _or_zero(
-            self._applied(MEASURES["iprec_at_recall"], {"recall": min(max(recall, 0.0), 1.0)})
+            self._apply(MEASURES["iprec_at_recall"], {"recall": min(max(recall, 0.0), 1.0)})
         )
         n_required = self._n_required(recall)
         value = np.where(n_required > self._relevant, 0.0, value)
@@ -318,7 +318,7 @@ class RankingView:
 
     def _f_measure(self, x: float) -> FloatArray:
         """Compute SetF in the order of operations of trec_eval, for equal rounding; x is β²."""
-        p, r = (_or_zero(self._applied(MEASURES[name], {})) for name in ("set_P", "set_recall"))
+        p, r = (_or_zero(self._apply(MEASURES[name], {})) for name in ("set_P", "set_recall"))
         with np.errstate(divide="ignore", invalid="ignore"):
             value = (x + 1.0) * p * r / (x * p + r)
         return np.where(p > 0, np.where(np.isnan(value), NEGATIVE_NAN, value), 0.0)
@@ -332,7 +332,7 @@ class RankingView:
         passed_mask = np.zeros(len(self.rankings), bool)
         begun_mask = np.zeros(len(self.rankings), bool)
         assert isinstance(self.rankings, JudgedRankings)
-        n_relevant = self.rankings.relevant_retrieved(max(self._level, 0))
+        n_relevant = self.rankings.n_relevant_retrieved(max(self._level, 0))
         total = np.zeros(len(self.rankings))
         zero_recall_precision = self._interpolated(0.0)
         for recall in reversed(recalls):
@@ -360,7 +360,9 @@ def _prepare_rankings(options: Options, rankings: JudgedRankings) -> JudgedRanki
         judged_grade=rankings.judged_grade[nonnegative_mask],
         judged_count=rankings.judged_count[nonnegative_mask],
     )
-    cut = rankings if options.depth >= rankings.retrieved.max() else rankings.cut(options.depth)
+    cut = (
+        rankings if options.depth >= rankings.retrieved.max() else rankings.truncate(options.depth)
+    )
     return cut.condense() if options.judged_only else cut
 
 
@@ -413,20 +415,20 @@ def format_output(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
     if options.per_topic:
         lines = [line for line in outcome.lines if line.name not in SUMMARY_ONLY]
         if lines:
-            yield from _format_topics(lines, outcome.topics, standard=is_standardized)
+            yield from _format_topics(lines, outcome.topics, is_standardized=is_standardized)
     if options.summary and outcome.stop is None:
         for line in outcome.lines:
             if isinstance(line.summary, bytes):
                 yield _pad_name(line.name) % () + b"\tall\t" + line.summary + b"\n"
             elif line.summary is not None:
-                template = _line_template(line, standard=is_standardized)
+                template = _line_template(line, is_standardized=is_standardized)
                 yield _fill_line(template, line.summary).replace(TOPIC_PLACEHOLDER, b"all")
 
 
 def _format_topics(
-    lines: list[OutputLine], topics: list[bytes], *, standard: bool
+    lines: list[OutputLine], topics: list[bytes], *, is_standardized: bool
 ) -> Iterator[bytes]:
-    templates = [_line_template(line, standard=standard) for line in lines]
+    templates = [_line_template(line, is_standardized=is_standardized) for line in lines]
     template = b"".join(templates)
     columns = [line.values.tolist() if line.strings is None else line.strings for line in lines]
     for topic, row in zip(topics, zip(*columns, strict=True), strict=True):
@@ -437,21 +439,21 @@ def _format_topics(
         yield text.replace(TOPIC_PLACEHOLDER, topic)
 
 
-def _line_template(line: OutputLine, *, standard: bool) -> bytes:
+def _line_template(line: OutputLine, *, is_standardized: bool) -> bytes:
     """Return a line with placeholders for topic and value."""
     if line.strings is not None:
         return _pad_name(line.name) + b"\t\0\t'%s'\n"
-    if standard:
+    if is_standardized:
         return b"Z" + _pad_name(line.name) + b"\t\0\t%6.4f\n"
-    return _pad_name(line.name) + (b"\t\0\t%d\n" if line.row.counts else b"\t\0\t%6.4f\n")
+    return _pad_name(line.name) + (b"\t\0\t%d\n" if line.measure.is_count else b"\t\0\t%6.4f\n")
 
 
 def _pad_name(name: str) -> bytes:
     return os.fsencode(name).ljust(22).replace(b"%", b"%%")
 
 
-def _fill_line(form: bytes, value: float | bytes) -> bytes:
+def _fill_line(template: bytes, value: float | bytes) -> bytes:
     """Fill the template with a value; NaN keeps its sign, as in C."""
     if isinstance(value, bytes) or value == value:
-        return form % value
-    return form.replace(b"%6.4f", b"  -nan" if np.signbit(value) else b"   nan") % ()
+        return template % value
+    return template.replace(b"%6.4f", b"  -nan" if np.signbit(value) else b"   nan") % ()

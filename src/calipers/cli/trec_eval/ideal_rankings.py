@@ -38,7 +38,7 @@ class UnstableIdealRanking(JudgedRankings):
         arrays: dict[str, Any] = {f.name: getattr(rankings, f.name) for f in fields(rankings)}
         return cls(**arrays, assigned_gains=assigned_gains)
 
-    def ideal(self, gain: FloatArray) -> IdealRankings:
+    def ideal_rankings(self, gain: FloatArray) -> IdealRankings:
         """Return the ideal ranking of each topic; ``gain`` is ignored, as the gains are known."""
         lists = []
         for first, last in zip(self.judged_offsets, self.judged_offsets[1:], strict=False):

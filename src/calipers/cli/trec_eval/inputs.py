@@ -33,7 +33,7 @@ class JudgedResults:
     topics: list[bytes]
     rankings: JudgedRankings | GroupedRankings
     tag: bytes | None
-    unusable: Mapping[int, str] = field(default_factory=dict)
+    topic_problems: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_inputs(options: Options) -> JudgedResults:

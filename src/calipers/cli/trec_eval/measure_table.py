@@ -50,7 +50,7 @@ def float_reader(parameter: str, *defaults: float) -> Reader:
 
 
 def float_list_reader(
-    default: str, meaning: Callable[[list[float]], dict[str, Any] | None]
+    default: str, to_parameters: Callable[[list[float]], dict[str, Any] | None]
 ) -> Reader:
     """Return a reader of real numbers that parametrise one measure, and are part of its name."""
 
@@ -58,7 +58,7 @@ def float_list_reader(
         return [
             (
                 _join_name(name, text),
-                meaning([parse_float(x) for x in (text or default).split(",")]),
+                to_parameters([parse_float(x) for x in (text or default).split(",")]),
             )
         ]
 
@@ -141,13 +141,13 @@ class TrecMeasure:
     """
 
     measure: str = ""
-    read: Reader = ignore_parameters
-    fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    read_parameters: Reader = ignore_parameters
+    fixed_parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     family: str = "retrieval"
     judgments: str = "qrels"
-    counts: bool = False
-    relevant: str = "judged"
-    since: int = 9
+    is_count: bool = False
+    relevance_rule: str = "judged"
+    since_version: int = 9
     custom_description: str = ""
 
     @property
@@ -172,19 +172,19 @@ def ranking_measure(
     measure: str, read: Reader = ignore_parameters, relevant: str = "all"
 ) -> TrecMeasure:
     """Return a measure of rankings with binary relevance."""
-    return TrecMeasure(measure, read, relevant=relevant)
+    return TrecMeasure(measure, read, relevance_rule=relevant)
 
 
 def preference_measure(measure: str, *, counts: bool = False) -> TrecMeasure:
     """Return a measure of preferences."""
-    return TrecMeasure(measure, family="preferences", judgments="prefs", counts=counts)
+    return TrecMeasure(measure, family="preferences", judgments="prefs", is_count=counts)
 
 
 def assessor_measure(
     measure: str, read: Reader = ignore_parameters, relevant: str = "all"
 ) -> TrecMeasure:
     """Return a measure that is computed by the judgments of each assessor."""
-    return TrecMeasure(measure, read, relevant=relevant, judgments="qrels_jg")
+    return TrecMeasure(measure, read, relevance_rule=relevant, judgments="qrels_jg")
 
 
 #: In the order in which they are printed.
@@ -192,10 +192,10 @@ MEASURES: dict[str, TrecMeasure] = {
     "runid": TrecMeasure(
         custom_description="The tag in the last line of the results.", judgments=""
     ),
-    "num_q": TrecMeasure("NumQ", counts=True, judgments=""),
-    "num_ret": TrecMeasure("NumRet", counts=True),
-    "num_rel": TrecMeasure("NumRel", counts=True),
-    "num_rel_ret": TrecMeasure("NumRelRet", counts=True),
+    "num_q": TrecMeasure("NumQ", is_count=True, judgments=""),
+    "num_ret": TrecMeasure("NumRet", is_count=True),
+    "num_rel": TrecMeasure("NumRel", is_count=True),
+    "num_rel_ret": TrecMeasure("NumRelRet", is_count=True),
     "map": ranking_measure("AP"),
     "gm_map": ranking_measure("gm-AP"),
     "Rprec": ranking_measure("Rprec"),
@@ -204,7 +204,7 @@ MEASURES: dict[str, TrecMeasure] = {
     "iprec_at_recall": ranking_measure("IPrec", float_reader("recall", *TENTHS), "last"),
     "P": ranking_measure("P", read_depths),
     "relstring": TrecMeasure(
-        read=float_list_reader("10", _length),
+        read_parameters=float_list_reader("10", _length),
         custom_description="The judgments of the first documents (10), a character each: 0 to 9, "
         "> for more,\n"
         "- for a document that is not judged, . for one that is pooled but not judged.",
@@ -235,7 +235,7 @@ MEASURES: dict[str, TrecMeasure] = {
     "set_recall": TrecMeasure("SetR"),
     "set_map": TrecMeasure("SetAP"),
     "set_F": TrecMeasure("SetF", float_list_reader("1", lambda values: {"x": values[0]})),
-    "num_nonrel_judged_ret": TrecMeasure("NumNonrelJudgedRet", counts=True),
+    "num_nonrel_judged_ret": TrecMeasure("NumNonrelJudgedRet", is_count=True),
     "prefs_num_prefs_poss": preference_measure("NumPrefsPoss", counts=True),
     "prefs_num_prefs_ful": preference_measure("NumPrefsFul", counts=True),
     "prefs_num_prefs_ful_ret": preference_measure("NumPrefsFulRet", counts=True),
@@ -254,11 +254,16 @@ MEASURES: dict[str, TrecMeasure] = {
     "P_avgjg": assessor_measure("P", read_depths),
     "Rprec_mult_avgjg": assessor_measure("Rprec", float_reader("multiple", *FIFTHS), "last"),
     "yaap": ranking_measure("YAAP"),
-    "rbp": TrecMeasure("RBP", parse_gains, fixed={"p": 0.9, "gain": "topic-max"}, since=10),
-    "rbp_resid": TrecMeasure(
-        "RBP-residual", parse_gains, fixed={"p": 0.9, "tail": "with-unjudged"}, since=10
+    "rbp": TrecMeasure(
+        "RBP", parse_gains, fixed_parameters={"p": 0.9, "gain": "topic-max"}, since_version=10
     ),
-    "unj": TrecMeasure("Unjudged", cutoff_reader(5, 10, 20), since=10),
+    "rbp_resid": TrecMeasure(
+        "RBP-residual",
+        parse_gains,
+        fixed_parameters={"p": 0.9, "tail": "with-unjudged"},
+        since_version=10,
+    ),
+    "unj": TrecMeasure("Unjudged", cutoff_reader(5, 10, 20), since_version=10),
 }
 
 _COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")

@@ -39,7 +39,7 @@ class Options:
     measures: dict[str, str | None] = field(default_factory=dict)
     per_topic: bool = False
     summary: bool = True
-    complete: bool = False
+    is_complete: bool = False
     level: int = 1
     topic: str | None = None
     judged_only: bool = False
@@ -48,12 +48,12 @@ class Options:
     judgments_format: str = "qrels"
     results_format: str = "trec_results"
     zscores: str | None = None
-    help: bool = False
+    is_help: bool = False
     conventions: int = 10
     files: tuple[str, ...] = ()
 
     @property
-    def chosen(self) -> list[str]:
+    def requested_measures(self) -> list[str]:
         """Requested measures, in the order in which they are printed."""
         requested = self.measures or {"official": None}
         names = {
@@ -64,7 +64,7 @@ class Options:
         return [
             name
             for name, row in MEASURES.items()
-            if name in names and row.since <= self.conventions
+            if name in names and row.since_version <= self.conventions
         ]
 
 
@@ -77,7 +77,7 @@ def read_options(arguments: Sequence[str]) -> Options:
         _apply_option(options, option, value)
     if problem is not None:
         raise ProgramExit(1, f"{problem}\n{USAGE}")
-    if not options.help and len(options.files) != 2:
+    if not options.is_help and len(options.files) != 2:
         raise ProgramExit(1, f"expected 2 files, got {len(options.files)}\n{USAGE}")
     return options
 
@@ -144,9 +144,9 @@ def _apply_option(options: Options, option: str, value: str) -> None:
         options.results_format = value
     elif option == "-Z":
         options.zscores = value
-    options.help |= option == "-h"
+    options.is_help |= option == "-h"
     options.per_topic |= option == "-q"
-    options.complete |= option == "-c"
+    options.is_complete |= option == "-c"
     options.summary &= option != "-n"
     options.judged_only |= option == "-J"
 
@@ -154,7 +154,7 @@ def _apply_option(options: Options, option: str, value: str) -> None:
 def _add_measure(options: Options, value: str) -> None:
     name, dot, parameters = value.partition(".")
     is_known = name in NICKNAMES or (
-        name in MEASURES and MEASURES[name].since <= options.conventions
+        name in MEASURES and MEASURES[name].since_version <= options.conventions
     )
     if not is_known or (dot and not parameters):
         raise ProgramExit(
@@ -244,7 +244,9 @@ def help_text(options: Options) -> str:
     if options.judgments_format in JUDGMENTS_HELP:
         sections.append(JUDGMENTS_HELP[options.judgments_format])
     if options.measures:
-        sections.extend(f"{name}\n{_format_description(name)}" for name in options.chosen)
+        sections.extend(
+            f"{name}\n{_format_description(name)}" for name in options.requested_measures
+        )
     else:
         sections.append("Name measures with -m to read here what they are.\n")
     return "\n".join(sections)

@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
 
     try:
         options = read_options(arguments)
-        if options.help:
+        if options.is_help:
             from calipers.cli.trec_eval.options import help_text
 
             sys.stdout.write(help_text(options))

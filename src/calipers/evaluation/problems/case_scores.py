@@ -175,7 +175,7 @@ class CaseScoresProblem(Problem):
         }
 
     @classmethod
-    def of_plan(cls, plan: Mapping[str, Any]) -> CaseScoresProblem:
+    def from_plan(cls, plan: Mapping[str, Any]) -> CaseScoresProblem:
         """Restore the problem from the plan in a state file."""
         low, high = plan["score_range"]
         score_range = (-inf if low is None else low, inf if high is None else high)

@@ -71,7 +71,7 @@ class MulticlassProblem(ClassificationProblem):
     kind: ClassVar[str] = "several classes"
 
     names: tuple[str, ...]
-    ordered: bool = False
+    has_ordered_classes: bool = False
     is_stated: bool = False
     undefined: str = "nan"
 
@@ -105,7 +105,7 @@ class MulticlassProblem(ClassificationProblem):
             column_name("predicted", name): values for name, values in predictions.items()
         }
         classes = encode_classes(
-            truth, also=predicted_labels, extra_names=dict.fromkeys(class_names)
+            truth, other_columns=predicted_labels, extra_names=dict.fromkeys(class_names)
         )
         return cls(classes.names, ordered, undefined=undefined)
 
@@ -151,9 +151,9 @@ class MulticlassProblem(ClassificationProblem):
         """Return notes on the classes and their order."""
         includes_absent = self.is_stated and self.undefined in ("zero", "one")
         absent = absent_class_notes(
-            self.names, self._sizes(sample), includes_absent=includes_absent
+            self.names, self._class_sizes(sample), includes_absent=includes_absent
         )
-        order = class_order_notes(sample.measures, self.names, stated=self.ordered)
+        order = class_order_notes(sample.measures, self.names, stated=self.has_ordered_classes)
         return (*absent, *order)
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
@@ -162,7 +162,7 @@ class MulticlassProblem(ClassificationProblem):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return confusion matrices, tables of classes, and curves of scores."""
-        sizes = partial(self._sizes, sample)
+        sizes = partial(self._class_sizes, sample)
         has_few_classes = len(self.names) <= MAX_TABLE_CLASSES
         curves: Any = ()
         if options.curves and sample.in_memory_systems:
@@ -179,12 +179,12 @@ class MulticlassProblem(ClassificationProblem):
             "curves": curves,
         }
 
-    def _sizes(self, sample: Any) -> FloatArray:
+    def _class_sizes(self, sample: Any) -> FloatArray:
         """Return the weight of the rows of each class."""
         sizes = (
             sample.first_system.problem.sizes
             if sample.in_memory_systems
-            else sample.passes.first_result.auxiliary / sample.passes.unit
+            else sample.passes.first_pass_result.auxiliary / sample.passes.unit
         )
         return np.asarray(sizes)
 
@@ -235,7 +235,7 @@ class MulticlassProblem(ClassificationProblem):
     @staticmethod
     def summary(systems: Mapping[str, MulticlassOutput]) -> FloatArray:
         """Return the weight of the rows of each class."""
-        return next(iter(systems.values())).problem.sizes
+        return next(iter(systems.values())).class_rows.class_sizes
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -244,7 +244,7 @@ class MulticlassProblem(ClassificationProblem):
             "classes": self.names,
             "undefined": self.undefined,
             "stated": self.is_stated,
-            "ordered": self.ordered,
+            "ordered": self.has_ordered_classes,
         }
 
 
@@ -266,7 +266,7 @@ def _class_counts(sample: Sample, name: str) -> FloatArray | None:
 def _curves(systems: Iterable[MulticlassOutput]) -> ScoreCurves:
     """Return the one-vs-rest curves, and the points of systems that predict only labels."""
     system_outputs = tuple(systems)
-    problem = system_outputs[0].problem
+    problem = system_outputs[0].class_rows
     proportions = dict(
         zip(map(series_name, problem.names), map(float, problem.class_proportions), strict=True)
     )
@@ -281,14 +281,14 @@ def _curves(systems: Iterable[MulticlassOutput]) -> ScoreCurves:
 def _score_data(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
     return [
         replace(
-            make_score_data(system.against_rest(label)),
+            make_score_data(system.one_vs_rest(label)),
             series=series_name(label),
             proportion=float(proportion),
         )
         for system in systems
         if system.score is not None
         for label, proportion in zip(
-            system.problem.names, system.problem.class_proportions, strict=True
+            system.class_rows.names, system.class_rows.class_proportions, strict=True
         )
     ]
 
@@ -302,7 +302,7 @@ def _tables_by_system(outputs: Any, kind: str) -> dict[str, Any]:
 
 
 def _make_systems(
-    problem: MulticlassRows,
+    class_rows: MulticlassRows,
     classes: ClassLabels,
     predicted: Mapping[str, EncodedLabels],
     score: Any,
@@ -329,13 +329,13 @@ def _make_systems(
             )
             systems[name] = MulticlassOutput(
                 name,
-                problem,
-                predicted=None if name in predicted else rows.highest,
-                rows=rows,
+                class_rows,
+                predicted=None if name in predicted else rows.top_class,
+                class_scores=rows,
                 is_probability=kind == "probability",
             )
     for name, column in predicted.items():
         predicted_codes = repeats(classes.encode(column, column_name("predicted", name)))
-        system = systems.get(name, MulticlassOutput(name, problem))
+        system = systems.get(name, MulticlassOutput(name, class_rows))
         systems[name] = replace(system, predicted=predicted_codes)
     return systems

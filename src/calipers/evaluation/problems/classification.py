@@ -49,7 +49,9 @@ class ClassificationProblem(Problem):
         passes = sample.passes
 
         def build_template() -> Mapping[str, Any]:
-            return self.template(sample.columns, sample.settings, passes.first_result.auxiliary)
+            return self.template(
+                sample.columns, sample.settings, passes.first_pass_result.auxiliary
+            )
 
         value: float = cached(passes, "constant", build_template)[system].constant_value(measure)
         return value

@@ -132,7 +132,7 @@ def evaluate_cluster_stream(
     Points with equal labels in all clusterings that belong to the same slices are one row with
     their number. ``check`` is called with the measures and the names of the clusters.
     """
-    engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
+    engine, features = columns.engine, flatten_names(columns.output_columns.get("features"))
     check_rereadable_costs(columns)
     memory = process_memory(options.memory, engine)
     if "labels" not in columns.output_columns:
@@ -174,7 +174,7 @@ def evaluate_cluster_stream(
         rows = engine, labels, tuple(features), codes_by_system
         systems = StreamedClusterGeometry(
             *rows, systems, tuple(measures), classes, count_columns, read_batch
-        ).summarize()
+        ).with_totals()
     if columns.extra_columns and notes and noise == "drop":
         raise InputError(
             "cost: with noise='drop', costs of the remaining points require engine='memory'"
@@ -186,9 +186,9 @@ def evaluate_cluster_stream(
         measures,
         replace(options, inputs=file_origins(engine)),
         row_info=replace(NO_ROW_INFO, ids=None),
-        cut=(
+        defined_slices=(
             [
-                _define_cell_slices(clustering, np.asarray(repeats(cells.codes(k))))
+                _define_cell_slices(clustering, np.asarray(repeats(cells.slice_codes(k))))
                 for k, clustering in enumerate(definitions)
             ],
             slice_notes,
@@ -258,7 +258,7 @@ def _count_combinations(
     )
     names = list(dict.fromkeys([*display_names, *columns.slice_columns, *other_columns]))
     work, limit = _CombinationTask(display_names, tuple(slicing), read), _CombinationLimit(memory)
-    cells: _LabelCombinations = columns.stream.reduce(work, names, limit, "finding clusters")
+    cells: _LabelCombinations = columns.engine.reduce(work, names, limit, "finding clusters")
     if not cells.table.num_rows:
         cells.missing.raise_incomplete()
     return cells
@@ -296,9 +296,9 @@ class _LabelCombinations(Mergeable):
         """Number of points of each combination."""
         return np.asarray(self.table[_COUNT_COLUMN].to_numpy(), np.float64)
 
-    def codes(self, way: int) -> IntArray:
+    def slice_codes(self, slicing_index: int) -> IntArray:
         """Return the slice of each combination, by one of the slicing columns."""
-        return np.asarray(self.table[_SLICE_COLUMN.format(way)].to_numpy(), np.int64)
+        return np.asarray(self.table[_SLICE_COLUMN.format(slicing_index)].to_numpy(), np.int64)
 
 
 @dataclass(frozen=True)
@@ -328,30 +328,30 @@ class _CombinationTask:
     """
 
     display_names: Mapping[str, str]
-    slicing: tuple[StreamSliceDefinition, ...] = ()
+    definitions: tuple[StreamSliceDefinition, ...] = ()
     #: Reads the rows that are complete, where others are left out.
-    read: BatchReader | None = None
+    read_batch: BatchReader | None = None
 
     def __call__(self, batch: Batch) -> _LabelCombinations:
         """Return the combinations of a batch."""
         import pyarrow as pa
 
         batch_columns, missing = batch.columns, MissingCounts()
-        if self.read is not None:
-            batch_columns, _, count_missing = self.read.read_columns(batch)
+        if self.read_batch is not None:
+            batch_columns, _, count_missing = self.read_batch.read_columns(batch)
             missing = count_missing()
         columns = self._label_columns(batch, batch_columns)
         number = len(next(iter(columns.values())))
-        for k, definition in enumerate(self.slicing):
+        for k, definition in enumerate(self.definitions):
             columns[_SLICE_COLUMN.format(k)] = pa.array(
-                definition.codes(batch_columns).astype(np.int64)
+                definition.encode(batch_columns).astype(np.int64)
             )
         table = pa.table({**columns, _COUNT_COLUMN: np.ones(number)})
         return _LabelCombinations.from_points(table, missing)
 
     def check(self, batch: Batch) -> None:
         """Check the labels of a batch, of which some rows have a count of 0."""
-        if self.read is None:
+        if self.read_batch is None:
             self._label_columns(batch, batch.columns)
 
     def _label_columns(self, batch: Batch, batch_columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -362,7 +362,7 @@ class _CombinationTask:
             missing_indices = np.flatnonzero(missing_mask(column, display_name))
             if len(missing_indices):
                 raise batch.locate_error(
-                    missing_values_error(display_name, missing_indices, batch.rows)
+                    missing_values_error(display_name, missing_indices, batch.n_rows)
                 )
             columns[name] = decode_dictionary(column)
         return columns

@@ -93,7 +93,7 @@ class MultilabelProblem(Problem):
     undefined: str = "nan"
     #: Of a stream the columns whose cells hold 0 and 1 for each label; None of rows in memory, of
     #: which each column tells that itself.
-    indicators: tuple[str, ...] | None = None
+    indicator_columns: tuple[str, ...] | None = None
 
     @classmethod
     def read(
@@ -137,16 +137,16 @@ class MultilabelProblem(Problem):
         """
         if not any(columns.output_columns.values()):
             raise InputError(_NO_OUTPUTS_MESSAGE)
-        label_rows = find_stream_labels(columns, separator, stated=labels is not None)
+        label_rows = find_stream_labels(columns, separator, has_stated_labels=labels is not None)
         check_forms(label_rows)
         names = label_names(list(label_rows.values()), labels)
         return cls(names, separator, threshold, undefined, indicator_columns(label_rows))
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MultilabelOutput]:
         """Return the systems on a batch of rows."""
-        sets = to_indicators(self._rows(batch["truth"], "truth"), self.names, "truth")
+        sets = to_indicators(self._read_rows(batch["truth"], "truth"), self.names, "truth")
         kinds = ("predicted", "score", "probability")
-        outputs = _outputs_by_key(self._rows, **{kind: batch[kind] for kind in kinds})
+        outputs = _outputs_by_key(self._read_rows, **{kind: batch[kind] for kind in kinds})
         make_system = partial(
             MultilabelOutput,
             labels=self.names,
@@ -157,11 +157,13 @@ class MultilabelProblem(Problem):
         )
         return _make_systems(make_system, outputs, self.threshold, batch.frequencies)
 
-    def _rows(self, values: Any, display_name: str) -> LabelRows:
+    def _read_rows(self, values: Any, display_name: str) -> LabelRows:
         """Return the labels, scores or probabilities of each row, parsed once."""
         if isinstance(values, LabelRows):
             return values
-        has_indicators = None if self.indicators is None else display_name in self.indicators
+        has_indicators = (
+            None if self.indicator_columns is None else display_name in self.indicator_columns
+        )
         return read_label_rows(values, display_name, self.separator, has_indicators)
 
     def statistic(self, system: MultilabelOutput, kind: type) -> Any:
@@ -232,17 +234,17 @@ class MultilabelProblem(Problem):
             curves = (
                 _curves(systems) if sample.in_memory_systems else stream_curves(sample, self.names)
             )
-        table_functions = partial(self._sizes, sample), partial(_label_counts, sample)
+        table_functions = partial(self._label_sizes, sample), partial(_label_counts, sample)
         return {
             "curves": curves,
-            "label_tables": LazyClassTables(sample, self.names, *table_functions, kind="label"),
+            "label_tables": LazyClassTables(sample, self.names, *table_functions, row_kind="label"),
         }
 
-    def _sizes(self, sample: Any) -> FloatArray:
+    def _label_sizes(self, sample: Any) -> FloatArray:
         """Return the weight of the rows with each label."""
         if not sample.in_memory_systems:
             passes = sample.passes
-            return np.asarray(passes.first_result.auxiliary.sizes[:-1] / passes.unit)
+            return np.asarray(passes.first_pass_result.auxiliary.sizes[:-1] / passes.unit)
         system = sample.first_system
         total = len(system.truth) if system.weight is None else float(system.weight.sum())
         return np.asarray(system.label_proportions * total)
@@ -290,7 +292,7 @@ class MultilabelProblem(Problem):
         """
         system = next(iter(systems.values()))
         needs_sets = any(m.definition.constant_value is modal_set_accuracy for m in system.measures)
-        return LabelSets.from_rows(system.truth, system.weight, counted=needs_sets)
+        return LabelSets.from_rows(system.truth, system.weight, count_sets=needs_sets)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Return the value of the best constant prediction.
@@ -299,11 +301,11 @@ class MultilabelProblem(Problem):
         """
         passes = sample.passes
         if measure.definition.constant_value is modal_set_accuracy:
-            return float(passes.first_result.auxiliary.max_proportion)
+            return float(passes.first_pass_result.auxiliary.max_proportion)
 
         def build_template() -> Mapping[str, Any]:
             return self.template(
-                sample.columns, sample.settings, passes.first_result.auxiliary.sizes
+                sample.columns, sample.settings, passes.first_pass_result.auxiliary.sizes
             )
 
         value: float = cached(passes, "constant", build_template)[system].constant_value(measure)
@@ -372,7 +374,7 @@ def _systems_by_name(outputs: Any, kind: str) -> dict[str, Any]:
 
 
 def _make_systems(
-    make: Callable[[str], MultilabelOutput],
+    make_system: Callable[[str], MultilabelOutput],
     outputs: Mapping[tuple[str, str], LabelRows],
     threshold: Threshold,
     repeats: RowRepeats,
@@ -384,9 +386,9 @@ def _make_systems(
             continue
         if name in systems:
             raise InputError(f"{name}: give its scores or its probabilities, not both")
-        system, display_name = make(name), column_name(kind, name)
+        system, display_name = make_system(name), column_name(kind, name)
         score = to_scores(rows, system.labels, display_name, probability=kind == "probability")
-        check_length(score, repeats.rows, display_name)
+        check_length(score, repeats.n_rows, display_name)
         score = repeats(score)
         default = 0.5 if kind == "probability" else None
         names = {system_name for output_kind, system_name in outputs if output_kind != "predicted"}
@@ -407,9 +409,9 @@ def _make_systems(
         )
     for (kind, name), rows in outputs.items():
         if kind == "predicted":
-            system, display_name = systems.get(name, make(name)), column_name(kind, name)
+            system, display_name = systems.get(name, make_system(name)), column_name(kind, name)
             indicators = to_indicators(rows, system.labels, display_name)
-            check_length(indicators, repeats.rows, display_name)
+            check_length(indicators, repeats.n_rows, display_name)
             systems[name] = replace(system, predicted=repeats(indicators), thresholds=None)
     if threshold is not None and not any(kind != "predicted" for kind, _ in outputs):
         raise InputError("threshold= requires scores or probabilities, and there are none")

@@ -77,15 +77,15 @@ class RegressionProblem(Problem):
 
     looks_at_rows = True
 
-    def look(self, built: BatchSystems, level: int = 0) -> Any:
+    def look(self, batch_systems: BatchSystems, sampling_level: int = 0) -> Any:
         """Return sampled rows, and the largest residuals of each system."""
-        systems: Any = built.systems.values()
-        assert built.numbers is not None
+        systems: Any = batch_systems.systems.values()
+        assert batch_systems.row_indices is not None
         largest = [
-            LargestResiduals.from_rows(built.numbers, s.predicted - s.truth, s.weight)
+            LargestResiduals.from_rows(batch_systems.row_indices, s.predicted - s.truth, s.weight)
             for s in systems
         ]
-        return sample_batch_rows(built, level, largest)
+        return sample_batch_rows(batch_systems, sampling_level, largest)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Moments:
@@ -109,10 +109,10 @@ class RegressionProblem(Problem):
             rows = _truth_in_memory(sample)
             return NAN if rows is None else float(rows.constant_value(measure))
         if not sample.is_rereadable:
-            return constant_squared_loss(sample.passes.first_result.auxiliary, measure)
+            return constant_squared_loss(sample.passes.first_pass_result.auxiliary, measure)
 
         def compute() -> dict[Measure, float]:
-            mean = sample.passes.first_result.auxiliary.mean
+            mean = sample.passes.first_pass_result.auxiliary.mean
             constants = [ConstantPrediction(m, mean) for m in mean_measures]
             losses = constant_losses(sample, constants, partial(to_quantities, input_name="truth"))
             return {
@@ -130,7 +130,9 @@ def _truth_in_memory(sample: Any) -> RegressionOutput | None:
         for statistic in passes.all_statistics.values():
             if isinstance(statistic, NumericRows):
                 weight = (
-                    statistic.weight if passes.first_result.weight.has_unequal_weights else None
+                    statistic.weight
+                    if passes.first_pass_result.weight.has_unequal_weights
+                    else None
                 )
                 return RegressionOutput(
                     "", statistic.truth, statistic.truth, weight, settings, None

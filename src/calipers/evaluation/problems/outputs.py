@@ -145,7 +145,7 @@ class MultioutputProblem(Problem):
             return NAN
 
         def compute() -> dict[Measure, FloatArray]:
-            outputs = sample.passes.first_result.auxiliary.components
+            outputs = sample.passes.first_pass_result.auxiliary.components
             means = [moments.mean for moments in outputs]
             if not sample.is_rereadable:
                 return {

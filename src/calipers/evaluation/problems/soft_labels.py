@@ -91,7 +91,7 @@ class SoftLabelProblem(Problem):
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, SoftLabelOutput]:
         """Return systems on two rows whose truth and predictions are uniform distributions."""
-        return self.systems(constant_batch(columns, np.zeros(2), probability=True), settings)
+        return self.systems(constant_batch(columns, np.zeros(2), uniform=True), settings)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> FloatArray:
@@ -107,10 +107,10 @@ class SoftLabelProblem(Problem):
             return NAN
 
         def compute() -> dict[Measure, float]:
-            total, *by_class = sample.passes.first_result.auxiliary
+            total, *by_class = sample.passes.first_pass_result.auxiliary
             mean = np.array(by_class) / total
             losses = constant_losses(
-                sample, [ConstantPrediction(m, mean) for m in applicable], self._truth
+                sample, [ConstantPrediction(m, mean) for m in applicable], self._to_truth
             )
             return {
                 m: float(m.apply(moments)) for m, moments in zip(applicable, losses, strict=True)
@@ -118,7 +118,7 @@ class SoftLabelProblem(Problem):
 
         return cached(sample.passes, ("constant", *applicable), compute)[measure]
 
-    def _truth(self, truth: Any) -> FloatArray:
+    def _to_truth(self, truth: Any) -> FloatArray:
         return _to_distributions(truth, "truth", self.names, count_rows(truth))
 
     @property

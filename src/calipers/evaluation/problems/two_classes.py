@@ -78,7 +78,7 @@ _DEFAULT_MEASURES = (
 
 def default_measures(systems: Mapping[str, BinaryOutput]) -> list[str]:
     """Return the default measures that all systems serve."""
-    has_certain = any(system.is_certain for system in systems.values())
+    has_certain = any(system.has_certain_probability for system in systems.values())
     return [
         name
         for reads, names in _DEFAULT_MEASURES
@@ -118,7 +118,7 @@ BINARY_ONLY_MESSAGE = (
 
 
 def make_binary_systems(
-    plain: Callable[[str], BinaryOutput],
+    make_system: Callable[[str], BinaryOutput],
     labels: BinaryLabels,
     predicted: Any,
     score: Any,
@@ -135,7 +135,7 @@ def make_binary_systems(
     rows = len(labels.positive)
 
     def update(name: str, **columns: Any) -> None:
-        systems[name] = replace(systems.get(name, plain(name)), **columns)
+        systems[name] = replace(systems.get(name, make_system(name)), **columns)
 
     for kind, outputs in (("score", score), ("probability", probability)):
         if outputs is None:
@@ -264,7 +264,7 @@ class BinaryProblem(ClassificationProblem):
     kind: ClassVar[str] = "two classes"
 
     names: tuple[str, str]
-    positive: Mapping[str, bool]
+    is_positive_by_class: Mapping[str, bool]
     threshold: Threshold = None
     is_stated: bool = False
     undefined: str = "nan"
@@ -295,13 +295,18 @@ class BinaryProblem(ClassificationProblem):
     @property
     def other_classes(self) -> tuple[str, ...]:
         """Classes that are collapsed into the negative class, if there are more than two."""
-        negative = tuple(name for name, is_positive in self.positive.items() if not is_positive)
+        negative = tuple(
+            name for name, is_positive in self.is_positive_by_class.items() if not is_positive
+        )
         return negative if self.names[0] not in negative else ()
 
-    def labels(self, truth: Any) -> BinaryLabels:
+    def encode_truth(self, truth: Any) -> BinaryLabels:
         """Return the binary labels of a column of truth."""
         column = encode_labels(truth, "truth")
-        index_by_label, positive_flags = label_index(self.positive), list(self.positive.values())
+        index_by_label, positive_flags = (
+            label_index(self.is_positive_by_class),
+            list(self.is_positive_by_class.values()),
+        )
         is_positive = np.zeros(len(column.labels), bool)
         for code, name in enumerate(column.names):
             index = find_label(index_by_label, name)
@@ -309,17 +314,19 @@ class BinaryProblem(ClassificationProblem):
                 row = int(np.argmax(column.codes == code))
                 raise InputError(
                     f"truth: has the class {format_value(column.labels[code])} in row {row}, "
-                    "expected " + " or ".join(self.positive)
+                    "expected " + " or ".join(self.is_positive_by_class)
                 )
             is_positive[code] = positive_flags[index]
-        return self._labels(is_positive[column.codes])
+        return self._make_labels(is_positive[column.codes])
 
-    def _labels(self, positive: Any) -> BinaryLabels:
-        return BinaryLabels(self.names, positive, self.other_classes, tuple(self.positive))
+    def _make_labels(self, positive: Any) -> BinaryLabels:
+        return BinaryLabels(
+            self.names, positive, self.other_classes, tuple(self.is_positive_by_class)
+        )
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, BinaryOutput]:
         """Return the systems on a batch of rows."""
-        labels, repeats = self.labels(batch["truth"]), batch.frequencies
+        labels, repeats = self.encode_truth(batch["truth"]), batch.frequencies
         rows = replace(labels, positive=repeats(labels.positive))
         make_system = partial(
             BinaryOutput,
@@ -333,13 +340,13 @@ class BinaryProblem(ClassificationProblem):
 
     def named_outputs(self, outputs: Any, kind: str) -> dict[str, Any]:
         """Return predictions of one kind, or the names of their columns, by system."""
-        return _named_outputs(outputs, kind, tuple(self.positive))
+        return _named_outputs(outputs, kind, tuple(self.is_positive_by_class))
 
     def statistic(self, system: BinaryOutput, kind: type) -> Any:
         """Return the confusion matrix or the table of scores of a system."""
         if kind is ConfusionMatrix and system.predicted is not None:
             return system.counts.matrix
-        return system.table if kind is ScoreTable and system.score is not None else None
+        return system.score_table if kind is ScoreTable and system.score is not None else None
 
     # --- Measures --------------------------------------------------------------------------------
 
@@ -396,7 +403,11 @@ class BinaryProblem(ClassificationProblem):
             name for name in self.default_measures(systems) if name not in CALIBRATION_MEASURES
         ]
         return select_measures(
-            options.measures, names, self.task, undefined=options.undefined, stated=self.is_stated
+            options.measures,
+            names,
+            self.task,
+            undefined=options.undefined,
+            has_stated_classes=self.is_stated,
         )
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
@@ -428,7 +439,7 @@ class BinaryProblem(ClassificationProblem):
             has_class = not positive.all(), positive.any()
         else:
             streamed: Any = sample
-            has_class = tuple(weight > 0 for weight in streamed.passes.first_result.auxiliary)
+            has_class = tuple(weight > 0 for weight in streamed.passes.first_pass_result.auxiliary)
         if all(has_class):
             return _collapse_note(self.names[1], self.other_classes)
         present_class, absent_class = self.names[:: -1 if has_class[1] else 1]
@@ -473,10 +484,13 @@ class BinaryProblem(ClassificationProblem):
                 "stream takes a number"
             )
         output_columns, values = columns.output_columns, np.array([0.25, 0.75])
-        labels = self._labels(np.array([False, True]))
+        labels = self._make_labels(np.array([False, True]))
         weight = np.ones(2) if sizes is None else sizes
         make_system = partial(BinaryOutput, labels=labels, weight=weight, settings=settings)
-        index_by_label, positive = label_index(self.positive), list(self.positive.values())
+        index_by_label, positive = (
+            label_index(self.is_positive_by_class),
+            list(self.is_positive_by_class.values()),
+        )
 
         def fill(names: str | Mapping[str, str], kind: str) -> Any:
             """Return the column of the positive class, or a column for each class."""
@@ -496,7 +510,8 @@ class BinaryProblem(ClassificationProblem):
             if kind != "predicted"
         }
         negative = next(
-            (n for n, is_positive in self.positive.items() if not is_positive), self.names[0]
+            (n for n, is_positive in self.is_positive_by_class.items() if not is_positive),
+            self.names[0],
         )
         predicted = {
             n: [negative, self.names[1]] for n in output_columns.get("predicted", ())
@@ -535,10 +550,10 @@ class BinaryProblem(ClassificationProblem):
         """Classes, threshold and conventions of the problem."""
         return {
             "classes": self.names,
-            "known": dict(self.positive),
+            "known": dict(self.is_positive_by_class),
             "threshold": self.threshold,
             "undefined": self.undefined,
-            "stated": self.is_stated,
+            "has_stated_classes": self.is_stated,
         }
 
 

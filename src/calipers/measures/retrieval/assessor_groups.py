@@ -20,7 +20,7 @@ from calipers.measures.retrieval.binary_relevance import (
 from calipers.statistics import FloatArray, GroupedRankings
 
 #: Where no group has a relevant document.
-NO_RELEVANT = {"no_relevant": lambda g, p: g.groups_with_relevant(p["rel"]) == 0}
+NO_RELEVANT = {"no_relevant": lambda g, p: g.n_groups_with_relevant(p["rel"]) == 0}
 
 group_measure = partial(
     measure, family="groups", statistic=GroupedRankings, higher_is_better=True, range=(0, 1)
@@ -33,7 +33,7 @@ def average_precision_by_group(g: GroupedRankings, rel: int = 1) -> FloatArray:
 
     It ranges from 0 to 1 and is undefined if no group has a relevant document.
     """
-    return _group_mean(g, average_precision(g.to_group_rankings, rel=rel))
+    return _group_mean(g, average_precision(g.group_rankings, rel=rel))
 
 
 @group_measure("P-jg", aliases=("P_avgjg", "P_jg"))
@@ -42,7 +42,7 @@ def precision_by_group(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatAr
 
     It ranges from 0 to 1.
     """
-    return _group_mean(g, precision_at(g.to_group_rankings, cutoff, rel))
+    return _group_mean(g, precision_at(g.group_rankings, cutoff, rel))
 
 
 @group_measure("Rprec-jg", aliases=("Rprec_mult_avgjg", "Rprec_jg"), undefined=NO_RELEVANT)
@@ -52,9 +52,9 @@ def r_precision_by_group(g: GroupedRankings, rel: int = 1, multiple: float = 1.0
     With a ``multiple`` m it is the precision at rank ⌊m·R + 0.9⌋. R is that of each group. It
     ranges from 0 to 1 and is undefined if no group has a relevant document.
     """
-    return _group_mean(g, r_precision(g.to_group_rankings, rel=rel, multiple=multiple))
+    return _group_mean(g, r_precision(g.group_rankings, rel=rel, multiple=multiple))
 
 
 def _group_mean(g: GroupedRankings, values: FloatArray) -> FloatArray:
     """Compute the mean over the groups of each topic, with undefined values as 0."""
-    return g.sum_of_groups(np.nan_to_num(values)) / np.maximum(np.diff(g.groups), 1)
+    return g.sum_by_topic(np.nan_to_num(values)) / np.maximum(np.diff(g.groups), 1)

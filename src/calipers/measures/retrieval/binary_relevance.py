@@ -21,7 +21,7 @@ def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
 
     It is divided by k even if fewer documents were retrieved. It ranges from 0 to 1.
     """
-    return r.relevant_retrieved(rel, cutoff) / cutoff
+    return r.n_relevant_retrieved(rel, cutoff) / cutoff
 
 
 @ranking_measure(
@@ -32,7 +32,7 @@ def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
 
     It ranges from 0 to 1 and is undefined without relevant documents.
     """
-    return r.relevant_retrieved(rel, cutoff) / r.relevant(rel)
+    return r.n_relevant_retrieved(rel, cutoff) / r.n_relevant(rel)
 
 
 @relevance_measure("RelP", aliases=("relative_P", "R_cap", "capped_recall"), ties="linear")
@@ -42,7 +42,7 @@ def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> Float
     The denominator is the largest possible number. The measure is also called capped recall. It
     ranges from 0 to 1 and is undefined without relevant documents.
     """
-    return r.relevant_retrieved(rel, cutoff) / np.minimum(r.relevant(rel), cutoff)
+    return r.n_relevant_retrieved(rel, cutoff) / np.minimum(r.n_relevant(rel), cutoff)
 
 
 @ranking_measure(
@@ -63,8 +63,8 @@ def f_at(
     α)·R), that is β² = (1 − α)/α. With β = ∞ it is R@k. It ranges from 0 to 1 and is undefined
     without relevant documents.
     """
-    weight, n_hits = precision_weight(beta, alpha), r.relevant_retrieved(rel, cutoff)
-    return n_hits / (multiply_ignoring_zero(1 - weight, r.relevant(rel)) + weight * cutoff)
+    weight, n_hits = precision_weight(beta, alpha), r.n_relevant_retrieved(rel, cutoff)
+    return n_hits / (multiply_ignoring_zero(1 - weight, r.n_relevant(rel)) + weight * cutoff)
 
 
 def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
@@ -72,13 +72,13 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
 
     It is hypergeometric in the block of tied documents that the cutoff is in.
     """
-    hit_mask = r.hits(rel)
+    hit_mask = r.hit_mask(rel)
     _, tied = r.count_ties(hit_mask)
     size = r.tied_to - r.tied_from + 1
     out = np.zeros(len(r))
-    for i in np.flatnonzero(hit_mask & (r.hits_so_far(rel) == 1) & (r.tied_from <= cutoff)):
+    for i in np.flatnonzero(hit_mask & (r.cumulative_hits(rel) == 1) & (r.tied_from <= cutoff)):
         n_before = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
-        out[r.topic[i]] = 1 - np.prod(
+        out[r.topic_index[i]] = 1 - np.prod(
             np.maximum(size[i] - tied[i] - n_before, 0) / (size[i] - n_before)
         )
     return out
@@ -93,7 +93,7 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
 )
 def success_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Success at k (hit rate): 1 if a relevant document is among the first k, 0 otherwise."""
-    return (r.relevant_retrieved(rel, cutoff) > 0).astype(np.float64)
+    return (r.n_relevant_retrieved(rel, cutoff) > 0).astype(np.float64)
 
 
 def average_precision_over_ties(
@@ -105,7 +105,7 @@ def average_precision_over_ties(
     above, the expected number of relevant documents down to a relevant document at rank i is c + 1
     + (i − f)(m − 1)/(b − 1) (McSherry and Najork 2008).
     """
-    hit_mask = r.hits(rel)
+    hit_mask = r.hit_mask(rel)
     n_above, tied = r.count_ties(hit_mask)
     tied_hit_rate = (tied - 1) / np.maximum(r.tied_to - r.tied_from, 1)
     within_cutoff = r.map_ranks(lambda rank: cutoff_mask(rank, cutoff))
@@ -113,12 +113,12 @@ def average_precision_over_ties(
     precision = (
         n_above + 1 - r.tied_from * tied_hit_rate
     ) * reciprocal_ranks + tied_hit_rate * within_cutoff
-    return r.sum(hit_mask * precision) / _denominator(r, cutoff, rel, denominator)
+    return r.sum_by_topic(hit_mask * precision) / _denominator(r, cutoff, rel, denominator)
 
 
 def _none_retrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where the denominator is 0 in spite of relevant documents."""
-    none_mask = (r.relevant(p["rel"]) > 0) & (r.relevant_retrieved(p["rel"], p["cutoff"]) == 0)
+    none_mask = (r.n_relevant(p["rel"]) > 0) & (r.n_relevant_retrieved(p["rel"], p["cutoff"]) == 0)
     return none_mask & (p["denominator"] == "found")
 
 
@@ -139,8 +139,8 @@ def average_precision(
     documents retrieved within the cutoff. It ranges from 0 to 1 and is undefined without relevant
     documents.
     """
-    precision = np.where(r.hits(rel, cutoff), r.hits_so_far(rel) / r.rank, 0.0)
-    return r.sum(precision) / _denominator(r, cutoff, rel, denominator)
+    precision = np.where(r.hit_mask(rel, cutoff), r.cumulative_hits(rel) / r.rank, 0.0)
+    return r.sum_by_topic(precision) / _denominator(r, cutoff, rel, denominator)
 
 
 @relevance_measure(
@@ -167,10 +167,10 @@ def reciprocal_rank_over_ties(
     In the first block with relevant documents, m of b, the first of them has the position j,
     counted from 0, with probability m/(b − j) · Π_{i<j} (b − m − i)/(b − i).
     """
-    hit_mask = r.hits(rel)
+    hit_mask = r.hit_mask(rel)
     _, tied = r.count_ties(hit_mask)
     out = np.zeros(len(r))
-    for i in np.flatnonzero(hit_mask & (r.hits_so_far(rel) == 1)):
+    for i in np.flatnonzero(hit_mask & (r.cumulative_hits(rel) == 1)):
         first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, tied[i]
         position = np.arange(size)
         n_remaining = size - position
@@ -178,7 +178,7 @@ def reciprocal_rank_over_ties(
             np.concatenate([[1.0], np.maximum(n_remaining - relevant, 0) / n_remaining])
         )[:-1]
         first_hit_probability = miss_probability * np.minimum(relevant / n_remaining, 1)
-        out[r.topic[i]] = np.sum(
+        out[r.topic_index[i]] = np.sum(
             first_hit_probability * cutoff_mask(first + position, cutoff) / (first + position)
         )
     return out
@@ -194,8 +194,8 @@ def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) 
 
     Documents beyond the cutoff do not count. The mean over topics is MRR. It ranges from 0 to 1.
     """
-    first_hit_mask = r.hits(rel, cutoff) & (r.hits_so_far(rel) == 1)
-    return r.sum(np.where(first_hit_mask, 1 / r.rank, 0.0))
+    first_hit_mask = r.hit_mask(rel, cutoff) & (r.cumulative_hits(rel) == 1)
+    return r.sum_by_topic(np.where(first_hit_mask, 1 / r.rank, 0.0))
 
 
 @ranking_measure(
@@ -211,8 +211,8 @@ def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> Float
     With a ``multiple`` m it is the precision at rank m·R, rounded as in trec_eval: ⌊m·R + 0.9⌋. It
     ranges from 0 to 1 and is undefined without relevant documents.
     """
-    cutoff = np.trunc(multiple * r.relevant(rel) + 0.9)
-    max_rank = cutoff[r.topic]
+    cutoff = np.trunc(multiple * r.n_relevant(rel) + 0.9)
+    max_rank = cutoff[r.topic_index]
     n_hits = _n_relevant_to_rank(r, rel, max_rank)
     return np.where(cutoff > 0, n_hits / np.maximum(cutoff, 1), 0.0)
 
@@ -263,11 +263,11 @@ def interpolated_precision(
     ``'nine-tenths'`` ⌊recall·R + 0.9⌋ (trec_eval up to 9). It ranges from 0 to 1 and is undefined
     without relevant documents.
     """
-    so_far = r.hits_so_far(rel)
-    reached_mask = r.hits(rel) & (
-        so_far >= n_documents_at_recall(recall, r.relevant(rel), rule)[r.topic]
+    so_far = r.cumulative_hits(rel)
+    reached_mask = r.hit_mask(rel) & (
+        so_far >= n_documents_at_recall(recall, r.n_relevant(rel), rule)[r.topic_index]
     )
-    return r.max(np.where(reached_mask, so_far / r.rank, 0.0))
+    return r.max_by_topic(np.where(reached_mask, so_far / r.rank, 0.0))
 
 
 @relevance_measure("11pt-avg", aliases=("11pt_avg", "11pt"))
@@ -288,7 +288,7 @@ def eleven_point_mean(
 
 def _required_count(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
     """Return the number of relevant documents at that recall, at least one if it is above 0."""
-    return np.maximum(n_documents_at_recall(recall, r.relevant(rel), "least"), np.sign(recall))
+    return np.maximum(n_documents_at_recall(recall, r.n_relevant(rel), "least"), np.sign(recall))
 
 
 @relevance_measure(
@@ -298,7 +298,7 @@ def _required_count(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
         **NO_RELEVANT,
         "recall_not_reached": lambda r, p: (
             (r.relevant(p["rel"]) > 0)
-            & (r.relevant_retrieved(p["rel"]) < _required_count(r, p["recall"], p["rel"]))
+            & (r.n_relevant_retrieved(p["rel"]) < _required_count(r, p["recall"], p["rel"]))
         ),
     },
 )
@@ -310,10 +310,12 @@ def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> Float
     rank on, and 0 if the recall is never reached. Recall 0 is reached at the first document. It
     ranges from 0 to 1.
     """
-    reached_mask = r.hits(rel) & (r.hits_so_far(rel) == _required_count(r, recall, rel)[r.topic])
+    reached_mask = r.hit_mask(rel) & (
+        r.cumulative_hits(rel) == _required_count(r, recall, rel)[r.topic_index]
+    )
     if recall == 0:
-        reached_mask = r.hits(rel) & (r.rank == 1)
-    return r.sum(np.where(reached_mask, r.hits_so_far(rel) / r.rank, 0.0))
+        reached_mask = r.hit_mask(rel) & (r.rank == 1)
+    return r.sum_by_topic(np.where(reached_mask, r.cumulative_hits(rel) / r.rank, 0.0))
 
 
 @relevance_measure("system-efficiency", aliases=("efficiency",))
@@ -323,11 +325,11 @@ def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
     It is the smallest distance of the points (recall, precision) of the ranking. It ranges from 0
     to 1 and is undefined without relevant documents.
     """
-    so_far = r.hits_so_far(rel)
-    recall = so_far / r.relevant(rel)[r.topic]
+    so_far = r.cumulative_hits(rel)
+    recall = so_far / r.n_relevant(rel)[r.topic_index]
     # Precision falls until the next relevant document, so only these can be nearest.
     distance = np.hypot(1 - recall, 1 - so_far / r.rank)
-    return r.max(np.where(r.hits(rel), 1 - distance / np.sqrt(2), 0.0))
+    return r.max_by_topic(np.where(r.hit_mask(rel), 1 - distance / np.sqrt(2), 0.0))
 
 
 @relevance_measure("rank-PR-AUC")
@@ -339,15 +341,17 @@ def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
     retrieved add no area, since their recall was not reached. It ranges from 0 to 1 and is
     undefined without relevant documents.
     """
-    so_far = r.hits_so_far(rel)
+    so_far = r.cumulative_hits(rel)
     precision = so_far / r.rank
     precision_above = np.where(r.rank > 1, (so_far - 1) / np.maximum(r.rank - 1, 1), precision)
-    return r.sum(np.where(r.hits(rel), (precision_above + precision) / 2, 0.0)) / r.relevant(rel)
+    return r.sum_by_topic(
+        np.where(r.hit_mask(rel), (precision_above + precision) / 2, 0.0)
+    ) / r.n_relevant(rel)
 
 
 def roc_area_over_ties(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Compute the expected area, in which a pair of tied documents counts one half."""
-    hit_mask = r.hits(rel)
+    hit_mask = r.hit_mask(rel)
     n_above, tied = r.count_ties(hit_mask)
     return _roc_area(r, collection_size, rel, n_above + (tied + 1) / 2)
 
@@ -366,14 +370,16 @@ def roc_area(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArra
     without relevant or without non-relevant documents, and if the collection is smaller than the
     judged and retrieved documents imply.
     """
-    return _roc_area(r, collection_size, rel, r.hits_so_far(rel))
+    return _roc_area(r, collection_size, rel, r.cumulative_hits(rel))
 
 
 def _roc_area(r: JudgedRankings, collection_size: int, rel: int, so_far: FloatArray) -> FloatArray:
-    relevant, n_hits = r.relevant(rel), r.relevant_retrieved(rel)
+    relevant, n_hits = r.n_relevant(rel), r.n_relevant_retrieved(rel)
     n_nonrelevant = collection_size - relevant
     n_nonrelevant_above = r.map_ranks(lambda rank: rank) - so_far
-    n_concordant = r.sum(r.hits(rel) * (n_nonrelevant[r.topic] - n_nonrelevant_above))
+    n_concordant = r.sum_by_topic(
+        r.hit_mask(rel) * (n_nonrelevant[r.topic_index] - n_nonrelevant_above)
+    )
     n_unretrieved_nonrelevant = n_nonrelevant - (r.retrieved - n_hits)
     return (n_concordant + (relevant - n_hits) * n_unretrieved_nonrelevant / 2) / (
         relevant * n_nonrelevant
@@ -386,8 +392,8 @@ def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray
 
     S is the sum of the precisions at the relevant documents retrieved.
     """
-    total = r.sum(np.where(r.hits(rel), r.hits_so_far(rel) / r.rank, 0.0))
-    return np.log((1 + total) / (1 + r.relevant(rel) - total))
+    total = r.sum_by_topic(np.where(r.hit_mask(rel), r.cumulative_hits(rel) / r.rank, 0.0))
+    return np.log((1 + total) / (1 + r.n_relevant(rel) - total))
 
 
 @relevance_measure("binG")
@@ -397,16 +403,18 @@ def binary_g(r: JudgedRankings, rel: int = 1) -> FloatArray:
     n is the number of non-relevant documents above. This is trec_eval's measure between AP and
     nDCG. It ranges from 0 to 1 and is undefined without relevant documents.
     """
-    n_nonrelevant_above = r.rank - r.hits_so_far(rel)
-    return r.sum(r.hits(rel) / np.log2(2 + n_nonrelevant_above)) / r.relevant(rel)
+    n_nonrelevant_above = r.rank - r.cumulative_hits(rel)
+    return r.sum_by_topic(r.hit_mask(rel) / np.log2(2 + n_nonrelevant_above)) / r.n_relevant(rel)
 
 
-def _n_relevant_to_rank(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
+def _n_relevant_to_rank(r: JudgedRankings, rel: int, max_rank: FloatArray) -> FloatArray:
     """Count the relevant documents down to a rank per topic."""
     if not r.averaged:
-        return r.sum(r.hits(rel) & (r.rank <= deepest))
+        return r.sum_by_topic(r.hit_mask(rel) & (r.rank <= max_rank))
     block_sizes = r.tied_to - r.tied_from + 1
-    return r.sum(r.hits(rel) * np.clip(deepest - r.tied_from + 1, 0, block_sizes) / block_sizes)
+    return r.sum_by_topic(
+        r.hit_mask(rel) * np.clip(max_rank - r.tied_from + 1, 0, block_sizes) / block_sizes
+    )
 
 
 def cutoff_mask(rank: IntArray, cutoff: int | None) -> FloatArray:
@@ -415,9 +423,9 @@ def cutoff_mask(rank: IntArray, cutoff: int | None) -> FloatArray:
 
 
 def _denominator(r: JudgedRankings, cutoff: int | None, rel: int, denominator: str) -> FloatArray:
-    relevant = r.relevant(rel)
+    relevant = r.n_relevant(rel)
     if denominator == "found":
-        return r.relevant_retrieved(rel, cutoff)
+        return r.n_relevant_retrieved(rel, cutoff)
     if denominator == "min(k,R)" and cutoff is not None:
         return np.minimum(relevant, cutoff)
     return relevant

@@ -100,7 +100,7 @@ def nrbp(g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float =
     ``patience``, is the probability that the user continues to the next document. It ranges from 0
     to 1.
     """
-    subtopics = g.groups_with_relevant(rel)
+    subtopics = g.n_groups_with_relevant(rel)
     total = _discounted_gain(g, None, rel, alpha, partial(_geometric_discount, patience))
     return (1 - (1 - alpha) * patience) * total / subtopics
 
@@ -123,7 +123,7 @@ def precision_ia(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     It ranges from 0 to 1.
     """
     retrieved = _RetrievedJudgments(g, rel, cutoff)
-    return retrieved.sum(np.ones(len(retrieved.rank))) / (cutoff * g.groups_with_relevant(rel))
+    return retrieved.sum(np.ones(len(retrieved.rank))) / (cutoff * g.n_groups_with_relevant(rel))
 
 
 @diversity_measure("AP-IA", aliases=("AP_IA", "MAP_IA", "MAP-IA"), reference="Agrawal et al. 2009")
@@ -133,9 +133,9 @@ def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int
     It ranges from 0 to 1.
     """
     retrieved = _RetrievedJudgments(g, rel, cutoff)
-    relevant = g.relevant_of_group(rel)[retrieved.group]
-    precision = (retrieved.met + 1) / retrieved.rank
-    return retrieved.sum(precision / relevant) / g.groups_with_relevant(rel)
+    relevant = g.n_relevant_by_group(rel)[retrieved.group]
+    precision = (retrieved.n_relevant_above + 1) / retrieved.rank
+    return retrieved.sum(precision / relevant) / g.n_groups_with_relevant(rel)
 
 
 @diversity_measure(
@@ -150,7 +150,7 @@ def subtopic_recall(g: GroupedRankings, cutoff: int | None = None, rel: int = 1)
     It ranges from 0 to 1.
     """
     retrieved = _RetrievedJudgments(g, rel, cutoff)
-    return retrieved.sum(retrieved.met == 0) / g.groups_with_relevant(rel)
+    return retrieved.sum(retrieved.n_relevant_above == 0) / g.n_groups_with_relevant(rel)
 
 
 class _RetrievedJudgments:
@@ -161,23 +161,23 @@ class _RetrievedJudgments:
     """
 
     def __init__(self, g: GroupedRankings, rel: int, cutoff: int | None) -> None:
-        rank, group = g.rank[g.rank_index], g.group_of_judgment
+        rank, group = g.rank[g.rank_index], g.judgment_group
         rows = np.flatnonzero((g.level >= rel) & (rank > 0))
         rows = rows[np.lexsort((rank[rows], group[rows]))]
         self.rank, self.group = rank[rows], group[rows]
         position = np.arange(len(rows))
-        self.met = position - np.searchsorted(self.group, self.group)
+        self.n_relevant_above = position - np.searchsorted(self.group, self.group)
         if cutoff is not None:
             within_mask = self.rank <= cutoff
-            self.rank, self.group, self.met = (
-                a[within_mask] for a in (self.rank, self.group, self.met)
+            self.rank, self.group, self.n_relevant_above = (
+                a[within_mask] for a in (self.rank, self.group, self.n_relevant_above)
             )
         self._rankings = g
 
     def sum(self, values: npt.NDArray[np.generic]) -> FloatArray:
         """Sum a value per judgment within each topic."""
         group_sums = np.bincount(self.group, values, minlength=len(self._rankings.group_names))
-        return self._rankings.sum_of_groups(group_sums)
+        return self._rankings.sum_by_topic(group_sums)
 
 
 def _discounted_gain(
@@ -185,7 +185,7 @@ def _discounted_gain(
 ) -> FloatArray:
     """Compute the discounted gain of the retrieved documents per topic."""
     retrieved = _RetrievedJudgments(g, rel, cutoff)
-    return retrieved.sum((1.0 - alpha) ** retrieved.met * discount(retrieved.rank))
+    return retrieved.sum((1.0 - alpha) ** retrieved.n_relevant_above * discount(retrieved.rank))
 
 
 def _normalize_by_maximum(
@@ -194,7 +194,7 @@ def _normalize_by_maximum(
     ranks = np.arange(1, cutoff + 1)
     max_gain = np.sum((1.0 - alpha) ** (ranks - 1) * discount(ranks))
     return _discounted_gain(g, cutoff, rel, alpha, discount) / (
-        g.groups_with_relevant(rel) * max_gain
+        g.n_groups_with_relevant(rel) * max_gain
     )
 
 
@@ -216,7 +216,7 @@ def _greedy_ideal_ranks(g: GroupedRankings, cutoff: int | None, rel: int, alpha:
         hits = np.flatnonzero(relevant_mask[rows]) + rows.start
         documents, document_index = np.unique(g.rank_index[hits], return_inverse=True)
         coverage = np.zeros((len(documents), g.groups[t + 1] - g.groups[t]))
-        coverage[document_index, g.group_of_judgment[hits] - g.groups[t]] = 1.0
+        coverage[document_index, g.judgment_group[hits] - g.groups[t]] = 1.0
         subtopic_weight, remaining_mask = np.ones(coverage.shape[1]), np.ones(len(documents), bool)
         for next_rank in range(1, 1 + min(len(documents), cutoff or len(documents))):
             gain = np.where(remaining_mask, coverage @ subtopic_weight, -1.0)

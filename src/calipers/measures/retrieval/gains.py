@@ -25,7 +25,7 @@ JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
 def _no_gain_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where no judged document has a positive gain."""
     gain = grade_gain(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
-    return r.ideal(gain).length == 0
+    return r.ideal_rankings(gain).lengths == 0
 
 
 NO_GAIN = {"no_gain": _no_gain_mask}
@@ -36,7 +36,7 @@ gain_measure = partial(ranking_measure, perfect=1.0, undefined=NO_GAIN)
 
 def _above_scale_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where a grade exceeds the given scale, if the measure depends on it."""
-    return (p.get("gain", "scale") == "scale") & (r.highest_grade > p["max_grade"])
+    return (p.get("gain", "scale") == "scale") & (r.max_grade > p["max_grade"])
 
 
 ABOVE_SCALE = {"grade_above_scale": _above_scale_mask}
@@ -51,7 +51,7 @@ def cumulative_gain(
     It is 0 or more.
     """
     r, gain = add_gains(r, gains)
-    return r.sum(gain * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff)))
+    return r.sum_by_topic(gain * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff)))
 
 
 @ranking_measure("nCG", aliases=("normalised_cg",), ties="linear", undefined=ABOVE_SCALE)
@@ -85,7 +85,7 @@ def discounted_cumulative_gain(
     other gains; grades below ``min_grade`` have no gain. It is 0 or more if no gain is negative.
     """
     r, gain = add_gains(r, gains, dcg, min_grade)
-    return r.sum(gain * r.map_ranks(lambda rank: rank_discount(rank, cutoff, dcg, base)))
+    return r.sum_by_topic(gain * r.map_ranks(lambda rank: rank_discount(rank, cutoff, dcg, base)))
 
 
 @unbounded_measure(
@@ -104,8 +104,8 @@ def ideal_dcg(
     The ideal list has all judged documents of the topic with a positive gain, in decreasing order
     of gain. It is 0 or more.
     """
-    ideal = r.ideal(grade_gain(r.judged_grade, gains, dcg, min_grade))
-    return ideal.sum(ideal.gain * rank_discount(ideal.rank, cutoff, dcg, base))
+    ideal = r.ideal_rankings(grade_gain(r.judged_grade, gains, dcg, min_grade))
+    return ideal.sum_by_topic(ideal.gain * rank_discount(ideal.rank, cutoff, dcg, base))
 
 
 _dcg = discounted_cumulative_gain
@@ -116,7 +116,7 @@ def _empty_ideal_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     if p["ideal"] != "retrieved":
         return np.zeros(len(r), bool)
     full_rankings, gain = add_gains(r, p["gains"], p["dcg"], p["min_grade"])
-    return (full_rankings.sum(gain > 0) == 0) & ~_no_gain_mask(r, p)
+    return (full_rankings.sum_by_topic(gain > 0) == 0) & ~_no_gain_mask(r, p)
 
 
 @gain_measure(
@@ -145,9 +145,9 @@ def ndcg(
     dcg_value = _dcg(r, cutoff, dcg, gains, min_grade, base)
     if ideal == "retrieved":
         full_rankings, gain = add_gains(r, gains, dcg, min_grade)
-        sorted_gain = np.maximum(gain[np.lexsort((-gain, full_rankings.topic))], 0)
-        ideal_rank = np.arange(len(gain)) - full_rankings.offsets[full_rankings.topic] + 1
-        ideal_dcg_value = full_rankings.sum(
+        sorted_gain = np.maximum(gain[np.lexsort((-gain, full_rankings.topic_index))], 0)
+        ideal_rank = np.arange(len(gain)) - full_rankings.offsets[full_rankings.topic_index] + 1
+        ideal_dcg_value = full_rankings.sum_by_topic(
             sorted_gain * rank_discount(ideal_rank, cutoff, dcg, base)
         )
         return dcg_value / ideal_dcg_value
@@ -180,13 +180,15 @@ def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     document has a positive gain.
     """
     r, gain = add_gains(r, gains)
-    best = r.ideal(grade_gain(r.judged_grade, gains))
+    best = r.ideal_rankings(grade_gain(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
     gained = gain / np.log2(r.rank + 1)
-    ndcg_at_rank = r.so_far(gained) / best.sum_to(ideal, r.topic, r.rank)
-    n_missed = best.length - r.sum(gain > 0)
-    full_ndcg = r.sum(gained) / best.sum(ideal)
-    return (r.sum(np.where(gain > 0, ndcg_at_rank, 0.0)) + n_missed * full_ndcg) / best.length
+    ndcg_at_rank = r.cumulative_sum(gained) / best.sum_to_rank(ideal, r.topic_index, r.rank)
+    n_missed = best.lengths - r.sum_by_topic(gain > 0)
+    full_ndcg = r.sum_by_topic(gained) / best.sum_by_topic(ideal)
+    return (
+        r.sum_by_topic(np.where(gain > 0, ndcg_at_rank, 0.0)) + n_missed * full_ndcg
+    ) / best.lengths
 
 
 @gain_measure("RnDCG", aliases=("Rndcg",), monotone=False)
@@ -198,18 +200,18 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     document has a positive gain.
     """
     r, gain = add_gains(r, gains)
-    best = r.ideal(grade_gain(r.judged_grade, gains))
+    best = r.ideal_rankings(grade_gain(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
-    topic = np.repeat(np.arange(len(r)), best.length)
+    topic = np.repeat(np.arange(len(r)), best.lengths)
     is_last_of_level = np.ones(len(topic), bool)
     is_last_of_level[:-1] = (np.diff(best.gain) != 0) | (np.diff(topic) != 0)
     topic, rank = topic[is_last_of_level], best.rank[is_last_of_level]
     gained = gain / np.log2(r.rank + 1)
-    at_levels = r.sum_to(gained, topic, rank) / best.sum_to(ideal, topic, rank)
-    is_longer = r.retrieved >= best.length + 2
+    at_levels = r.sum_to_rank(gained, topic, rank) / best.sum_to_rank(ideal, topic, rank)
+    is_longer = r.retrieved >= best.lengths + 2
     n_levels = np.bincount(topic, minlength=len(r))
     total = segment_sum(at_levels, segment_offsets(n_levels))
-    at_end = np.where(is_longer, r.sum(gained) / best.sum(ideal), 0.0)
+    at_end = np.where(is_longer, r.sum_by_topic(gained) / best.sum_by_topic(ideal), 0.0)
     return (total + at_end) / (n_levels + is_longer)
 
 
@@ -222,13 +224,13 @@ def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     nDCG. It ranges from 0 to 1 and is undefined if no judged document has a positive gain.
     """  # noqa: D401  # a noun
     r, gain = add_gains(r, gains)
-    best = r.ideal(grade_gain(r.judged_grade, gains))
-    ideal_cumulative_gain = best.sum_to(np.maximum(best.gain, 1), r.topic, r.rank)
-    cost = ideal_cumulative_gain + np.maximum(r.rank - best.length[r.topic], 0)
+    best = r.ideal_rankings(grade_gain(r.judged_grade, gains))
+    ideal_cumulative_gain = best.sum_to_rank(np.maximum(best.gain, 1), r.topic_index, r.rank)
+    cost = ideal_cumulative_gain + np.maximum(r.rank - best.lengths[r.topic_index], 0)
     # What gains nothing adds nothing, also where other gains leave no discount.
-    return r.sum(np.where(gain == 0, 0, gain / np.log2(2 + cost - r.so_far(gain)))) / best.sum(
-        best.gain
-    )
+    return r.sum_by_topic(
+        np.where(gain == 0, 0, gain / np.log2(2 + cost - r.cumulative_sum(gain)))
+    ) / best.sum_by_topic(best.gain)
 
 
 @gain_measure(
@@ -236,7 +238,7 @@ def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     aliases=("Q-measure",),
     undefined={
         "no_gain": lambda r, p: (
-            r.ideal(np.maximum(grade_gain(r.judged_grade, p["gains"]), 0)).length == 0
+            r.ideal_rankings(np.maximum(grade_gain(r.judged_grade, p["gains"]), 0)).length == 0
         )
     },
     reference="Sakai 2007",
@@ -254,15 +256,17 @@ def q_measure(
     """
     r, gain = add_gains(r, gains)
     gain = np.maximum(gain, 0)
-    best = r.ideal(np.maximum(grade_gain(r.judged_grade, gains), 0))
+    best = r.ideal_rankings(np.maximum(grade_gain(r.judged_grade, gains), 0))
     count_weight = 1 / (1 + beta)
-    blended_sum = count_weight * r.so_far(gain > 0) + (1 - count_weight) * r.so_far(gain)
-    ideal_blended = count_weight * r.rank + (1 - count_weight) * best.sum_to(
-        best.gain, r.topic, r.rank
+    blended_sum = count_weight * r.cumulative_sum(gain > 0) + (1 - count_weight) * r.cumulative_sum(
+        gain
+    )
+    ideal_blended = count_weight * r.rank + (1 - count_weight) * best.sum_to_rank(
+        best.gain, r.topic_index, r.rank
     )
     counted_mask = (gain > 0) & (cutoff_mask(r.rank, cutoff) > 0)
-    length = best.length if cutoff is None else np.minimum(best.length, cutoff)
-    return r.sum(np.where(counted_mask, blended_sum / ideal_blended, 0.0)) / length
+    length = best.lengths if cutoff is None else np.minimum(best.lengths, cutoff)
+    return r.sum_by_topic(np.where(counted_mask, blended_sum / ideal_blended, 0.0)) / length
 
 
 def add_gains(

@@ -19,10 +19,10 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     Among the n judged non-relevant documents of a block, each number from 0 to n is equally likely
     to be ranked above a relevant document.
     """
-    hit_mask = r.hits(rel)
+    hit_mask = r.hit_mask(rel)
     relevant, min_n_r = _bpref_counts(r, rel)
     n_nonrelevant_above, tied = r.count_ties((r.grade >= 0) & ~hit_mask)
-    min_n_r, n_relevant = min_n_r[r.topic], relevant[r.topic]
+    min_n_r, n_relevant = min_n_r[r.topic_index], relevant[r.topic_index]
     # Σ min(above + i, R) for i from 0 to n: an arithmetic series until R is reached.
     n_below_limit = np.clip(n_relevant - n_nonrelevant_above, 0, tied + 1)
     total = (
@@ -32,7 +32,7 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     )
     mean = total / (tied + 1)
     penalty = np.where(min_n_r > 0, mean / np.maximum(min_n_r, 1), 0.0)
-    return r.sum(np.where(hit_mask, 1 - penalty, 0.0)) / relevant
+    return r.sum_by_topic(np.where(hit_mask, 1 - penalty, 0.0)) / relevant
 
 
 @relevance_measure("Bpref", ties=bpref_over_ties, reference=BPREF)
@@ -43,11 +43,13 @@ def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     non-relevant documents. Unjudged documents are ignored. It ranges from 0 to 1 and is undefined
     without relevant documents.
     """
-    hit_mask = r.hits(rel)
+    hit_mask = r.hit_mask(rel)
     relevant, min_n_r = _bpref_counts(r, rel)
-    n_nonrelevant_above = np.minimum(r.so_far((r.grade >= 0) & ~hit_mask), relevant[r.topic])
-    penalty = n_nonrelevant_above / np.maximum(min_n_r[r.topic], 1)
-    return r.sum(np.where(hit_mask, 1 - penalty, 0.0)) / relevant
+    n_nonrelevant_above = np.minimum(
+        r.cumulative_sum((r.grade >= 0) & ~hit_mask), relevant[r.topic_index]
+    )
+    penalty = n_nonrelevant_above / np.maximum(min_n_r[r.topic_index], 1)
+    return r.sum_by_topic(np.where(hit_mask, 1 - penalty, 0.0)) / relevant
 
 
 @relevance_measure("gm-Bpref", aliases=("gm_bpref",), summary="geometric", ties=bpref_over_ties)
@@ -80,15 +82,15 @@ def inferred_average_precision(
     as non-relevant. The ``smoothing`` c is 2 as in trec_eval; sample_eval has 3. It ranges from 0
     to 1 and is undefined without relevant documents.
     """
-    hit_mask = r.hits(rel)
-    n_relevant_above = r.so_far(hit_mask) - hit_mask
-    n_nonrelevant = r.so_far((r.grade >= 0) & ~hit_mask)
-    n_pooled_above = r.so_far(np.ones(len(r.rank), bool)) - 1
+    hit_mask = r.hit_mask(rel)
+    n_relevant_above = r.cumulative_sum(hit_mask) - hit_mask
+    n_nonrelevant = r.cumulative_sum((r.grade >= 0) & ~hit_mask)
+    n_pooled_above = r.cumulative_sum(np.ones(len(r.rank), bool)) - 1
     relevant_proportion = (n_relevant_above + EPSILON) / (
         n_relevant_above + n_nonrelevant + smoothing * EPSILON
     )
     precision = (1 + np.where(r.rank > 1, n_pooled_above * relevant_proportion, 0.0)) / r.rank
-    return r.sum(np.where(hit_mask, precision, 0.0)) / r.relevant(rel)
+    return r.sum_by_topic(np.where(hit_mask, precision, 0.0)) / r.n_relevant(rel)
 
 
 @ranking_measure(
@@ -133,11 +135,11 @@ def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> Flo
     no document is unjudged, as in trec_eval. It ranges from 0 to 1.
     """
     judged = r.grade >= 0
-    judged_weight = r.sum(judged * r.map_ranks(lambda rank: persistence_weights(p, rank)))
+    judged_weight = r.sum_by_topic(judged * r.map_ranks(lambda rank: persistence_weights(p, rank)))
     cumulative_weights = np.concatenate(
         [[0.0], np.cumsum(persistence_weights(p, np.arange(1, r.retrieved.max(initial=0) + 1)))]
     )
-    has_unjudged = r.sum(judged) < r.retrieved
+    has_unjudged = r.sum_by_topic(judged) < r.retrieved
     ranked_residual = np.where(
         has_unjudged,
         np.maximum((1 - p) * (cumulative_weights[r.retrieved] - judged_weight), 0.0),
@@ -151,10 +153,10 @@ def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> Flo
 
 def _n_judged_within(r: JudgedRankings, cutoff: int | None) -> FloatArray:
     max_rank = np.inf if cutoff is None else cutoff
-    return r.sum((r.grade >= 0) * r.map_ranks(lambda rank: rank <= max_rank))
+    return r.sum_by_topic((r.grade >= 0) * r.map_ranks(lambda rank: rank <= max_rank))
 
 
 def _bpref_counts(r: JudgedRankings, rel: int) -> tuple[FloatArray, FloatArray]:
     """Return R and min(N, R) per topic."""
-    relevant = r.relevant(rel)
-    return relevant, np.minimum(relevant, r.relevant(0) - relevant)
+    relevant = r.n_relevant(rel)
+    return relevant, np.minimum(relevant, r.n_relevant(0) - relevant)

@@ -30,7 +30,7 @@ BOTH_RETRIEVED, ANY_RETRIEVED, ALL_PAIRS = 1, 2, 3
 
 
 def _no_preference(g: GroupedRankings, _: object) -> npt.NDArray[np.bool_]:
-    return np.asarray(_sum_columns(g, g.preferences.possible, ALL_PAIRS) == 0)
+    return np.asarray(_sum_columns(g, g.preference_counts.possible, ALL_PAIRS) == 0)
 
 
 preference_measure = partial(measure, family="preferences", statistic=GroupedRankings)
@@ -47,13 +47,13 @@ count_measure = partial(preference_measure, higher_is_better=None, range=(0, inf
 @count_measure("NumPrefsPoss", aliases=("prefs_num_prefs_poss",))
 def n_preferences(g: GroupedRankings) -> FloatArray:
     """Total number of preferences, over all groups and topics."""
-    return _sum_columns(g, g.preferences.possible, ALL_PAIRS)
+    return _sum_columns(g, g.preference_counts.possible, ALL_PAIRS)
 
 
 @count_measure("NumPrefsFul", aliases=("prefs_num_prefs_ful",), higher_is_better=True)
 def n_respected(g: GroupedRankings) -> FloatArray:
     """Total number of preferences respected, over all groups and topics."""
-    return _sum_columns(g, g.preferences.respected, ALL_PAIRS)
+    return _sum_columns(g, g.preference_counts.respected, ALL_PAIRS)
 
 
 @count_measure("NumPrefsFulRet", aliases=("prefs_num_prefs_ful_ret",), higher_is_better=True)
@@ -62,7 +62,7 @@ def n_respected_retrieved(g: GroupedRankings) -> FloatArray:
 
     It is summed over all groups and topics.
     """
-    return _sum_columns(g, g.preferences.respected, BOTH_RETRIEVED)
+    return _sum_columns(g, g.preference_counts.respected, BOTH_RETRIEVED)
 
 
 @proportion_measure("prefs-simp", aliases=("prefs_simp",))
@@ -154,7 +154,9 @@ def respected_by_group_implied(g: GroupedRankings) -> FloatArray:
     "prefs-avgjg-Rnonrel",
     aliases=("prefs_avgjg_Rnonrel",),
     perfect=None,
-    undefined={"no_preference": lambda g, _: _sum_columns(g, g.preferences.equal[:, 1:], 1) == 0},
+    undefined={
+        "no_preference": lambda g, _: _sum_columns(g, g.preferences.balanced[:, 1:], 1) == 0
+    },
 )
 def respected_balanced(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected with as many irrelevant as relevant documents.
@@ -167,7 +169,7 @@ def respected_balanced(g: GroupedRankings) -> FloatArray:
     one of its groups. The measure ranges from 0 to 1 and is undefined for topics without
     preferences.
     """
-    return _balanced_group_mean(g, g.preferences.equal)
+    return _balanced_group_mean(g, g.preference_counts.balanced)
 
 
 @proportion_measure(
@@ -176,7 +178,8 @@ def respected_balanced(g: GroupedRankings) -> FloatArray:
     perfect=None,
     undefined={
         "no_preference": lambda g, _: (
-            _sum_columns(g, (g.preferences.equal + g.preferences.equal_retrieved)[:, 1:], 1) == 0
+            _sum_columns(g, (g.preferences.balanced + g.preferences.balanced_retrieved)[:, 1:], 1)
+            == 0
         )
     },
 )
@@ -189,34 +192,38 @@ def respected_balanced_retrieved(g: GroupedRankings) -> FloatArray:
     several parts the number of irrelevant documents used is that of its relevant documents,
     retrieved or not. It ranges from 0 to 1 and is undefined for topics without preferences.
     """
-    return _balanced_group_mean(g, g.preferences.equal_retrieved)
+    return _balanced_group_mean(g, g.preference_counts.balanced_retrieved)
 
 
-def _sum_columns(g: GroupedRankings, counts: IntArray, columns: int) -> FloatArray:
-    return g.sum_of_groups(counts[:, :columns].sum(axis=1))
+def _sum_columns(g: GroupedRankings, counts: IntArray, n_columns: int) -> FloatArray:
+    return g.sum_by_topic(counts[:, :n_columns].sum(axis=1))
 
 
 def _ratio(numerator: npt.NDArray[Any], denominator: npt.NDArray[Any]) -> FloatArray:
     return np.where(denominator > 0, numerator / np.maximum(denominator, 1), 0.0)
 
 
-def _pooled_ratio(g: GroupedRankings, columns: int) -> FloatArray:
-    c = g.preferences
-    return _ratio(_sum_columns(g, c.respected, columns), _sum_columns(g, c.possible, columns))
+def _pooled_ratio(g: GroupedRankings, n_columns: int) -> FloatArray:
+    c = g.preference_counts
+    return _ratio(_sum_columns(g, c.respected, n_columns), _sum_columns(g, c.possible, n_columns))
 
 
-def _pair_ratio(g: GroupedRankings, columns: int) -> FloatArray:
-    c = g.preferences
-    return _ratio(c.pairs_respected[:, :columns].sum(axis=1), c.pairs[:, :columns].sum(axis=1))
+def _pair_ratio(g: GroupedRankings, n_columns: int) -> FloatArray:
+    c = g.preference_counts
+    return _ratio(
+        c.respected_pair_sums[:, :n_columns].sum(axis=1), c.pair_counts[:, :n_columns].sum(axis=1)
+    )
 
 
-def _group_mean(g: GroupedRankings, columns: int) -> FloatArray:
-    c = g.preferences
-    proportions = _ratio(c.respected[:, :columns].sum(axis=1), c.possible[:, :columns].sum(axis=1))
-    return g.sum_of_groups(proportions) / np.maximum(np.diff(g.groups), 1)
+def _group_mean(g: GroupedRankings, n_columns: int) -> FloatArray:
+    c = g.preference_counts
+    proportions = _ratio(
+        c.respected[:, :n_columns].sum(axis=1), c.possible[:, :n_columns].sum(axis=1)
+    )
+    return g.sum_by_topic(proportions) / np.maximum(np.diff(g.groups), 1)
 
 
 def _balanced_group_mean(g: GroupedRankings, counts: IntArray) -> FloatArray:
-    empty_mask = g.sum_of_groups(counts[:, 1] == 0) > 0
-    proportion_sums = g.sum_of_groups(_ratio(counts[:, 0], counts[:, 1]))
+    empty_mask = g.sum_by_topic(counts[:, 1] == 0) > 0
+    proportion_sums = g.sum_by_topic(_ratio(counts[:, 0], counts[:, 1]))
     return np.where(empty_mask, 0.0, proportion_sums / np.maximum(np.diff(g.groups), 1))

@@ -21,14 +21,14 @@ XINFAP = "Yilmaz, Kanoulas and Aslam 2008"
 
 #: Where no relevant document was drawn, and where a part of the pool was not drawn from.
 NOT_ESTIMABLE = {
-    "no_relevant": lambda s, p: s.estimated_relevant(p.get("rel", 1)) == 0,
-    "stratum_not_drawn": lambda s, _: s.undrawn_mask(),
+    "no_relevant": lambda s, p: s.estimate_n_relevant(p.get("rel", 1)) == 0,
+    "stratum_not_drawn": lambda s, _: s.unsampled_mask(),
 }
 STRATUM_CONDITIONS = {**NOT_ESTIMABLE, "no_strata": lambda s, _: s.nonrandom_mask()}
 #: A stratum of several documents with a single sampled one has no sampled pair.
 PAIR_CONDITIONS = {
     **STRATUM_CONDITIONS,
-    "one_drawn": lambda s, _: s.sum_of_groups((s.n_sampled == 1) & (s.stratum_sizes > 1)) > 0,
+    "one_drawn": lambda s, _: s.sum_by_topic((s.n_sampled == 1) & (s.stratum_sizes > 1)) > 0,
 }
 
 sample_measure = partial(
@@ -60,12 +60,14 @@ def extended_inferred_average_precision(
     expected_relevant_above = np.zeros(len(pool.rank))
     for stratum in range(int(np.diff(s.groups).max(initial=0))):
         stratum_mask = pool.stratum == stratum
-        m, r = pool.above(stratum_mask & judged), pool.above(stratum_mask & relevant)
+        m, r = pool.sum_above(stratum_mask & judged), pool.sum_above(stratum_mask & relevant)
         expected_relevant_above += (
-            pool.above(stratum_mask) * (r + EPSILON) / (m + smoothing * EPSILON)
+            pool.sum_above(stratum_mask) * (r + EPSILON) / (m + smoothing * EPSILON)
         )
     precision = (1 + expected_relevant_above) / pool.rank
-    return pool.sum(relevant * pool.stands_for * precision) / s.estimated_relevant(rel)
+    return pool.sum_by_topic(relevant * pool.sampling_weight * precision) / s.estimate_n_relevant(
+        rel
+    )
 
 
 @sample_measure(
@@ -85,8 +87,10 @@ def statistical_average_precision(s: SampledRankings, rel: int = 1) -> FloatArra
     pool was not sampled from.
     """
     pool = s.retrieved_pool
-    weight = np.where(pool.grade >= rel, pool.stands_for, 0.0)
-    return pool.sum(weight * (1 + pool.above(weight)) / pool.rank) / s.estimated_relevant(rel)
+    weight = np.where(pool.grade >= rel, pool.sampling_weight, 0.0)
+    return pool.sum_by_topic(
+        weight * (1 + pool.sum_above(weight)) / pool.rank
+    ) / s.estimate_n_relevant(rel)
 
 
 @sample_measure(
@@ -108,22 +112,22 @@ def horvitz_thompson_average_precision(s: SampledRankings, rel: int = 1) -> Floa
     """
     pool = s.retrieved_pool
     relevant = pool.grade >= rel
-    weight = np.where(relevant, pool.stands_for, 0.0)
+    weight = np.where(relevant, pool.sampling_weight, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):  # of one document, which has no pair
         inverse_pair_probability = (
             s.stratum_sizes * (s.stratum_sizes - 1) / (s.n_sampled * (s.n_sampled - 1))
         )
     inverse_pair_probability = np.where(s.n_sampled > 1, inverse_pair_probability, 0.0)
-    pair_weights = weight * (1 + pool.above(weight))
+    pair_weights = weight * (1 + pool.sum_above(weight))
     for stratum in range(int(np.diff(s.groups).max(initial=0))):
         stratum_mask = relevant & (pool.stratum == stratum)
         pair_terms = np.where(
-            stratum_mask, inverse_pair_probability[pool.group] * pool.above(stratum_mask), 0.0
+            stratum_mask, inverse_pair_probability[pool.group] * pool.sum_above(stratum_mask), 0.0
         )
         pair_weights += pair_terms - np.where(
-            stratum_mask, weight * pool.above(np.where(stratum_mask, weight, 0.0)), 0.0
+            stratum_mask, weight * pool.sum_above(np.where(stratum_mask, weight, 0.0)), 0.0
         )
-    return pool.sum(pair_weights / pool.rank) / s.estimated_relevant(rel)
+    return pool.sum_by_topic(pair_weights / pool.rank) / s.estimate_n_relevant(rel)
 
 
 @sample_measure(
@@ -149,16 +153,16 @@ def inferred_ndcg(s: SampledRankings, cutoff: int = 1000) -> FloatArray:
     n_pooled, n_judged, gain_sums = (
         np.bincount(pool.group, values, n_groups) for values in (within_mask, judged, gain)
     )
-    dcg = s.sum_of_groups(n_pooled * gain_sums / np.maximum(n_judged, 1))
+    dcg = s.sum_by_topic(n_pooled * gain_sums / np.maximum(n_judged, 1))
     return dcg / _ideal_dcg(s, cutoff)
 
 
 def _ideal_dcg(s: SampledRankings, cutoff: int) -> FloatArray:
     """Compute the DCG per topic of the estimated number of documents of each grade."""
     relevant_mask = s.level > 0
-    topic, grade = s.topic_of_judgment[relevant_mask], s.level[relevant_mask]
+    topic, grade = s.judgment_topic[relevant_mask], s.level[relevant_mask]
     pairs, pair_index = np.unique(np.stack([topic, -grade], axis=1), axis=0, return_inverse=True)
-    estimated = np.bincount(pair_index.reshape(-1), s.stands_for[relevant_mask], len(pairs))
+    estimated = np.bincount(pair_index.reshape(-1), s.sampling_weight[relevant_mask], len(pairs))
     count = np.floor(estimated + 0.5 + 1e-9)  # N/n need not be exact, but sums near .5 are halves
     offsets = segment_offsets(np.bincount(pairs[:, 0].astype(np.int64), minlength=len(s)))
     last = np.minimum(running_sum(count, offsets), cutoff).astype(np.int64)

@@ -52,7 +52,7 @@ def n_retrieved(r: JudgedRankings) -> FloatArray:
 @count_measure("NumRel", aliases=("num_rel",))
 def n_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Total number of relevant documents, over all topics."""
-    return r.relevant(rel)
+    return r.n_relevant(rel)
 
 
 @count_measure(
@@ -65,7 +65,7 @@ def n_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
 )
 def n_relevant_retrieved(r: JudgedRankings, rel: int = 1, cutoff: int | None = None) -> FloatArray:
     """Total number of relevant documents retrieved (within the cutoff), over all topics."""
-    return r.relevant_retrieved(rel, cutoff)
+    return r.n_relevant_retrieved(rel, cutoff)
 
 
 @count_measure(
@@ -155,13 +155,13 @@ def set_generality(r: JudgedRankings, collection_size: int, rel: int = 1) -> Flo
     It ranges from 0 to 1 and is undefined if the collection is smaller than the retrieved and
     relevant documents.
     """
-    return r.relevant(rel) / collection_size
+    return r.n_relevant(rel) / collection_size
 
 
 @count_measure("NumNonrelJudgedRet", aliases=("num_nonrel_judged_ret",), higher_is_better=False)
 def n_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Total number of documents retrieved that were judged non-relevant, over all topics."""
-    return r.sum((r.grade >= 0) & ~r.hits(rel))
+    return r.sum_by_topic((r.grade >= 0) & ~r.hit_mask(rel))
 
 
 @ranking_measure(
@@ -196,8 +196,8 @@ def set_relative_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     The denominator is the largest possible number; the measure is 0 if nothing was retrieved. It
     ranges from 0 to 1 and is undefined without relevant documents.
     """
-    max_hits = np.minimum(r.retrieved, r.relevant(rel))
-    return r.relevant_retrieved(rel) / np.maximum(max_hits, 1)
+    max_hits = np.minimum(r.retrieved, r.n_relevant(rel))
+    return r.n_relevant_retrieved(rel) / np.maximum(max_hits, 1)
 
 
 @relevance_measure("SetAP", aliases=("set_map",), ties="none")
@@ -207,8 +207,8 @@ def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     It is 0 if nothing was retrieved. It ranges from 0 to 1 and is undefined without relevant
     documents.
     """
-    n_hits = r.relevant_retrieved(rel)
-    return n_hits**2 / (np.maximum(r.retrieved, 1) * r.relevant(rel))
+    n_hits = r.n_relevant_retrieved(rel)
+    return n_hits**2 / (np.maximum(r.retrieved, 1) * r.n_relevant(rel))
 
 
 @relevance_measure(
@@ -422,7 +422,7 @@ def micro_set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 def _f_denominator(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
     weight = counts.precision_weight(p["beta"], p["alpha"])
-    return np.asarray(weight * r.retrieved + (1 - weight) * r.relevant(p["rel"]))
+    return np.asarray(weight * r.retrieved + (1 - weight) * r.n_relevant(p["rel"]))
 
 
 @relevance_measure(

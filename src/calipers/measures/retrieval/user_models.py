@@ -55,12 +55,12 @@ def rank_biased_precision(
         if gain == "topic-max":
             low, high = _gain_range(r, gains)
             stretch_mask = (low < 0) | (high > 1)
-            low, high = np.where(stretch_mask, [low, high], [[0.0], [1.0]])[:, r.topic]
+            low, high = np.where(stretch_mask, [low, high], [[0.0], [1.0]])[:, r.topic_index]
             has_gain_mask = (r.grade >= 0) | np.isin(r.grade, [grade for grade, _ in gains or ()])
             document_gains = np.where(
                 has_gain_mask, (document_gains - low) / (high - low), document_gains
             )
-    return (1 - p) * r.sum(
+    return (1 - p) * r.sum_by_topic(
         document_gains
         * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff) * persistence_weights(p, rank))
     )
@@ -85,25 +85,25 @@ def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> Flo
     rank = np.arange(1, cutoff + 1)
     # From each rank on, 0 beyond the cutoff.
     tail_weights = np.append(np.cumsum((persistence_weights(p, rank) / rank)[::-1])[::-1], 0.0)
-    hit_mask = r.hits(1)
-    ideal = r.ideal(np.maximum(r.judged_grade, 0).astype(np.float64))
+    hit_mask = r.hit_mask(1)
+    ideal = r.ideal_rankings(np.maximum(r.judged_grade, 0).astype(np.float64))
     # Documents of one grade follow each other: its first place in the ideal list, and which of the
     # grade this is.
-    order = np.lexsort((r.rank, -r.grade, r.topic))
+    order = np.lexsort((r.rank, -r.grade, r.topic_index))
     first = np.ones(len(order), bool)
-    first[1:] = (np.diff(r.topic[order]) != 0) | (np.diff(r.grade[order]) != 0)
+    first[1:] = (np.diff(r.topic_index[order]) != 0) | (np.diff(r.grade[order]) != 0)
     start = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
     ideal_rank = np.empty(len(order), np.int64)
     ideal_rank[order] = np.arange(len(order)) - start
-    base = int(r.highest_grade.max(initial=0)) + 1
-    topic = np.repeat(np.arange(len(r)), ideal.length)
+    base = int(r.max_grade.max(initial=0)) + 1
+    topic = np.repeat(np.arange(len(r)), ideal.lengths)
     keys = topic * base + (base - 1 - ideal.gain.astype(np.int64))
-    grade_offsets = np.searchsorted(keys, r.topic * base + (base - 1 - r.grade))
-    ideal_rank += grade_offsets - ideal.offsets[r.topic] + 1
+    grade_offsets = np.searchsorted(keys, r.topic_index * base + (base - 1 - r.grade))
+    ideal_rank += grade_offsets - ideal.offsets[r.topic_index] + 1
     joint_rank = np.minimum(np.maximum(ideal_rank, r.rank), cutoff + 1)
-    return r.sum(np.where(hit_mask, tail_weights[joint_rank - 1], 0.0)) / ideal.sum(
-        tail_weights[np.minimum(ideal.rank, cutoff + 1) - 1]
-    )
+    return r.sum_by_topic(
+        np.where(hit_mask, tail_weights[joint_rank - 1], 0.0)
+    ) / ideal.sum_by_topic(tail_weights[np.minimum(ideal.rank, cutoff + 1) - 1])
 
 
 def expected_reciprocal_rank_over_ties(
@@ -177,7 +177,7 @@ def normalized_expected_reciprocal_rank(
     The ideal list has all judged documents, in decreasing order of grade. It ranges from 0 to 1 and
     is undefined without relevant documents, or if a grade exceeds ``max_grade``.
     """  # noqa: D401  # a noun
-    best = r.ideal(grade_gain(r.judged_grade))
+    best = r.ideal_rankings(grade_gain(r.judged_grade))
     ideal_value = _expected_reciprocal_rank(best, best.gain, cutoff, max_grade)
     return expected_reciprocal_rank(r, cutoff, max_grade) / ideal_value
 
@@ -234,10 +234,12 @@ def bejeweled_player_model(
     ``max_grade``.
     """
     document_gains = _scale_gains(r, rel, gain, max_grade)
-    so_far = r.so_far(document_gains)
+    so_far = r.cumulative_sum(document_gains)
     reached_mask = (so_far >= T - 1e-9) & (so_far - document_gains < T - 1e-9) & (r.rank <= cutoff)
-    stop = np.where(r.sum(reached_mask) > 0, r.sum(np.where(reached_mask, r.rank, 0)), cutoff)
-    return r.sum(document_gains * (r.rank <= stop[r.topic])) / stop
+    stop = np.where(
+        r.sum_by_topic(reached_mask) > 0, r.sum_by_topic(np.where(reached_mask, r.rank, 0)), cutoff
+    )
+    return r.sum_by_topic(document_gains * (r.rank <= stop[r.topic_index])) / stop
 
 
 def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray]:
@@ -248,15 +250,15 @@ def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray
     """
     gain_by_grade = dict(gains or ())
 
-    def unnamed(grade: int, step: int) -> int:
+    def next_unmapped_grade(grade: int, step: int) -> int:
         while grade in gain_by_grade:
             grade += step
         return grade
 
-    highest = np.maximum(r.highest_grade, 0)
+    highest = np.maximum(r.max_grade, 0)
     low, high = np.empty(len(r)), np.empty(len(r))
     for max_grade in np.unique(highest).tolist():
-        extreme_grades = (unnamed(0, 1), unnamed(max_grade, -1))
+        extreme_grades = (next_unmapped_grade(0, 1), next_unmapped_grade(max_grade, -1))
         table = [
             *gain_by_grade.values(),
             *(grade for grade in extreme_grades if 0 <= grade <= max_grade),
@@ -283,14 +285,16 @@ def _expected_reciprocal_rank(
     """Compute the expected reciprocal rank of the document that satisfies the user."""
     stop_probability = _stop_probability(gain, max_grade)
     reach_probability = running_product(1 - stop_probability, r.offsets) / (1 - stop_probability)
-    return r.sum(stop_probability * reach_probability * cutoff_mask(r.rank, cutoff) / r.rank)
+    return r.sum_by_topic(
+        stop_probability * reach_probability * cutoff_mask(r.rank, cutoff) / r.rank
+    )
 
 
 def _apply_dense(
     r: JudgedRankings,
-    gained: FloatArray,
+    document_gains: FloatArray,
     depth: int,
-    value: Callable[[FloatArray, FloatArray], FloatArray],
+    function: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> FloatArray:
     """Apply a function to the gains at ranks 1 to ``depth``, in blocks of topics."""
     ranks = np.arange(1.0, depth + 1)
@@ -301,8 +305,8 @@ def _apply_dense(
         rows = slice(r.offsets[first], r.offsets[last])
         within_mask = r.rank[rows] <= depth
         gains = np.zeros((last - first, depth))
-        gains[r.topic[rows][within_mask] - first, r.rank[rows][within_mask] - 1] = gained[rows][
-            within_mask
-        ]
-        out[first:last] = value(gains, ranks)
+        gains[r.topic_index[rows][within_mask] - first, r.rank[rows][within_mask] - 1] = (
+            document_gains[rows][within_mask]
+        )
+        out[first:last] = function(gains, ranks)
     return out

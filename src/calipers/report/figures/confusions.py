@@ -54,15 +54,15 @@ def confusion_figures(
 
 
 def caption(
-    confusion: ConfusionBase, before: Sequence[str], orientation: str = ORIENTATIONS[0]
+    confusion: ConfusionBase, original_labels: Sequence[str], orientation: str = ORIENTATIONS[0]
 ) -> str:
-    """Return the caption of a heat map, with a note if its order is not the one ``before``."""
+    """Return the caption of a heat map, which says whether its order is ``original_labels``."""
     side = "row" if orientation == ORIENTATIONS[0] else "column"
     sentences = [matrix_summary(confusion), f"Color: proportion of the true class, by {side}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
         sentences.append(f"In the HTML report, hovering over a cell shows its {level} CI.")
-    if tuple(before) != confusion.labels:
+    if tuple(original_labels) != confusion.labels:
         sentences.append("Classes that are often confused are adjacent.")
     return " ".join(sentences)
 
@@ -87,12 +87,12 @@ def cell_heat_map(
     down: tuple[str, Sequence[str]],
     across: tuple[str, Sequence[str]],
     tips: Sequence[Spec],
-    form: str = ".0%",
+    legend_format: str = ".0%",
 ) -> Spec:
     """Return a heat map of cells by their ``share``, with their ``count`` if there is room.
 
-    ``down`` and ``across`` are the names of both axes with their values. ``form`` is the format of
-    the legend.
+    ``down`` and ``across`` are the names of both axes with their values. ``legend_format`` is the
+    format of the legend.
     """
     max_classes = max(len(down[1]), len(across[1]))
     step = max(10, min(46 if max_classes > 3 else 90, 560 // max_classes))
@@ -104,7 +104,7 @@ def cell_heat_map(
         "tooltip": tips,
     }
     shades = {"domain": [0, 1], "range": ["#0072B21A", vega.PALETTE[0]]}
-    legend = {"format": form, "gradientLength": 160}
+    legend = {"format": legend_format, "gradientLength": 160}
     layers = [
         vega.mark_layer(
             "rect", color=vega.quantity("share", title=None, scale=shades, legend=legend)
@@ -137,7 +137,7 @@ def _cell_data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str,
             "predicted": predicted,
             "count": counts[i][j],
             "share": None if np.isnan(proportions[i, j]) else round(float(proportions[i, j]), 4),
-            "shares": digits.triple(
+            "shares": digits.value_with_interval(
                 float(proportions[i, j]), float(confusion.low[i, j]), float(confusion.high[i, j])
             ),
             "ofPrediction": digits(float(predicted_proportions[i, j])),

@@ -72,7 +72,9 @@ def curve_chart(
     layers = [_chance_layer(curves, x, y)] if has_chance(curves) else []
     layers += _reference_layers(curves, x, y)
     for wide, opacity in ((True, 0.08), (False, 0.16)):
-        band = [row for c in curves for row in _band_data(c, names[get_label(c)], wide=wide)]
+        band = [
+            row for c in curves for row in _band_data(c, names[get_label(c)], is_simultaneous=wide)
+        ]
         if band:
             area = {"type": "area", "opacity": opacity}
             limits = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
@@ -171,9 +173,13 @@ def threshold_text(t: float) -> str:
     return f"{t:.4g}" if math.isfinite(t) else ("∞" if t > 0 else "-∞")
 
 
-def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
+def _band_data(curve: Curve, name: str, *, is_simultaneous: bool) -> list[Spec]:
     """Return a row per point of a band, clipped to the drawing."""
-    limits = (curve.simultaneous_low, curve.simultaneous_high) if wide else (curve.low, curve.high)
+    limits = (
+        (curve.simultaneous_low, curve.simultaneous_high)
+        if is_simultaneous
+        else (curve.low, curve.high)
+    )
     if not all(map(len, limits)):
         return []
     is_deviate = curve.scale == "deviate"

@@ -328,14 +328,14 @@ class CurveChart(ChartDefinition):
         if first.series:
             name_label = self.series_name
         if plane.has_only_points(curves):
-            points = tuple(map(tuple, plane.rows(curves, lambda c: self._written(c, 0))))
+            points = tuple(map(tuple, plane.rows(curves, lambda c: self._format_point(c, 0))))
             return (name_label, first.x_label, value_label, plane.DISTANCE_HEADING), points
         x_is_parameter = first.parameter.lower() == first.x_label.lower() or self.x_is_threshold
         parameter = "" if x_is_parameter else first.parameter
         rows = [
             (
                 shorten_name(c.y_label if self.by_measure else c.series or c.system),
-                *self._written(c, i),
+                *self._format_point(c, i),
                 *(
                     (threshold_text(math.nan if is_point(c) else c.threshold[i]),)
                     if parameter
@@ -347,7 +347,7 @@ class CurveChart(ChartDefinition):
         ]
         return (name_label, first.x_label, value_label, *filter(None, [parameter])), tuple(rows)
 
-    def _written(self, curve: Curve, i: int) -> tuple[str, str]:
+    def _format_point(self, curve: Curve, i: int) -> tuple[str, str]:
         """Format a point; a single point has its intervals."""
         if is_point(curve) and len(curve.low):
             rates = [
@@ -355,7 +355,7 @@ class CurveChart(ChartDefinition):
                 (float(curve.y[0]), float(curve.low[0]), float(curve.high[0])),
             ]
             digits = numbers.rounding(rates)
-            fpr, tpr = (digits.triple(*rate) for rate in rates)
+            fpr, tpr = (digits.value_with_interval(*rate) for rate in rates)
             return fpr, tpr
         x = threshold_text(curve.x[i]) if self.by_measure else f"{curve.x[i]:.4f}"
         return x, "–" if math.isnan(curve.y[i]) else f"{curve.y[i]:.4f}"

@@ -194,7 +194,7 @@ def _datum(d: Difference, row: str) -> Spec:
 def _interval(value: float, low: float, high: float) -> Spec:
     """Return a difference with its interval, as numbers and as text."""
     digits = numbers.rounding([(value, low, high)], keep_sign=True)
-    return {**vega.limits(value, low, high), "text": digits.triple(value, low, high)}
+    return {**vega.limits(value, low, high), "text": digits.value_with_interval(value, low, high)}
 
 
 # --- Against margins ------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def _margins_figure(comparison: Comparison, title: str) -> Figure:
         spec=margins_chart(difference_by_label),
         head=(*_HEAD, "p (non-inferiority)", "p (equivalence)"),
         rows=tuple(
-            (*cells, row.not_inferior, row.equivalent)
+            (*cells, row.p_noninferiority, row.p_equivalence)
             for cells, row in zip(_cells(comparison), rows, strict=True)
         ),
     )

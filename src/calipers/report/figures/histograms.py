@@ -28,18 +28,18 @@ def panel(
     *,
     domain: Sequence[float] | None = None,
     legend: bool = False,
-    only: str = vega.PALETTE[0],
+    color: str = vega.PALETTE[0],
 ) -> Spec:
     """Return the histogram of proportions of rows of each of ``names``.
 
-    A single one has the color ``only``.
+    A single one has the color ``color``.
     """
     data = [
         {"x": json_number(x, 4), "y": json_number(y, 4), "system": names[c.series or c.system]}
         for c in curves
         for x, y in zip(c.x, c.y, strict=True)
     ]
-    hue: Spec = {"value": only}
+    hue: Spec = {"value": color}
     if len(names) > 1:
         legend_spec = {"symbolType": "square", "symbolOpacity": 0.6} if legend else None
         scale = vega.scale(list(names.values()), vega.PALETTE)

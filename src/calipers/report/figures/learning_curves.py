@@ -208,7 +208,7 @@ def _spec(
 def _datum(p: _PlottedPoint, floor: float) -> Spec:
     value, low, high = (max(e, floor) if math.isfinite(e) else math.nan for e in p.triple)
     e = p.estimate
-    text = numbers.rounding_of_one(*p.triple).triple(e.value, e.low, e.high)
+    text = numbers.rounding_of_one(*p.triple).value_with_interval(e.value, e.low, e.high)
     return {
         "x": p.x, "y": json_number(value, 4),
         "low": json_number(low, 4), "high": json_number(high, 4),

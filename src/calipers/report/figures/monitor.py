@@ -69,5 +69,5 @@ def _datum(look: MonitorLook) -> Spec:
         "x": look.n,
         **vega.limits(look.value, look.low, look.high),
         "at": f"{look.n:,}",
-        "text": text.triple(look.value, look.low, look.high),
+        "text": text.value_with_interval(look.value, look.low, look.high),
     }

@@ -80,7 +80,7 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     )  # fmt: skip
     up, _, down = vega.sign_colors(pairs[0].higher_is_better)
     # Vega gives colors of the range to values that are not in the domain.
-    neutral = [o.value for o in (Outcome.NOT_TOLD_APART, Outcome.NOT_TESTED, Outcome.UNDEFINED)]
+    neutral = [o.value for o in (Outcome.NOT_SIGNIFICANT, Outcome.NOT_TESTED, Outcome.UNDEFINED)]
     colors = {
         "domain": ["higher", "lower", *neutral],
         "range": [up, down, *["currentColor"] * len(neutral)],

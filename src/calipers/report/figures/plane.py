@@ -59,12 +59,14 @@ def extra_sentences(curves: Sequence[Curve]) -> list[str]:
     return sentences
 
 
-def rows(curves: Sequence[Curve], written: Callable[[Curve], tuple[str, str]]) -> list[list[str]]:
+def rows(
+    curves: Sequence[Curve], format_point: Callable[[Curve], tuple[str, str]]
+) -> list[list[str]]:
     """Return the table of points with distances, and of reversed points below the diagonal."""
     table = []
     for c in (c for c in curves if len(c)):
         name, x, y = shorten_name(c.series or c.system), float(c.x[0]), float(c.y[0])
-        table.append([name, *written(c), f"{distance(x, y):.4f}".replace("-", "−")])
+        table.append([name, *format_point(c), f"{distance(x, y):.4f}".replace("-", "−")])
         if is_below_diagonal(c):
             reversed_cells = (f"{1 - x:.4f}", f"{1 - y:.4f}", f"{distance(1 - x, 1 - y):.4f}")
             table.append([f"{opposite_name(name)}: {name} reversed", *reversed_cells])
@@ -73,7 +75,7 @@ def rows(curves: Sequence[Curve], written: Callable[[Curve], tuple[str, str]]) -
 
 def layers(
     curves: Sequence[Curve],
-    name_of: Callable[[Curve], str],
+    get_name: Callable[[Curve], str],
     x: Spec,
     y: Spec,
     hue: Spec,
@@ -86,7 +88,7 @@ def layers(
     if not finite_curves or len(finite_curves) > MAX_NAMED_POINTS:
         return []
     points: list[Spec] = [
-        {"x": float(c.x[0]), "y": float(c.y[0]), "system": name_of(c), "name": name_of(c)}
+        {"x": float(c.x[0]), "y": float(c.y[0]), "system": get_name(c), "name": get_name(c)}
         for c in finite_curves
     ]
     projections = [

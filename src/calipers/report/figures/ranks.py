@@ -88,16 +88,16 @@ def homogeneous_runs(ranks: Mapping[str, float], critical: float) -> list[tuple[
     return [tuple(order[i : j + 1]) for i, j in runs]
 
 
-def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Spec:
+def critical_difference_chart(ranks: Mapping[str, float], critical_difference: float) -> Spec:
     """Return the diagram of the mean rank of each system, 1 being the best.
 
-    ``critical`` is the smallest significant difference of mean ranks by Nemenyi's test. Its length
-    is drawn below; if it is infinite or undefined no systems are joined.
+    ``critical_difference`` is the smallest significant difference of mean ranks by Nemenyi's test.
+    Its length is drawn below; if it is infinite or undefined no systems are joined.
     """
     order = sorted(ranks, key=lambda name: (ranks[name], name))
     names = unique_labels(order, vega.MAX_LABEL_LENGTH)
-    is_finite = math.isfinite(critical)
-    bars = homogeneous_runs(ranks, critical) if is_finite else []
+    is_finite = math.isfinite(critical_difference)
+    bars = homogeneous_runs(ranks, critical_difference) if is_finite else []
     half = (len(order) + 1) // 2
     first = 0.8 + 0.5 * len(bars)
     depth = first + max(half - 1, 0) + 0.4
@@ -130,12 +130,12 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
             at_left: Spec = {"align": "right", "dx": -6} if is_left else {"align": "left", "dx": 6}
             layers.append(_text_layer(rows, x, y, **at_left))
     if is_finite:
-        length = {"x": 1.0, "x2": json_number(min(1 + critical, end)), "y": depth + 0.5}
+        length = {"x": 1.0, "x2": json_number(min(1 + critical_difference, end)), "y": depth + 0.5}
         layers.append(
             vega.layer([length], vega.rule(strokeWidth=2), x=x, **vega.end_channels("x2"), y=y)
         )
-        overflow_note = ", longer than the axis" if 1 + critical > end else ""
-        text = f"critical difference {critical:.3g}{overflow_note}"
+        overflow_note = ", longer than the axis" if 1 + critical_difference > end else ""
+        text = f"critical difference {critical_difference:.3g}{overflow_note}"
         label_row = {"x": length["x2"], "y": depth + 0.5, "text": text}
         layers.append(_text_layer([label_row], x, y, align="left", dx=6))
     return vega.assemble_spec(width=420, height=24 * (depth + is_finite), layer=layers)

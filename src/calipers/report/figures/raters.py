@@ -47,20 +47,22 @@ def category_figures(evaluation: Evaluation) -> Iterator[Figure]:
             yield _add_selector(_categories_figure(each), each.system, len(evaluation.systems))
 
 
-def _add_selector(figure: Figure, system: str, number: int) -> Figure:
+def _add_selector(figure: Figure, system: str, n_sets: int) -> Figure:
     """Return the figure of one set of raters, among which the reader selects if there are many."""
-    title = figure.title if number < 2 else f"{figure.title}: {shorten_name(system)}"
-    choice = selector_label(system, number)
+    title = figure.title if n_sets < 2 else f"{figure.title}: {shorten_name(system)}"
+    choice = selector_label(system, n_sets)
     return replace(figure, title=title, choice=choice, chosen_from=figure.title)
 
 
-def _pairs_figure(each: LabelTable, pairs: LabelTable) -> Figure:
+def _pairs_figure(rater_table: LabelTable, pairs: LabelTable) -> Figure:
     """Return the figure of pairs of raters by the first measure."""
     measure, digits = next(iter(pairs.values)), numbers.Rounding(2)
-    names = list(unique_labels(each.labels, vega.MAX_LABEL_LENGTH).values())
+    names = list(unique_labels(rater_table.labels, vega.MAX_LABEL_LENGTH).values())
     value, low, high = (column[measure] for column in (pairs.values, pairs.low, pairs.high))
     columns = (column.tolist() for column in (value, low, high))
-    value_texts = [digits.triple(*extremes_text) for extremes_text in zip(*columns, strict=True)]
+    value_texts = [
+        digits.value_with_interval(*extremes_text) for extremes_text in zip(*columns, strict=True)
+    ]
     index_pairs = list(combinations(range(len(names)), 2))
     cells = [
         _cell(names[i], names[j], float(value[index]), value_texts[index], digits)

@@ -54,7 +54,7 @@ class _Converter:
         self.server: subprocess.Popen[str] | None = None
         self.lock = threading.Lock()
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         """Reset the state in a forked process.
 
         It has neither the thread nor the pipes of its parent.
@@ -66,13 +66,13 @@ class _Converter:
         """Return the result of a function of vl-convert."""
         if self.needs_server:
             with self.lock:
-                return self._ask(function, argument, options)
+                return self._request(function, argument, options)
         import vl_convert
 
         self.is_used = True
         return getattr(vl_convert, function)(argument, **options)
 
-    def _ask(self, function: Function, argument: Any, options: Mapping[str, Any]) -> Any:
+    def _request(self, function: Function, argument: Any, options: Mapping[str, Any]) -> Any:
         if self.server is None:
             pipe = subprocess.PIPE
             self.server = subprocess.Popen(
@@ -91,7 +91,7 @@ class _Converter:
 
 _CONVERTER = _Converter()
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
-    os.register_at_fork(after_in_child=_CONVERTER.forked)
+    os.register_at_fork(after_in_child=_CONVERTER.reset_after_fork)
 
 
 def render_svg(spec: Spec) -> str:

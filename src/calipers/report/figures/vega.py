@@ -141,10 +141,10 @@ def limits(value: float, low: float, high: float) -> Spec:
     return {"value": json_number(value), **finite_limits}
 
 
-def padded_scale(rows: Iterable[Spec], *also: float) -> Spec:
+def padded_scale(rows: Iterable[Spec], *extra_values: float) -> Spec:
     """Return a scale with room for the :func:`limits` in the rows and for other numbers."""
     row_values = [row[k] for row in rows for k in ("value", "low", "high") if row[k] is not None]
-    values = [*row_values, *also]
+    values = [*row_values, *extra_values]
     if not values or min(values) == max(values):
         return {"zero": False}
     margin = 0.05 * (max(values) - min(values))

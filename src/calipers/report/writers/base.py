@@ -136,9 +136,9 @@ class Writer(ABC):
 
     def write(self, blocks: Iterable[Block]) -> str:
         """Return a document."""
-        return "\n".join(self._all(blocks))
+        return "\n".join(self._format_blocks(blocks))
 
-    def _all(self, blocks: Iterable[Block]) -> Iterator[str]:
+    def _format_blocks(self, blocks: Iterable[Block]) -> Iterator[str]:
         for block in simplify(blocks):
             lines = list(self.block(block))
             yield from lines
@@ -151,39 +151,41 @@ class Writer(ABC):
             case Heading():
                 return self.heading(self.sentence(block.text), block.level)
             case Lines():
-                return self._lines(block.items, listed=block.listed)
+                return self._lines(block.items, listed=block.is_list)
             case Verdict():
                 return self._lines([*block.items, *block.others])
             case Findings():
-                items = [(item.call, self.sentence(item.sentence)) for item in block.items]
-                return self._listed(items, " ")
+                items = [
+                    (item.severity_prefix, self.sentence(item.message)) for item in block.items
+                ]
+                return self._format_list(items, " ")
             case Terms():
-                return self._listed(
+                return self._format_list(
                     [(item.name, self._meaning(item)) for item in block.items], ": "
                 )
             case Notes():
                 note = self.bold(self.sentence("Note:"))
-                return self._written([f"{note} {self.sentence(text)}" for text in block.items])
+                return self._format_items([f"{note} {self.sentence(text)}" for text in block.items])
             case Table():
-                return self.of_table(block)
+                return self.table_block(block)
             case WideTable():
-                return self.of_wide(block)
+                return self.wide_table_block(block)
             case Fold():
-                inner = list(self._all(block.blocks))
+                inner = list(self._format_blocks(block.blocks))
                 return self.fold(self.sentence(block.summary), inner, block.level)
             case _:  # blocks that this format omits, or that simplify() has replaced
                 return ()
 
     def _lines(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:
-        return self._written(list(map(self.sentence, items)), listed=listed)
+        return self._format_items(list(map(self.sentence, items)), listed=listed)
 
-    def _listed(self, items: Sequence[tuple[str, str]], between: str) -> Iterable[str]:
+    def _format_list(self, items: Sequence[tuple[str, str]], separator: str) -> Iterable[str]:
         """Return a list of formatted sentences, with their subjects, if any, in bold."""
         entries = [
-            f"{self.bold(self.sentence(subject))}{between}{text}".removeprefix(between)
+            f"{self.bold(self.sentence(subject))}{separator}{text}".removeprefix(separator)
             for subject, text in items
         ]
-        return self._written(entries, listed=True)
+        return self._format_items(entries, listed=True)
 
     def _meaning(self, term: Term) -> str:
         segments = " ".join([term.text, *term.details]).split("``")  # every second one is code
@@ -192,10 +194,10 @@ class Writer(ABC):
             for i, segment in enumerate(segments)
         )
 
-    def _written(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:
+    def _format_items(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:
         return self.lines(items, listed or len(items) > 1) if items else ()
 
-    def of_table(self, block: Table) -> Iterator[str]:
+    def table_block(self, block: Table) -> Iterator[str]:
         """Yield the lines of a table."""
         numbers = [column.kind in (NUMBER, NUMBERS) for column in block.text_columns]
         rows = [
@@ -212,33 +214,33 @@ class Writer(ABC):
         if block.caption:
             yield from ("", *self._lines([" ".join(block.caption)]))
 
-    def of_wide(self, block: WideTable) -> Iterator[str]:
+    def wide_table_block(self, block: WideTable) -> Iterator[str]:
         """Yield the lines of a wide table, and explanations of its numbers and marks."""
         layout = block.layout
         heads, names = [layout.row_heading, *layout.measures], list(layout.names)
-        rows = [list(map(self._in_wide, row)) for row in layout.cells]
+        rows = [list(map(self._wide_cell, row)) for row in layout.cells]
         if layout.signs:
             heads.append(f"{SIGNS_HEADING}{len(names)}")
             rows = [[*row, self.code(signs)] for row, signs in zip(rows, layout.signs, strict=True)]
         for name, extra_cells in layout.below:
             names.append(name)
-            rows.append([*map(self._in_wide, extra_cells), *[""] * bool(layout.signs)])
+            rows.append([*map(self._wide_cell, extra_cells), *[""] * bool(layout.signs)])
         rows = [[self.escape(name), *row] for name, row in zip(names, rows, strict=True)]
-        n_text_columns = 1 + layout.ranked
-        if layout.ranked:
+        n_text_columns = 1 + layout.is_ranked
+        if layout.is_ranked:
             heads = ["#", *heads]
             n_systems = len(layout.names)
             rows = [[str(i + 1) if i < n_systems else "", *row] for i, row in enumerate(rows)]
         right = [index >= n_text_columns for index in range(len(heads))]
         yield from self.table(list(map(self.escape, heads)), rows, right)
         key = [signs_key(shorten_name(block.measure))] * bool(layout.signs)
-        sentences = [*layout.caption("The best values are bold.", tests=block.tests), *key]
+        sentences = [*layout.caption("The best values are bold.", tests=block.shows_tests), *key]
         yield from ("", self.escape(" ".join(sentences)))
         if layout.remarks:
-            yield from ("", *self._written(list(map(self.escape, layout.remarks))))
+            yield from ("", *self._format_items(list(map(self.escape, layout.remarks))))
 
-    def _in_wide(self, cell: WideCell | None) -> str:
+    def _wide_cell(self, cell: WideCell | None) -> str:
         if cell is None:
             return ""
-        value = self.value(self.cell(cell.value, number=True), cell.marks, best=cell.best)
+        value = self.value(self.cell(cell.value, number=True), cell.marks, best=cell.is_best)
         return f"{value} {self.cell(cell.interval, number=True)}".rstrip()

@@ -148,7 +148,7 @@ class NotebookHTML(HTML):
     def write(self, blocks: Iterable[Block]) -> str:
         """Return the fragment."""
         visible_blocks = (b for b in blocks if not (isinstance(b, Heading) and b.level < 3))
-        fragments = list(map(_Page(anchored=False).render, visible_blocks))
+        fragments = list(map(_Page(has_anchors=False).render, visible_blocks))
         return render_template(
             "fragment.html.j2", blocks=fragments, css=markup(resource("table.css"))
         )
@@ -170,7 +170,7 @@ class _TableCell:
     whisker: Whisker | None = None
     side: str = ""
     #: How many rows it spans, and what links lead to.
-    rows: int = 0
+    row_span: int = 0
     anchor: str = ""
 
 
@@ -190,10 +190,10 @@ class _Page:
     The script without a name is that of Vega.
     """
 
-    anchored: bool = True
+    has_anchors: bool = True
     ids: dict[str, int] = field(default_factory=dict)
-    figures: int = 0
-    needs: set[str] = field(default_factory=set)
+    n_figures: int = 0
+    required_scripts: set[str] = field(default_factory=set)
 
     def sections(self, blocks: Iterable[Block]) -> tuple[str, list[_Section]]:
         """Return the title and the sections; the first is the part before any heading."""
@@ -216,7 +216,7 @@ class _Page:
     def scripts(self) -> list[str]:
         """Names of the required scripts, in order."""
         order = ("", "page.js", "pairs.js", "threshold.js")
-        return [*(name for name in order if name in self.needs), "tools.js"]
+        return [*(name for name in order if name in self.required_scripts), "tools.js"]
 
     def anchor(self, name: str, kind: str = "") -> str:
         """Return a unique id, which is the same for the same sequence of names."""
@@ -231,11 +231,11 @@ class _Page:
         markup: Markup
         match block:
             case Heading():
-                anchor = self.anchor(block.anchor) if block.anchor and self.anchored else ""
+                anchor = self.anchor(block.anchor) if block.anchor and self.has_anchors else ""
                 markup = macros.heading(_sentence(block.text), block.level, anchor)
             case Lines():
                 items = [_sentence(text) for text in block.items if text]
-                markup = macros.lines(items, block.listed or len(items) > 1, block.aside)
+                markup = macros.lines(items, block.is_list or len(items) > 1, block.aside)
             case Verdict():
                 sentences, others = (
                     list(map(_sentence, block.items)),
@@ -245,8 +245,8 @@ class _Page:
                     sentences[:MAX_HEADLINES], sentences[MAX_HEADLINES:], others
                 )
             case Findings():
-                sentences = [_sentence(item.sentence) for item in block.items]
-                markup = macros.findings(zip(block.items, sentences, strict=True), self.anchored)
+                sentences = [_sentence(item.message) for item in block.items]
+                markup = macros.findings(zip(block.items, sentences, strict=True), self.has_anchors)
             case Terms():
                 markup = macros.terms(
                     [
@@ -267,10 +267,10 @@ class _Page:
             case Figures():
                 markup = self._figures(block)
             case Pairs():
-                self.needs.add("pairs.js")
+                self.required_scripts.add("pairs.js")
                 markup = macros.pairs(block, _script_json(block.data))
             case Explorer():
-                self.needs.add("threshold.js")
+                self.required_scripts.add("threshold.js")
                 markup = macros.explorer(block, _script_json(block.data))
             case Downloads():
                 markup = macros.downloads(list(_pack_files(block.files)))
@@ -298,14 +298,14 @@ class _Page:
             else [""] * len(rows)
         )
         groups: list[Any] = [list(zip(states, rows, strict=True))]
-        if block.grouped:
+        if block.is_grouped:
             groups = [
                 [(state, row if not i else row[1:]) for i, (state, row) in enumerate(group)]
                 for group in self._grouped(groups[0])
             ]
-        classes = ["estimates" if block.grouped else "differences"]
+        classes = ["estimates" if block.is_grouped else "differences"]
         classes += ["beside"] if any(c.role is INTERVAL for c in columns) else []
-        is_folded = bool(block.rows_are) and len(rows) > MAX_UNFOLDED_ROWS
+        is_folded = bool(block.row_description) and len(rows) > MAX_UNFOLDED_ROWS
         return {
             "title": _sentence(block.title),
             "classes": " ".join(classes),
@@ -319,7 +319,7 @@ class _Page:
                 for c in columns
             ],
             "groups": groups,
-            "summary": f"{len(rows):,} rows: {block.rows_are}" if is_folded else "",
+            "summary": f"{len(rows):,} rows: {block.row_description}" if is_folded else "",
             "caption": _sentence(" ".join(block.caption)),
         }
 
@@ -328,8 +328,8 @@ class _Page:
         for _, group_rows in groupby(rows, lambda row: row[1][0].text):
             group = list(group_rows)
             first: _TableCell = group[0][1][0]
-            first.scope, first.rows = "rowgroup", len(group)
-            if self.anchored:
+            first.scope, first.row_span = "rowgroup", len(group)
+            if self.has_anchors:
                 first.anchor = self.anchor(first.text, "measure")
             yield group
 
@@ -366,7 +366,7 @@ class _Page:
 
     def _wide(self, block: WideTable) -> Markup:
         layout = block.layout
-        ids = [self.anchor(name, "system") if self.anchored else "" for name in layout.names]
+        ids = [self.anchor(name, "system") if self.has_anchors else "" for name in layout.names]
         whiskers = block.whiskers or [None] * len(layout.names)
         out: Markup = _macros().wide(
             layout,
@@ -376,7 +376,7 @@ class _Page:
                 for name, row in layout.below
             ],
             shorten_name(block.measure) if any(whiskers) else "",
-            " ".join(layout.caption("The best values are bold.", tests=block.tests)),
+            " ".join(layout.caption("The best values are bold.", tests=block.shows_tests)),
         )
         return out
 
@@ -387,15 +387,17 @@ class _Page:
 
         figures = [
             replace(figure, name=f"figure-{index}")
-            for index, figure in enumerate(block.items, self.figures)
+            for index, figure in enumerate(block.items, self.n_figures)
         ]
-        self.figures += len(figures)
-        if block.live and figures:
-            self.needs |= {"", "page.js"}
+        self.n_figures += len(figures)
+        if block.is_interactive and figures:
+            self.required_scripts |= {"", "page.js"}
         visible: list[Markup] = []
         on_request: list[Markup] = []
         for index in group_selectable(figures):
-            fragments = [self._figure(figure, live=block.live) for figure in index.figures]
+            fragments = [
+                self._figure(figure, live=block.is_interactive) for figure in index.figures
+            ]
             markup = _macros().choice(index, fragments) if len(fragments) > 1 else fragments[0]
             (on_request if index.is_on_request else visible).append(markup)
         out: Markup = _macros().figures(visible, on_request)

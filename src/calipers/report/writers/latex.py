@@ -74,12 +74,12 @@ class LaTeX(Writer):
     ) -> Iterator[str]:
         return _table_environment("", head, rows)
 
-    def of_table(self, block: Table) -> Iterator[str]:
-        comment, *rows = super().of_table(Table(block.columns, bold_names=block.bold_names))
+    def table_block(self, block: Table) -> Iterator[str]:
+        comment, *rows = super().table_block(Table(block.columns, bold_names=block.bold_names))
         caption = self.sentence(" ".join(block.caption))
         yield from (comment, *rows[:2], *_caption(caption), *rows[2:])
 
-    def of_wide(self, block: WideTable) -> Iterator[str]:
+    def wide_table_block(self, block: WideTable) -> Iterator[str]:
         layout = block.layout
         rows = [
             [self.escape(name), *map(_cell, cells)]
@@ -122,7 +122,7 @@ def _cell(cell: WideCell | None) -> str:
     if cell is None or cell.value == UNDEFINED:
         return "--"
     text = _number(cell.value)
-    text = rf"\textbf{{{text}}}" if cell.best else text
+    text = rf"\textbf{{{text}}}" if cell.is_best else text
     if cell.marks:
         daggers = cell.marks.replace(BETTER, r"\dagger").replace(WORSE, r"\ddagger")
         letters = rf"\textsuperscript{{{cell.marks.replace('–', '--')}}}"

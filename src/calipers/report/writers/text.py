@@ -78,7 +78,7 @@ def _print(blocks: Iterable[Block], console: Console, *, first: bool = False) ->
                 _print_lines([*blank, *block.items], console, style="bold")
                 _print_lines(block.others, console)
             case Findings():
-                items = ((item.call, item.sentence) for item in block.items)
+                items = ((item.severity_prefix, item.message) for item in block.items)
                 _print_lines((" ".join(filter(None, ("-", *item))) for item in items), console)
             case Terms():
                 terms = ((item.name, " ".join([item.text, *item.details])) for item in block.items)
@@ -123,7 +123,7 @@ def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> Non
 
 def _print_wide_table(block: WideTable, console: Console, *, first: bool) -> None:
     """Print a wide table, and explanations of its numbers and marks."""
-    sentences = block.layout.caption(f"{BEST_MARK} the best.", tests=block.tests)
+    sentences = block.layout.caption(f"{BEST_MARK} the best.", tests=block.shows_tests)
     tables = text_tables(block.layout, console.width if console.is_terminal else None)
     for index, columns in enumerate(tables):
         _print_columns(columns, console, first=first and not index)
@@ -134,9 +134,9 @@ def _print_wide_table(block: WideTable, console: Console, *, first: bool) -> Non
 def _print_table(block: Table, console: Console, *, first: bool) -> None:
     columns = block.text_columns
     # On a terminal, tables of numbers only keep their rule.
-    if block.plain and not (console.is_terminal and columns[0].kind is NUMBER):
+    if block.is_plain and not (console.is_terminal and columns[0].kind is NUMBER):
         _print_plain_table(columns, console, first=first)
-    elif block.wrapped:
+    elif block.is_wrapped:
         keys = [column for column in columns if column.kind is KEY]
         other_columns = columns[len(keys) :]
         keys_width = sum(map(_width, keys)) + _RICH_COLUMN_SPACING * (len(keys) - 1)
