@@ -42,7 +42,7 @@ SAMPLES = {
 def folder(tmp_path: Path) -> Path:
     """One table in two formats."""
     (tmp_path / "t.csv").write_text(ROWS)
-    pyarrow.parquet.write_table(pyarrow.is_csv.read_csv(tmp_path / "t.csv"), tmp_path / "t.parquet")
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv(tmp_path / "t.csv"), tmp_path / "t.parquet")
     return tmp_path
 
 

@@ -112,7 +112,7 @@ def test_no_other_measure_of_counts_has_a_threshold_of_its_own(names: list[str])
 
 def test_a_stream_says_what_it_has_instead(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    pa.is_csv.write_csv(pa.table({"y": TRUTH, "a": A}), path)
+    pa.csv.write_csv(pa.table({"y": TRUTH, "a": A}), path)
     given: dict[str, Any] = {"score": "a", "data": str(path), "engine": "stream"}
     with pytest.raises(InputError, match="accuracy of scores without a threshold is at the best"):
         cal.classification("y", **given, measures=["accuracy"])
@@ -130,7 +130,7 @@ def test_default_accuracy_of_a_balanced_problem() -> None:
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    pa.is_csv.write_csv(pa.table({"y": TRUTH, "a": A, "b": B, "x=1": A}), tmp_path / "t.csv")
+    pa.csv.write_csv(pa.table({"y": TRUTH, "a": A, "b": B, "x=1": A}), tmp_path / "t.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

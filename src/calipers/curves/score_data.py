@@ -331,7 +331,7 @@ def make_score_data(system: BinaryOutput) -> ScoreData:
     clusters = system.clusters
     return ScoreData(
         system.name,
-        partial(getattr, system, "table"),
+        partial(getattr, system, "score_table"),
         system.settings,
         system.score_rows.bootstrap_rows(),
         system.threshold,

@@ -189,7 +189,7 @@ def written_forms(strings: pa.Array, kind: pa.DataType, category: Category) -> F
         distinct = set(strings.to_pylist())
         return frozenset(k for k, pair in enumerate(_BOOLEANS) if distinct <= set(pair))
     if pa.types.is_integer(kind):
-        is_canonical = _all(pc.or_(_is_own_text(strings), pc.balanced(strings, "-0")))
+        is_canonical = _all(pc.or_(_is_own_text(strings), pc.equal(strings, "-0")))
         return _CANONICAL_FORM if is_canonical else _NO_FORM
     if category.any_decimals:
         return _CANONICAL_FORM if _all(pc.invert(_match(strings, _PADDED))) else _NO_FORM
@@ -216,7 +216,7 @@ def _is_own_text(strings: pa.Array) -> Any:
     import pyarrow.compute as pc
 
     try:
-        return pc.balanced(strings.cast(pa.int64()).cast(strings.type), strings)
+        return pc.equal(strings.cast(pa.int64()).cast(strings.type), strings)
     except pa.ArrowInvalid:
         return _match(strings, r"-?(0|[1-9][0-9]{0,17})")
 

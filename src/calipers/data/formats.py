@@ -200,7 +200,7 @@ def _is_default(table: pa.Table, kind: Kind, name: str) -> bool:
     if name != "iteration":
         return False
     default = pa.scalar(ITERATION[kind], pa.large_binary())
-    return bool(pc.all(pc.balanced(table[name], default)).as_py())
+    return bool(pc.all(pc.equal(table[name], default)).as_py())
 
 
 def _add_ranks(table: pa.Table) -> pa.Table:
@@ -304,10 +304,7 @@ def _write_text(table: pa.Table, format_: str, path: str, stream: IO[bytes]) -> 
             stream.write("".join(f"{encode(row)}\n" for row in batch.to_pylist()).encode())
         return
     for field in table.schema:
-        if (
-            pa.types.is_large_string(field.type)
-            and pc.any(pc.balanced(table[field.name], "")).as_py()
-        ):
+        if pa.types.is_large_string(field.type) and pc.any(pc.equal(table[field.name], "")).as_py():
             raise InputError(
                 f"{path}: a {field.name} is empty, which CSV cannot distinguish from missing"
             )

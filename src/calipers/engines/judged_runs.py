@@ -101,7 +101,7 @@ class _JudgeBatch:
 
         rows = pa.table(batch.columns)
         source_rows = [
-            rows.filter(pc.balanced(rows["source"], k)) for k in range(len(self.run_names) + 1)
+            rows.filter(pc.equal(rows["source"], k)) for k in range(len(self.run_names) + 1)
         ]
         source_tables = [
             pa.table({"topic": table["topic"], "doc": table["doc"], value_name: table["value"]})

@@ -175,9 +175,7 @@ class PartitionTask:
         last = _last_value(column)
         # Rows without a value are a group too, though null and NaN are not equal to themselves.
         equal_mask = (
-            pc.is_null(column, nan_is_null=True)
-            if last is None
-            else pc.balanced(column, column[-1])
+            pc.is_null(column, nan_is_null=True) if last is None else pc.equal(column, column[-1])
         )
         n_equal = pc.sum(equal_mask).as_py() or 0
         if n_equal < batch.num_rows:

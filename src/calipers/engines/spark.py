@@ -481,7 +481,7 @@ def _read_tables(
         if kind == "jsonl":
             return reader.json(paths)
         options = {"header": True, "inferSchema": True, "sep": "," if kind == "csv" else "\t"}
-        frame = reader.options(**options).is_csv(paths)
+        frame = reader.options(**options).csv(paths)
         if not set(frame.columns) & set(text_columns):
             return frame
         typed_columns = [
@@ -491,7 +491,7 @@ def _read_tables(
         return (
             reader.options(header=True, sep=options["sep"])
             .schema(", ".join(typed_columns))
-            .is_csv(paths)
+            .csv(paths)
         )
     except AnalysisException as error:
         raise InputError(f"{name}: {str(error).splitlines()[0]}") from None

@@ -79,7 +79,7 @@ class ClusterDispersion:
         within = float((moments.squares * size / np.maximum(size - 1, 1.0)).sum())
         total_squares = float(moments.within_sum_squares + moments.between_sum_squares)
         mean = _sum_derivative(measure, moments, "within_sum_squares") * within
-        return mean + _sum_derivative(measure, moments, "between") * (
+        return mean + _sum_derivative(measure, moments, "between_sum_squares") * (
             total_squares * n / max(n - 1, 1.0) - within
         )
 
@@ -93,7 +93,7 @@ class ClusterDispersion:
         n, size = float(moments.total), moments.size[cluster]
         within = squares * size / np.maximum(size - 1, 1.0)
         derivatives = _sum_derivative(measure, moments, "within_sum_squares") * within
-        derivatives += _sum_derivative(measure, moments, "between") * (
+        derivatives += _sum_derivative(measure, moments, "between_sum_squares") * (
             total_squares * n / max(n - 1, 1.0) - within
         )
         overlap_derivatives = self._overlap_derivatives(measure, moments)
@@ -132,7 +132,8 @@ class ClusterDispersion:
         for sign in (1, -1):
             shifted = worst * (1 + sign * DERIVATIVE_STEP * np.eye(self.n_clusters))
             shifted_values.append(
-                measure.apply(_replace_derived(moments, worst=shifted)) + np.zeros(self.n_clusters)
+                measure.apply(_replace_derived(moments, max_overlaps=shifted))
+                + np.zeros(self.n_clusters)
             )
         steps = 2 * DERIVATIVE_STEP * worst
         worst_derivatives = (shifted_values[0] - shifted_values[1]) / np.where(
@@ -233,13 +234,13 @@ def estimate_geometry(
     ``n_population`` is the number of all points, if these are a sample of them.
     """
     value, definition = float(measure.apply(statistic)), measure.definition
-    streamed = sample if hasattr(sample, "differing") else None
+    streamed = sample if hasattr(sample, "unit_differences") else None
 
     def error() -> StandardError | Interval:
         influence = sample.influence(measure)
         if influence is None:
             return intervals.no_interval("none", "undefined_value")
-        return StandardError(influence.error.se, "Student t", float(n - 1))
+        return StandardError(influence.standard_error.se, "Student t", float(n - 1))
 
     def limits(level: float) -> Interval:
         interval = _student_interval(value, error, n, definition.range, level)
@@ -294,14 +295,18 @@ class _PairedClusterings(JointDistribution):
             point_influence = None if influence is None else influence()
             if point_influence is None:
                 return intervals.no_interval("none", "undefined_value")
-            return StandardError(point_influence.error.se, "Student t", float(max(first.n - 1, 0)))
+            return StandardError(
+                point_influence.standard_error.se, "Student t", float(max(first.n - 1, 0))
+            )
 
         return first.difference(
             second,
             influence=influence,
-            error=error,
+            compute_error=error,
             n_changed=lambda: n_mismatched(self.cluster, other_cluster, self.point_counts),
-            unit_spread=None if streamed is None else lambda: streamed.differing(other_streamed),
+            unit_spread=None
+            if streamed is None
+            else lambda: streamed.unit_differences(other_streamed),
         )
 
 

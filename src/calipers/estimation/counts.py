@@ -496,7 +496,7 @@ class PairedCounts:
         return first.difference(
             second,
             influence=lazy_difference(first.influence, second.influence),
-            error=error,
+            compute_error=error,
             methods={"Jeffreys, Dirichlet posterior": posterior_limits} if is_defined else {},
             replicates=lambda: self.replicate_differences(measure),
             resampling_name=POISSON_BOOTSTRAP_NAME if cells.needs_weight_sums else "",

@@ -167,7 +167,10 @@ def estimate_from_moments(
         methods = mean_intervals.methods()
         if definition.counts_hits is not None and cluster_influence is None:
             methods |= proportion_intervals(value, moments.effective_size)
-        fields = {"skewness_size": lambda: abs(mean_intervals.scaled_skewness), "methods": methods}
+        fields = {
+            "compute_scaled_skewness": lambda: abs(mean_intervals.scaled_skewness),
+            "methods": methods,
+        }
     return PointEstimate(
         value=value,
         kind="mean of a value per row",

@@ -473,6 +473,6 @@ class _PartitionDistribution(JointDistribution):
         return first.difference(
             second,
             influence=influence,
-            error=error,
+            compute_error=error,
             unit_groups=None if self.partition.point_counts is None else groups,
         )

@@ -162,7 +162,7 @@ def estimate_agreement(
         "bounds": bounds,
         "higher_is_better": measure.definition.higher_is_better,
         "undefined": undefined_reasons(measure, ratings, ratings.n_items),
-        "sizes": lambda: (
+        "effective_sizes": lambda: (
             effective_size(
                 ratings.weight[item_mask].sum(), ratings.weight_squares[item_mask].sum()
             ),
@@ -331,7 +331,7 @@ class _RaterJointDistribution(JointDistribution):
             "influence": _correct_influence(influence, size, clusters),
             "n_changed": n_changed,
             "signs": self._signs(second.joint_distribution.sample),
-            "sizes": lambda: (size,),
+            "effective_sizes": lambda: (size,),
         }
         return first.difference(
             second, n=n, weight=None if weight is None else weights, **difference_fields
@@ -365,6 +365,6 @@ class _RaterJointDistribution(JointDistribution):
             "influence": _correct_influence(influence, size, clusters),
             "unit_groups": groups if clusters is None else None,
             "signs": self._signs(second_sample),
-            "sizes": lambda: (size,),
+            "effective_sizes": lambda: (size,),
         }
         return first.difference(second, n=round(float(item_counts.sum())), **difference_fields)

@@ -173,7 +173,7 @@ class _CreditDistribution(JointDistribution):
         return first.difference(
             second,
             influence=lazy_difference(first.influence, second.influence),
-            error=error,
+            compute_error=error,
             replicates=replicates,
             resampling_name=POISSON_BOOTSTRAP_NAME if cells.needs_weight_sums else "",
             jackknife=lambda: None,

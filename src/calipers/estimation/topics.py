@@ -653,7 +653,7 @@ class _EstimatePair:
                 subtract_values(first_topics.values, second_topics.values)[defined_mask]
             ),
             "is_binary": first_topics.measure.definition.proportion_of == "topics",
-            "sizes": lambda: (Moments.from_rows(a[:, 0], importance).effective_size,),
+            "effective_sizes": lambda: (Moments.from_rows(a[:, 0], importance).effective_size,),
             "clusters": self.clusters,
             "order": None
             if first_topics.order is None
@@ -695,11 +695,16 @@ class _EstimatePair:
 
         fields = {
             "influence": influence,
-            "linear": lambda: influence().influence_values[self.defined_mask],
+            "time_influence": lambda: influence().influence_values[self.defined_mask],
         }
         if self.clusters is None:
             return fields
-        return {**fields, "error": None, "studentized_replicates": None, "permutation_test": None}
+        return {
+            **fields,
+            "compute_error": None,
+            "studentized_replicates": None,
+            "permutation_test": None,
+        }
 
     def _apply_summary(self, columns: FloatArray) -> float:
         """Evaluate the summary on the topics on which both have a value."""
@@ -721,7 +726,7 @@ class _EstimatePair:
             "value": units.mean * factor,
             "units": units,
             "factor": factor,
-            "error": lambda: StandardError(
+            "compute_error": lambda: StandardError(
                 units.standard_error.se * factor, "Student t", units.standard_error.df
             ),
             "replicates": lambda: draws.get(index)[0][:, 0] * factor,
@@ -756,7 +761,7 @@ class _EstimatePair:
         difference_fields: dict[str, Any] = {
             "value": value,
             "linear_units": lambda: self._units(value + influence_differences()),
-            "error": lambda: replace(
+            "compute_error": lambda: replace(
                 self._units(influence_differences()).standard_error, name="Student t"
             ),
             "jackknife": lambda: (self._units(influence_differences()).influence_values, None),

@@ -149,7 +149,7 @@ def operating_point(
 
 def _system_columns(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
     """Return the columns of a system of an evaluation, or of all systems with scores."""
-    systems: Mapping[str, Any] = getattr(evaluation.sources, "by_name", {})
+    systems: Mapping[str, Any] = getattr(evaluation.sources, "systems_by_name", {})
     if name is not None and systems and name not in systems:
         raise InputError(f"there is no system {name!r}, only {', '.join(systems)}")
     candidates = systems.values() if name is None else [systems[name]] if systems else []

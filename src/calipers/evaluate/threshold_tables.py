@@ -170,7 +170,7 @@ def _scored_systems(
             truth, score=score, positive=positive, weight=weight, count=count, cluster=cluster,
             measures=["AUC"], curves=False, interval="none",
         )  # fmt: skip
-    outputs = getattr(evaluation.sources, "by_name", {})
+    outputs = getattr(evaluation.sources, "systems_by_name", {})
     systems = {
         n: s for n, s in outputs.items() if isinstance(s, BinaryOutput) and s.score is not None
     }

@@ -137,7 +137,7 @@ def compare(
         )
     source_settings, requested_interval = source.settings, interval
     if interval is None:
-        interval = source_settings.requested if source_settings.interval != "none" else "auto"
+        interval = source_settings.requested_text if source_settings.interval != "none" else "auto"
     settings = make_settings(
         interval,
         source_settings.level if level is None else level,

@@ -38,7 +38,7 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
     """
     one_vs_rest = matrix.one_vs_rest()
     per_class = {name: parse(name, "counts").apply(one_vs_rest) for name in CLASS_MEASURES}
-    sizes = matrix.effective_size("truth")
+    sizes = matrix.effective_size("truth_margin")
 
     def limits(proportions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         if settings.interval != "none":

@@ -102,7 +102,7 @@ def evaluate_systems(
     fields: dict[str, Any] = {
         "problem": problem,
         "slice_definitions": slice_definitions,
-        "origin_notes": slice_notes,
+        "slicing_notes": slice_notes,
         "row_name": row_name,
     }
     sample: InMemorySample = (

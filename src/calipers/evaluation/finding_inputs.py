@@ -156,7 +156,7 @@ def _defined_columns(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]
 def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of multiclass classifiers."""
     rows, data_by_system = sample.in_memory_systems or {}, {}
-    truth = next(iter(rows.values())).problem.truth if rows else None
+    truth = next(iter(rows.values())).class_rows.truth if rows else None
     for name in sample.systems:
         matrix = sample.statistic(name, ConfusionMatrix)
         data_by_system[name] = (
@@ -202,11 +202,11 @@ def _confusion_cells(
         """
         if system is None:
             return sample.cluster_cells(name)
-        clusters, flat = system.clusters, system.counts.cells.flat
-        if clusters.size * k * k > MAX_SUMS_PER_ROW * len(flat):
+        clusters, flat = system.clusters, system.counts.cells.row_cells
+        if clusters.n_codes * k * k > MAX_SUMS_PER_ROW * len(flat):
             return None
-        cell_weights: FloatArray = clusters.matrices(flat, (k, k))
-        return cell_weights.reshape(clusters.size, k * k)
+        cell_weights: FloatArray = clusters.cell_weights(flat, (k, k))
+        return cell_weights.reshape(clusters.n_codes, k * k)
 
     def error(influence: Callable[[], FloatArray]) -> tuple[float, float]:
         from calipers.inference.clusters import cr2
@@ -403,14 +403,14 @@ def from_clusterings(sample: Sample, results: EvaluationResults) -> tuple[Findin
         system_data: list[object] = (
             [PermutationTest(cache(partial(_permutation_p, s)))] if is_permutable else []
         )
-        for measure in distance_measures[:1] if s.batch_statistic is None else ():
+        for measure in distance_measures[:1] if s.cluster_totals is None else ():
             silhouette_sample = s.sample_for(measure)
             if np.isfinite(silhouette_sample.values).all():
                 system_data.append(
                     PointSilhouettes(
                         s.names,
                         silhouette_sample.cluster,
-                        silhouette_sample.silhouettes.nearest.which,
+                        silhouette_sample.silhouettes.neighbor_distances.nearest_cluster,
                         silhouette_sample.values,
                     )
                 )

@@ -161,7 +161,7 @@ class InMemorySample(Sample):
     def row_notes(self) -> Sequence[str]:
         """Return notes on clusters, serial dependence and slicing."""
         clusters = self.first_system.clusters
-        cluster_notes = () if clusters is None else clusters.notes(MIN_CLUSTER_DF)
+        cluster_notes = () if clusters is None else clusters.few_clusters_notes(MIN_CLUSTER_DF)
         if not self._dependence_results:
             return (*cluster_notes, *self.slicing_notes)
         from calipers.inference import serial

@@ -669,7 +669,7 @@ class SlicePasses:
         """Influence of rows on the values of slices and complements, from one pass."""
         p = self.row_passes
         passes_by_index = {
-            passes.build.which: passes  # type: ignore[attr-defined]
+            passes.build.subset_index: passes  # type: ignore[attr-defined]
             for passes in (*self._subsets.values(), *self._complements.values())
         }
         work = CombinedTask(

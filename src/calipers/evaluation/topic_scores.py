@@ -290,12 +290,12 @@ class TopicScores:
     def curve_options(self, *, zero: bool) -> dict[str, Any]:
         """Return the arguments that curves of means over these topics take."""
         return {
-            "zero": zero,
+            "count_undefined": zero,
             "settings": self.settings,
             "topic_indices": self.topic_indices,
-            "importance": self.topic_weights,
+            "topic_weight": self.topic_weights,
             "clusters": self.clusters,
-            "order": self.order,
+            "time_order": self.order,
             "unit": self.unit,
         }
 

@@ -592,8 +592,8 @@ def _wald_procedure(
         **_shared_fields(estimate),
         "method": method,
         "name": name,
-        "t": standard_error,
-        "error": standard_error,
+        "t_error": standard_error,
+        "standard_error": standard_error,
     }
     if not math.isfinite(standard_error.se) or (
         standard_error.df is not None and not standard_error.df > 0
@@ -616,8 +616,8 @@ def _wald_procedure(
     shared |= {
         "method": UNIT_METHOD,
         "name": UNIT_TEST,
-        "error": error,
-        "t": replace(standard_error, df=None),
+        "standard_error": error,
+        "t_error": replace(standard_error, df=None),
     }
     return WaldProcedure(**shared, augmented_mean=bayes, n_differing=0)
 
@@ -643,8 +643,8 @@ def _student_procedure(estimate: PointEstimate) -> Procedure | None:
         **_shared_fields(estimate),
         "method": method,
         "name": name,
-        "t": error,
-        "error": error,
+        "t_error": error,
+        "standard_error": error,
     }
     if not math.isfinite(error.se) or not (error.df or 0) > 0:
         reason = "too_few_units" if estimate.clusters is None else "too_few_clusters"

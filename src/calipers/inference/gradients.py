@@ -142,7 +142,7 @@ class _FreeMargins(ConfusionMatrix):
     """Margins that need not belong to one matrix, for derivatives by each of them."""
 
     def __init__(self, matrix: ConfusionMatrix, **margins: FloatArray) -> None:
-        names = ("labels", "truth", "prediction", "hits", "total", "correct")
+        names = ("labels", "truth_margin", "prediction_margin", "hits", "total", "correct")
         self.__dict__.update({name: getattr(matrix, name) for name in names}, **margins)
 
     def __getattr__(self, name: str) -> Any:
@@ -166,15 +166,16 @@ def margin_gradient(
     number of classes, not of cells.
     """
     derivatives_by_margin = {
-        name: _margin_derivatives(measure, matrix, name) for name in ("truth", "prediction", "hits")
+        name: _margin_derivatives(measure, matrix, name)
+        for name in ("truth_margin", "prediction_margin", "hits")
     }
     total, correct = (_sum_derivative(measure, matrix, name) for name in ("total", "correct"))
     diagonal_terms = np.where(
         truth == predicted, derivatives_by_margin["hits"][truth] + correct, 0.0
     )
     return np.asarray(
-        derivatives_by_margin["truth"][truth]
-        + derivatives_by_margin["prediction"][predicted]
+        derivatives_by_margin["truth_margin"][truth]
+        + derivatives_by_margin["prediction_margin"][predicted]
         + total
         + diagonal_terms
     )

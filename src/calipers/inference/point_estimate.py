@@ -347,7 +347,7 @@ class PointEstimate:
             units=self.units - other.units if has_units else None,  # type: ignore[operator]
             value_is_unit_mean=self.value_is_unit_mean,
             factor=self.factor,
-            linear=lazy_difference(self.time_influence, other.time_influence),
+            time_influence=lazy_difference(self.time_influence, other.time_influence),
             replicates=lazy_difference(self.replicates, other.replicates),
             group_jackknife=lazy_difference(self.group_jackknife, other.group_jackknife),
             has_few_units=lambda: self.has_few_units() or other.has_few_units(),
@@ -476,11 +476,11 @@ _SHARED_FIELDS = (
     "higher_is_better",
     "weight",
     "clusters",
-    "rows",
+    "row_key",
     "order",
     "has_unequal_weights",
     "is_reduced",
-    "sizes",
+    "effective_sizes",
     "caution",
 )
 

@@ -573,8 +573,8 @@ def independent_difference(
         n=first.n + second.n,
         weight=None,
         clusters=None,
-        sizes=lambda: (),
-        error=error,
+        effective_sizes=lambda: (),
+        compute_error=error,
         influence=lambda: _stack_influence(first, second, sizes, system_indices),
         procedure_by_method=lambda name: _two_sample_procedure(first, second, name),
     )

@@ -27,7 +27,7 @@ ratio = partial(on_counts, range=(0, inf))
 
 NO_POSITIVE = {"no_positive": lambda c, _: c.positive == 0}
 BOTH_CLASSES = NO_POSITIVE | {"no_negative": lambda c, _: c.negative == 0}
-ONE_CLASS = {"one_class": lambda c, _: (c.truth > 0).sum(axis=-1) < 2}
+ONE_CLASS = {"one_class": lambda c, _: (c.truth_margin > 0).sum(axis=-1) < 2}
 ONE_PREDICTION = {"one_prediction": lambda c, _: (c.prediction_margin > 0).sum(axis=-1) < 2}
 
 
@@ -41,16 +41,18 @@ def _empty_mask(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
 
 
 EMPTY_CLASS = {
-    "no_positive": lambda c, _: c.positive == 0 if c.classes == 2 else _empty_mask(c),
-    "no_negative": lambda c, _: c.negative == 0 if c.classes == 2 else _empty_mask(c),
+    "no_positive": lambda c, _: c.positive == 0 if c.n_classes == 2 else _empty_mask(c),
+    "no_negative": lambda c, _: c.negative == 0 if c.n_classes == 2 else _empty_mask(c),
     "class_without_rows": lambda c, _: (
-        (_present_mask(c) & (c.truth == 0)).any(axis=-1) if c.classes > 2 else _empty_mask(c)
+        (_present_mask(c) & (c.truth_margin == 0)).any(axis=-1)
+        if c.n_classes > 2
+        else _empty_mask(c)
     ),
     "no_rows": lambda c, _: c.total == 0,
 }
 
 #: Matrices of a single class, for which no error is possible.
-NO_OTHER_CLASS = {"one_class": lambda c, _: np.full(c.total.shape, c.classes < 2)}
+NO_OTHER_CLASS = {"one_class": lambda c, _: np.full(c.total.shape, c.n_classes < 2)}
 SINGLE_CLASS = {"one_class": lambda c, _: _present_mask(c).sum(axis=-1) < 2}
 
 
@@ -380,7 +382,9 @@ def jaccard(c: ConfusionMatrix) -> FloatArray:
     "kappa",
     aliases=("cohen_kappa", "cohen_kappa_score"),
     undefined={
-        "same_single_class": lambda c, _: (c.truth * c.prediction_margin).sum(axis=-1) == c.total**2
+        "same_single_class": lambda c, _: (
+            (c.truth_margin * c.prediction_margin).sum(axis=-1) == c.total**2
+        )
     },
     is_multiclass=True,
     depends_on_class_order=lambda _, parameters: parameters["weights"] is not None,

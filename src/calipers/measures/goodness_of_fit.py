@@ -10,9 +10,9 @@ from calipers.measures.registration import measure
 from calipers.measures.regression import NO_ROWS
 from calipers.statistics import FloatArray, NumericMoments
 
-_CONSTANT_TRUTH = {"constant_truth": lambda m, _: m.constant("truth") & (m.weight > 0)}
+_CONSTANT_TRUTH = {"constant_truth": lambda m, _: m.constant_mask("truth") & (m.weight > 0)}
 _CONSTANT_PREDICTION = {
-    "constant_prediction": lambda m, _: m.constant("predicted") & (m.weight > 0)
+    "constant_prediction": lambda m, _: m.constant_mask("predicted") & (m.weight > 0)
 }
 
 fit_measure = partial(
@@ -111,8 +111,8 @@ def pearson(m: NumericMoments) -> FloatArray:
     undefined=NO_ROWS
     | {
         "constant_and_equal": lambda m, _: (
-            m.constant("truth")
-            & m.constant("predicted")
+            m.constant_mask("truth")
+            & m.constant_mask("predicted")
             & (np.square(m.residual) <= np.square(1e-15 * m.truth))
             & (m.weight > 0)
         )

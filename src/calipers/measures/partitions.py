@@ -29,8 +29,12 @@ partition_measure = partial(
 
 _NO_ROWS = {"no_rows": lambda t, _: t.total == 0}
 _NO_PAIRS = {"one_point": lambda t, _: t.total < 2}
-_NO_PAIR_TOGETHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) & (t.pairs[2] == 0)}
-_NO_PAIR_IN_EITHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) | (t.pairs[2] == 0)}
+_NO_PAIR_TOGETHER = {
+    "no_pair_together": lambda t, _: (t.pair_counts[1] == 0) & (t.pair_counts[2] == 0)
+}
+_NO_PAIR_IN_EITHER = {
+    "no_pair_together": lambda t, _: (t.pair_counts[1] == 0) | (t.pair_counts[2] == 0)
+}
 
 
 #: Tolerance for rounding of a proportion.

@@ -38,7 +38,7 @@ _NO_NUMBERS = {
 }
 _UNEQUAL_RATINGS = {
     "unequal_ratings": lambda r, _: (
-        len(r.multiply_rated_items) > 0 and np.ptp(r.multiply_rated_items.times) > 0
+        len(r.multiply_rated_items) > 0 and np.ptp(r.multiply_rated_items.n_ratings) > 0
     )
 }
 

@@ -659,7 +659,7 @@ class ConfusionCodec(Codec):
 
     def to_plain(self, value: Any, *, details: bool) -> Json:
         """Return the JSON object of either class."""
-        return codec_for(type(value)).plain(value, details=details)
+        return codec_for(type(value)).to_plain(value, details=details)
 
     def read(self, data: Json, path: str) -> ConfusionBase:
         """Return a sparse matrix if the data have the key ``cells``, else a dense one."""

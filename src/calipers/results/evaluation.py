@@ -80,7 +80,7 @@ class EstimatesCodec(Codec):
         }
         codec = codec_for(tuple[Estimate, ...])
         return [
-            {"name": name, "estimates": codec.plain(estimates_by_system[name], details=details)}
+            {"name": name, "estimates": codec.to_plain(estimates_by_system[name], details=details)}
             for name in names
         ]
 

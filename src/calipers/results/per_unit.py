@@ -168,7 +168,7 @@ class PerUnit(JsonSerializable, TidyResult):
             return dump_json(self.to_dict())
         form = codec_for(Any)
         lines = (
-            json.dumps(form.plain(row, details=False), ensure_ascii=False) for row in self.rows()
+            json.dumps(form.to_plain(row, details=False), ensure_ascii=False) for row in self.rows()
         )
         return "[\n" + ",\n".join(lines) + "\n]"
 

@@ -160,7 +160,7 @@ class JsonSerializable:
             The plain data.
         """
         head = {"schema": SCHEMA, "result": result_name(type(self))}
-        return {**head, **codec_for(type(self)).plain(self, details=details)}
+        return {**head, **codec_for(type(self)).to_plain(self, details=details)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

@@ -305,7 +305,7 @@ class ConfusionMatrix(Statistic):
         ConfusionMatrix
             The matrix itself.
         """
-        self.__dict__["_has_whole_counts"] = True
+        self.__dict__["_has_integer_counts"] = True
         return self
 
     @cached_property

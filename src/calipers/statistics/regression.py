@@ -428,7 +428,8 @@ class NumericRows(Statistic):
         NumericRows
             Rows with these weights.
         """
-        rows, cached_names = replace(self, weight=weight), ("by_truth", "by_prediction", "by_error")
+        rows = replace(self, weight=weight)
+        cached_names = ("sorted_truth", "sorted_predictions", "sorted_errors")
         rows.__dict__.update(
             {name: self.__dict__[name] for name in cached_names if name in self.__dict__}
         )

@@ -218,7 +218,7 @@ class ScoreTable(Statistic):
         scores : ndarray of shape (D,)
             Distinct scores, descending.
         tp, fp : ndarray of shape (D + 1,)
-            True and false positives at every threshold, as in :attr:`running`.
+            True and false positives at every threshold, as in :attr:`cumulative_counts`.
 
         Returns
         -------
@@ -227,7 +227,7 @@ class ScoreTable(Statistic):
         """
         positive, negative = np.diff(tp), np.diff(fp)
         table = cls(scores, positive, negative, positive, negative, 0)
-        table.__dict__["running"] = tp, fp
+        table.__dict__["cumulative_counts"] = tp, fp
         return table
 
     @classmethod

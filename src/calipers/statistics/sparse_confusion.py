@@ -348,7 +348,11 @@ class ConfusionReplicates(ConfusionMatrix):
         make_indicator: Callable[[], ConfusionReplicates],
     ) -> None:
         truth_margin, prediction_margin, hits = margins
-        values = {"truth": truth_margin, "prediction": prediction_margin, "hits": hits}
+        values = {
+            "truth_margin": truth_margin,
+            "prediction_margin": prediction_margin,
+            "hits": hits,
+        }
         self.__dict__.update(values, labels=labels, rows=0, _make=make_matrix, _fill=make_indicator)
 
     @cached_property

@@ -199,7 +199,7 @@ class MulticlassOutput(base.SystemOutput):
             raise ValueError("its predictions have an unknown class")
         rows = None if table is None else ClassScoreRows.from_scores(self.class_rows.truth, table)
         fields = {"predicted": outputs["predicted"], "is_probability": outputs["is_probability"]}
-        return self._with(name=name, rows=rows, **fields)
+        return self._with(name=name, class_scores=rows, **fields)
 
     @property
     def settings(self) -> Settings:  # type: ignore[override]
@@ -251,9 +251,11 @@ class MulticlassOutput(base.SystemOutput):
             clusters=None if p.clusters is None else p.clusters.take_rows(rows),
         )
         return {
-            "problem": problem,
+            "class_rows": problem,
             "predicted": None if self.predicted is None else self.predicted[rows],
-            "rows": None if self.class_scores is None else self.class_scores.take_rows(rows),
+            "class_scores": None
+            if self.class_scores is None
+            else self.class_scores.take_rows(rows),
             **self.cut_order(rows),
         }
 
@@ -468,7 +470,7 @@ class MulticlassOutput(base.SystemOutput):
             if measure.label is None:
                 return best_constant_value(measure, self.counts.constant_matrices)
             return best_constant_value(
-                measure.plain, self.counts.matrix.class_matrix(measure.label).constant()
+                measure.plain, self.counts.matrix.class_matrix(measure.label).constant_predictions()
             )
         if self.binary_problem(measure) is not None:
             return super().constant_value(measure)

@@ -182,9 +182,9 @@ class MulticlassProblem(ClassificationProblem):
     def _class_sizes(self, sample: Any) -> FloatArray:
         """Return the weight of the rows of each class."""
         sizes = (
-            sample.first_system.problem.sizes
+            sample.first_system.class_rows.class_sizes
             if sample.in_memory_systems
-            else sample.passes.first_pass_result.auxiliary / sample.passes.unit
+            else sample.passes.first_pass_result.auxiliary / sample.passes.common_weight
         )
         return np.asarray(sizes)
 

@@ -368,7 +368,11 @@ class BinaryProblem(ClassificationProblem):
         """Return the measures, without recalibration by default if probabilities are 0 or 1."""
         if sample.in_memory_systems is not None:
             systems = sample.in_memory_systems.items()
-            certain = [n for n, s in systems if s.is_certain and has_defaults(options.measures)]
+            certain = [
+                n
+                for n, s in systems
+                if s.has_certain_probability and has_defaults(options.measures)
+            ]
             return sample.measures, omission_notes(certain)
         optional = sample.optional_measures
         certain = [

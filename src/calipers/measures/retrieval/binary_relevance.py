@@ -222,7 +222,7 @@ def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> Float
     aliases=("BEP", "break_even_point"),
     undefined={
         **NO_RELEVANT,
-        "fewer_than_relevant": lambda r, p: r.retrieved < r.relevant(p["rel"]),
+        "fewer_than_relevant": lambda r, p: r.retrieved < r.n_relevant(p["rel"]),
     },
     perfect=1.0,
     ties="linear",
@@ -297,7 +297,7 @@ def _required_count(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
     undefined={
         **NO_RELEVANT,
         "recall_not_reached": lambda r, p: (
-            (r.relevant(p["rel"]) > 0)
+            (r.n_relevant(p["rel"]) > 0)
             & (r.n_relevant_retrieved(p["rel"]) < _required_count(r, p["recall"], p["rel"]))
         ),
     },

@@ -238,7 +238,7 @@ def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     aliases=("Q-measure",),
     undefined={
         "no_gain": lambda r, p: (
-            r.ideal_rankings(np.maximum(grade_gain(r.judged_grade, p["gains"]), 0)).length == 0
+            r.ideal_rankings(np.maximum(grade_gain(r.judged_grade, p["gains"]), 0)).lengths == 0
         )
     },
     reference="Sakai 2007",

@@ -155,7 +155,7 @@ def respected_by_group_implied(g: GroupedRankings) -> FloatArray:
     aliases=("prefs_avgjg_Rnonrel",),
     perfect=None,
     undefined={
-        "no_preference": lambda g, _: _sum_columns(g, g.preferences.balanced[:, 1:], 1) == 0
+        "no_preference": lambda g, _: _sum_columns(g, g.preference_counts.balanced[:, 1:], 1) == 0
     },
 )
 def respected_balanced(g: GroupedRankings) -> FloatArray:
@@ -178,7 +178,9 @@ def respected_balanced(g: GroupedRankings) -> FloatArray:
     perfect=None,
     undefined={
         "no_preference": lambda g, _: (
-            _sum_columns(g, (g.preferences.balanced + g.preferences.balanced_retrieved)[:, 1:], 1)
+            _sum_columns(
+                g, (g.preference_counts.balanced + g.preference_counts.balanced_retrieved)[:, 1:], 1
+            )
             == 0
         )
     },

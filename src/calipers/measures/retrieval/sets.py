@@ -17,10 +17,10 @@ from calipers.measures.retrieval.traits import (
 )
 from calipers.statistics import ConfusionMatrix, FloatArray, JudgedRankings
 
-ALL_RELEVANT = {"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection_size"]}
+ALL_RELEVANT = {"all_relevant": lambda r, p: r.n_relevant(p["rel"]) >= p["collection_size"]}
 NOTHING_RETRIEVED = {"nothing_retrieved": lambda r, _: r.retrieved == 0}
 NOTHING_RETRIEVED_OR_RELEVANT = {
-    "nothing_retrieved_or_relevant": lambda r, p: r.retrieved + r.relevant(p["rel"]) == 0
+    "nothing_retrieved_or_relevant": lambda r, p: r.retrieved + r.n_relevant(p["rel"]) == 0
 }
 COLLECTION_TOO_SMALL = {
     "collection_too_small": lambda r, p: (
@@ -408,7 +408,7 @@ def micro_set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     "micro-SetR",
     aliases=("micro_set_recall", "micro-recall"),
     summary="pooled",
-    weight=lambda r, p: r.relevant(p["rel"]),
+    weight=lambda r, p: r.n_relevant(p["rel"]),
     ties="none",
 )
 def micro_set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
@@ -488,7 +488,7 @@ def micro_set_matthews_correlation(
     summary="pooled",
     higher_is_better=False,
     undefined=ALL_RELEVANT | COLLECTION_TOO_SMALL,
-    weight=lambda r, p: p["collection_size"] - r.relevant(p["rel"]),
+    weight=lambda r, p: p["collection_size"] - r.n_relevant(p["rel"]),
     ties="linear",
     is_order_free=True,
 )

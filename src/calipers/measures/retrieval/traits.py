@@ -8,7 +8,7 @@ from math import inf
 from calipers.measures.registration import measure
 from calipers.statistics import JudgedRankings
 
-NO_RELEVANT = {"no_relevant": lambda r, p: r.relevant(p["rel"]) == 0}
+NO_RELEVANT = {"no_relevant": lambda r, p: r.n_relevant(p["rel"]) == 0}
 
 retrieval_measure = partial(measure, family="retrieval", statistic=JudgedRankings)
 #: Measures of a ranking, from 0 to 1.

@@ -70,7 +70,7 @@ def rank_biased_precision(
     "compatibility",
     aliases=("compat",),
     perfect=1.0,
-    undefined={"no_relevant": lambda r, _: r.relevant() == 0},
+    undefined={"no_relevant": lambda r, _: r.n_relevant() == 0},
     reference="Clarke, Vtyurina and Smucker 2021",
 )
 def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> FloatArray:
