@@ -71,7 +71,7 @@ def test_lines_of_a_pipe_are_read_as_they_arrive(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_line_of_a_pipe_may_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calipers.data.request_log.LONGEST", 10)
+    monkeypatch.setattr("calipers.data.request_log.MAX_LINE_BYTES", 10)
     monkeypatch.setattr(sys, "stdin", Pipe(b"1\n" + b"2" * 20))
     with pytest.raises(InputError, match="stdin:2: the line is longer than"):
         rows("-")

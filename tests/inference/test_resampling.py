@@ -243,7 +243,8 @@ def reasons_in_the_source() -> set[str]:
             values = [
                 k.value
                 for k in node.keywords
-                if k.arg == "interval_reason" or (k.arg == "reason" and name in ("Wald", "kind"))
+                if k.arg == "interval_reason"
+                or (k.arg == "reason" and name in ("WaldProcedure", "kind"))
             ]
             values = [
                 v

@@ -95,7 +95,7 @@ def test_every_procedure_of_every_kind_of_reading(design: str) -> None:
                 level = LEVELS[(turn + place) % 2]
                 assert contradictions(made, (level,)) == [], (measure, made)
                 seen.add(type(made).__name__)
-    assert seen >= {"Wald", "ReplicateProcedure", "BcaProcedure"}
+    assert seen >= {"WaldProcedure", "ReplicateProcedure", "BcaProcedure"}
 
 
 TOPICS = (

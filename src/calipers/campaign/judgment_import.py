@@ -260,7 +260,10 @@ def format_import_summary(summary: ImportSummary) -> Iterable[str]:
     if summary.unjudged:
         yield f"{summary.unjudged:,} have a negative grade, which means not judged"
     if summary.unknown_topic:
-        yield f"{summary.unknown_topic:,} are of topics that the campaign does not have, and were skipped"
+        yield (
+            f"{summary.unknown_topic:,} are of topics that the campaign does not have, "
+            "and were skipped"
+        )
     if summary.not_missing:
         yield f"{summary.not_missing:,} are not missing, and were skipped"
     if summary.assessors:

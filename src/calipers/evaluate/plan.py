@@ -230,7 +230,8 @@ class PlanTarget:
 
     def _notes(self, n: int) -> Iterator[str]:
         if self.design_effect != 1:
-            yield f"Clusters reduce the effective sample size: design effect {self.design_effect:.4g}."
+            effect = f"{self.design_effect:.4g}"
+            yield f"Clusters reduce the effective sample size: design effect {effect}."
         if self.variance_model.unit_ratio != 1 and self.variance_model.n_pilot is None:
             counted = round(n * self.variance_model.unit_ratio)
             yield f"About {counted:,} of them count for {self.variance_model.measure}."

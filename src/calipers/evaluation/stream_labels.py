@@ -94,9 +94,9 @@ def find_stream_labels(
 ) -> dict[str, LabelRows]:
     """Return the known labels of each column, by the name of the column in messages.
 
-    Labels in the cells of a column are found in a pass over all rows, unless they are
-    ``has_stated_labels``; that pass is also made if a column may hold a 0 or 1 for each label. As in memory, the labels of
-    a row of count 0 are known.
+    Labels in the cells of a column are found in a pass over all rows, unless
+    ``has_stated_labels``; that pass is also made if a column may hold a 0 or 1 for each label. As
+    in memory, the labels of a row of count 0 are known.
     """
     list_columns = _list_columns(columns)
     label_rows: dict[str, LabelRows] = {

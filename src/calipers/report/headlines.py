@@ -261,7 +261,8 @@ def estimate_verdict(estimate: Estimate, show: NameFormatter = shorten_name) -> 
     details = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
     scores = f"; best constant prediction: {digits(e.no_skill)}"
     no_skill_text = "" if math.isnan(e.no_skill) else scores
-    return f"{show(e.measure)} is {digits.value_with_interval(e.value, e.low, e.high)} ({details}){no_skill_text}."
+    value = digits.value_with_interval(e.value, e.low, e.high)
+    return f"{show(e.measure)} is {value} ({details}){no_skill_text}."
 
 
 def headlines(evaluation: Evaluation, show: NameFormatter = shorten_name) -> list[str]:

@@ -404,9 +404,8 @@ def threshold_sentence(threshold: TunedThreshold) -> str:
             f"{chosen}. There {measure} is {rounding(threshold.apparent_tuned)}, on other rows "
             f"{rounding(threshold.tuned)}."
         )
-    gain_digits = numbers.rounding_of_one(
-        threshold.gain.value, threshold.gain.low, threshold.gain.high
-    )
+    gain = threshold.gain.value, threshold.gain.low, threshold.gain.high
+    gain_digits = numbers.rounding_of_one(*gain)
     apparent_digits = (
         gain_digits
         if threshold.gain.has_interval
@@ -416,7 +415,7 @@ def threshold_sentence(threshold: TunedThreshold) -> str:
         f"{chosen}. There it changes {measure} from {rounding(threshold.apparent_default)} to "
         f"{rounding(threshold.apparent_tuned)}, by {apparent_digits(threshold.apparent_gain)}; on "
         f"other rows from {rounding(threshold.default)} to {rounding(threshold.tuned)}, by "
-        f"{gain_digits.value_with_interval(threshold.gain.value, threshold.gain.low, threshold.gain.high)}."
+        f"{gain_digits.value_with_interval(*gain)}."
     )
 
 

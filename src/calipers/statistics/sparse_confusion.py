@@ -95,7 +95,8 @@ class SparseConfusionMatrix(ConfusionMatrix):
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.n_classes} classes, {len(self.cell_index)} occupied cells)"
+        n_cells = len(self.cell_index)
+        return f"{type(self).__name__}({self.n_classes} classes, {n_cells} occupied cells)"
 
     def _field_values(self) -> dict[str, Any]:
         names = ("cell_counts", "cell_squares", "cell_index", "labels", "rows")
