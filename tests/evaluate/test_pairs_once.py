@@ -74,7 +74,7 @@ def test_the_command_computes_every_pair_once(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = files(tmp_path)[kind]
-    calls = counting(monkeypatch, compare, "_fields")
+    calls = counting(monkeypatch, compare, "_difference_fields")
     found = invoke(["compare", kind, *line, "--n-resamples", "100", "--format", "json"])
     assert found.exit_code == 0, found.stderr
     assert len(calls) == PAIRS * (1 if kind == "values" else 2)
@@ -85,7 +85,7 @@ def test_the_usual_comparison_is_that_of_the_evaluation(monkeypatch: pytest.Monk
     evaluation = cal.retrieval(QRELS, RUNS, measures=["AP"], n_resamples=200)
     own = evaluation.comparison
     assert own is not None
-    calls = counting(monkeypatch, compare, "_fields")
+    calls = counting(monkeypatch, compare, "_difference_fields")
     again = evaluation.compare()
     assert not calls
     assert again.differences == own.differences
