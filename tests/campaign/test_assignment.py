@@ -107,13 +107,13 @@ def test_judges_of_one_participant() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"times": 3}, "topic '1' requires 3 judges, but 2 of 2 are eligible$"),
+        ({"n_judges": 3}, "topic '1' requires 3 judges, but 2 of 2 are eligible$"),
         ({"unique_proportions": {"2": {"a": 0.7, "b": 0.5}}},
          r"topic '2' requires 1 judges, but 0 of 2 are eligible \(at least half of its pool "
          r"was found only by systems of 'a', 'b'\); add an assessor of another participant$"),
-        ({"conflicts": {"2": ["a"]}, "times": {"2": 2}},
+        ({"conflicts": {"2": ["a"]}, "n_judges": {"2": 2}},
          r"topic '2' requires 2 judges, but 1 of 2 are eligible \(conflicts: 'a'\)"),
-        ({"times": 0}, "times of topic '1' is 0"),
+        ({"n_judges": 0}, "times of topic '1' is 0"),
     ],
 )  # fmt: skip
 def test_a_topic_that_cannot_be_assigned_is_named(how: dict[str, Any], message: str) -> None:

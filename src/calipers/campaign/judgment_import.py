@@ -131,7 +131,7 @@ def import_judgments(
                         f"campaign; {did_you_mean(event.topic, topic_names)} (--only-known "
                         "skips it)"
                     )
-                counts.add("unknown")
+                counts.add("unknown_topic")
                 continue
             if (
                 event.other_document is None
@@ -149,7 +149,7 @@ def import_judgments(
                 raise InputError(f"{row.location}: {error}") from None
             key, grade = _judgment_key(event)
             if scope is not None and (key in current_events or event not in scope):
-                counts.add("unasked")
+                counts.add("not_missing")
                 continue
             if key in first_by_key:
                 raise InputError(
@@ -160,7 +160,7 @@ def import_judgments(
             first_by_key[key] = row.location, grade
             event_number, before = current_events.get(key, (None, None))
             if event_number is not None and before == grade:
-                counts.add("same")
+                counts.add("unchanged")
                 continue
             if event_number is not None and not overwrite:
                 raise InputError(

@@ -20,7 +20,7 @@ def start(module: str) -> None:
     try:
         from calipers.cli.process import run
 
-        run(lambda: import_module(module).is_program())
+        run(lambda: import_module(module).program())
     except KeyboardInterrupt:  # before or after the run, which tells of its own
         os._exit(_INTERRUPTED)
 

@@ -58,7 +58,7 @@ class MeanCurves(LazySequence["Curve"]):
             return empty_band()
         table = np.column_stack([self._fill_undefined(column) for column in columns])
         options = {
-            "importance": self.topic_weight,
+            "unit_weight": self.topic_weight,
             "clusters": self.clusters,
             "order": self.time_order,
         }

@@ -519,7 +519,7 @@ def _rating_notes(sample: Any) -> list[str]:
             counting_measures = [
                 str(m)
                 for m in sample.measures
-                if (counted_item_mask(m, ratings) & ~ratings.twice).any()
+                if (counted_item_mask(m, ratings) & ~ratings.multiply_rated_mask).any()
             ]
             also = f"; {' and '.join(counting_measures)} use them for the frequencies of categories"
             notes.append(

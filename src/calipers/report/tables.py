@@ -157,7 +157,7 @@ def estimate_columns(
         ("method", WORDS, "method", METHOD),
         (unit_label(evaluation), NUMBER, "n"),
         ("pooled", NUMBER, "pooled"),
-        ("no skill", NUMBER, "default"),
+        ("no skill", NUMBER, "no_skill"),
         ("optimism", NUMBERS, "optimism"),
         ("remarks", WORDS, "remarks", REMARKS),
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command("assign", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @option_with_default(
-    "--times", 1, "Number of assessors of each topic.", type=click.IntRange(1, 100)
+    "--times n_judges", 1, "Number of assessors of each topic.", type=click.IntRange(1, 100)
 )
 @option_with_default(
     "--overlap",

@@ -20,16 +20,18 @@ from calipers.cli.process import write_stderr
     type=click.Choice(["qrels", "prefs", "table"]),
     help="Content of JUDGMENTS, if it cannot be detected.",
 )
-@flag_option("--program", "The assessor is a program, such as a language model, not a person.")
+@flag_option(
+    "--program is_program", "The assessor is a program, such as a language model, not a person."
+)
 @repeatable_option(
     "--detail details",
     "KEY=VALUE",
     "Detail of a new assessor, such as model=… or date=…; repeatable.",
 )
 @text_option("--participant", "NAME", "Group that new assessors belong to.")
-@flag_option("--only-known", "Skip topics that the campaign does not have.")
+@flag_option("--only-known skip_unknown_topics", "Skip topics that the campaign does not have.")
 @flag_option(
-    "--missing",
+    "--missing only_missing",
     "Import only what is still to be judged: pooled documents of topics assigned to the assessor, "
     "which the same assessor has not judged.",
 )

@@ -54,12 +54,12 @@ def _format_summary(file: str, added: Any) -> list[str]:
         lines.append(
             f"  {run.run} has no documents for topics {format_names(added.missing_topics)}"
         )
-    if added.unknown:
+    if added.unknown_topics:
         lines.append(
-            f"  {run.run}: {format_count(len(added.unknown), 'topics')} that the campaign does not "
+            f"  {run.run}: {format_count(len(added.unknown_topics), 'topics')} that the campaign does not "
             "have: "
-            f"{format_names(added.unknown)}"
+            f"{format_names(added.unknown_topics)}"
         )
-    if added.same:
-        lines.append(f"  {run.run} has the same content as {added.same}")
+    if added.identical_run:
+        lines.append(f"  {run.run} has the same content as {added.identical_run}")
     return lines
