@@ -100,7 +100,7 @@ def rests(task: str, d: dict[str, npt.NDArray[Any]], **given: Any) -> tuple[Subs
     """The parts of the system of a task and its measures."""
     ev = TASKS[task](d, measures=MORE.get(task), interval="analytic", **given)
     source: Any = ev.sources
-    (system,) = source.by_name.values()
+    (system,) = source.systems_by_name.values()
     (cut,), _ = define_slices(parse_slice_columns({"slice": d["slice"]}), None, ROWS)
     return Subsets(system, cut), list(source.measures)
 

@@ -190,13 +190,15 @@ def test_what_is_taken_away_and_added_is_as_it_was(build: Build, design: str, se
         for of in (a, a - b):
             if of.is_unit_mean:
                 assert of.units.mean * of.factor == pytest.approx(of.value, abs=1e-14), measure
-                assert of.units.error.se * of.factor == pytest.approx(se(of), rel=1e-12), measure
+                assert of.units.standard_error.se * of.factor == pytest.approx(se(of), rel=1e-12), (
+                    measure
+                )
         if measure.definition.coefficient is None:  # which has the Fisher information
             assert se(a) == pytest.approx(by_influence(a), rel=1e-9), measure
         if d.cluster is None:  # the corrections multiplied in, so that rows of all kinds add up
-            assert a.influence().corrected.error.se == pytest.approx(by_influence(a), rel=1e-12), (
-                measure
-            )
+            assert a.influence().corrected.standard_error.se == pytest.approx(
+                by_influence(a), rel=1e-12
+            ), measure
         if (a - b).standard_error is not None:
             assert se(a - b) == pytest.approx(
                 by_influence(apply_function(np.subtract, [a, b], [1, -1]))

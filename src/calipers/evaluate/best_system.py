@@ -234,7 +234,7 @@ def _unit_values(
             "batches does not have; evaluate with engine='memory'"
         )
     settings = replace(sources.settings, interval="none", methods=())
-    outputs = [sources.by_name[system].with_settings(settings) for system in systems]
+    outputs = [sources.systems_by_name[system].with_settings(settings) for system in systems]
     clusters = getattr(outputs[0], "clusters", None)
     code = np.arange(outputs[0].n_rows) if clusters is None else np.asarray(clusters.code)
 

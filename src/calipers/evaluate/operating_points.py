@@ -281,8 +281,8 @@ def _region_proportions(
     """Return the proportions of rows in the regions, and of positives within each."""
     if evaluation is None:
         return {"in": 0.0, "open": 1.0, "out": 0.0}, {}
-    (system,) = evaluation.sources.by_name.values()
-    table: ScoreTable = system.table
+    (system,) = evaluation.sources.systems_by_name.values()
+    table: ScoreTable = system.score_table
     rule_in_mask, rule_out_mask = table.scores >= rule_in, table.scores < rule_out
     regions = {
         "in": rule_in_mask,

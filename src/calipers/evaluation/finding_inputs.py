@@ -279,7 +279,10 @@ def _label_sizes(sample: Any) -> tuple[LabelSizes, ...]:
         matrices = (sample.statistic(name, LabelMatrices) for name in sample.systems)
         matrix = next((each for each in matrices if each is not None), None)
         if matrix is not None:
-            sums, squares = matrix.one_vs_rest().positive, matrix.squared.one_vs_rest().positive
+            sums, squares = (
+                matrix.one_vs_rest().positive,
+                matrix.squared_weight_matrix.one_vs_rest().positive,
+            )
         elif not sample.passes.first_pass_result.weight.has_unequal_weights:
             sums = sample.passes.first_pass_result.auxiliary.sizes[:-1] / sample.passes.unit
             squares = sums

@@ -155,7 +155,7 @@ class InMemorySample(Sample):
         return {
             "weighted": self.has_weights,
             **({} if n_clusters is None else {"clusters": n_clusters}),
-            **({} if order is None else {"times": order.size}),
+            **({} if order is None else {"times": order.n_times}),
         }
 
     def row_notes(self) -> Sequence[str]:

@@ -51,7 +51,7 @@ def stream_curves(
         (name, label)
         for name in scored_names
         for label in labels
-        if is_rereadable or sample.table(name, label) is not None
+        if is_rereadable or sample.score_table(name, label) is not None
     ]
     label_systems = (
         _LabelOnlySystem(sample, name, shown_labels)
@@ -99,7 +99,7 @@ def _score_data(
     """Return the data of the curves of a stream: tables of scores, thinned if they are long."""
     from calipers.curves.score_data import ScoreData
 
-    tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in shown_labels}
+    tables = {pair: sample.score_table(*pair) for pair in pairs if pair[1] in shown_labels}
     names_without_table = [
         name for name, _ in (pair for pair, table in tables.items() if table is None)
     ]

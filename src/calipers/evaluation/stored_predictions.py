@@ -338,7 +338,7 @@ class StoredSystem:
 
     def _read_statistic(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
         try:
-            return _decode_statistic(kind, text).take(order)
+            return _decode_statistic(kind, text).take_topics(order)
         except _UNREADABLE as error:
             raise self._damage_error("it cannot be read") from error
 

@@ -286,7 +286,7 @@ class StreamedSample(Sample):
         # With clusters, a value that is derived from another statistic has no standard error.
         if self.columns.cluster is None or not self.is_rereadable:
             if all(self.is_available(name, measure) for name in systems for measure in measures):
-                return make_sample(first_passes=self.passes)
+                return make_sample(known_passes=self.passes)
             if not self.is_rereadable:
                 return None
         tables = len(systems) * len({measure.label for measure in measures})

@@ -54,7 +54,7 @@ def sample_batch_rows(
     columns += [
         np.ones(len(first_system.truth)) if first_system.weight is None else first_system.weight
     ]
-    columns += [] if first_system.clusters is None else [first_system.clusters.code]
+    columns += [] if first_system.clusters is None else [first_system.clusters.codes]
     assert batch_systems.row_indices is not None
     return StatisticVector(
         (

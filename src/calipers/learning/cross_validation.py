@@ -886,12 +886,13 @@ class FoldAverages:
         plain_settings = replace(source.settings, interval="none", methods=())
         names = [str(measure) for measure in source.measures]
         values = {
-            s: {m: np.full(len(fold_indices), math.nan) for m in names} for s in source.by_name
+            s: {m: np.full(len(fold_indices), math.nan) for m in names}
+            for s in source.systems_by_name
         }
         reasons: dict[str, dict[str, dict[str, list[int]]]] = {
-            s: {m: {} for m in names} for s in source.by_name
+            s: {m: {} for m in names} for s in source.systems_by_name
         }
-        for system, full_system in source.by_name.items():
+        for system, full_system in source.systems_by_name.items():
             plain_system = full_system.with_settings(plain_settings)
             for fold, indices in enumerate(fold_indices):
                 mask = np.zeros(full_system.n_rows, np.bool_)

@@ -147,7 +147,7 @@ class RowCost(SystemOutput):
     clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
 
-    columns: ClassVar = ("spent", "weight")
+    columns: ClassVar = ("row_costs", "weight")
 
     def sample_for(self, measure: Measure) -> RowLosses | CostRows | KnownValue:
         """Return the sample of the costs of the rows."""
@@ -205,7 +205,7 @@ class CostOutput(SystemOutput):
     row_unit: str = "rows"
     measures: tuple[Measure, ...] = ()
 
-    columns: ClassVar = ("spent", "weight")
+    columns: ClassVar = ("row_costs", "weight")
 
     def check_measure(self, measure: Measure) -> None:
         """Check that the cost exists, and is one of rows if the measure needs rows."""

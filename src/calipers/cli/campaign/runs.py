@@ -56,9 +56,8 @@ def _format_summary(file: str, added: Any) -> list[str]:
         )
     if added.unknown_topics:
         lines.append(
-            f"  {run.run}: {format_count(len(added.unknown_topics), 'topics')} that the campaign does not "
-            "have: "
-            f"{format_names(added.unknown_topics)}"
+            f"  {run.run}: {format_count(len(added.unknown_topics), 'topics')} that the campaign "
+            f"does not have: {format_names(added.unknown_topics)}"
         )
     if added.identical_run:
         lines.append(f"  {run.run} has the same content as {added.identical_run}")

@@ -159,7 +159,7 @@ def evaluate_cluster_stream(
     check(
         measures,
         {name for clustering in systems.values() for name in clustering.names},
-        sliced=has_slices,
+        has_slices=has_slices,
     )
     if features and any(m.definition.reads != "partitions" for m in measures):
         codes_by_system = {

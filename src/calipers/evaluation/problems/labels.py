@@ -244,7 +244,7 @@ class MultilabelProblem(Problem):
         """Return the weight of the rows with each label."""
         if not sample.in_memory_systems:
             passes = sample.passes
-            return np.asarray(passes.first_pass_result.auxiliary.sizes[:-1] / passes.unit)
+            return np.asarray(passes.first_pass_result.auxiliary.sizes[:-1] / passes.common_weight)
         system = sample.first_system
         total = len(system.truth) if system.weight is None else float(system.weight.sum())
         return np.asarray(system.label_proportions * total)
