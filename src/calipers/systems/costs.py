@@ -147,7 +147,7 @@ class RowCost(SystemOutput):
     clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
 
-    columns: ClassVar = ("row_costs", "weight")
+    columns: ClassVar = ("values", "weight")
 
     def sample_for(self, measure: Measure) -> RowLosses | CostRows | KnownValue:
         """Return the sample of the costs of the rows."""
