@@ -290,7 +290,7 @@ def main(argv: list[str] | None = None) -> None:
     if not names:
         parser.error(f"no world is named like {given.only!r}")
     others = given.simulations if given.others is None else given.others
-    keep = given.losses or (PARTS / f"{part}of{parts}.json" if given.keep_predictions else None)
+    keep = given.out or (PARTS / f"{part}of{parts}.json" if given.keep else None)
     found = run(names, given.simulations, others, given.seed, given.processes, keep, given.minutes)
     print(*coverage_found.lines(result(found, given.seed)), sep="\n")
 

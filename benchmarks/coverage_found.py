@@ -213,7 +213,7 @@ def found(result: Mapping[str, Any]) -> Iterator[Found]:
         for (measure, way, test), tally in world["tallies"].items():
             if not test:
                 yield Found(world, measure, way or "default", tally)
-            elif tally.test_rows or tally.rejected:
+            elif tally.tested or tally.rejected:
                 # On some data another test than on most may be the usual one.
                 name = f"default: {usual[measure]}" if test == "default" else test
                 yield Found(world, measure, name, tally, test=True)

@@ -129,7 +129,7 @@ def main() -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the workers
     names = given.only or list(TASKS)
     most, times = (10_000, 1) if given.quick else (given.most, given.times)
-    found = kept.get("tasks", {}) if given.keep_predictions else {}
+    found = kept.get("tasks", {}) if given.keep else {}
     with tables.folder(given.tables) as where:
         prepared(names, where, most)
         if given.prepare:
@@ -141,11 +141,11 @@ def main() -> None:
                 if size <= most:
                     lines[str(size)] = measured(task, size, where, times)
                     print(growth_page.line(task, size, lines[str(size)]), flush=True)
-            if given.keep_predictions:
+            if given.keep:
                 kept["tasks"] = {each: found[each] for each in TASKS if each in found}
                 kept |= {"versions": versions(), "machine": machine()}
                 KEPT.write_text(written(kept), encoding="utf-8")
-        if given.keep_predictions and "classes-stream" in names:
+        if given.keep and "classes-stream" in names:
             size = max(of for of in TASKS["classes-stream"].sizes if of <= most)
             path = str(tables.table(where, "right", size))
             bytes_read = last_line(python(SIZE, path, "truth", "score")["printed"])

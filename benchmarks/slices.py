@@ -40,7 +40,7 @@ def main() -> None:
 
     def fastest(systems: list[str], **options: Any) -> float:
         times = []
-        for _ in range(given.n_repetitions):
+        for _ in range(given.repetitions):
             start = time.process_time()
             cal.classification(
                 truth,

@@ -219,11 +219,7 @@ def main() -> None:
     if given.page:
         suite_page.write(json.loads(KEPT.read_text(encoding="utf-8")))
         return
-    kept = (
-        json.loads(KEPT.read_text(encoding="utf-8"))
-        if given.keep_predictions and KEPT.exists()
-        else {}
-    )
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if given.keep and KEPT.exists() else {}
     measured = kept.get("rows", {})
     for name in given.only or names:
         if name == "size":
@@ -232,7 +228,7 @@ def main() -> None:
         else:
             measured[name] = row_of(name, given)
             print("\n".join(suite_page.lines(measured[name])), flush=True)
-        if given.keep_predictions:
+        if given.keep:
             kept |= {"rows": {each: measured[each] for each in names if each in measured}}
             kept |= {"versions": versions(), "machine": machine()}
             KEPT.write_text(written(kept), encoding="utf-8")

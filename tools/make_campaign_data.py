@@ -190,7 +190,7 @@ def main() -> None:
     """Make all files."""
     parser = argparse.ArgumentParser(description="Remake the runs and judgments of the example.")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder to write to")
-    out: Path = parser.parse_args().losses
+    out: Path = parser.parse_args().out
     topics = read_topics(FOLDER / "topics.xml")
     with (FOLDER / "notes.jsonl").open(encoding="utf-8") as file:
         rows: list[dict[str, str]] = [json.loads(line) for line in file]

@@ -189,7 +189,7 @@ def main() -> None:
     """Draw all pictures."""
     parser = argparse.ArgumentParser(description="Draw the pictures of the example.")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder to write to")
-    out: Path = parser.parse_args().losses
+    out: Path = parser.parse_args().out
     out.mkdir(exist_ok=True)
     for document, drawing in PICTURES.items():
         svg = (

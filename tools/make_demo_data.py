@@ -331,7 +331,7 @@ def main() -> None:
     """Make all files."""
     parser = argparse.ArgumentParser(description="Remake the data of `calipers demo`.")
     parser.add_argument("--out", type=Path, default=DEMO_FOLDER, help="folder to write to")
-    folder: Path = parser.parse_args().losses
+    folder: Path = parser.parse_args().out
     make_digits(folder / "digits")
     make_breast_cancer(folder)
     make_diabetes(folder)
