@@ -114,7 +114,7 @@ def test_a_pilot_of_runs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_pilot_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
     table = pd.read_csv("t.csv")
     pilot = cal.classification(
-        table.y, score={"s": table.s, "t": table.t_error}, measures="AUC", n_resamples=200
+        table.y, score={"s": table.s, "t": table.t}, measures="AUC", n_resamples=200
     )
     line = "classification t.csv --truth y --score s --score t -m AUC --n-resamples 200"
     assert data(capsys, f"{line} --difference 0.03") == (

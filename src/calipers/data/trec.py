@@ -483,16 +483,16 @@ class PeekedPipe(str):
     """Path of a pipe of which the beginning has been read.
 
     ``head`` are its first bytes, ``begun`` those of them that were consumed, and ``file`` is the
-    open pipe, from which the core continues to read.
+    open pipe, from which the core continues to read (it reads both by these names).
     """
 
     head: bytes
-    consumed: bytes
-    descriptor: int
+    begun: bytes
+    file: int
 
     def __del__(self) -> None:
         with suppress(AttributeError, OSError):
-            os.close(self.descriptor)
+            os.close(self.file)
 
 
 def peek(path: str) -> str:
@@ -504,11 +504,11 @@ def peek(path: str) -> str:
         return path
     peeked = PeekedPipe(path)
     try:
-        peeked.descriptor = os.dup(0) if path == STDIN else os.open(path, os.O_RDONLY)
-        peeked.head = peeked.consumed = _head(peeked.descriptor)
-        if stat.S_ISREG(os.fstat(peeked.descriptor).st_mode):  # behind the standard input
-            os.lseek(peeked.descriptor, -len(peeked.head), os.SEEK_CUR)
-            peeked.consumed = b""
+        peeked.file = os.dup(0) if path == STDIN else os.open(path, os.O_RDONLY)
+        peeked.head = peeked.begun = _head(peeked.file)
+        if stat.S_ISREG(os.fstat(peeked.file).st_mode):  # behind the standard input
+            os.lseek(peeked.file, -len(peeked.head), os.SEEK_CUR)
+            peeked.begun = b""
     except OSError:  # reported by whatever reads the path
         return path
     return peeked
@@ -586,8 +586,8 @@ def resolve_path(path: str, kind: Kind) -> Iterator[str]:
     assert isinstance(path, PeekedPipe)
     with tempfile.TemporaryDirectory(prefix="calipers-") as folder:
         copy = os.path.join(folder, "input" + suffix)
-        with open(copy, "wb") as out, open(path.descriptor, "rb", closefd=False) as pipe:
-            out.write(path.consumed)
+        with open(copy, "wb") as out, open(path.file, "rb", closefd=False) as pipe:
+            out.write(path.begun)
             shutil.copyfileobj(pipe, out)
         try:
             yield copy
