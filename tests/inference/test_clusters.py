@@ -303,7 +303,7 @@ def test_replicates_are_those_of_clusters_repeated(measure: str) -> None:
         return ev[measure].value
 
     source = evaluated(rows, measures=measure, n_resamples=100, seed=5).sources
-    system = source.by_name["system"]
+    system = source.systems_by_name["system"]
     found = system.point_estimate(source.measures[0]).interval_replicates
     expected = brute_force(rows, value, 5, 100)
     both = np.isfinite(expected) & np.isfinite(found)

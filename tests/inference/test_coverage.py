@@ -59,8 +59,8 @@ def misses(coverage: Any, world: Any, simulations: int) -> dict[str, str]:
         if test:
             if test in getattr(world, "known_bad", ()):
                 continue
-            if binom.sf(of.rejected - 1, of.test_rows, 0.06) < RARE:
-                out[f"{measure} {test}"] = f"{of.rejected} of {of.test_rows}"
+            if binom.sf(of.rejected - 1, of.tested, 0.06) < RARE:
+                out[f"{measure} {test}"] = f"{of.rejected} of {of.tested}"
             continue
         # Whatever has a value has an interval.
         assert of.given + of.undefined > 0.97 * simulations, (measure, of.reasons)
@@ -168,7 +168,7 @@ def test_a_test_that_takes_splits_for_independent_would_be_seen(coverage: Module
         coverage.everything()["splits: repeated hold-out, bins, 200 rows"], 1, range(60)
     )
     plain = found["", "", "plain t over splits"]
-    assert binom.sf(plain.rejected - 1, plain.test_rows, 0.06) < RARE
+    assert binom.sf(plain.rejected - 1, plain.tested, 0.06) < RARE
 
 
 #: Three worlds that are quick, of one system, of two, and of tests.

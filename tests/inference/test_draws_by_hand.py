@@ -324,7 +324,7 @@ def test_a_loss_of_clusters_between_0_and_1(design: str) -> None:
     x, w = (LARGER.truth - LARGER.a) ** 2, weight_of(LARGER, design)
     mean = float(np.average(x, weights=w))
     part = w * (x - mean) / w.sum()
-    se, df = by_hand.cluster_influence(part, LARGER.cluster, w)
+    se, df = by_hand.by_cluster(part, LARGER.cluster, w)
     size = mean * (1 - mean) / se**2 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, df)) ** 2
     assert limits(of(LARGER, "Brier", design)) == near(*by_hand.wilson(mean, size))
 
@@ -390,7 +390,7 @@ def test_ties_of_the_true_class(rows: Rows, design: str) -> None:
     if design in ("clustered", "both"):
         w = weight_of(rows, design)
         p, n = float(np.average(credit, weights=w)), by_hand.kish(w)
-        se, df = by_hand.cluster_influence(w * (credit - p) / w.sum(), rows.cluster, w)
+        se, df = by_hand.by_cluster(w * (credit - p) / w.sum(), rows.cluster, w)
         size = min(n, p * (1 - p) / se**2 * n / (n - 1))
         size *= (stats.norm.ppf(0.975) / stats.t.ppf(0.975, df)) ** 2
         assert limits(found) == near(*by_hand.wilson(p, size))

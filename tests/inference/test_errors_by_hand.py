@@ -131,7 +131,7 @@ def test_counts(measure: str, rows: Rows, design: str) -> None:
     held = w * {"F1": said | y, "MCC": np.ones(rows.n), "precision": said}[measure]
     se, df = np.sqrt((moved**2).sum()), np.inf
     if clustered:
-        se, df = by_hand.cluster_influence(moved, rows.cluster, held)
+        se, df = by_hand.by_cluster(moved, rows.cluster, held)
     found, t = of(rows, measure, design, interval="delta"), quantile(df)
     assert found.value == pytest.approx(value, rel=1e-10)
     assert found.standard_error == pytest.approx(se, rel=1e-6)
@@ -152,7 +152,7 @@ def test_a_share_of_clustered_rows(measure: str, rows: Rows, design: str) -> Non
     of_margin = {"accuracy": w > 0, "precision": said, "recall": rows.truth == 1}[measure]
     right, own = (said == rows.truth) * of_margin, w * of_margin
     p = float((own * right).sum() / own.sum())
-    se, df = by_hand.cluster_influence(own * (right - p) / own.sum(), rows.cluster, own)
+    se, df = by_hand.by_cluster(own * (right - p) / own.sum(), rows.cluster, own)
     n = by_hand.kish(own[of_margin])
     size = min(n, p * (1 - p) / se**2 * n / (n - 1)) * (Z / quantile(df)) ** 2
     assert limits(of(rows, measure, design)) == near(*by_hand.wilson(p, size))
@@ -193,7 +193,7 @@ def test_functions_of_means(measure: str, rows: Rows, design: str) -> None:
     se = np.sqrt(n / (n - 1) * (part**2).sum())
     df = np.inf
     if design in ("clustered", "both"):
-        se, df = by_hand.cluster_influence(part, rows.cluster, w)
+        se, df = by_hand.by_cluster(part, rows.cluster, w)
     t = quantile(df)
     value, rate, ends = {
         "RMSE": (np.sqrt(mean), 0.5 / np.sqrt(mean), np.sqrt(mean) * np.exp(
@@ -236,7 +236,7 @@ def test_recalibration(measure: str, rows: Rows, design: str) -> None:
     moved, value = by_hand.moved(formula, w), float(formula(w))
     se, df = np.sqrt((moved**2).sum()), np.inf
     if design in ("clustered", "both"):
-        se, df = by_hand.cluster_influence(moved, rows.cluster, w)
+        se, df = by_hand.by_cluster(moved, rows.cluster, w)
     elif design == "plain" and place < 2:
         x = sm.add_constant(np.log(rows.a / (1 - rows.a)))
         se = sm.Logit(rows.truth, x).fit(disp=0).bse[place]
@@ -260,7 +260,7 @@ def test_recalibration_of_certain_probabilities(measure: str) -> None:
     inside = np.clip(p[some], moved_by, 1 - moved_by)
     formula = by_hand.line(rows.truth[some], inside, LINES[measure])
     moved = by_hand.moved(formula, w[some])
-    se, _ = by_hand.cluster_influence(moved, rows.cluster[some], w[some])
+    se, _ = by_hand.by_cluster(moved, rows.cluster[some], w[some])
     made = cal.classification(
         rows.truth, probability=p, weight=w, cluster=rows.cluster, measures=[name], curves=False
     )
@@ -335,7 +335,7 @@ def test_several_classes(measure: str, rows: Rows, design: str) -> None:
     se = np.sqrt((moved**2).sum() * (n / (n - 1) if measure == "log-loss-skill" else 1))
     df = np.inf
     if design in ("clustered", "both"):
-        se, df = by_hand.cluster_influence(moved, rows.cluster, w)
+        se, df = by_hand.by_cluster(moved, rows.cluster, w)
     found, t = of_three(rows, measure, design, interval="delta"), quantile(df)
     assert found.value == pytest.approx(value, rel=1e-9)
     assert found.standard_error == pytest.approx(se, rel=1e-6)
@@ -421,7 +421,7 @@ def test_averages_over_labels(measure: str, rows: Rows, design: str) -> None:
     value, moved = float(formula(w)), by_hand.moved(formula, w)
     se, df = np.sqrt((moved**2).sum()), np.inf
     if design in ("clustered", "both"):
-        se, df = by_hand.cluster_influence(moved, rows.cluster, w)
+        se, df = by_hand.by_cluster(moved, rows.cluster, w)
     given = {**options(rows, design), "interval": "delta", "curves": False}
     found = cal.multilabel(truth, said, measures=[measure], **given)[measure]
     t = quantile(df)

@@ -59,7 +59,7 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
         of_added += (ADDED * (slope[-4:] * each) ** 2).sum()
     squares, df = (np.bincount(unit, moved) ** 2).sum(), np.inf
     if clustered:
-        se, df = by_hand.cluster_influence(moved, unit, w)
+        se, df = by_hand.by_cluster(moved, unit, w)
         squares = se**2 * df / (df + 1)
     n = (1 - likely**2) / (squares + of_added) * (Z / stats.t.ppf(0.975, df)) ** 2
     p = (value - bias + 1) / 2
@@ -103,7 +103,7 @@ def test_averages_over_classes(rows: Rows, design: str) -> None:
     pairs = [(wrong[i] + wrong[j]) ** 2 for i in range(3) for j in range(3) if i != j]
     squares, df = (np.bincount(unit, moved) ** 2).sum(), np.inf
     if clustered:
-        se, df = by_hand.cluster_influence(moved, unit, w)
+        se, df = by_hand.by_cluster(moved, unit, w)
         squares = se**2 * df / (df + 1)
     variance = squares + (right**2).sum() / 2 + sum(pairs) / 8
     n = likely * (1 - likely) / variance * (Z / stats.t.ppf(0.975, df)) ** 2

@@ -189,7 +189,7 @@ def test_counts(rows: Rows, design: str) -> None:
     if design in ("clustered", "both"):
         margins = (w * ((rows.truth == 1) | (p >= 0.5)) for p in (rows.a, rows.b))
         held = sum(own / own.sum() for own in margins)
-        check(found, value, *by_hand.cluster_influence(moved, rows.cluster, held))
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, held))
         return
     cell = 4 * rows.truth + 2 * (rows.a >= 0.5) + (rows.b >= 0.5)
     cells, index, counts = np.unique(cell, return_inverse=True, return_counts=True)
@@ -259,7 +259,7 @@ def test_losses(measure: str, rows: Rows, design: str) -> None:
     part = w * (x - z - np.average(x - z, weights=w)) / w.sum()
     moved = by_hand.moved(a, w) - by_hand.moved(b, w)
     if clustered:
-        check(found, value, *by_hand.cluster_influence(moved, rows.cluster, w), reach=np.inf)
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, w), reach=np.inf)
         return
     assert np.ptp(part) > 0
     error, df = float(np.sqrt(n / (n - 1) * (moved**2).sum())), n - 1
@@ -297,7 +297,7 @@ def test_skill(rows: Rows, design: str) -> None:
     a, b, n = skill(said["a"]), skill(said["b"]), by_hand.kish(w)
     moved, value = by_hand.moved(a, w) - by_hand.moved(b, w), float(a(w) - b(w))
     if design in ("clustered", "both"):
-        check(found, value, *by_hand.cluster_influence(moved, rows.cluster, w), reach=np.inf)
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, w), reach=np.inf)
         return
     se = float(np.sqrt(n / (n - 1) * (moved**2).sum()))
     check(found, value, se, n - 1, reach=np.inf, rows=moves(value, moved, w))
@@ -344,7 +344,7 @@ def test_several_classes(measure: str, rows: Rows, design: str) -> None:
         n = np.array([min(by_hand.kish(w[of]) for of in two) for two in sides])
         df = max((1 / n).sum() ** 2 / (1 / n**2 / (n - 1)).sum(), 1)
     if design in ("clustered", "both"):
-        se, df = by_hand.cluster_influence(first - second, rows.cluster, w)
+        se, df = by_hand.by_cluster(first - second, rows.cluster, w)
     plain = None if design in ("clustered", "both") else moves(value - other, first - second, w)
     check(found, value - other, se, df, reach=1, rows=plain)
 
@@ -369,7 +369,7 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
         ]
         moved = by_hand.moved(pair[0], w) - by_hand.moved(pair[1], w)
         value = float(pair[0](w) - pair[1](w))
-        check(found, value, *by_hand.cluster_influence(moved, rows.cluster, w))
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, w))
         return
     assert limits(found) == near(*middle(first - second))
     assert found.p == pytest.approx(of_replicates(first - second), rel=1e-9)
@@ -397,7 +397,7 @@ def test_rows_of_which_some_have_no_value(rows: Rows, design: str) -> None:
     if clustered:
         has = (w * p.any(axis=1) for p in said.values())
         held = sum(own / own.sum() for own in has)
-        check(found, value, *by_hand.cluster_influence(moved, rows.cluster, held))
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, held))
         return
     n, se = by_hand.kish(w[said["a"].any(axis=1)]), float(np.sqrt((moved**2).sum()))
     check(found, value, se, n - 1, reach=1, rows=moves(value, moved, w))

@@ -13,13 +13,15 @@ from calipers.inference.rank_limits import pairwise_maxima, rank_limits
 
 @pytest.mark.parametrize("k", [2, 3, 6, 20])
 def test_independent_estimates_have_the_studentized_range(k: int) -> None:
-    found = pairwise_maxima(3 * np.eye(k), seed=1).size(0.025)
+    found = pairwise_maxima(3 * np.eye(k), seed=1).critical_value(0.025)
     expected = studentized_range.ppf(0.95, k, 1e7) / math.sqrt(2)
     assert found == pytest.approx(expected, rel=0.012)
 
 
 def test_a_common_error_does_not_matter() -> None:
-    one, two = (pairwise_maxima(np.eye(4) + shift, seed=1).size(0.025) for shift in (0, 5))
+    one, two = (
+        pairwise_maxima(np.eye(4) + shift, seed=1).critical_value(0.025) for shift in (0, 5)
+    )
     assert one == pytest.approx(two, rel=0.02)
 
 
