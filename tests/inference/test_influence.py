@@ -239,14 +239,15 @@ def test_the_error_is_the_spread_of_samples(name: str, decimals: int | None) -> 
 
 def test_a_paired_test_of_two_average_precisions_keeps_its_level() -> None:
     """500 samples of 400 rows and two systems that are equally good, correlated, tied in part."""
-    generator = np.random.default_rng(5)
+    generator, measure = np.random.default_rng(5), parse("AP", "scores")
     rejected = 0
     for _ in range(500):
         truth = generator.random(400) < 0.3
         common = truth + generator.normal(0, 0.7, 400)
         scores = [np.round(common + generator.normal(0, 0.7, 400), 1) for _ in range(2)]
-        moved = [rows_of("AP", truth, s, None) for s in scores]
-        values = [average_precision_score(truth, s) for s in scores]
+        tables = [ScoreTable.from_rows(truth, s) for s in scores]
+        moved = [of("AP", t).row_values(truth, s) for t, s in zip(tables, scores, strict=True)]
+        values = [float(measure.apply(t)) for t in tables]
         test = paired_tests.z_test_from_stats(
             values[0] - values[1], class_error(moved[0] - moved[1], truth), "x"
         )
