@@ -87,7 +87,7 @@ WORLDS = [
     ("topics: RR, 1/rank or 0, 25 topics", 200),
     ("topics: Success, rare failures, 250 topics", 250),
     ("weights: weights of ¼ to 4, 400 rows", 80),
-    ("pairs: residuals normal, 100 rows", 80),
+    ("pairs: residuals normal, 100 rows", 120),
     ("pairs: AP, Beta(½, 1) twice, 25 topics", 150),
     ("pairs: binormal, AUC 0.92 and 0.85, 300 rows, 30% positive", 50),
     ("several: 3 systems, nDCG, Beta with 0s and 1s, 25 topics", 50),
