@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from calipers.evaluation.stream_columns import StreamColumns
 
 
+#: Name of the cost with the lengths of the outputs, and of their role in a batch.
+LENGTH = "length"
+
+
 @validate_arguments
 def scores(
     score: Any = None,
@@ -214,7 +218,8 @@ def scores(
         [(column.scores, column.status) for column in by_system.values()], len(NO_SCORE)
     )
     problem = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
-    return source.evaluate(problem, {**row_columns, "score": by_system}, number)
+    lengths = source.rows.costs.columns_of(LENGTH, tuple(by_system), number)
+    return source.evaluate(problem, {**row_columns, "score": by_system, LENGTH: lengths}, number)
 
 
 def _columns_by_system(score: Any) -> Any:
