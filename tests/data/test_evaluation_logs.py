@@ -289,6 +289,12 @@ def test_samples_that_did_not_run_have_no_score(tmp_path: Path) -> None:
     assert "did not finish (status started): 3 of 6 samples were run" in table.notes[0]
 
 
+def test_samples_that_are_marked_as_invalid_are_noted(tmp_path: Path) -> None:
+    samples = [*scored("CI"), inspect_sample(2, {"match": "C"}, invalidation={"author": "me"})]
+    table = read_logs([write_eval(tmp_path / "a.eval", inspect_header("m"), samples)])
+    assert any("1 of 3 samples are marked as invalid" in note for note in table.notes)
+
+
 def test_a_sample_that_ran_again_counts_once(tmp_path: Path) -> None:
     path = tmp_path / "a.eval"
     samples = scored("IC")

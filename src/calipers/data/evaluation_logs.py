@@ -562,7 +562,10 @@ def _inspect_log(
     model, task = spec.get("model"), spec.get("task")
     if not (isinstance(model, str) and model and isinstance(task, str)):
         raise InputError(f"{path}: the header names no model and task, expected a log of Inspect")
-    rows = [_inspect_sample(path, model, label, sample) for label, sample in samples]
+    rows, n_invalid = [], 0
+    for label, sample in samples:
+        rows.append(_inspect_sample(path, model, label, sample))
+        n_invalid += bool(sample.get("invalidation"))
     present = {(row.case, row.number) for row in rows}
     n_run = len(rows)
     for case, epochs in _planned_samples(path, spec):
@@ -575,6 +578,10 @@ def _inspect_log(
         notes.append(
             f"{path}: the evaluation did not finish (status {status}): {n_run:,} of {len(rows):,} "
             "samples were run."
+        )
+    if n_invalid:
+        notes.append(
+            f"{path}: {n_invalid:,} of {n_run:,} samples are marked as invalid; their scores count."
         )
     return EvaluationLog(path, "Inspect", task, rows, notes=notes)
 
