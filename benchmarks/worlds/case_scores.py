@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special, stats
 
 import calipers as cal
@@ -105,7 +106,7 @@ def _of_samples(word: str, better: float = 0.0) -> dict[str, float]:
     return dict(zip(OF_SAMPLES, (every[0], 1 - none, every[1]), strict=True))
 
 
-def _rows(passes: Sequence[Floats]) -> dict[str, Floats]:
+def _rows(passes: Sequence[npt.NDArray[np.bool_]]) -> dict[str, Floats]:
     """A table with a row for each sample, of as many systems as there are."""
     cases = np.repeat(np.arange(len(passes[0])), SAMPLES)
     return {
