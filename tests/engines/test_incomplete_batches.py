@@ -17,7 +17,7 @@ ROWS, BATCH = 210, 70
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", BATCH)
+    monkeypatch.setattr(streams, "BATCH_ROWS", BATCH)
 
 
 def rows(first: int, last: int) -> pa.Table:

@@ -550,7 +550,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 def test_batches_are_as_in_memory(
     files: dict[str, Path], kind: str, beside: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", 50)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 50)
     how: dict[str, Any] = {
         "score": ["old", "new"], "data": str(files[kind]), "baseline": "old",
         "measures": ["mean-score", "pass-rate@4", "win-rate"], "score_range": (1, 5),
