@@ -19,6 +19,7 @@ from statsmodels.stats.proportion import proportion_confint
 import calipers as cal
 from calipers.cli.group import cli
 from calipers.data import streams
+from calipers.data.request_log import parse_score
 from calipers.estimation.case_scores import VarianceComponents
 from calipers.measures import parse
 from calipers.results import from_json
@@ -543,6 +544,22 @@ def files(tmp_path: Path) -> dict[str, Path]:
     csv.write_csv(wide_table(), found["csv"])
     parquet.write_table(wide_table(), found["parquet"])
     return found
+
+
+def test_scores_are_written_as_the_same_words_in_tables_and_logs() -> None:
+    words = {
+        "pass": 1,
+        "Passed": 1,
+        "true": 1,
+        "yes": 1,
+        "fail": 0,
+        "failed": 0,
+        "FALSE": 0,
+        "no": 0,
+    }
+    assert [parse_score(word, "log:1") for word in words] == list(words.values())
+    for engine in ("memory", "stream"):
+        assert cal.scores("a", data={"a": list(words)}, engine=engine)["pass-rate"].value == 0.5
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

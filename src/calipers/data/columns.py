@@ -549,15 +549,20 @@ def _complete_rows(
     )
 
 
-def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, int]]:
-    """Return the mask of the incomplete rows, and the number of missing values per column."""
+def incomplete_rows(
+    columns: Mapping[str, Any], optional: Collection[str] = OPTIONAL_ARGUMENTS
+) -> tuple[Mask | None, dict[str, int]]:
+    """Return the mask of the incomplete rows, and the number of missing values per column.
+
+    ``optional`` are the arguments whose values may be missing.
+    """
     incomplete_mask: Mask | None = None
     missing_counts: dict[str, int] = {}
     for argument, values in columns.items():
         for name, leaf in _iterate_columns(values, argument):
             list_mask = missing_list_mask(leaf)
             mask = missing_mask(leaf, name) if list_mask is None else list_mask
-            if argument in OPTIONAL_ARGUMENTS:
+            if argument in optional:
                 mask = np.zeros_like(mask)
             if incomplete_mask is not None and len(mask) != len(incomplete_mask):
                 raise InputError(f"{name}: has {len(mask)} rows, truth has {len(incomplete_mask)}")

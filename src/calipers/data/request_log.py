@@ -14,9 +14,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from calipers.data import case_scores
 from calipers.data.arrays import is_frame, is_missing
 from calipers.data.byte_sources import STDIN, open_log
+from calipers.data.case_scores import SCORE_WORDS
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.tables import (
     TEXT_FORMATS,
@@ -28,8 +28,6 @@ from calipers.data.tables import (
     to_arrow,
 )
 
-#: Words for scores, in lower case: those of tables of cases, and others that logs have.
-SCORE_WORDS = {**case_scores.SCORE_WORDS, "passed": 1.0, "yes": 1.0, "failed": 0.0, "no": 0.0}
 #: Words for the outcome of a system on a request, compared with another one.
 OUTCOME_WORDS = {
     **dict.fromkeys(("won", "win"), 1.0),
