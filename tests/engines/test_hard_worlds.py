@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import calipers as cal
+from calipers.engines import paired_differences
 
 ROWS = 400
 CLASSES = np.array(["a", "b", "c"])
@@ -716,8 +717,25 @@ def test_equal_clusters_do_not_show_how_clusters_vary() -> None:
         for one, other in zip(memory.estimates, stream.estimates, strict=True):
             assert (one.low, one.high) == pytest.approx((other.low, other.high), nan_ok=True)
             assert one.has_interval == other.has_interval
-        for difference in stream.comparison:
-            assert difference.test in ("none", "limits of both")
+        for one, other in zip(memory.comparison, stream.comparison, strict=True):
+            if options is areas:
+                assert other.test in ("none", "limits of both")
+                continue
+            assert (one.low, one.high, one.p) == pytest.approx((other.low, other.high, other.p))
+            assert other.p > 0.01
+            assert (one.test, one.method) == (other.test, other.method)
+            assert one.min_detectable == pytest.approx(other.min_detectable)
+
+
+def test_differences_of_equal_clusters_of_more_cells_than_are_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = {"y": [0, 1] * 20, "a": [0, 0] * 20, "b": [0, 1] * 20, "c": [k // 4 for k in range(40)]}
+    for limit, test in ((80, "Jeffreys, Dirichlet posterior, effective rows"), (79, "none")):
+        monkeypatch.setattr(paired_differences, "MAX_CLUSTER_CELLS", limit)
+        result = cal.classification("y", ["a", "b"], data=data, cluster="c", engine="stream",
+                                    measures=["accuracy"])  # fmt: skip
+        assert [difference.test for difference in result.comparison] == [test]
 
 
 def test_the_intercept_of_constant_probabilities_of_clusters() -> None:

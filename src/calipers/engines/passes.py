@@ -386,11 +386,15 @@ class TwoPassEvaluation:
         if cell_weights is None:
             return None
         assert isinstance(statistic, ConfusionMatrix)
-        cluster, cell_index = np.nonzero(cell_weights)
-        weight, k = cell_weights[cluster, cell_index] / self.unit, statistic.classes
-        clusters = ClusterIndex(cluster.astype(np.uint32), len(cell_weights), weight)
-        cells = MultinomialCells.from_flat(cell_index.astype(np.int64), (k, k), weight, clusters)
+        cells = self._cells_by_cluster(cell_weights, (statistic.classes,) * 2)
         return ClassCounts(statistic, cells, settings)
+
+    def _cells_by_cluster(self, weights: FloatArray, shape: tuple[int, ...]) -> MultinomialCells:
+        """Return cells from the weight of the rows of each cluster in each of them."""
+        cluster, cell_index = np.nonzero(weights)
+        weight = weights[cluster, cell_index] / self.unit
+        clusters = ClusterIndex(cluster.astype(np.uint32), len(weights), weight)
+        return MultinomialCells.from_flat(cell_index.astype(np.int64), shape, weight, clusters)
 
     def cluster_cells(self, system: str) -> FloatArray | None:
         """Return the weight of the rows of each cluster in each cell of the confusion matrix.
@@ -445,8 +449,8 @@ class TwoPassEvaluation:
         if not self.engine.is_rereadable:
             return first - second
         if self.first_result.clustered:
-            return self._clustered_difference(pair, measure, first - second)
-        joint_counts = self._joint_counts(pair, measure, settings or self.like[pair[0]].settings)
+            return self._clustered_difference(pair, measure, (first, second))
+        joint_counts = self._joint_counts(pair, measure, first.settings)
         delegate, applied_measure = self.like[pair[0]].delegate(measure)
         difference = (
             first - second
@@ -482,14 +486,30 @@ class TwoPassEvaluation:
         return difference
 
     def _clustered_difference(
-        self, pair: tuple[str, str], measure: Measure, difference: PointEstimate
+        self,
+        pair: tuple[str, str],
+        measure: Measure,
+        estimates: tuple[PointEstimate, PointEstimate],
     ) -> PointEstimate:
-        """Add what the differences of single rows show to the difference on clustered rows."""
+        """Return the difference on clustered rows, with what the differences of rows show."""
 
         def moments() -> Moments | None:
             unit_differences = self.differing(pair, measure)
             return None if unit_differences is None else unit_differences.moments
 
+        difference = estimates[0] - estimates[1]
+        joint_counts = self._joint_counts(pair, measure, difference.settings)
+        if joint_counts is not None:
+            by_cluster = joint_counts.difference(
+                self.like[pair[0]].delegate(measure)[1], *estimates
+            )
+            difference = replace(
+                difference,
+                error=by_cluster.error,
+                methods=by_cluster.methods,
+                replicates=by_cluster.replicates,
+                posterior_draws=by_cluster.posterior_draws,
+            )
         difference = replace(difference, signs=lambda: self._signs(pair, measure))
         if isinstance(self.statistics[pair[0], measure], Ratings):
             unit_differences = self.differing(pair, measure)
@@ -857,9 +877,9 @@ class TwoPassEvaluation:
 
     def _pair(
         self, pair: tuple[str, str], measure: Measure
-    ) -> tuple[UnitDifferences | None, JointConfusion | None]:
+    ) -> tuple[UnitDifferences | None, JointConfusion | FloatArray | None]:
         self.compare([pair])
-        result: tuple[UnitDifferences | None, JointConfusion | None]
+        result: tuple[UnitDifferences | None, JointConfusion | FloatArray | None]
         result = self._pairs.get(pair, {}).get(measure, (None, None))
         return result
 
@@ -878,12 +898,29 @@ class TwoPassEvaluation:
             return None
 
         def make_counts() -> PairedCounts | None:
-            cells = joint_confusion.cells(first.classes, self.unit, uneven=has_unequal_weights)
             measures = tuple(
                 self.like[pair[0]].delegate(item)[1]
                 for item in self.measures
                 if self.statistics.get((pair[0], item)) is first
             )
+            k = first.classes
+            if not isinstance(joint_confusion, JointConfusion):
+                cells = self._cells_by_cluster(joint_confusion, (k, k, k))
+                truth, *predicted = np.unravel_index(cells.flat, cells.shape)
+                return PairedCounts(
+                    *(
+                        ClassCounts(
+                            matrix,
+                            MultinomialCells.from_flat(
+                                truth * k + classes, (k, k), cells.weight, cells.clusters
+                            ),
+                            settings,
+                            measures,
+                        )
+                        for matrix, classes in zip((first, second), predicted, strict=True)
+                    )
+                )
+            cells = joint_confusion.cells(k, self.unit, uneven=has_unequal_weights)
             if cells.needs_row_draws:
                 return None
             first_counts, second_counts = (
