@@ -748,3 +748,34 @@ def test_the_intercept_of_constant_probabilities_of_clusters() -> None:
     assert memory.has_interval
     assert (memory.low, memory.high) == pytest.approx((stream.low, stream.high), rel=1e-9)
     assert memory.method == stream.method
+
+
+@pytest.mark.parametrize(
+    ("predicted", "positive", "names"),
+    [
+        (["a", "b", "a"], "a", ("b", "a")),  # the other class is one that is predicted
+        (["a", "b", "a"], "b", ("a", "b")),
+        (["a", "a", "a"], "a", ("not a", "a")),
+        (["a", "b", "c"], "b", ("a", "b")),
+        (["a", "b", "a"], None, None),
+        (["a", "b", "c"], "a", None),
+        (["a", "b", "c"], None, None),
+    ],
+)
+def test_a_truth_of_one_class(
+    predicted: list[str], positive: str | None, names: tuple[str, str] | None
+) -> None:
+    table = {"y": ["a"] * 6, "h": predicted * 2}
+    outcomes = []
+    for engine in ("memory", "stream"):
+        try:
+            result = cal.classification(
+                "y", "h", data=table, positive=positive, engine=engine, measures=["accuracy"]
+            )
+            outcomes.append((result.confusions[0].labels, result["accuracy"].value))
+        except cal.InputError as error:
+            outcomes.append(str(error).removeprefix("the table: "))
+    assert outcomes[0] == outcomes[1]
+    if names is not None and "c" not in predicted:
+        assert outcomes[0][0] == names
+        assert outcomes[0][1] == pytest.approx(predicted.count("a") / 3)

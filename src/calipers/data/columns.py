@@ -22,7 +22,13 @@ from calipers.data.categories import (
     matching_names,
 )
 from calipers.data.costs import NO_COSTS, Costs
-from calipers.data.errors import InputError, did_you_mean, format_first_names, format_value
+from calipers.data.errors import (
+    InputError,
+    did_you_mean,
+    format_first_names,
+    format_value,
+    set_input_rows,
+)
 from calipers.data.multilabel import is_list, missing_list_mask
 from calipers.data.tables import column, combine_chunks, read_table, to_arrow
 
@@ -186,6 +192,8 @@ def collect_columns(
         notes += note
         if complete is not None:
             remaining_rows = complete if remaining_rows is None else remaining_rows[complete]
+    if remaining_rows is not None:
+        set_input_rows(remaining_rows)
     costs = replace(costs, columns=collected.pop("cost") or {})
     return InputColumns(collected, tuple(notes), remaining_rows, ids, costs)
 
