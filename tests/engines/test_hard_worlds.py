@@ -779,3 +779,26 @@ def test_a_truth_of_one_class(
     if names is not None and "c" not in predicted:
         assert outcomes[0][0] == names
         assert outcomes[0][1] == pytest.approx(predicted.count("a") / 3)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_one_cluster_of_a_class_does_not_show_how_its_clusters_vary(engine: str) -> None:
+    """The influence of its rows alone gave areas an interval, and differences p = 0.009."""
+    random, number = np.random.default_rng(3), np.arange(60)
+    truth = ((number < 6) & (number % 2 == 0)).astype(int)
+    data = {
+        "y": truth, "c": number // 6,
+        "a": (truth / 2 + random.random(60)) / 2, "b": (truth / 3 + random.random(60)) / 2,
+    }  # fmt: skip
+    result = cal.classification(
+        "y", probability=["a", "b"], data=data, cluster="c", engine=engine,
+        measures=["AP", "PR-AUC", "KS"],
+    )  # fmt: skip
+    z2 = 1.959963984540054**2
+    for estimate in result:
+        p = estimate.value  # Wilson's interval of one trial
+        half = np.sqrt(z2 * (p * (1 - p) + z2 / 4)) / (1 + z2)
+        middle = (p + z2 / 2) / (1 + z2)
+        assert (estimate.low, estimate.high) == pytest.approx((middle - half, middle + half))
+    assert [difference.test for difference in result.comparison] == ["limits of both"] * 3
+    assert min(difference.p for difference in result.comparison) > 0.4
