@@ -63,7 +63,7 @@ def set_input_rows(rows: npt.NDArray[np.intp]) -> None:
 
 @contextmanager
 def input_row_numbers() -> Iterator[None]:
-    """Number the rows in errors as in the input, even if incomplete rows have been dropped."""
+    """Give rows in errors their numbers in the input, even if incomplete rows were dropped."""
     token = _INPUT_ROWS.set(None)
     try:
         yield

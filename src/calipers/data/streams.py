@@ -290,7 +290,7 @@ class Batch:
 
     @contextmanager
     def located_errors(self) -> Iterator[None]:
-        """Number the rows in errors about the rows of the batch as in their file, and name it."""
+        """Give rows in errors about the batch their numbers in their file, and name this."""
         try:
             with input_row_numbers():
                 yield
