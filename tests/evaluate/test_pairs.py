@@ -496,3 +496,15 @@ def test_the_provenance_says_what_was_read(tmp_path: Path) -> None:
     assert len(origin["sha256"]) == 64
     assert board.provenance["seed"] == 3
     assert board.provenance["conventions"]["cluster"] == "user"
+
+
+def test_the_sentence_is_the_finding_and_notes_explain_the_scale() -> None:
+    board = cal.pairs({"model_a": ["a", "b"] * 20, "model_b": ["b", "a"] * 20,
+                       "winner": ["model_a", "model_b", "model_b", "tie"] * 10})  # fmt: skip
+    assert (
+        board.sentence == "No system is significantly better than all others: a and b may be first."
+    )
+    page = board.to_html()
+    for note in ("400 points more are odds of 10 to 1.", "All ranks are covered together"):
+        assert note in str(board)
+        assert page.index('id="notes"') < page.index(note)
