@@ -105,7 +105,7 @@ def missing_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
 
 
 def _is_complete(values: Any) -> bool:
-    """Return whether an Arrow column has no nulls and no other missing values, without a look."""
+    """Return whether an Arrow column has no missing values, by its type and number of nulls."""
     if type(values).__module__.split(".")[0] != "pyarrow" or getattr(values, "null_count", True):
         return False
     from pyarrow import types

@@ -235,10 +235,10 @@ class CheckedText(io.RawIOBase):
         block: bytes = self._stream.read(size)
         # A pipe may give part of a byte order mark, or no more than the mark.
         while not self._begun and block and any(mark.startswith(block) for mark in _MARKS):
-            more = self._stream.read(max(size - len(block), 1))
-            if not more:
+            next_block = self._stream.read(max(size - len(block), 1))
+            if not next_block:
                 break
-            block += more
+            block += next_block
         first, self._begun = not self._begun, True
         for mark, name in _ENCODING_BY_MARK.items() if first else ():
             if block.startswith(mark):
