@@ -18,7 +18,7 @@ from calipers.measures.averages import UNDEFINED_VALUES
 from calipers.measures.name_parsing import deduplicate
 from calipers.results import Definition
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
-from calipers.results.name_lookup import define_measure
+from calipers.results.finding import define_measure
 
 if TYPE_CHECKING:
     from calipers.data.frequency_weights import RowRepeats

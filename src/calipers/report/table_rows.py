@@ -26,7 +26,7 @@ from calipers.results import (
     Evaluation,
     Finding,
 )
-from calipers.results.name_lookup import find_definition
+from calipers.results.finding import find_definition
 
 #: Units that were given scores, for some of which there may be none.
 CASES = "cases"

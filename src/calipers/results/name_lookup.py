@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.results.finding import Definition
 
 if TYPE_CHECKING:
     from calipers.measures import Measure
@@ -135,25 +133,10 @@ def _matching_measures(
         yield parse(name, TASKS[task], defaults)
 
 
-def define_measure(measure: Measure) -> Definition:
-    """Return the definition of a measure, as reports print it."""
-    low, high = (None if math.isinf(end) else float(end) for end in measure.definition.range)
-    return Definition(
-        measure=str(measure),
-        title=measure.title,
-        description=measure.description,
-        higher_is_better=measure.definition.higher_is_better,
-        range=(low, high),
-        undefined=measure.meanings,
-        reference=measure.definition.reference,
-    )
-
-
-def find_definition(name: str, task: Any) -> Definition | None:
-    """Return the definition of the measure of a task with this full name, or None."""
+def find_full_name(name: str, task: Any) -> Measure | None:
+    """Return the measure of a task with this full name, or None."""
     from calipers.measures import TASKS
 
     if task not in TASKS:
         return None
-    matches = (m for m in _matching_measures(name, task, {}) if str(m) == name)
-    return next(map(define_measure, matches), None)
+    return next((m for m in _matching_measures(name, task, {}) if str(m) == name), None)
