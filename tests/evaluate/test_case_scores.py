@@ -21,6 +21,7 @@ import calipers as cal
 from calipers.cli.group import cli
 from calipers.data import streams
 from calipers.data.frequency_weights import RowRepeats
+from calipers.data.request_log import parse_score
 from calipers.estimation.case_scores import VarianceComponents
 from calipers.evaluation.shared import to_clusters
 from calipers.measures import parse
@@ -761,12 +762,28 @@ def files(tmp_path: Path) -> dict[str, Path]:
     return found
 
 
+def test_scores_are_written_as_the_same_words_in_tables_and_logs() -> None:
+    words = {
+        "pass": 1,
+        "Passed": 1,
+        "true": 1,
+        "yes": 1,
+        "fail": 0,
+        "failed": 0,
+        "FALSE": 0,
+        "no": 0,
+    }
+    assert [parse_score(word, "log:1") for word in words] == list(words.values())
+    for engine in ("memory", "stream"):
+        assert cal.scores("a", data={"a": list(words)}, engine=engine)["pass-rate"].value == 0.5
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("beside", BESIDES)
 def test_batches_are_as_in_memory(
     files: dict[str, Path], kind: str, beside: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", 50)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 50)
     how: dict[str, Any] = {
         "score": ["old", "new"], "data": str(files[kind]), "baseline": "old",
         "measures": ["mean-score", "pass-rate@4", "win-rate"], "score_range": (1, 5),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,20 @@ from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.regression import SortedRows
 from calipers.inference.intervals import ROUNDING_TOLERANCE
 from calipers.inference.variance_estimators import Influence, MeanVariance, VarianceEstimator
-from calipers.statistics import FloatArray, LengthRows, Moments, NumericRows, ScoreRows
+from calipers.statistics import (
+    FloatArray,
+    LengthRows,
+    Moments,
+    NumericRows,
+    ScoreRows,
+    count_signs,
+)
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.point_estimate import JointDistribution, PointEstimate
     from calipers.inference.settings import MeasureLike
+    from calipers.statistics import Signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +97,34 @@ class CaseValues(RowValues):
         if not (self.is_binary and second_cases.is_binary):
             return difference
 
-        def discordant() -> tuple[float, float]:
-            sign = self.values - second_cases.values
-            return float(np.count_nonzero(sign > 0)), float(np.count_nonzero(sign < 0))
+        return _add_discordant(difference, lambda: count_signs(self.values - second_cases.values))
 
-        return replace(difference, discordant_proportions=discordant)
+    def complete_difference(
+        self,
+        measure: MeasureLike,
+        difference: PointEstimate,
+        estimates: tuple[PointEstimate, PointEstimate],
+        signs: Callable[[], Signs | None],
+    ) -> PointEstimate:
+        """Add the cases on which two systems differ to a difference of streamed cases.
+
+        As in memory, they are added if every case counts 0 or 1 for both systems, unweighted.
+        """
+        is_binary = measure.definition.counts_hits is not None and not any(
+            estimate.undefined or estimate.has_unequal_weights for estimate in estimates
+        )
+        return _add_discordant(difference, signs) if is_binary else difference
+
+
+def _add_discordant(difference: PointEstimate, signs: Callable[[], Signs | None]) -> PointEstimate:
+    """Add the numbers of cases that only one of two systems passes, from the signs."""
+
+    def discordant() -> tuple[float, float]:
+        counts = signs()
+        assert counts is not None
+        return float(counts[0]), float(counts[2])
+
+    return replace(difference, discordant_proportions=discordant)
 
 
 @dataclass(frozen=True, eq=False)

@@ -348,8 +348,8 @@ class ClusterIndex:
     def error_by_class(
         self, influence: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
     ) -> ClusterError:
-        """Return the standard error of a sum over rows of two classes; NaN if one is empty."""
-        if min(self.numbers_by_class(positive)) < 1:
+        """Return the standard error of a sum over rows of two classes; NaN if one has no two."""
+        if min(self.numbers_by_class(positive)) < 2:
             return ClusterError(math.nan, math.nan)
         return cr2(*self.parts_by_class(influence, positive, pairs=pairs))
 
