@@ -388,8 +388,8 @@ def read_rows(
     """Read all rows of judgments or a run from any source, in its order.
 
     ``kind`` is "qrels" or "run"; with ``sets`` a run may have no scores. The columns are ``topic``
-    and ``doc`` (large binary, in one chunk), ``grade`` or ``score``, and those of ``EXTRA_COLUMNS`` that
-    the source has. The rows are checked as they are for an evaluation.
+    and ``doc`` (large binary, in one chunk), ``grade`` or ``score``, and those of
+    ``EXTRA_COLUMNS`` that the source has. The rows are checked as they are for an evaluation.
     """
     import pyarrow as pa
 

@@ -197,9 +197,12 @@ class PairDifferences(Mergeable):
         return cls(unit_differences, joint_confusions)
 
     def __add__(self, other: PairDifferences) -> PairDifferences:
+        joint_confusions: dict[int, Any] = dict(self.joint_confusions)
+        for index, joint in other.joint_confusions.items():
+            joint_confusions[index] = joint_confusions[index] + joint
         return PairDifferences(
             {k: value + other.unit_differences[k] for k, value in self.unit_differences.items()},
-            {k: value + other.joint_confusions[k] for k, value in self.joint_confusions.items()},
+            joint_confusions,
         )
 
 

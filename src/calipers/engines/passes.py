@@ -248,8 +248,9 @@ class TwoPassEvaluation:
         @cache
         def by_cluster() -> Influence | None:
             influence = get_influence() if first_result.clustered else None
-            is_reweighted = influence is not None and isinstance(sample, RowValues)
-            return reweight_clusters(influence) if is_reweighted else influence
+            if influence is None or not isinstance(sample, RowValues):
+                return influence
+            return reweight_clusters(influence)
 
         estimate = (
             self._moments_estimate(applied_measure, statistic, sample, summary, by_cluster())
@@ -907,19 +908,18 @@ class TwoPassEvaluation:
             if not isinstance(joint_confusion, JointConfusion):
                 cells = self._cells_by_cluster(joint_confusion, (k, k, k))
                 truth, *predicted = np.unravel_index(cells.flat, cells.shape)
-                return PairedCounts(
-                    *(
-                        ClassCounts(
-                            matrix,
-                            MultinomialCells.from_flat(
-                                truth * k + classes, (k, k), cells.weight, cells.clusters
-                            ),
-                            settings,
-                            measures,
-                        )
-                        for matrix, classes in zip((first, second), predicted, strict=True)
+                first_counts, second_counts = (
+                    ClassCounts(
+                        matrix,
+                        MultinomialCells.from_flat(
+                            truth * k + classes, (k, k), cells.weight, cells.clusters
+                        ),
+                        settings,
+                        measures,
                     )
+                    for matrix, classes in zip((first, second), predicted, strict=True)
                 )
+                return PairedCounts(first_counts, second_counts)
             cells = joint_confusion.cells(k, self.unit, uneven=has_unequal_weights)
             if cells.needs_row_draws:
                 return None
