@@ -107,17 +107,6 @@ NO_INTERVAL = {
 }
 
 
-#: Scores without a truth, whose worlds are not among these yet; their docstrings say what was tried.
-NO_WORLD = {
-    ("case-scores", "mean-score"),
-    ("case-scores", "pass-rate"),
-    ("reference-scores", "win-rate"),
-    ("sampled-scores", "pass"),
-    ("sampled-scores", "pass^"),
-    ("score-quantiles", "median-score"),
-}
-
-
 def test_every_measure_has_a_row_of_coverage(made: SimpleNamespace) -> None:
     one = {(world.kind, world.design): world for world in made.worlds.all_worlds()}
     found = {d for world in one.values() for d in made.worlds.evaluated(world)}
@@ -126,7 +115,7 @@ def test_every_measure_has_a_row_of_coverage(made: SimpleNamespace) -> None:
     known = {
         (d.family, d.name) for d in definitions() if d.formula.__module__.startswith("calipers.")
     }
-    assert known - shown == set(NO_INTERVAL) | NO_WORLD
+    assert known - shown == set(NO_INTERVAL)
 
 
 def test_measures_without_coverage_have_no_interval() -> None:

@@ -151,6 +151,16 @@ EXAMPLES = {
             "cal.scores(scores, reference_system='old', measures={name!r}, interval='none')",
         ),
     ),
+    "controlled-scores": (
+        (
+            'scores = {"old": [1, 0, 1, 0], "new": [1, 1, 0, 1]}\n'
+            'length = {"old": [9, 9, 8, 7], "new": [9, 12, 7, 8]}'
+        ),
+        (
+            "cal.scores(scores, reference_system='old', cost={{'length': length}}, "
+            "measures={name!r}, interval='none')"
+        ),
+    ),
     "sampled-scores": (
         ('samples = {"case": [1] * 5 + [2] * 5, "new": [1, 0, 1, 1, 0, 0, 0, 0, 1, 0]}'),
         (

@@ -12,6 +12,7 @@ import calipers as cal
 from calipers.measures import TASKS, Definition
 from worlds import (
     averages,
+    case_scores,
     clusters,
     costs,
     families,
@@ -41,6 +42,7 @@ from worlds.world import Trial, World
 KINDS = (
     *(labels, averages, scores, probabilities, numbers, topics, clusters, pairs, partitions),
     raters,
+    case_scores,
     outputs,
     quantiles,
     sampled,

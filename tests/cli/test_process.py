@@ -279,8 +279,7 @@ def test_a_pipe_may_be_filled_late(folder: Path) -> None:
     ):
         source = "q" if line.startswith("trec_eval") else "b"
         late = f"(sleep 1; cat {source} > pipe) & calipers {line}"
-        now = f"calipers {line.replace('pipe', source)}"
-        done, expected = shell(folder, late), shell(folder, now)
+        done, expected = shell(folder, late), command(folder, *line.replace("pipe", source).split())
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.replace("pipe", source).split() == expected.stdout.split()
 

@@ -85,7 +85,10 @@ def test_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["-qcJn"], {"per_topic": True, "is_complete": True, "judged_only": True, "summary": False}),
+        (
+            ["-qcJn"],
+            {"per_topic": True, "is_complete": True, "judged_only": True, "summary": False},
+        ),
         (["-l2", "-M", "10", "-N1000"], {"level": 2, "depth": 10, "collection_size": 1000}),
         (["-l", "-1"], {"level": -1}),
         (["-l", " +3x"], {"level": 3}),

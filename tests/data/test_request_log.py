@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +73,59 @@ def test_lines_of_a_pipe_are_read_as_they_arrive(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_line_of_a_pipe_may_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calipers.data.request_log.MAX_LINE_BYTES", 10)
+    monkeypatch.setattr("calipers.data.byte_sources.MAX_LINE_BYTES", 10)
     monkeypatch.setattr(sys, "stdin", Pipe(b"1\n" + b"2" * 20))
     with pytest.raises(InputError, match="stdin:2: the line is longer than"):
         rows("-")
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (b"1\n0", b"\n0.5\xe9\n"), (b"1\n", b"0\0\n"), (b"1\n0\n\xc3",), (b"\xff", b"\xfe1\0"),
+        (b'{"score": 1}\n{"sc', b'\xc3\xa9": 0}\n'),
+    ],
+)  # fmt: skip
+def test_a_pipe_has_the_messages_of_a_file(
+    pieces: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "log"
+    file.write_bytes(b"".join(pieces))
+    monkeypatch.setattr(sys, "stdin", Pipe(*pieces))
+    messages = []
+    for name in ("-", str(file)):
+        with pytest.raises(InputError) as error:
+            rows(name)
+        messages.append(str(error.value).replace(str(file), "stdin"))
+    assert messages[0] == messages[1]
+    assert messages[0].startswith("stdin:")
+
+
+def test_a_byte_order_mark_may_arrive_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    for pieces in ([b"\xef", b"\xbb\xbf", b"1\n"], [b"\xef\xbb\xbf", b"1\n"]):
+        monkeypatch.setattr(sys, "stdin", Pipe(*pieces, b"0\n"))
+        assert rows("-") == [("1",), ("0",)]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_lines_of_a_named_pipe_are_read_as_they_arrive(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    has_first = threading.Event()
+
+    def write() -> None:
+        with pipe.open("wb", buffering=0) as stream:
+            stream.write(b"1\n0\n")
+            assert has_first.wait(20)
+            stream.write(b"1\n")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    blocks = read_requests(str(pipe))
+    assert [request.values for request in next(blocks)] == [("1",), ("0",)]
+    has_first.set()
+    assert [request.values for block in blocks for request in block] == [("1",)]
+    writer.join()
 
 
 def test_standard_input_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:

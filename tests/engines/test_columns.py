@@ -28,11 +28,11 @@ def table(n_classes: int) -> pa.Table:
 
 
 def outcomes(verb: Any, **arguments: Any) -> list[Any]:
-    """Return the estimates, or the error, in memory and in batches."""
+    """Return the values, or the error, in memory and in batches."""
     found: list[Any] = []
     for engine in ("memory", "stream"):
         try:
-            evaluation = verb(engine=engine, **arguments)
+            evaluation = verb(engine=engine, interval="none", **arguments)
         except InputError as error:
             found.append(str(error).removeprefix("the table: "))
         else:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import calipers as cal
+from calipers.engines import paired_differences
 
 ROWS = 400
 CLASSES = np.array(["a", "b", "c"])
@@ -716,8 +717,25 @@ def test_equal_clusters_do_not_show_how_clusters_vary() -> None:
         for one, other in zip(memory.estimates, stream.estimates, strict=True):
             assert (one.low, one.high) == pytest.approx((other.low, other.high), nan_ok=True)
             assert one.has_interval == other.has_interval
-        for difference in stream.comparison:
-            assert difference.test in ("none", "limits of both")
+        for one, other in zip(memory.comparison, stream.comparison, strict=True):
+            if options is areas:
+                assert other.test in ("none", "limits of both")
+                continue
+            assert (one.low, one.high, one.p) == pytest.approx((other.low, other.high, other.p))
+            assert other.p > 0.01
+            assert (one.test, one.method) == (other.test, other.method)
+            assert one.min_detectable == pytest.approx(other.min_detectable)
+
+
+def test_differences_of_equal_clusters_of_more_cells_than_are_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = {"y": [0, 1] * 20, "a": [0, 0] * 20, "b": [0, 1] * 20, "c": [k // 4 for k in range(40)]}
+    for limit, test in ((80, "Jeffreys, Dirichlet posterior, effective rows"), (79, "none")):
+        monkeypatch.setattr(paired_differences, "MAX_CLUSTER_CELLS", limit)
+        result = cal.classification("y", ["a", "b"], data=data, cluster="c", engine="stream",
+                                    measures=["accuracy"])  # fmt: skip
+        assert [difference.test for difference in result.comparison] == [test]
 
 
 def test_the_intercept_of_constant_probabilities_of_clusters() -> None:
@@ -730,3 +748,57 @@ def test_the_intercept_of_constant_probabilities_of_clusters() -> None:
     assert memory.has_interval
     assert (memory.low, memory.high) == pytest.approx((stream.low, stream.high), rel=1e-9)
     assert memory.method == stream.method
+
+
+@pytest.mark.parametrize(
+    ("predicted", "positive", "names"),
+    [
+        (["a", "b", "a"], "a", ("b", "a")),  # the other class is one that is predicted
+        (["a", "b", "a"], "b", ("a", "b")),
+        (["a", "a", "a"], "a", ("not a", "a")),
+        (["a", "b", "c"], "b", ("a", "b")),
+        (["a", "b", "a"], None, None),
+        (["a", "b", "c"], "a", None),
+        (["a", "b", "c"], None, None),
+    ],
+)
+def test_a_truth_of_one_class(
+    predicted: list[str], positive: str | None, names: tuple[str, str] | None
+) -> None:
+    table = {"y": ["a"] * 6, "h": predicted * 2}
+    outcomes = []
+    for engine in ("memory", "stream"):
+        try:
+            result = cal.classification(
+                "y", "h", data=table, positive=positive, engine=engine, measures=["accuracy"]
+            )
+            outcomes.append((result.confusions[0].labels, result["accuracy"].value))
+        except cal.InputError as error:
+            outcomes.append(str(error).removeprefix("the table: "))
+    assert outcomes[0] == outcomes[1]
+    if names is not None and "c" not in predicted:
+        assert outcomes[0][0] == names
+        assert outcomes[0][1] == pytest.approx(predicted.count("a") / 3)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_one_cluster_of_a_class_does_not_show_how_its_clusters_vary(engine: str) -> None:
+    """The influence of its rows alone gave areas an interval, and differences p = 0.009."""
+    random, number = np.random.default_rng(3), np.arange(60)
+    truth = ((number < 6) & (number % 2 == 0)).astype(int)
+    data = {
+        "y": truth, "c": number // 6,
+        "a": (truth / 2 + random.random(60)) / 2, "b": (truth / 3 + random.random(60)) / 2,
+    }  # fmt: skip
+    result = cal.classification(
+        "y", probability=["a", "b"], data=data, cluster="c", engine=engine,
+        measures=["AP", "PR-AUC", "KS"],
+    )  # fmt: skip
+    z2 = 1.959963984540054**2
+    for estimate in result:
+        p = estimate.value  # Wilson's interval of one trial
+        half = np.sqrt(z2 * (p * (1 - p) + z2 / 4)) / (1 + z2)
+        middle = (p + z2 / 2) / (1 + z2)
+        assert (estimate.low, estimate.high) == pytest.approx((middle - half, middle + half))
+    assert [difference.test for difference in result.comparison] == ["limits of both"] * 3
+    assert min(difference.p for difference in result.comparison) > 0.4

@@ -17,7 +17,7 @@ ROWS, BATCH = 210, 70
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", BATCH)
+    monkeypatch.setattr(streams, "BATCH_ROWS", BATCH)
 
 
 def rows(first: int, last: int) -> pa.Table:
@@ -163,3 +163,42 @@ def test_classes_without_a_complete_row_report_all_missing_values() -> None:
     for engine in ("memory", "stream"):
         with pytest.raises(InputError, match="values are missing: 1 in truth, 2 in predicted"):
             cal.classification("y", "h", data=data, missing="drop", weight="w", engine=engine)
+
+
+#: Columns with an invalid cell in row 3; the row before it is incomplete.
+INVALID: dict[str, tuple[str, dict[str, Any]]] = {
+    "probability": ("classification", {"truth": "y", "probability": "p"}),
+    "class": ("classification", {"truth": "y", "predicted": "k"}),
+    "weight": ("regression", {"truth": "x", "predicted": "x", "weight": "w"}),
+    "count": ("clustering", {"features": None, "labels": "y", "truth": "y", "count": "w"}),
+    "number": ("regression", {"truth": "x", "predicted": "z"}),
+    "slice": ("regression", {"truth": "x", "predicted": "x", "slices": ["z"]}),
+    "label": ("multilabel", {"truth": ["y", "k"], "predicted": ["y", "k"]}),
+    "point": ("clustering", {"features": ["x", "z"], "labels": "y"}),
+    "grade": ("ranking", {"group": "g", "truth": "k", "score": "x"}),
+}
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("name", INVALID)
+def test_rows_in_errors_are_those_of_the_input(
+    name: str, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows were counted after incomplete ones had been left out."""
+    monkeypatch.setattr(streams, "BATCH_ROWS", 3)
+    table = {
+        "y": [0, 1, None, 1, 0, 1], "p": [0.2, 0.3, 0.6, 1.7, 0.4, 0.9],
+        "k": [0, 1, 1, 9.5, 1, 0], "w": [1, 1, 1, -1.5, 1, 1], "g": [1, 1, 1, 2, 2, 2],
+        "x": [1.0, 2, None, 3, 4, 5], "z": [1, 2, 3, np.inf, 5, 6],
+    }  # fmt: skip
+    verb, options = INVALID[name]
+    with pytest.raises(cal.InputError, match=r"\brow 3\b"):
+        getattr(cal, verb)(**options, data=table, missing="drop", engine=engine)
+
+
+def test_missing_clusters_have_one_message() -> None:
+    table = {"y": [0, 1, 0, 1], "c": ["u", None, "v", None]}
+    message = r"cluster: 2 of 4 values are missing, the first in rows 1, 3"
+    for engine in ("memory", "stream"):
+        with pytest.raises(cal.InputError, match=message):
+            cal.classification("y", "y", data=table, cluster="c", engine=engine)

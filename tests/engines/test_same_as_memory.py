@@ -289,34 +289,6 @@ def test_a_stream_says_what_memory_says(rows: pa.Table) -> None:
     assert seen == {*NUMBERS, *DIFFERENCES}, "what is listed and does not differ any more"
 
 
-#: Findings that a stream does not have, and why.
-WITHOUT = {
-    ("clusters", "plain"): "points are dealt anew in another order, and distances take all points",
-    (
-        "clusters",
-        "counted",
-    ): "points are dealt anew in another order, and distances take all points",
-}
-
-
-@pytest.mark.parametrize("task", CALLS)
-def test_findings_are_those_of_memory(rows: pa.Table, task: str) -> None:
-    verb, given = CALLS[task]
-    seen = 0
-    for design in DESIGNS if task != "clusters" else ("plain", "counted"):
-        asked = {**given, **DESIGNS[design], "n_resamples": 100}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            memory, stream = (
-                [(f.kind, f.systems, str(f)) for f in getattr(cal, verb)(**asked, **how).findings]
-                for how in ({"data": rows, "engine": of} for of in ("memory", "stream"))
-            )
-        seen += len(memory)
-        alike = stream == memory
-        assert alike is ((task, design) not in WITHOUT), f"{design}: {memory} and {stream}"
-    assert seen or task in ("several classes", "quantiles")  # of which nothing is wrong
-
-
 def test_findings_on_quantiles_are_those_of_memory(rows: pa.Table) -> None:
     crossed = rows.set_column(
         rows.schema.get_field_index("near@0.95"), "near@0.95", rows["near@0.5"]

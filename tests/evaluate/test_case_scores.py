@@ -13,15 +13,20 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 from scipy import stats
+from scipy.optimize import minimize
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
 from calipers.cli.group import cli
 from calipers.data import streams
+from calipers.data.frequency_weights import RowRepeats
+from calipers.data.request_log import parse_score
 from calipers.estimation.case_scores import VarianceComponents
+from calipers.evaluation.shared import to_clusters
 from calipers.measures import parse
 from calipers.results import from_json
+from calipers.statistics import LengthRows
 
 ROWS = 240
 RANDOM = np.random.default_rng(4)
@@ -496,10 +501,222 @@ def test_components_of_the_variance() -> None:
     assert VarianceComponents.from_samples(np.ones((5, 1))) is None
 
 
+def spread_of_means(n: int, k: int, systems: int, rng: np.random.Generator) -> float:
+    """Variance of the mean score of n cases by k samples, or of the difference of two systems, over
+    many draws of cases and samples."""
+    means = np.zeros(20_000)
+    ease = rng.beta(1.5, 1, (len(means), n))
+    for sign in (1, -1)[:systems]:
+        chance = ease if sign == 1 else 1 - ease
+        means += sign * (rng.binomial(k, chance) / k).mean(axis=1)
+    return float(means.var())
+
+
+@pytest.mark.parametrize("systems", [1, 2])
+def test_what_more_samples_and_more_cases_bring(systems: int) -> None:
+    """By brute force: the variance of means of other numbers of cases and samples."""
+    rng = np.random.default_rng(5)
+    n, k = 40, 3
+    found = []
+    for _ in range(1_000):
+        ease = rng.beta(1.5, 1, n)[:, None]
+        first, second = (rng.random((n, k)) < ease), (rng.random((n, k)) > ease)
+        components = VarianceComponents.from_samples(
+            first.astype(float), second.astype(float) if systems == 2 else None
+        )
+        assert components is not None
+        found.append((components.mean, components.mean - components.case / n))
+    variance, sampling = np.mean(found, axis=0)
+    share = sampling / variance
+    now = spread_of_means(n, k, systems, rng)
+    assert variance == pytest.approx(now, rel=0.03)
+    assert spread_of_means(2 * n, k, systems, rng) / now == pytest.approx(0.5, rel=0.04)
+    assert spread_of_means(n, 2 * k, systems, rng) / now == pytest.approx(1 - share / 2, rel=0.04)
+    assert spread_of_means(n, 5_000, systems, rng) / now == pytest.approx(1 - share, rel=0.04)
+
+
+def test_components_of_weighted_and_clustered_cases() -> None:
+    """Clusters of one case are cases, and a weight of two a case twice, but for n/(n − 1)."""
+    rng = np.random.default_rng(6)
+    values = (rng.random((300, 3)) < rng.beta(1, 1, 300)[:, None]).astype(float)
+    alone = VarianceComponents.from_samples(values)
+    each = VarianceComponents.from_samples(
+        values, clusters=to_clusters(np.arange(300), None, RowRepeats(300))
+    )
+    assert alone is not None
+    assert each is not None
+    assert vars(each) == pytest.approx(vars(alone))
+    # Cases of a cluster that are copies of each other: its mean is that of one of them.
+    copies = np.repeat(values, 2, axis=0)
+    pairs = VarianceComponents.from_samples(
+        copies, clusters=to_clusters(np.arange(600) // 2, None, RowRepeats(600))
+    )
+    assert pairs is not None
+    assert pairs.mean == pytest.approx(alone.mean)
+    assert pairs.sampling == pytest.approx(alone.sampling / 2)  # the samples are taken as others
+    weight = rng.integers(1, 4, 300).astype(float)
+    weighted = VarianceComponents.from_samples(values, weight=weight)
+    assert weighted is not None
+    means = values.mean(axis=1)
+    deviations = weight * (means - np.average(means, weights=weight))
+    assert weighted.mean == pytest.approx((deviations @ deviations) / weight.sum() ** 2 * 300 / 299)
+    noise = weight**2 @ values.var(axis=1, ddof=1) / 3 / weight.sum() ** 2
+    assert weighted.sampling == pytest.approx(noise / weighted.mean)
+
+
+def test_the_note_on_samples_is_about_the_interval_that_is_reported() -> None:
+    rng = np.random.default_rng(7)
+    n, k = 80, 4
+    ease = np.repeat(rng.beta(1, 1, n // 4), 4)[:, None]
+    table = {
+        "case": np.repeat(np.arange(n), k),
+        "document": np.repeat(np.arange(n) // 4, k),
+        **{name: (rng.random((n, k)) < ease).astype(int).ravel() for name in "AB"},
+    }
+    ev = cal.scores(["A", "B"], data=table, case="case", samples=k)
+    assert sum("is from sampling" in note for note in ev.notes) == 3
+    [note] = [note for note in ev.notes if "mean difference" in note]
+    assert note.startswith("B - A: ")
+    assert float(note.removeprefix("B - A: ").partition("%")[0]) > 75  # they are equally good
+    clustered = cal.scores(["A"], data=table, case="case", samples=k, cluster="document")
+    [note] = [note for note in clustered.notes if "is from sampling" in note]
+    assert "twice as many clusters by 29%" in note
+    shares = [float(n.partition(": ")[2].partition("%")[0]) for n in (*ev.notes[1:2], note)]
+    assert shares[1] < shares[0]
+
+
 def test_reference_values_of_pass_at_k() -> None:
     """Ten samples, three of which pass, five drawn; and eight, five of which pass, three drawn."""
     assert parse("pass@5").losses(np.array([10.0]), np.array([3.0])) == pytest.approx(11 / 12)
     assert parse("pass^3").losses(np.array([8.0]), np.array([5.0])) == pytest.approx(10 / 56)
+
+
+# --- Win rates at equal length --------------------------------------------------------------------
+
+#: Outcomes and differences in length of the specification.
+WON = np.array([1.0, 1, 0, 1, 0, 0, 1, 0, 1, 1])
+LONGER = np.array([300.0, 250, -100, 120, 40, -220, 90, 60, -30, 400])
+
+
+def at_equal_length(won: np.ndarray, longer: np.ndarray, **options: Any) -> cal.Evaluation:
+    """A system against a reference whose outputs are 1000 long."""
+    return cal.scores(
+        {"new": won, "old": 1 - won},
+        reference_system="old",
+        cost={"length": {"new": 1000 + longer, "old": np.full(len(won), 1000.0)}},
+        measures=["LC-win-rate"],
+        **options,
+    )
+
+
+def penalized(won: np.ndarray, longer: np.ndarray, *, firth: bool) -> np.ndarray:
+    """Coefficients of the logistic regression by a general optimizer."""
+    term = np.tanh(longer / longer.std(ddof=1))
+    x = np.column_stack([np.ones(len(won)), term])
+
+    def loss(coefficients: np.ndarray) -> float:
+        logit = x @ coefficients
+        p = 1 / (1 + np.exp(-logit))
+        information = (x * (p * (1 - p))[:, None]).T @ x
+        penalty = np.linalg.slogdet(information)[1] / 2 if firth else 0.0
+        return float(np.logaddexp(0, logit).sum() - won @ logit - penalty)
+
+    return np.asarray(minimize(loss, np.zeros(2), method="BFGS", tol=1e-12).x)
+
+
+def test_reference_value_of_the_win_rate_at_equal_length() -> None:
+    estimate = at_equal_length(WON, LONGER)["new", "LC-win-rate"]
+    assert estimate.value == pytest.approx(0.3782371, abs=5e-8)
+    assert estimate.standard_error == pytest.approx(0.3037194, abs=5e-8)
+    fit = LengthRows.from_rows(LONGER, WON).fit
+    assert (fit.slope, fit.intercept) == pytest.approx((3.6018208, -0.4970377), abs=5e-8)
+
+
+def test_the_influence_is_the_derivative_by_the_weights() -> None:
+    """With the scale of the lengths held, as it is in the error."""
+    rows = LengthRows.from_rows(LONGER, WON)
+    influence = rows.fit.influence(LONGER, WON)
+    assert influence.sum() == pytest.approx(0, abs=1e-9)
+    step = 1e-6
+    for k in range(len(WON)):
+        weight = np.ones(len(WON))
+        weight[k] += step
+        changed = rows.weighing(weight)
+        changed.__dict__["_scale"] = rows._scale
+        change = (changed.fit.rate - rows.fit.rate) / step
+        assert change * len(WON) == pytest.approx(influence[k], rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_fit_is_that_of_an_optimizer(ties: bool) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        longer = rng.normal(50, 100, 40)
+        won = (rng.random(40) < 0.6).astype(float)
+        won[: 8 * ties] = 0.5
+        rows = LengthRows.from_rows(longer, won)
+        assert not rows.is_separated
+        found = [float(rows.fit.intercept), float(rows.fit.slope)]
+        assert found == pytest.approx(penalized(won, longer, firth=False), abs=1e-5)
+
+
+@pytest.mark.parametrize("won", [np.ones(10), np.zeros(10), (LONGER > 50).astype(float)])
+def test_separated_outcomes_have_the_likelihood_of_firth(won: np.ndarray) -> None:
+    rows = LengthRows.from_rows(LONGER, won)
+    assert rows.is_separated
+    found = [float(rows.fit.intercept), float(rows.fit.slope)]
+    assert found == pytest.approx(penalized(won, LONGER, firth=True), abs=1e-4)
+    ev = at_equal_length(won, LONGER)
+    estimate = ev["new", "LC-win-rate"]
+    assert estimate.low < estimate.value < estimate.high
+    assert estimate.high - estimate.low > 0.25
+    assert any("new: the length determines who wins" in note for note in ev.notes)
+
+
+def test_outputs_of_one_length_have_the_win_rate() -> None:
+    ev = at_equal_length(WON, np.full(10, 7.0))
+    assert ev["new", "LC-win-rate"].value == pytest.approx(WON.mean())
+    assert ev["old", "LC-win-rate"].value == 0.5
+
+
+def test_a_case_without_a_score_does_not_change_the_win_rate_at_equal_length() -> None:
+    won, longer = np.append(WON, np.nan), np.append(LONGER, 12345.0)
+    estimate = at_equal_length(won, longer)["new", "LC-win-rate"]
+    assert estimate.value == pytest.approx(0.3782371, abs=5e-8)
+    assert (estimate.n, estimate.n_total) == (10, 11)
+    # In the error every case counts, also one that could have had a score.
+    assert estimate.standard_error == pytest.approx(0.3037194, rel=0.01)
+
+
+def test_what_the_win_rate_at_equal_length_needs() -> None:
+    with pytest.raises(cal.InputError, match="needs the lengths of outputs as cost="):
+        cal.scores({"a": [1, 0], "b": [0, 1]}, reference_system="a", measures=["LC-win-rate"])
+    with pytest.raises(cal.InputError, match="has no cost of 'b', expected all systems"):
+        cal.scores({"a": [1, 0], "b": [0, 1]}, reference_system="a", measures=["LC-win-rate"],
+                   cost={"length": {"a": [1, 2]}})  # fmt: skip
+
+
+def test_the_win_rate_at_equal_length_is_no_value_of_scores_alone() -> None:
+    with pytest.raises(cal.InputError, match="takes scores and lengths of two systems"):
+        cal.measure("LC-win-rate")([1, 0, 1], [0, 1, 1])
+
+
+def test_lengths_of_a_table_with_a_row_for_each_sample() -> None:
+    rng = np.random.default_rng(1)
+    n, k = 30, 3
+    score, length = rng.integers(0, 2, (2, n, k)), rng.integers(50, 100, (2, n, k))
+    table = {
+        "case": np.tile(np.repeat(np.arange(n), k), 2),
+        "model": np.repeat(["old", "new"], n * k),
+        "pass": score.ravel(),
+        "tokens": length.ravel(),
+    }
+    ev = cal.scores("pass", case="case", system="model", samples=k, data=table,
+                    cost={"length": "tokens"}, baseline="old", measures=["LC-win-rate"])  # fmt: skip
+    wins = (np.sign(score[1][:, :, None] - score[0][:, None]) + 1).mean(axis=(1, 2)) / 2
+    longer = (length[1] - length[0]).mean(axis=1)
+    rate = 1 / (1 + np.exp(-penalized(wins, longer, firth=False)[0]))
+    assert ev["new", "LC-win-rate"].value == pytest.approx(rate, abs=1e-6)
 
 
 JOB_3 = Path(__file__).parents[3] / "shared/research/judges_prototype/job3.csv"
@@ -545,12 +762,28 @@ def files(tmp_path: Path) -> dict[str, Path]:
     return found
 
 
+def test_scores_are_written_as_the_same_words_in_tables_and_logs() -> None:
+    words = {
+        "pass": 1,
+        "Passed": 1,
+        "true": 1,
+        "yes": 1,
+        "fail": 0,
+        "failed": 0,
+        "FALSE": 0,
+        "no": 0,
+    }
+    assert [parse_score(word, "log:1") for word in words] == list(words.values())
+    for engine in ("memory", "stream"):
+        assert cal.scores("a", data={"a": list(words)}, engine=engine)["pass-rate"].value == 0.5
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("beside", BESIDES)
 def test_batches_are_as_in_memory(
     files: dict[str, Path], kind: str, beside: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", 50)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 50)
     how: dict[str, Any] = {
         "score": ["old", "new"], "data": str(files[kind]), "baseline": "old",
         "measures": ["mean-score", "pass-rate@4", "win-rate"], "score_range": (1, 5),

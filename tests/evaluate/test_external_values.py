@@ -229,3 +229,24 @@ def test_a_geometric_mean_of_values(name: str) -> None:
     assert next(iter(made)).value == pytest.approx((0.2 * 0.5 * 0.4 * 1e-5) ** 0.25)
     with pytest.raises(InputError, match="geometric mean; expected values from 0 to 1"):
         cal.from_values({"a": [-1.2, -3.0]}, measure=name)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "map\t1\t0.5\nmap\t2\t0.6\nmap\t3\t0.1\nmap\tall\t0.4\n",
+        "map 1 0.5\nmap 2 0.6\nmap 3 0.1\n",
+        "topic,measure,value\n1,map,0.5\n2,map,0.6\n3,map,0.1\n",
+        'Topic\tMeasure\t"Value"\n1\tmap\t0.5\n2\tmap\t0.6\n3\tmap\t0.1\n',
+    ],
+)
+def test_values_on_the_standard_input(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "old.eval"
+    file.write_text("map\t1\t0.4\nmap\t2\t0.3\nmap\t3\t0.2\n")
+    done = CliRunner().invoke(
+        cli, ["compare", "values", "-", str(file), "--format", "json"], input=content
+    )
+    assert done.exit_code == 0, done.output
+    (difference,) = json.loads(done.stdout)["differences"]
+    assert (difference["system"], difference["baseline"]) == ("old", "stdin")
+    assert difference["value"] == pytest.approx(0.3 - 0.4)

@@ -220,6 +220,16 @@ def test_a_battle_that_is_not_valid(change: dict[str, Any], message: str) -> Non
         cal.pairs(table, style=["length"], cluster="user")
 
 
+def test_a_column_of_any_name_may_have_missing_values() -> None:
+    """A column that is called as an argument of other verbs is no exception."""
+    rows = {"model_a": ["a", "b"] * 9, "model_b": ["b", "c"] * 9, "winner": ["model_a"] * 18}
+    table = {**rows, "slices": ["u", None, *"vw" * 8]}
+    with pytest.raises(cal.InputError, match="row 1: slices is missing"):
+        cal.pairs(table, cluster="slices")
+    board = cal.pairs(table, cluster="slices", missing="drop")
+    assert board.notes[0] == "1 of 18 rows are left out because values are missing: 1 in slices."
+
+
 def test_missing_outcomes_are_counted(tmp_path: Path) -> None:
     table = pd.DataFrame(votes())
     table.loc[[3, 99], "winner"] = None
@@ -486,3 +496,15 @@ def test_the_provenance_says_what_was_read(tmp_path: Path) -> None:
     assert len(origin["sha256"]) == 64
     assert board.provenance["seed"] == 3
     assert board.provenance["conventions"]["cluster"] == "user"
+
+
+def test_the_sentence_is_the_finding_and_notes_explain_the_scale() -> None:
+    board = cal.pairs({"model_a": ["a", "b"] * 20, "model_b": ["b", "a"] * 20,
+                       "winner": ["model_a", "model_b", "model_b", "tie"] * 10})  # fmt: skip
+    assert (
+        board.sentence == "No system is significantly better than all others: a and b may be first."
+    )
+    page = board.to_html()
+    for note in ("400 points more are odds of 10 to 1.", "All ranks are covered together"):
+        assert note in str(board)
+        assert page.index('id="notes"') < page.index(note)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import math
 import types
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -221,3 +223,20 @@ def test_predict_proba_of_scikit_learn_is_understood() -> None:
     ):
         with pytest.raises(cal.InputError, match=message):
             cal.multilabel(y, probability=wrong)
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.5, math.nan, math.inf])
+def test_every_verb_has_the_same_message_on_the_level(level: float) -> None:
+    values = {"a": [0.1, 0.2, 0.3, 0.5], "b": [0.2, 0.2, 0.4, 0.4]}
+    calls: list[Callable[..., Any]] = [
+        partial(cal.classification, TRUTH, score=P),
+        partial(cal.from_values, values),
+        partial(cal.compare_splits, values, design="k-fold"),
+        partial(cal.best_system, cal.from_values(values)),
+        partial(cal.monitor, [1, 0, 1]),
+    ]
+    message = f"level is {level}, expected a proportion between 0 and 1 such as 0.95"
+    for call in calls:
+        with pytest.raises(cal.InputError) as error:
+            call(level=level)
+        assert str(error.value) == message

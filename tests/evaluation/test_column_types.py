@@ -44,7 +44,7 @@ COLUMNS: dict[str, tuple[Any, list[str]]] = {
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", 25)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 25)
 
 
 def _table(column: Any) -> Any:

@@ -428,6 +428,17 @@ def test_an_interval_about_0_at_any_level_has_a_p_value_of_1() -> None:
     assert unpaired.inversion_test(lambda level: Interval(-level, level, "even"), "even").p == 1.0
 
 
+def test_p_values_near_1_do_not_depend_on_intervals_without_a_width() -> None:
+    """At levels near 0 rounding leaves no interval, and that of another method takes its place."""
+
+    def interval(level: float) -> Interval:
+        half = stats.norm.ppf((1 + level) / 2) if level > 1e-9 else 1.0
+        return Interval(0.01 - half, 0.01 + half, "normal")
+
+    test = unpaired.inversion_test(interval, "normal")
+    assert test.p == pytest.approx(2 * stats.norm.sf(0.01))
+
+
 # --- Draws ----------------------------------------------------------------------------------------
 
 

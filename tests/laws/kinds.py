@@ -25,6 +25,7 @@ from calipers.statistics import (
     ContingencyTable,
     GroupedRankings,
     JudgedRankings,
+    LengthRows,
     Moments,
     NumericMoments,
     NumericRows,
@@ -359,6 +360,10 @@ KINDS = {
           for family, on, build in (("case-scores", Moments, _losses),
                                     ("score-quantiles", ScoreRows, _numbers),
                                     ("reference-scores", Moments, _losses))),
+        Kind("controlled-scores", LengthRows,
+             st.tuples(NUMBERS, st.sampled_from([0.0, 0.5, 1.0])),
+             lambda _, rows: LengthRows.from_rows(*np.array(rows, float).reshape(-1, 2).T),
+             lambda rows, _: [(row[0], 1.0) for row in rows], weighted=False),
         Kind("sampled-scores", Moments,
              st.tuples(st.integers(1, 6), st.integers(0, 6), WEIGHTS).map(
                  lambda row: (float(row[0]), float(min(row[:2])), row[2])

@@ -147,6 +147,8 @@ def _both(name: str, besides: dict[str, Any]) -> tuple[Any, Any]:
     columns = {**columns, **besides}
     slices = columns.pop("slices", {})
     shared = {**options, "n_resamples": 100}
+    if slices and verb in (cal.classification, cal.multilabel, cal.regression):
+        shared["curves"] = False  # which are those of all rows, with slices as without
 
     def made(take: Callable[[Any], Any], **count: Any) -> Any:
         cut = {"slices": {k: take(GIVEN[of]) for k, of in slices.items()}} if slices else {}

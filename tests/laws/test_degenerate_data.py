@@ -69,8 +69,8 @@ def slices(n: int) -> dict[str, Any]:
 
 
 def looked_at(evaluation: cal.Evaluation, *, printed: bool = True) -> None:
-    """Everything that shows or computes later; what is printed once of each kind of data, as it
-    hangs on numbers and not on where they come from."""
+    """Everything that shows or computes later; what is printed once of each kind of data and of few
+    measures, as it hangs on numbers and not on where they come from."""
     for estimate in evaluation:
         assert math.isfinite(estimate.value) or estimate.undefined or math.isinf(estimate.value)
         assert estimate.has_interval or estimate.interval_reason in INTERVAL_REASONS, estimate
@@ -116,7 +116,9 @@ def options(n: int, way: tuple[str, str, str], *, sliced: bool = True) -> dict[s
     }
 
 
-def two_classes(named: str, way: tuple[str, str, str], measures: Any, *, sliced: bool) -> None:
+def two_classes(
+    named: str, way: tuple[str, str, str], measures: Any, *, sliced: bool, printed: bool = False
+) -> None:
     truth, score = TWO[named]
     looked_at(
         cal.classification(
@@ -124,9 +126,10 @@ def two_classes(named: str, way: tuple[str, str, str], measures: Any, *, sliced:
             probability={name: np.minimum(p, 1) for name, p in score.items()},
             positive=1,
             measures=measures,
+            curves=measures is not OF_TWO,  # which are those of the usual measures
             **options(len(truth), way, sliced=sliced),
         ),
-        printed=way == PLAIN,
+        printed=printed,
     )
 
 
@@ -140,8 +143,8 @@ USUAL += ["accuracy", "precision", "recall", "F1", "MCC", "kappa", "balanced-acc
 
 @pytest.mark.parametrize("named", TWO)
 def test_every_measure_of_two_classes(named: str) -> None:
-    two_classes(named, PLAIN, OF_TWO, sliced=False)
-    two_classes(named, PLAIN, USUAL, sliced=True)
+    two_classes(named, PLAIN, OF_TWO, sliced=False, printed=False)
+    two_classes(named, PLAIN, USUAL, sliced=True, printed=True)
 
 
 @pytest.mark.parametrize("way", WAYS[1:], ids="-".join)
@@ -238,7 +241,9 @@ def of_numbers(truth: Any, said: Any, way: tuple[str, str, str], sort: int) -> N
     for measures in sets:
         sliced = measures is sets[-1] and (way == PLAIN or WAYS.index(way) % 2 == 0)
         more = options(len(truth), way, sliced=sliced)
-        looked_at(cal.regression(**given, measures=measures, **more), printed=way == PLAIN)
+        few = measures is sets[-1]  # whose curves are those of all
+        made = cal.regression(**given, measures=measures, curves=few, **more)
+        looked_at(made, printed=few and way == PLAIN)
 
 
 @pytest.mark.parametrize("interval", ["auto", "bootstrap"])

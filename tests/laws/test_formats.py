@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import re
@@ -65,11 +66,21 @@ def formats_of(text: str) -> set[str]:
     return {name for name, holds in IS.items() if holds(text)} or {"table"}
 
 
+@functools.cache
+def paged() -> set[str]:
+    """Of each kind of result the shortest, of which a page is made: pages take longest by far."""
+    kinds: dict[type, list[str]] = {}
+    for name in MADE:
+        kinds.setdefault(type(result(name)), []).append(name)
+    return {min(names, key=lambda name: len(as_json(result(name)))) for names in kinds.values()}
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_nothing_writes_another_format_than_asked(name: str, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     file.write_text(as_json(result(name)), "utf-8")
-    for turn, form in enumerate(list_formats(), start=list(MADE).index(name)):
+    forms = [form for form in list_formats() if form != "html" or name in paged()]
+    for turn, form in enumerate(forms, start=list(MADE).index(name)):
         path = tmp_path / f"out-{form}" if turn % 2 else None  # to the terminal, and to a file
         line = ["show", str(file), "--format", form]
         done = CliRunner().invoke(cli, line if path is None else [*line, "-o", str(path)])

@@ -44,6 +44,17 @@ def two_classes() -> cal.Evaluation:
 
 
 @functools.cache
+def one_number() -> cal.Evaluation:
+    """An error shows the beginning of its text, all of which is made for that: the shortest."""
+    return cal.classification(TRUTH, TRUTH[::-1], measures=["accuracy"], **QUICK)
+
+
+@functools.cache
+def one_mean() -> cal.Evaluation:
+    return cal.retrieval(QRELS, RUN, measures=["AP"], **QUICK)
+
+
+@functools.cache
 def ranked() -> cal.Evaluation:
     runs = {"r": RUN, "s": {t: {d: -s for d, s in of.items()} for t, of in RUN.items()}}
     return cal.retrieval(QRELS, runs, measures=["AP", "nDCG@2"], **QUICK)
@@ -210,7 +221,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "select": (
         cal.select_model,
         {
-            "candidates": {"a": DecisionTreeClassifier(max_depth=1), "b": DecisionTreeClassifier()},
+            "candidates": {"a": DummyClassifier(), "b": DummyClassifier(strategy="uniform")},
             "X": [[s] for s in SCORE],
             "y": TRUTH,
             "cv": 2,
@@ -472,8 +483,8 @@ HOSTILE: dict[str, Any] = {
     "nulls": pa.nulls(12),
     "an index": pd.MultiIndex.from_product([[1, 2], range(6)]),
     "a measure": cal.measure("AUC"),
-    "an evaluation": two_classes,
-    "an evaluation of topics": ranked,
+    "an evaluation": one_number,
+    "an evaluation of topics": one_mean,
 }
 
 #: What Python and libraries say, and Calipers has no reason to.
@@ -508,26 +519,38 @@ def parameters(function: Callable[..., Any], given: dict[str, Any]) -> list[str]
 
 
 FUNCTIONS = list(dict.fromkeys(function for function, _ in CALLS.values()))
-#: Parameters that at least six functions have, but for the data.
+
+
+def having(name: str) -> list[Callable[..., Any]]:
+    """The functions that have a parameter."""
+    return [function for function in FUNCTIONS if name in inspect.signature(function).parameters]
+
+
+#: Parameters that at least three functions have, but for the data.
 SHARED = {
-    name
-    for name in set().union(*(inspect.signature(function).parameters for function in FUNCTIONS))
-    if sum(name in inspect.signature(function).parameters for function in FUNCTIONS) >= 6
-} - {"truth", "predicted", "score", "probability", "evaluation", "X", "y", "estimator"}
+    name: functions
+    for name in dict.fromkeys(name for of in FUNCTIONS for name in inspect.signature(of).parameters)
+    if len(functions := having(name)) >= 3
+    and name not in ("truth", "predicted", "score", "probability", "evaluation", "X", "y")
+    and name not in ("estimator", "labels", "values")
+}
 
 
 def values_at(called: str, name: str) -> dict[str, Any]:
     """Every value at every parameter of a function once: its calls share them out. Where a parameter
-    is one of many functions, which have one way to read it, they share them out as well: each value
-    is tried in a third of them; and where a call says something of its own, in each."""
+    is one of several functions, which have one way to read it, they share them out as well: each value
+    is tried in a third of them, in one at least; and where a call says something of its own, in each."""
     function, given = CALLS[called]
     calls = [other for other, (of, _) in CALLS.items() if of is function]
-    begin, step = calls.index(called), len(calls)
+    turn, n_calls = calls.index(called), len(calls)
     if name in given and name not in QUICK:
-        begin, step = 0, 1
-    if name in SHARED:
-        begin, step = begin + FUNCTIONS.index(function) % 3 * step, 3 * step
-    return {kind: HOSTILE[kind] for kind in list(HOSTILE)[begin::step]}
+        turn, n_calls = 0, 1
+    third, n_thirds = (SHARED[name].index(function) % 3, 3) if name in SHARED else (0, 1)
+    return {
+        kind: value
+        for place, (kind, value) in enumerate(HOSTILE.items())
+        if place % n_thirds == third and place // n_thirds % n_calls == turn
+    }
 
 
 @pytest.mark.parametrize("called", CALLS)
@@ -548,7 +571,7 @@ def test_hostile_arguments(called: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert not wrong, f"{len(wrong)} of {called}:\n" + "\n".join(wrong)
 
 
-MADE = (two_classes, ranked, streamed, states)
+MADE = (two_classes, ranked, one_number, one_mean, streamed, states)
 
 
 def resolved_call(value: Any) -> Any:

@@ -39,6 +39,7 @@ BATCHES = {
     "sampled": ("sampled",),
     "scores": ("case-scores", "reference-scores"),
     "free scores": ("score-quantiles",),
+    "scores with lengths": ("controlled-scores",),
     "repeated scores": ("sampled-scores",),
 }
 del BATCHES["costs"]  # which stand beside those of a task: tests/evaluation/test_costs.py
@@ -133,12 +134,15 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             for name, noise in systems(2.0, 1.0)
         }
         return cal.scores(free, **options)
-    if task == "scores":
+    if task in ("scores", "scores with lengths"):
         ease = generator.normal(size=rows)
         passed = {
             name: (1 + ease + generator.normal(0, noise, rows) > 0).astype(float)
             for name, noise in systems(2.0, 1.0)
         }
+        if task == "scores with lengths":
+            length = {name: np.exp(generator.normal(5, 0.5, rows)) for name in passed}
+            options["cost"] = {"length": length}
         return cal.scores(passed, reference_system="rough", **options)
     if task == "agreement":
         of_item = generator.integers(0, 3, rows)

@@ -145,7 +145,7 @@ def test_a_result_is_copied_and_pickled(verb: str) -> None:
     assert type(again) is type(result(verb))
     for looked_at in (str, repr, written):
         looked_at(result(verb))
-    if verb in ("scores", "topics", "compared"):
+    if verb in ("classes", "topics", "compared topics"):
         result(verb).to_html()  # and what a page keeps
     for again in copies(result(verb)):
         assert written(again) == text

@@ -150,8 +150,9 @@ def _made(name: str, interval: str, part: str, scale: float | None, constant: bo
         given["score"] = given["score"]["fine"]
     elif reads and part == "alone":
         shared["measures"] = _measures(_task(verb), reads)
-    if not constant and name not in (*GROUPED, "raters"):
-        given["curves"] = False  # which only the results of equal weights are compared with
+    if (part == "slices" or not constant) and name not in (*GROUPED, "raters"):
+        # Which only the results of equal weights are compared with, and are the same with slices.
+        given["curves"] = False
     if part == "slices":
         given["slices"] = {"old": COLUMNS["age"] > 50}
         shared["interval"] = "analytic"

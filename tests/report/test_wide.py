@@ -16,6 +16,7 @@ from samples import regression, retrieval
 import calipers as cal
 from calipers.report.verdict import outcome
 from calipers.report.wide import AS_BEST, format_runs, shared_letters
+from calipers.results import from_json
 
 
 def errors(systems: int, seed: int = 0, **options: object) -> cal.Evaluation:
@@ -201,3 +202,17 @@ def test_systems_that_do_not_line_up_are_only_held_to_the_best() -> None:
 
 def test_regression_of_one_system_is_long() -> None:
     assert str(regression()) == regression().to_text(layout="long")
+
+
+def test_a_result_that_was_read_again_has_arrows_and_bold_values() -> None:
+    evaluation = errors(3)
+    again = from_json(evaluation.to_json())
+    assert isinstance(again, cal.Evaluation)
+    for text, other in (
+        (evaluation.to_markdown(), again.to_markdown()),
+        (evaluation.to_latex(), again.to_latex()),
+        (str(evaluation), str(again)),
+    ):
+        assert text == other
+    assert "↓" in evaluation.to_markdown()
+    assert "**" in evaluation.to_markdown()

@@ -12,7 +12,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import calipers as cal
-from calipers.statistics import FloatArray, IntArray, UnitDifferences, subtract_values
+from calipers.statistics import (
+    FloatArray,
+    IntArray,
+    MajorityValue,
+    UnitDifferences,
+    subtract_values,
+)
 
 Rows = tuple[FloatArray, npt.NDArray[np.bool_]]
 
@@ -115,3 +121,23 @@ def test_rounding_is_no_difference_in_memory_and_in_batches() -> None:
         assert (one.wins, one.ties, one.losses) == (0, n - 30, 30)
     assert found[0].p == pytest.approx(found[1].p, rel=1e-6)
     assert found[0].test == found[1].test
+
+
+def test_the_tolerance_is_that_of_all_rows() -> None:
+    """A batch of tiny values had a tolerance of its own, by which few of them were equal."""
+    random = np.random.default_rng(0)
+    batches = [
+        np.append(np.zeros(60), random.random(60) * 1e-10),
+        np.append(np.zeros(50), 1 + random.random(30)),
+    ]
+    first = sum(map(MajorityValue.from_values, batches[1:]), MajorityValue.from_values(batches[0]))
+    assert not first.is_certain
+    counted = [MajorityValue.from_values(values, first) for values in batches]
+    second = counted[0] + counted[1]
+    assert (second.is_certain, second.n_others) == (True, 30)
+
+
+def test_no_further_pass_if_no_value_is_near() -> None:
+    first = MajorityValue.from_values(np.array([0.0, 0.0, 1e-3]))
+    second = MajorityValue.from_values(np.array([0.0, 0.0, 0.0, 5.0]))
+    assert ((first + second).is_certain, (first + second).n_others) == (True, 2)

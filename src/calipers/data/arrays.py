@@ -93,6 +93,8 @@ def unsigned_zeros(values: Any) -> Any:
 
 def missing_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
     """Return the mask of the rows of a column or table with a missing value: null, None or NaN."""
+    if _is_complete(values):
+        return np.zeros(len(values), bool)
     nulls = np.asarray(null_mask(values))
     array = _to_numpy(values, input_name)
     missing = np.zeros(array.shape, bool) if nulls.ndim == 1 and not len(nulls) else nulls
@@ -100,6 +102,16 @@ def missing_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
     if array.dtype.kind == "f":
         missing = missing | np.isnan(np.asarray(array))
     return np.asarray(missing.any(axis=1) if missing.ndim == 2 else missing, bool)
+
+
+def _is_complete(values: Any) -> bool:
+    """Return whether an Arrow column has no missing values, by its type and number of nulls."""
+    if type(values).__module__.split(".")[0] != "pyarrow" or getattr(values, "null_count", True):
+        return False
+    from pyarrow import types
+
+    predicates = types.is_string, types.is_large_string, types.is_integer, types.is_boolean
+    return any(is_type(values.type) for is_type in predicates)
 
 
 def _null_or_masked(array: Array) -> npt.NDArray[np.bool_]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import missing_mask, take_rows, to_quantities
+from calipers.data.arrays import is_missing, take_rows, to_quantities
 from calipers.data.byte_sources import ByteSource
 from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import encode_labels
-from calipers.data.columns import check_missing, dropped_rows_note
+from calipers.data.columns import check_missing, dropped_rows_note, incomplete_rows
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.tables import column, read_table, to_arrow
 from calipers.data.topic_tables import table_lines
@@ -205,25 +205,14 @@ def _complete_rows(
     table: _Table, columns: Mapping[str, Any], missing: str
 ) -> tuple[npt.NDArray[np.intp] | None, tuple[str, ...]]:
     """Return the rows without a missing value, None for all of them, and a note."""
-    import pyarrow as pa
-
-    # (Only a column with nulls, or of numbers that may be NaN, is converted.)
-    masks = {
-        name: missing_mask(values, name)
-        for name, values in columns.items()
-        if values.null_count or pa.types.is_floating(values.type)
-    }
-    incomplete = np.zeros(table.rows.num_rows, bool)
-    for mask in masks.values():
-        incomplete |= mask
-    if not incomplete.any():
+    incomplete, missing_counts = incomplete_rows(columns, optional=())
+    if incomplete is None or not incomplete.any():
         return None, ()
     if missing == "error":
         row = int(np.argmax(incomplete))
-        name = next(name for name, mask in masks.items() if mask[row])
+        name = next(name for name in columns if is_missing(columns[name][row].as_py()))
         raise table.error(row, f"{name} is missing; missing='drop' omits such battles")
-    counts = {name: int(mask.sum()) for name, mask in masks.items()}
-    note = dropped_rows_note(int(incomplete.sum()), len(incomplete), counts)
+    note = dropped_rows_note(int(incomplete.sum()), len(incomplete), missing_counts)
     return np.flatnonzero(~incomplete), (note,)
 
 

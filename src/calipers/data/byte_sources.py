@@ -32,6 +32,8 @@ _ENCODING_BY_MARK = {
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 
+_MARKS = (codecs.BOM_UTF8, *_ENCODING_BY_MARK)
+
 _BLOCK_BYTES = 1 << 20
 
 #: No line of a table is longer, so that a small compressed file without a line's end does not fill
@@ -65,12 +67,9 @@ class ByteSource:
         name = os.fspath(source)
         if name == STDIN:
             return cls._read_once("stdin", sys.stdin.buffer)
-        if os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name)):
-            try:
-                with open(name, "rb") as stream:
-                    return cls._read_once(name, stream)
-            except OSError as error:
-                raise InputError(f"{name}: cannot be read: {error.strerror}") from None
+        if _is_pipe(name):
+            with _open_pipe(name) as stream:
+                return cls._read_once(name, stream)
         return cls(name)
 
     @classmethod
@@ -168,10 +167,51 @@ class ByteSource:
         return ".tsv" if b"\t" in line and b"," not in line else ".csv"
 
 
+def _is_pipe(name: str) -> bool:
+    """Return whether a path is that of a pipe or a device, which can be read only once."""
+    return os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name))
+
+
+@contextmanager
+def _open_pipe(name: str) -> Iterator[BinaryIO]:
+    try:
+        with open(name, "rb") as stream:
+            yield stream
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror}") from None
+
+
+@contextmanager
+def open_log(path: str) -> Iterator[CheckedText]:
+    """Open text whose lines are read as they arrive: the standard input, a pipe, or a file."""
+    if path in (STDIN, "/dev/stdin"):
+        yield CheckedText("stdin", ArrivingBytes(sys.stdin.buffer), MAX_LINE_BYTES)
+    elif _is_pipe(path):
+        with _open_pipe(path) as stream:
+            yield CheckedText(path, ArrivingBytes(stream), MAX_LINE_BYTES)
+    else:
+        with ByteSource(path).text() as text:
+            yield text
+
+
+@dataclass(frozen=True)
+class ArrivingBytes:
+    """Stream of which a block is what has arrived, without waiting for more."""
+
+    stream: Any
+
+    def read(self, size: int) -> bytes:
+        """Return at most ``size`` bytes; none at the end."""
+        block: bytes = self.stream.read1(size)
+        return block
+
+
 class CheckedText(io.RawIOBase):
     """Stream of UTF-8 text, read in blocks; invalid text raises an error that names the line."""
 
-    def __init__(self, name: str, stream: pa.NativeFile, longest: int | None) -> None:
+    def __init__(
+        self, name: str, stream: pa.NativeFile | ArrivingBytes, longest: int | None
+    ) -> None:
         super().__init__()
         self.name, self._stream, self._longest = name, stream, longest
         self._decoder = codecs.getincrementaldecoder("utf-8")()
@@ -193,6 +233,12 @@ class CheckedText(io.RawIOBase):
 
     def _next(self, size: int) -> bytes:
         block: bytes = self._stream.read(size)
+        # A pipe may give part of a byte order mark, or no more than the mark.
+        while not self._has_begun and block and any(mark.startswith(block) for mark in _MARKS):
+            next_block = self._stream.read(max(size - len(block), 1))
+            if not next_block:
+                break
+            block += next_block
         first, self._has_begun = not self._has_begun, True
         for mark, name in _ENCODING_BY_MARK.items() if first else ():
             if block.startswith(mark):
@@ -248,14 +294,21 @@ class CheckedText(io.RawIOBase):
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line with its number, counted from 1."""
-        partial_line, number = b"", 0
-        while block := self.read(_BLOCK_BYTES):
-            *full_lines, partial_line = (partial_line + block).split(b"\n")
-            for line in full_lines:
-                number += 1
-                yield number, line
-        if partial_line:
-            yield number + 1, partial_line
+        for block in self.line_blocks():
+            yield from block
+
+    def line_blocks(self) -> Iterator[list[tuple[int, bytes]]]:
+        """Yield lines with their numbers: those of each block that is read, once they end."""
+        pieces: list[bytes] = []  # of a line that has not ended
+        number = 1
+        while block := self._next(_BLOCK_BYTES):
+            pieces.append(block)
+            if b"\n" in block:
+                *lines, partial_line = b"".join(pieces).split(b"\n")
+                yield list(enumerate(lines, number))
+                pieces, number = [partial_line], number + len(lines)
+        if last_line := b"".join(pieces):
+            yield [(number, last_line)]
 
 
 #: A line that is null, and the beginning of a line that may be null.

@@ -37,7 +37,10 @@ Codes = npt.NDArray[np.int64]
 #: reason here, counted from 1.
 NO_SCORE = ("missing", "error", "refused")
 #: Scores that are written as words, in lower case.
-SCORE_WORDS = {"pass": 1.0, "fail": 0.0, "true": 1.0, "false": 0.0}
+SCORE_WORDS = {
+    **dict.fromkeys(("pass", "passed", "true", "yes"), 1.0),
+    **dict.fromkeys(("fail", "failed", "false", "no"), 0.0),
+}
 #: Status of the words in place of a score, in lower case.
 _STATUS_BY_WORD = {"error": 2, "refused": 3}
 

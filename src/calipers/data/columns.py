@@ -22,7 +22,13 @@ from calipers.data.categories import (
     matching_names,
 )
 from calipers.data.costs import NO_COSTS, Costs
-from calipers.data.errors import InputError, did_you_mean, format_first_names, format_value
+from calipers.data.errors import (
+    InputError,
+    did_you_mean,
+    format_first_names,
+    format_value,
+    set_input_rows,
+)
 from calipers.data.multilabel import is_list, missing_list_mask
 from calipers.data.tables import column, combine_chunks, read_table, to_arrow
 
@@ -186,6 +192,8 @@ def collect_columns(
         notes += note
         if complete is not None:
             remaining_rows = complete if remaining_rows is None else remaining_rows[complete]
+    if remaining_rows is not None:
+        set_input_rows(remaining_rows)
     costs = replace(costs, columns=collected.pop("cost") or {})
     return InputColumns(collected, tuple(notes), remaining_rows, ids, costs)
 
@@ -549,15 +557,20 @@ def _complete_rows(
     )
 
 
-def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, int]]:
-    """Return the mask of the incomplete rows, and the number of missing values per column."""
+def incomplete_rows(
+    columns: Mapping[str, Any], optional: Collection[str] = OPTIONAL_ARGUMENTS
+) -> tuple[Mask | None, dict[str, int]]:
+    """Return the mask of the incomplete rows, and the number of missing values per column.
+
+    ``optional`` are the arguments whose values may be missing.
+    """
     incomplete_mask: Mask | None = None
     missing_counts: dict[str, int] = {}
     for argument, values in columns.items():
         for name, leaf in _iterate_columns(values, argument):
             list_mask = missing_list_mask(leaf)
             mask = missing_mask(leaf, name) if list_mask is None else list_mask
-            if argument in OPTIONAL_ARGUMENTS:
+            if argument in optional:
                 mask = np.zeros_like(mask)
             if incomplete_mask is not None and len(mask) != len(incomplete_mask):
                 raise InputError(f"{name}: has {len(mask)} rows, truth has {len(incomplete_mask)}")

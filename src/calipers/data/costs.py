@@ -106,6 +106,18 @@ class Costs:
             },
         )
 
+    def columns_of(
+        self, cost: str, systems: Sequence[str], rows: int
+    ) -> dict[str, FloatArray] | None:
+        """Return the numbers of a cost with a column for each system; None if it is not given."""
+        if cost not in self.columns:
+            return None
+        by_system = _match_systems(cost, self.columns[cost], systems)
+        return {
+            name: to_costs(column, cost_column_name(cost, name), rows)
+            for name, column in by_system.items()
+        }
+
     def take(self, rows: Any) -> Costs:
         """Return the costs of some of the rows."""
         columns = {

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 #: Longer values are cut where messages show them.
 MAX_VALUE_LENGTH = 80
@@ -28,6 +34,49 @@ class InputError(ValueError):
 
 class FileError(InputError):
     """Invalid content of a file other than the data, which the message names."""
+
+
+#: Number of a row, or of several, in messages.
+_ROWS = re.compile(r"\brow \d+|\brows \d+(?:, \d+)*")
+_NUMBER = re.compile(r"\d+")
+
+#: Index in the input of each row that is left of the input of a call; None if all rows are.
+_INPUT_ROWS: ContextVar[npt.NDArray[np.intp] | None] = ContextVar("input_rows", default=None)
+
+
+def find_rows(message: str) -> list[int]:
+    """Return the numbers of rows in a message."""
+    return [int(row) for rows in _ROWS.findall(message) for row in _NUMBER.findall(rows)]
+
+
+def map_rows(message: str, index: Callable[[int], int]) -> str:
+    """Return a message in which ``index`` has replaced the numbers of rows."""
+    return _ROWS.sub(
+        lambda rows: _NUMBER.sub(lambda row: str(index(int(row[0]))), rows[0]), message
+    )
+
+
+def set_input_rows(rows: npt.NDArray[np.intp]) -> None:
+    """State which rows of the input are left, for later errors within :func:`input_row_numbers`."""
+    _INPUT_ROWS.set(rows)
+
+
+@contextmanager
+def input_row_numbers() -> Iterator[None]:
+    """Give rows in errors their numbers in the input, even if incomplete rows were dropped."""
+    token = _INPUT_ROWS.set(None)
+    try:
+        yield
+    except FileError:
+        raise
+    except InputError as error:
+        rows = _INPUT_ROWS.get()
+        if rows is None:
+            raise
+        message = map_rows(str(error), lambda row: int(rows[row]) if row < len(rows) else row)
+        raise InputError(message) from None
+    finally:
+        _INPUT_ROWS.reset(token)
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -95,12 +96,13 @@ def read_values(
             f"values: systems are given as {' and as '.join(sorted(kinds))}; expected one of these"
         )
     if kinds == {"files"}:
+        sources = {name: ByteSource.from_input(path) for name, path in systems.items()}
         rows = [
             row
-            for name, path in systems.items()
-            for row in _read_file(name, path, measure, units, repeated=repetition_names)
+            for name, byte_source in sources.items()
+            for row in _read_file(name, byte_source, measure, units, repeated=repetition_names)
         ]
-        return _collect(rows, tuple(_origin(path) for path in systems.values()))
+        return _collect(rows, tuple(map(_origin, sources.values())))
     if kinds == {"dicts"}:
         return _collect(
             ValueRow(f"values of {name!r}, unit {unit!r}", name, _unit_label(unit), measure, value)
@@ -168,21 +170,32 @@ def _align_units(systems: Mapping[str, Any], measure: str) -> ExternalValues:
 
 def _read_file(
     system: str,
-    path: str | os.PathLike[str],
+    source: ByteSource,
     measure: str,
     units: Sequence[str],
     *,
     repeated: Sequence[str],
 ) -> list[ValueRow]:
-    """Read the rows of a file."""
-    if tables.is_table(path):
+    """Read the rows of a file or a pipe."""
+    if tables.is_table(source.name) if source.is_file else _has_table(source):
         kinds = {*SYSTEM, *MEASURE, *units, *repeated}
         table = tables.read_table(
-            path,
+            source,
             categories=lambda names: {n: Category() for n in names if n.lower() in kinds},
         )
-        return _read_tidy_rows(os.fspath(path), table, system, measure, units, repeated=repeated)
-    return _read_trec_output(os.fspath(path), system)
+        return _read_tidy_rows(source.name, table, system, measure, units, repeated=repeated)
+    return _read_trec_output(source, system)
+
+
+def _has_table(source: ByteSource) -> bool:
+    """Return whether a pipe has a table, and not what trec_eval prints, which has no heading."""
+    if source.is_empty or source.infer_extension() not in (".csv", ".tsv"):
+        return True
+    with source.text() as text:
+        _, heading = next(text.lines())
+    return bool(
+        {name.strip(' "').lower() for name in re.split("[,\t]", heading.decode())} & {*VALUE}
+    )
 
 
 def _read_tidy_rows(
@@ -249,11 +262,13 @@ def _missing_column_error(input_name: str, table: Any, accepted: Sequence[str]) 
     )
 
 
-def _read_trec_output(path: str, system: str) -> list[ValueRow]:
+def _read_trec_output(source: ByteSource, system: str) -> list[ValueRow]:
     """Read the output of trec_eval -q, a measure, topic and value per line, without averages."""
-    tables.check_file(path, "a table, or what trec_eval -q printed")
+    path = source.name
+    if source.is_file:
+        tables.check_file(path, "a table, or what trec_eval -q printed")
     rows: list[ValueRow] = []
-    with tables.read_errors(path, "text"), ByteSource.from_input(path).text() as text:
+    with tables.read_errors(path, "text"), source.text() as text:
         for number, raw in text.lines():
             line = raw.decode()
             fields = line.split()
@@ -366,6 +381,6 @@ def _numbers(values: Any, input_name: str) -> Array:
     return numbers
 
 
-def _origin(path: str | os.PathLike[str]) -> InputOrigin:
-    size, digest = tables.file_digest(path)
-    return InputOrigin("values", os.fspath(path), bytes=size, sha256=digest)
+def _origin(source: ByteSource) -> InputOrigin:
+    size, digest = source.digest()
+    return InputOrigin("values", source.name, bytes=size, sha256=digest)

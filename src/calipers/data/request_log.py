@@ -11,13 +11,12 @@ import csv
 import json
 import math
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from calipers.data import case_scores
 from calipers.data.arrays import is_frame, is_missing
-from calipers.data.byte_sources import MAX_LINE_BYTES, STDIN, ByteSource
+from calipers.data.byte_sources import STDIN, open_log
+from calipers.data.case_scores import SCORE_WORDS
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.tables import (
     TEXT_FORMATS,
@@ -29,8 +28,6 @@ from calipers.data.tables import (
     to_arrow,
 )
 
-#: Words for scores, in lower case: those of tables of cases, and others that logs have.
-SCORE_WORDS = {**case_scores.SCORE_WORDS, "passed": 1.0, "yes": 1.0, "failed": 0.0, "no": 0.0}
 #: Words for the outcome of a system on a request, compared with another one.
 OUTCOME_WORDS = {
     **dict.fromkeys(("won", "win"), 1.0),
@@ -40,9 +37,7 @@ OUTCOME_WORDS = {
 #: Names of the column of values, of which one is used if no column is named.
 _DEFAULT_NAMES = ("score", "outcome")
 
-#: Number of bytes that are read at once; a pipe returns what has arrived.
-_BLOCK = 1 << 16
-#: Number of requests of a block of a file.
+#: Number of requests of a block of what is in memory.
 _ROWS = 1 << 12
 
 
@@ -202,38 +197,12 @@ class _Fields:
 
 
 def _text_requests(path: str, columns: Sequence[str]) -> Iterator[list[Request]]:
-    if path in (STDIN, "/dev/stdin"):
-        reader = _LineReader("stdin", columns)
-        for lines in _standard_input():
+    if path not in (STDIN, "/dev/stdin"):
+        check_file(path, "a log of requests: CSV, JSON Lines, or a value in each line")
+    with open_log(path) as text:
+        reader = _LineReader(text.name, columns)
+        for lines in text.line_blocks():
             yield [request for line in lines for request in reader.read(*line)]
-        return
-    check_file(path, "a log of requests: CSV, JSON Lines, or a value in each line")
-    reader = _LineReader(path, columns)
-    block: list[Request] = []
-    with ByteSource.from_input(path).text() as text:
-        for number, line in text.lines():
-            block += reader.read(number, line)
-            if len(block) >= _ROWS:
-                yield block
-                block = []
-    yield block
-
-
-def _standard_input() -> Iterator[list[tuple[int, bytes]]]:
-    """Yield the lines of the standard input with their numbers, those that have arrived at once."""
-    stream: Any = sys.stdin.buffer
-    partial_line, number = b"", 0
-    while block := stream.read1(_BLOCK):
-        *lines, partial_line = (partial_line + block).split(b"\n")
-        if len(partial_line) > MAX_LINE_BYTES:
-            raise InputError(
-                f"stdin:{number + len(lines) + 1}: the line is longer than "
-                f"{MAX_LINE_BYTES >> 20} MiB, the most that a line may have"
-            )
-        yield list(enumerate(lines, number + 1))
-        number += len(lines)
-    if partial_line:
-        yield [(number + 1, partial_line)]
 
 
 class _LineReader:
@@ -247,16 +216,7 @@ class _LineReader:
 
     def read(self, number: int, line: bytes) -> Iterator[Request]:
         """Yield the request of a line; none for an empty line or the heading."""
-        location = f"{self._name}:{number}"
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")
-        except UnicodeDecodeError as error:
-            byte = error.object[error.start]
-            raise InputError(
-                f"{location}: the byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
-            ) from None
-        if "\0" in text:
-            raise InputError(f"{location}: holds a NUL byte, expected text in UTF-8")
+        location, text = f"{self._name}:{number}", line.decode().strip("\r\n")
         if not text.strip():
             return
         if self._is_json:

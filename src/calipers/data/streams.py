@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,7 +31,14 @@ from calipers.data.batch_sources import (
     TextStream,
 )
 from calipers.data.byte_sources import STDIN
-from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.errors import (
+    InputError,
+    did_you_mean,
+    find_rows,
+    format_value,
+    input_row_numbers,
+    map_rows,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -236,9 +243,6 @@ def _cached_memory(folder: Path, name: str) -> int:
 #: Rows of a batch: few enough to stay near the processor, many enough to cost nothing each.
 BATCH_ROWS = 1 << 18
 
-#: Number of a row in messages.
-_ROW = re.compile(r"(?<=\brow )\d+")
-
 T = TypeVar("T")
 
 
@@ -284,19 +288,27 @@ class Batch:
         """Number of rows."""
         return len(next(iter(self.columns.values())))
 
+    @contextmanager
+    def located_errors(self) -> Iterator[None]:
+        """Give rows in errors about the batch their numbers in their file, and name this."""
+        try:
+            with input_row_numbers():
+                yield
+        except InputError as error:
+            raise self.locate_error(error) from None
+
     def locate_error(self, error: InputError) -> InputError:
         """Return an error about its rows, with their file and their indices in it.
 
         An error about rows of several files has their indices in the whole stream.
         """
-        indices = [self._stream_index(int(row)) for row in _ROW.findall(str(error))]
+        indices = [self._stream_index(row) for row in find_rows(str(error))]
         spans = {span.name: span for span in map(self._span, indices) if span is not None}
         origin, shift = self.origin, 0
         if len(spans) == 1:
             ((origin, span),) = spans.items()
             shift = span.first_in_file - span.first
-        new_indices = iter(indices)
-        message = _ROW.sub(lambda _: str(next(new_indices) + shift), str(error))
+        message = map_rows(str(error), lambda row: self._stream_index(row) + shift)
         return InputError(f"{origin}: {message}")
 
     def _stream_index(self, row: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -34,9 +35,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.engines.gram_matrix import Request
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.variance_estimators import Influence
     from calipers.measures import Measure
     from calipers.systems.base import SystemOutput
+
+
+#: Maximum number of weights by cluster and cell: of one system, and of all pairs of systems.
+MAX_CLUSTER_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -121,11 +127,12 @@ class JointConfusion(Mergeable):
 class PairDifferences(Mergeable):
     """Distributions of row-wise differences of pairs of systems, by index of the pair.
 
-    It also has the joint counts of predicted classes, under the first pair that uses them.
+    It also has the joint counts of predicted classes, under the first pair that uses them; of
+    clustered rows these are the weights in the cells of each cluster, shape (C, K·K·K).
     """
 
     unit_differences: Mapping[int, UnitDifferences]
-    joint_confusions: Mapping[int, JointConfusion]
+    joint_confusions: Mapping[int, JointConfusion | FloatArray]
 
     @classmethod
     def from_batch(
@@ -141,11 +148,19 @@ class PairDifferences(Mergeable):
         ``influences`` are the influence values of the rows, and ``statistics`` the statistics of
         all rows.
         """
-        joint_confusions: dict[int, JointConfusion] = {}
-        for index, pair in distinct_pairs(pairs):
+        joint_confusions: dict[int, JointConfusion | FloatArray] = {}
+        distinct = list(distinct_pairs(pairs))
+        for index, pair in distinct:
             first, second = (_class_counts(systems[name], pair.measure) for name in pair.systems)
-            if first is not None and second is not None:
-                joint_confusions[index] = JointConfusion.from_batch(first, second)
+            if first is None or second is None:
+                continue
+            joint = (
+                JointConfusion.from_batch(first, second)
+                if first.clusters is None
+                else joint_cluster_cells(first, second, MAX_CLUSTER_CELLS // len(distinct))
+            )
+            if joint is not None:
+                joint_confusions[index] = joint
         unit_differences = {}
         for index, pair in enumerate(pairs):
             first_influence, second_influence = (
@@ -192,10 +207,41 @@ class PairDifferences(Mergeable):
         return cls(unit_differences, joint_confusions)
 
     def __add__(self, other: PairDifferences) -> PairDifferences:
+        joint_confusions: dict[int, Any] = dict(self.joint_confusions)
+        for index, joint in other.joint_confusions.items():
+            joint_confusions[index] = joint_confusions[index] + joint
         return PairDifferences(
             {k: value + other.unit_differences[k] for k, value in self.unit_differences.items()},
-            {k: value + other.joint_confusions[k] for k, value in self.joint_confusions.items()},
+            joint_confusions,
         )
+
+
+def cluster_cells(
+    clusters: ClusterIndex,
+    flat: IntArray,
+    shape: tuple[int, ...],
+    max_cells: int = MAX_CLUSTER_CELLS,
+) -> FloatArray | None:
+    """Return the weights of the rows of each cluster in each cell, or None if these are too many.
+
+    ``flat`` is the cell of each row; the result has the shape (C, cells).
+    """
+    n_cells = math.prod(shape)
+    if clusters.n_codes * n_cells > max_cells:
+        return None
+    return np.asarray(clusters.cell_weights(flat, shape), np.float64).reshape(
+        clusters.n_codes, n_cells
+    )
+
+
+def joint_cluster_cells(
+    first: ClassCounts, second: ClassCounts, max_cells: int
+) -> FloatArray | None:
+    """Return the weights of each cluster in the cells of truth × first × second of a batch."""
+    k = first.matrix.n_classes
+    flat = np.asarray(first.cells.row_cells * k + second.cells.row_cells % k, np.int64)
+    assert first.clusters is not None
+    return cluster_cells(first.clusters, flat, (k, k, k), max_cells)
 
 
 def distinct_pairs(pairs: Sequence[SystemPair]) -> Iterator[tuple[int, SystemPair]]:
@@ -214,9 +260,9 @@ def _resolve_measure(system: SystemOutput, measure: Measure) -> tuple[Any, Measu
 
 
 def _class_counts(system: SystemOutput, measure: Measure) -> ClassCounts | None:
-    """Return the confusion counts of independent rows for a measure, or None."""
+    """Return the confusion counts of rows for a measure, or None."""
     sample, _ = _resolve_measure(system, measure)
-    return sample if isinstance(sample, ClassCounts) and sample.clusters is None else None
+    return sample if isinstance(sample, ClassCounts) else None
 
 
 def _mean_row_values(system: SystemOutput, measure: Measure) -> RowValues | None:

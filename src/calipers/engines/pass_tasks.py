@@ -13,7 +13,7 @@ from calipers.data.errors import InputError
 from calipers.engines.accumulators import WeightMoments
 from calipers.engines.base import Mergeable
 from calipers.engines.gram_matrix import Request, cluster_sums, gram_columns, inner_products
-from calipers.engines.paired_differences import PairDifferences, SystemPair
+from calipers.engines.paired_differences import PairDifferences, SystemPair, cluster_cells
 from calipers.estimation.counts import ClassCounts
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
 from calipers.statistics import ClassTables, ConfusionMatrix
@@ -23,10 +23,6 @@ from calipers.statistics.serialization import from_bytes, to_bytes
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray, Statistic
     from calipers.systems.base import SystemOutput
-
-
-#: Maximum number of cells of several classes that are summed by cluster.
-MAX_CLUSTER_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -350,10 +346,9 @@ class SecondPass:
             delegate, applied_measure = systems[request[0]].delegate(request[1])
             counts, k = delegate.sample_for(applied_measure), statistic.n_classes
             if isinstance(counts, ClassCounts) and counts.clusters is not None:
-                size = counts.clusters.n_codes
-                if size * k * k <= MAX_CLUSTER_CELLS:
-                    cells = counts.clusters.cell_weights(counts.cells.row_cells, (k, k))
-                    cells_by_index[index] = np.asarray(cells, np.float64).reshape(size, k * k)
+                cells = cluster_cells(counts.clusters, counts.cells.row_cells, (k, k))
+                if cells is not None:
+                    cells_by_index[index] = cells
         return cells_by_index
 
 

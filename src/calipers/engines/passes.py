@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -228,6 +228,8 @@ class TwoPassEvaluation:
             value, statistic = terms.combined_moments(applied_measure, statistic, second_statistic)
             applied_measure = applied_measure.plain
 
+        scale = self._scale(request, applied_measure)
+
         def get_influence() -> Influence | None:
             influence = self.influences.get(request)
             return influence if influence is None or scale == 1 else scale * influence
@@ -241,27 +243,31 @@ class TwoPassEvaluation:
             get_influence,
             partial(self._second_pass_statistic, request),
         )
-        estimate = self._statistic_estimate(delegate, applied_measure, statistic, summary)
+        sample = delegate.sample_for(applied_measure)
+
+        @cache
+        def by_cluster() -> Influence | None:
+            influence = get_influence() if first_result.clustered else None
+            if influence is None or not isinstance(sample, RowValues):
+                return influence
+            return reweight_clusters(influence)
+
+        estimate = (
+            self._moments_estimate(applied_measure, statistic, sample, summary, by_cluster())
+            if isinstance(statistic, Moments)
+            else self._statistic_estimate(delegate, applied_measure, statistic, summary)
+        )
         if estimate is None:
             return None
         sizes = estimate.effective_sizes() or (size,)
-        scale = self._scale(request, applied_measure, estimate.value)
-        # What two estimates share is known of their rows, which are gone, or of their differences.
-        estimate = replace(estimate, joint_distribution=None)
+        if not isinstance(statistic, Moments):
+            # What two estimates share is known of their rows, which are gone, or of differences.
+            estimate = replace(estimate, joint_distribution=None)
         if isinstance(statistic, ScoreRows):
             estimate = add_unscored(applied_measure, estimate, statistic.n_rows)
-        sample, by_cluster = delegate.sample_for(applied_measure), None
-        if first_result.clustered:
-            by_cluster = get_influence()
-            if by_cluster is not None and isinstance(sample, RowValues):
-                by_cluster = reweight_clusters(by_cluster)
-        if isinstance(statistic, Moments):
-            estimate = self._moments_estimate(
-                applied_measure, statistic, sample, summary, by_cluster
-            )
         if first_result.clustered:
             estimate = self._clustered_estimate(
-                request, applied_measure, statistic, estimate, by_cluster
+                request, applied_measure, statistic, estimate, by_cluster()
             )
         else:
             estimate = self._independent_estimate(request, applied_measure, statistic, estimate)
@@ -384,11 +390,15 @@ class TwoPassEvaluation:
         if cell_weights is None:
             return None
         assert isinstance(statistic, ConfusionMatrix)
-        cluster, cell_index = np.nonzero(cell_weights)
-        weight, k = cell_weights[cluster, cell_index] / self.common_weight, statistic.n_classes
-        clusters = ClusterIndex(cluster.astype(np.uint32), len(cell_weights), weight)
-        cells = MultinomialCells.from_flat(cell_index.astype(np.int64), (k, k), weight, clusters)
+        cells = self._cells_by_cluster(cell_weights, (statistic.n_classes,) * 2)
         return ClassCounts(statistic, cells, settings)
+
+    def _cells_by_cluster(self, weights: FloatArray, shape: tuple[int, ...]) -> MultinomialCells:
+        """Return cells from the weight of the rows of each cluster in each of them."""
+        cluster, cell_index = np.nonzero(weights)
+        weight = weights[cluster, cell_index] / self.common_weight
+        clusters = ClusterIndex(cluster.astype(np.uint32), len(weights), weight)
+        return MultinomialCells.from_flat(cell_index.astype(np.int64), shape, weight, clusters)
 
     def cluster_cell_weights(self, system: str) -> FloatArray | None:
         """Return the weight of the rows of each cluster in each cell of the confusion matrix.
@@ -445,17 +455,15 @@ class TwoPassEvaluation:
         if not self.engine.is_rereadable:
             return first - second
         if self.first_pass_result.clustered:
-            return self._clustered_difference(pair, measure, first - second)
-        joint_counts = self._joint_counts(
-            pair, measure, settings or self.template_systems[pair[0]].settings
-        )
-        applied_measure = self.template_systems[pair[0]].delegate(measure)[1]
+            return self._clustered_difference(pair, measure, (first, second))
+        joint_counts = self._joint_counts(pair, measure, first.settings)
+        delegate, applied_measure = self.template_systems[pair[0]].delegate(measure)
         difference = (
             first - second
             if joint_counts is None
             else joint_counts.difference(applied_measure, first, second)
         )
-        scale = self._scale((pair[0], measure), applied_measure, first.value)
+        scale = self._scale((pair[0], measure), applied_measure)
 
         def scaled_differences() -> UnitDifferences | None:
             unit_differences = self.unit_differences(pair, measure)
@@ -476,37 +484,38 @@ class TwoPassEvaluation:
                 )
             )
         difference = replace(difference, unit_spread=scaled_differences)
-        if not self._counts_cases(pair, measure):
-            return difference
-
-        def discordant() -> tuple[float, float]:
-            signs = self._signs(pair, measure)
-            assert signs is not None
-            above, _, below = signs
-            return float(above), float(below)
-
-        return replace(difference, discordant_proportions=discordant)
-
-    def _counts_cases(self, pair: tuple[str, str], measure: Measure) -> bool:
-        """Return whether every row is a case that counts 0 or 1 for both systems, unweighted."""
-        delegate, applied_measure = self.template_systems[pair[0]].delegate(measure)
-        if applied_measure.definition.counts_hits is None or not isinstance(
-            delegate.sample_for(applied_measure), CaseValues
-        ):
-            return False
-        pair_moments: Any = [self.statistics[name, measure] for name in pair]
-        is_complete = all(moments.rows == self.first_pass_result.rows for moments in pair_moments)
-        return is_complete and not self.first_pass_result.weight.has_unequal_weights
+        sample = delegate.sample_for(applied_measure)
+        if isinstance(sample, CaseValues):
+            return sample.complete_difference(
+                applied_measure, difference, (first, second), lambda: self._signs(pair, measure)
+            )
+        return difference
 
     def _clustered_difference(
-        self, pair: tuple[str, str], measure: Measure, difference: PointEstimate
+        self,
+        pair: tuple[str, str],
+        measure: Measure,
+        estimates: tuple[PointEstimate, PointEstimate],
     ) -> PointEstimate:
-        """Add what the differences of single rows show to the difference on clustered rows."""
+        """Return the difference on clustered rows, with what the differences of rows show."""
 
         def moments() -> Moments | None:
             unit_differences = self.unit_differences(pair, measure)
             return None if unit_differences is None else unit_differences.moments
 
+        difference = estimates[0] - estimates[1]
+        joint_counts = self._joint_counts(pair, measure, difference.settings)
+        if joint_counts is not None:
+            by_cluster = joint_counts.difference(
+                self.template_systems[pair[0]].delegate(measure)[1], *estimates
+            )
+            difference = replace(
+                difference,
+                compute_error=by_cluster.compute_error,
+                methods=by_cluster.methods,
+                replicates=by_cluster.replicates,
+                posterior_draws=by_cluster.posterior_draws,
+            )
         difference = replace(difference, signs=lambda: self._signs(pair, measure))
         if isinstance(self.statistics[pair[0], measure], Ratings):
             unit_differences = self.unit_differences(pair, measure)
@@ -692,24 +701,24 @@ class TwoPassEvaluation:
             for request, statistic_number in self.statistic_numbers.items()
         }
 
-    def _scale(self, request: Request, measure: Measure, value: float) -> float:
+    def _scale(self, request: Request, measure: Measure) -> float:
         """Return the ratio of a value with the given weights to that with weights of 1.
 
         It scales influence values: totals are proportional to the weights, other values do not
         depend on their scale.
         """
-        if self.common_weight == 1 or not math.isfinite(value):
+        if self.common_weight == 1:
             return 1.0
         statistic = self._weighted_statistics[request]
         formula = applicable_measure(measure, statistic)
         if not isinstance(statistic, formula.definition.statistic):
             return 1.0  # sums from which a line is fitted
-        weighted_value = float(formula.apply(statistic))
-        return (
-            1.0
-            if weighted_value == 0 or math.isclose(weighted_value, value, rel_tol=1e-6)
-            else value / weighted_value
+        weighted_value, value = (
+            float(formula.apply(item)) for item in (statistic, self.statistics[request])
         )
+        is_equal = math.isclose(weighted_value, value, rel_tol=1e-6)
+        has_ratio = weighted_value != 0 and math.isfinite(value) and not is_equal
+        return value / weighted_value if has_ratio else 1.0
 
     @cached_property
     def values(self) -> dict[Request, float]:
@@ -898,9 +907,9 @@ class TwoPassEvaluation:
 
     def _pair_differences(
         self, pair: tuple[str, str], measure: Measure
-    ) -> tuple[UnitDifferences | None, JointConfusion | None]:
+    ) -> tuple[UnitDifferences | None, JointConfusion | FloatArray | None]:
         self.compare_pairs([pair])
-        result: tuple[UnitDifferences | None, JointConfusion | None]
+        result: tuple[UnitDifferences | None, JointConfusion | FloatArray | None]
         result = self._differences_by_pair.get(pair, {}).get(measure, (None, None))
         return result
 
@@ -919,13 +928,29 @@ class TwoPassEvaluation:
             return None
 
         def make_counts() -> PairedCounts | None:
-            cells = joint_confusion.cells(
-                first.n_classes, self.common_weight, has_unequal_weights=has_unequal_weights
-            )
             measures = tuple(
                 self.template_systems[pair[0]].delegate(item)[1]
                 for item in self.measures
                 if self.statistics.get((pair[0], item)) is first
+            )
+            k = first.n_classes
+            if not isinstance(joint_confusion, JointConfusion):
+                cells = self._cells_by_cluster(joint_confusion, (k, k, k))
+                truth, *predicted = np.unravel_index(cells.row_cells, cells.shape)
+                first_counts, second_counts = (
+                    ClassCounts(
+                        matrix,
+                        MultinomialCells.from_flat(
+                            truth * k + classes, (k, k), cells.weight, cells.clusters
+                        ),
+                        settings,
+                        measures,
+                    )
+                    for matrix, classes in zip((first, second), predicted, strict=True)
+                )
+                return PairedCounts(first_counts, second_counts)
+            cells = joint_confusion.cells(
+                k, self.common_weight, has_unequal_weights=has_unequal_weights
             )
             if cells.needs_row_draws:
                 return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,21 @@ from calipers.estimation.multilabel import RowValues
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.regression import SortedRows
 from calipers.inference.intervals import ROUNDING_TOLERANCE
-from calipers.statistics import FloatArray, Moments, ScoreRows
+from calipers.inference.variance_estimators import Influence, MeanVariance, VarianceEstimator
+from calipers.statistics import (
+    FloatArray,
+    LengthRows,
+    Moments,
+    NumericRows,
+    ScoreRows,
+    count_signs,
+)
 
 if TYPE_CHECKING:
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.point_estimate import JointDistribution, PointEstimate
     from calipers.inference.settings import MeasureLike
-    from calipers.inference.variance_estimators import Influence
+    from calipers.statistics import Signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +97,34 @@ class CaseValues(RowValues):
         if not (self.is_binary and second_cases.is_binary):
             return difference
 
-        def discordant() -> tuple[float, float]:
-            sign = self.values - second_cases.values
-            return float(np.count_nonzero(sign > 0)), float(np.count_nonzero(sign < 0))
+        return _add_discordant(difference, lambda: count_signs(self.values - second_cases.values))
 
-        return replace(difference, discordant_proportions=discordant)
+    def complete_difference(
+        self,
+        measure: MeasureLike,
+        difference: PointEstimate,
+        estimates: tuple[PointEstimate, PointEstimate],
+        signs: Callable[[], Signs | None],
+    ) -> PointEstimate:
+        """Add the cases on which two systems differ to a difference of streamed cases.
+
+        As in memory, they are added if every case counts 0 or 1 for both systems, unweighted.
+        """
+        is_binary = measure.definition.counts_hits is not None and not any(
+            estimate.undefined or estimate.has_unequal_weights for estimate in estimates
+        )
+        return _add_discordant(difference, signs) if is_binary else difference
+
+
+def _add_discordant(difference: PointEstimate, signs: Callable[[], Signs | None]) -> PointEstimate:
+    """Add the numbers of cases that only one of two systems passes, from the signs."""
+
+    def discordant() -> tuple[float, float]:
+        counts = signs()
+        assert counts is not None
+        return float(counts[0]), float(counts[2])
+
+    return replace(difference, discordant_proportions=discordant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +152,61 @@ class SortedScores(SortedRows):
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a quantile of the scores."""
         return add_unscored(measure, super().point_estimate(measure), self.n_scored)
+
+
+@dataclass(frozen=True, eq=False)
+class ControlledScores(SortedRows):
+    """Comparisons with a reference, controlled for the difference in length.
+
+    Attributes
+    ----------
+    row_weight : ndarray of shape (n,) or None
+        Weight of each case; ``weight`` is 0 where one of the two has no score.
+    n_scored : int
+        Number of cases with both scores.
+    is_constant : bool, default=False
+        Whether this is the reference itself.
+    """
+
+    row_weight: FloatArray | None
+    n_scored: int
+    is_constant: bool = False
+
+    @cached_property
+    def statistic(self) -> LengthRows:
+        """Cases with both scores."""
+        return LengthRows.from_rows(self.truth, self.predicted, self.weight)
+
+    def _influence(
+        self, measure: MeasureLike, total: NumericRows | None = None
+    ) -> Influence | None:
+        """Return the influence of every case, 0 if it lacks a score."""
+        rows = self.statistic if total is None else total
+        influence_function = measure.definition.moves
+        if influence_function is None or not rows.n_rows:
+            return None
+        weight = np.ones(len(self.truth)) if self.weight is None else self.weight
+        scored_mask, column = weight > 0, np.zeros(len(self.truth))
+        if not self.is_constant:
+            scored = LengthRows(self.truth[scored_mask], self.predicted[scored_mask], weight)
+            clusters = None if self.clusters is None else self.clusters.take_rows(scored_mask)
+            weights = None if self.weight is None else weight[scored_mask]
+            space = MeanVariance(weights, clusters)
+            column[scored_mask] = Influence(
+                influence_function(scored, rows), space
+            ).corrected.column
+            if isinstance(rows, LengthRows) and rows.is_separated:
+                # Residuals of separated outcomes are small whatever the slope, the information not.
+                column *= float(rows.fit.standard_error) / float(np.linalg.norm(column))
+        estimator = VarianceEstimator(self.row_weight, self.clusters, denominator=weight)
+        return Influence(column, estimator)
+
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
+        """Return the point estimate at equal length."""
+        estimate = add_unscored(measure, super().point_estimate(measure), self.n_scored)
+        if self.is_constant:
+            return replace(estimate, kind="known constant", undefined={})
+        return estimate
 
 
 def add_unscored(measure: MeasureLike, estimate: PointEstimate, n_scored: int) -> PointEstimate:
@@ -164,13 +251,25 @@ class VarianceComponents:
     sampling: float
 
     @classmethod
-    def from_samples(cls, values: FloatArray) -> VarianceComponents | None:
+    def from_samples(
+        cls,
+        values: FloatArray,
+        minus: FloatArray | None = None,
+        weight: FloatArray | None = None,
+        clusters: ClusterIndex | None = None,
+    ) -> VarianceComponents | None:
         """Estimate the components, or return None if too few cases have two samples.
 
         Parameters
         ----------
         values : array of shape (n_cases, n_samples)
             Scores, NaN if there is none.
+        minus : array of the same shape, optional
+            Scores of a system from whose mean the difference is, with samples of their own.
+        weight : array of shape (n_cases,), optional
+            Weight of each case.
+        clusters : ClusterIndex, optional
+            Clusters of the cases, of which ``mean`` is the variance between them.
 
         Returns
         -------
@@ -184,18 +283,40 @@ class VarianceComponents:
         >>> round(components.case, 7), round(components.sample, 7), round(components.mean, 7)
         (0.1041667, 0.1666667, 0.0486111)
         """
-        counts = (~np.isnan(values)).sum(axis=1)
-        values, counts = values[counts > 1], counts[counts > 1]
-        if len(values) < 2:
+        systems = (values,) if minus is None else (values, minus)
+        weight = np.ones(len(values)) if weight is None else weight
+        counts = [(~np.isnan(scores)).sum(axis=1) for scores in systems]
+        used_mask = (np.min(counts, axis=0) > 1) & (weight > 0)
+        n_units = int(np.count_nonzero(used_mask))
+        if clusters is not None:
+            clusters = clusters.take_rows(used_mask)
+            n_units = clusters.n_clusters
+        if n_units < 2:
             return None
-        means = mean_of_samples(values)
-        squares = np.nansum(np.square(values - means[:, None]), axis=1)
-        variances = squares / (counts - 1)
-        sample, between = float(variances.mean()), float(means.var(ddof=1))
-        noise = float((variances / counts).mean())
-        if not between > 0:
+        w = weight[used_mask]
+        means, sample, noise = np.zeros(len(w)), 0.0, 0.0
+        for scores, n, sign in zip(systems, counts, (1, -1), strict=False):
+            system_means = mean_of_samples(scores[used_mask])
+            squares = np.nansum(np.square(scores[used_mask] - system_means[:, None]), axis=1)
+            variances = squares / (n[used_mask] - 1)
+            means = means + sign * system_means
+            sample += float(w @ variances / w.sum())
+            noise += float(np.square(w) @ (variances / n[used_mask]))
+        deviations = w * (means - w @ means / w.sum())
+        squares = (
+            deviations @ deviations
+            if clusters is None
+            else clusters.corrected_sum_of_squares(deviations)
+        )
+        total = float(squares) * n_units / (n_units - 1)
+        if not total > 0:
             return None
-        return cls(between - noise, sample, between / len(means), min(noise / between, 1.0))
+        return cls(
+            (total - noise) / float(w @ w),
+            sample,
+            total / float(w.sum()) ** 2,
+            min(noise / total, 1.0),
+        )
 
 
 def value_bounds(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.options import check_level
 from calipers.evaluation.topic_scores import used_unit_columns
 from calipers.inference.intervals import Interval
 from calipers.results import Estimate, Evaluation
@@ -146,8 +147,7 @@ def best_system(
     """
     if getattr(evaluation, "sources", None) is None:
         raise InputError("evaluation: expected one computed from data, with its data")
-    if not 0 < level < 1:
-        raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
+    check_level(level)
     if n_resamples < 20:
         raise InputError(f"n_resamples is {n_resamples}, expected 20 or more")
     if seed < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from calipers.data.arrays import column_names, is_frame
 from calipers.data.case_scores import NO_SCORE, case_ids, mixed_as_text, read_case_table
 from calipers.data.costs import Costs
 from calipers.data.errors import InputError, format_value
+from calipers.data.evaluation_logs import CASE, SCORE, SYSTEM, is_log, read_logs
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.evaluation.problems.case_scores import (
@@ -28,6 +30,10 @@ from calipers.statistics import ScoreSummary
 if TYPE_CHECKING:
     from calipers.data import streams
     from calipers.evaluation.stream_columns import StreamColumns
+
+
+#: Name of the cost with the lengths of the outputs, and of their role in a batch.
+LENGTH = "length"
 
 
 @validate_arguments
@@ -66,7 +72,8 @@ def scores(
     score : array-like of shape (n,), or dict of such, optional
         Score of each case: numbers, ``pass`` or ``fail``, ``true`` or ``false``; where a case has
         none, a missing value, ``error`` or ``refused``. For several systems a dict or data frame
-        from their names to columns. With ``system``, the name of the column of all scores.
+        from their names to columns. With ``system``, the name of the column of all scores; of logs,
+        the name of the scorer, if there are several. Logs may also be the only argument.
     case : array-like of shape (n,), optional
         Name of each case: a column without duplicates. Required with ``system``, where cases have
         several rows.
@@ -108,7 +115,9 @@ def scores(
         ``evaluation.pareto_fronts``. With ``system``, the cost of a system is that of its own rows.
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name. Columns may also be passed as NumPy
-        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
+        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack. Or
+        a log of Inspect, lm-evaluation-harness or promptfoo, a list of such logs, or a dict from
+        the names of systems to logs.
     samples : int, optional
         Number of samples (repetitions, epochs) of each case and system, if ``data`` has a row for
         each of them. A value of a case is then the mean over its samples, and intervals are over
@@ -185,7 +194,10 @@ def scores(
     arguments["data"] = mixed_as_text(data)
     stated_range = _check_range(score_range)
     ids: tuple[str, ...] = ()
-    if system is not None or samples is not None:
+    notes: tuple[str, ...] = ()
+    if (paths := _find_logs(arguments)) is not None:
+        arguments, notes = _read_logs(arguments, paths, stated_range)
+    if arguments["system"] is not None or arguments["samples"] is not None:
         arguments, ids = _fold_rows(arguments)
     source = open_source(arguments, "score", "case", categories=("score", "case"))
     if source.stream_columns is not None:
@@ -200,13 +212,14 @@ def scores(
     number = len(next(iter(by_system.values())))
     if row_columns["case"] is not None:
         ids = case_ids(row_columns["case"])
-    source = _with_ids(source, ids, number)
+    source = _with_notes(_with_ids(source, ids, number), notes)
     chosen_reference = find_reference(reference_system, baseline, tuple(by_system))
     summary = ScoreSummary.from_columns(
         [(column.scores, column.status) for column in by_system.values()], len(NO_SCORE)
     )
     problem = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
-    return source.evaluate(problem, {**row_columns, "score": by_system}, number)
+    lengths = source.memory_columns.costs.columns_of(LENGTH, tuple(by_system), number)
+    return source.evaluate(problem, {**row_columns, "score": by_system, LENGTH: lengths}, number)
 
 
 def _columns_by_system(score: Any) -> Any:
@@ -239,6 +252,72 @@ def _with_ids(source: ColumnSource, ids: Sequence[str], number: int) -> ColumnSo
     if len(ids) != number:
         raise InputError(f"case: has {len(ids)} rows, score has {number}")
     return replace(source, input_columns=replace(source.memory_columns, ids=pa.array(ids)))
+
+
+def _with_notes(source: ColumnSource, notes: tuple[str, ...]) -> ColumnSource:
+    """Return the source with further notes on its rows."""
+    if not notes:
+        return source
+    return replace(
+        source,
+        input_columns=replace(source.memory_columns, notes=(*notes, *source.memory_columns.notes)),
+    )
+
+
+def _find_logs(arguments: Mapping[str, Any]) -> Mapping[str, str] | list[str] | None:
+    """Return the paths of logs of evaluation tools, by name if they are named, or None.
+
+    They are ``data``, or the only argument. If a column of cases or systems is named, a file is a
+    table.
+    """
+    data, score = arguments["data"], arguments["score"]
+    if arguments["case"] is not None or arguments["system"] is not None:
+        return None
+    paths = score if data is None else data
+    if isinstance(paths, Mapping):
+        is_of_logs = bool(paths) and all(isinstance(p, str | os.PathLike) for p in paths.values())
+        return {str(n): os.fspath(p) for n, p in paths.items()} if is_of_logs else None
+    candidates = list(paths) if isinstance(paths, list | tuple) else [paths]
+    if not candidates or not all(isinstance(path, str | os.PathLike) for path in candidates):
+        return None
+    names = [os.fspath(path) for path in candidates]
+    return names if any(name.endswith(".eval") or is_log(name) for name in names) else None
+
+
+def _read_logs(
+    arguments: Mapping[str, Any],
+    paths: Mapping[str, str] | list[str],
+    stated_range: tuple[float, float] | None,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the arguments of a table with the scores of logs, and notes on them."""
+    name = None if arguments["data"] is None else arguments["score"]
+    if isinstance(name, list | tuple | Mapping) and len(name) == 1:
+        (name,) = name.values() if isinstance(name, Mapping) else name
+    if not (name is None or isinstance(name, str)):
+        raise InputError(f"score is {format_value(name)}, expected the name of a scorer of the log")
+    if arguments["engine"] not in (None, "memory"):
+        raise InputError(
+            f"engine is {format_value(arguments['engine'])}, expected 'memory': logs of evaluation "
+            "tools are read into memory"
+        )
+    logs = read_logs(paths, name)
+    if stated_range is not None:
+        logs.check_range(stated_range)
+    samples = arguments["samples"]
+    if samples is not None and samples < logs.n_samples:
+        raise InputError(
+            f"samples is {samples}, but the log has {logs.n_samples} samples of a case; leave it "
+            "out"
+        )
+    changed: dict[str, Any] = {
+        "data": logs.rows,
+        "score": SCORE,
+        "case": CASE,
+        "system": SYSTEM,
+        "samples": samples or (logs.n_samples if logs.n_samples > 1 else None),
+        "inputs": [*logs.origins, *arguments["inputs"]],
+    }
+    return {**arguments, **changed}, logs.notes
 
 
 def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -354,7 +354,11 @@ def _problem_from_stream(
     scores = outputs.get("score"), outputs.get("probability")
     problem: BinaryProblem | MulticlassProblem
     if _is_binary(encoded, labels, positive, *scores, threshold):
-        problem = BinaryProblem.from_columns(encoded, positive, labels, threshold, undefined)
+        needs_other_class = labels is None and len(encoded.labels) == 1
+        predicted = _predicted_labels(columns, outputs) if needs_other_class else None
+        problem = BinaryProblem.from_columns(
+            encoded, positive, labels, threshold, undefined, predicted
+        )
     else:
         problem = _multiclass_problem(columns, outputs, encoded, labels, undefined)
     return problem, _name_systems(columns, problem)
@@ -383,6 +387,21 @@ def _soft_label_problem(
     return problem, _name_systems(columns, problem)
 
 
+def _predicted_labels(columns: StreamColumns, outputs: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the distinct labels that each system of a stream predicts, if any predicts labels."""
+    from calipers.evaluation.stream_rows import read_distinct_labels
+
+    if "predicted" not in outputs:
+        return None
+    labels_by_system = {}
+    for name, column in named_systems(outputs["predicted"], "predicted").items():
+        display_name = column_name("predicted", name)
+        if not isinstance(column, str):
+            raise InputError(f"{display_name}: has several columns, expected one of labels")
+        labels_by_system[name] = read_distinct_labels(columns, column, display_name)
+    return labels_by_system
+
+
 def _multiclass_problem(
     columns: StreamColumns,
     outputs: Mapping[str, Any],
@@ -391,24 +410,12 @@ def _multiclass_problem(
     undefined: str,
 ) -> MulticlassProblem:
     """Return the problem of several classes for the columns of a stream."""
-    from calipers.evaluation.problems.classes import MulticlassProblem
-    from calipers.evaluation.stream_rows import read_distinct_labels
+    from calipers.evaluation.problems.classes import MulticlassProblem, encode_predictions
 
-    predicted = {}
-    for name, column in (
-        named_systems(outputs["predicted"], "predicted").items()
-        if labels is None and "predicted" in outputs
-        else ()
-    ):
-        display_name = column_name("predicted", name)
-        if not isinstance(column, str):
-            raise InputError(f"{display_name}: has several columns, expected one of labels")
-        predicted[name] = encode_labels(
-            read_distinct_labels(columns, column, display_name), display_name
-        )
+    predicted = _predicted_labels(columns, outputs) if labels is None else None
     return MulticlassProblem.from_columns(
         encoded,
-        predicted or None,
+        None if predicted is None else encode_predictions(predicted),
         outputs.get("score"),
         outputs.get("probability"),
         labels,

@@ -15,6 +15,7 @@ from calipers.data.columns import check_missing
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.request_log import Request, parse_outcome, parse_score, read_requests
 from calipers.evaluation.arguments import check_finite, validate_arguments
+from calipers.evaluation.options import check_level
 from calipers.inference import confidence_sequences as sequences
 from calipers.inference.intervals import NAN, Interval, no_interval, normal_quantile
 from calipers.report.safe_names import join_words
@@ -363,8 +364,7 @@ class MonitorSession:
                 f"interval is {self.interval!r}, expected one of {', '.join(INTERVALS)}; "
                 + did_you_mean(self.interval, INTERVALS)
             )
-        if not 0 < check_finite(self.level, "level", "a proportion such as 0.95") < 1:
-            raise InputError(f"level is {self.level}, expected a proportion such as 0.95")
+        check_level(self.level)
         if not 1 <= check_finite(self.prior, "prior", "a number from 1 to 1000") <= 1000:
             raise InputError(f"prior is {self.prior}, expected a number from 1 to 1000")
         if self.every is not None and self.every < 1:

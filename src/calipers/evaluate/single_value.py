@@ -205,6 +205,11 @@ def _case_value(
     """Compute the value of scores of cases, or of those of a system against a reference."""
     from calipers.evaluate.case_scores import scores as evaluate_scores
 
+    if measure.definition.reads == "reference lengths":
+        raise InputError(
+            f"{measure} takes scores and lengths of two systems: cal.scores(…, reference_system=…, "
+            f"cost={{'length': …}}, measures=[{str(measure)!r}])"
+        )
     needs_reference = measure.definition.reads == "reference scores"
     if (system_scores is None) == needs_reference:
         expected = (

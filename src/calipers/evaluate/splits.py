@@ -20,6 +20,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.compare import check_option, system_pairs
 from calipers.evaluation.difference_families import adjust_p_values
 from calipers.evaluation.folds import FoldValues
+from calipers.evaluation.options import check_level
 from calipers.evaluation.rows import InMemorySample
 from calipers.inference import resampled_tests
 from calipers.inference.hypotheses import ALTERNATIVES, Hypothesis
@@ -121,8 +122,7 @@ def compare_splits(
     check_option("design", design, DESIGNS)
     check_option("alternative", alternative, ALTERNATIVES)
     check_option("adjust", adjust, ADJUSTMENTS)
-    if not 0 < level < 1:
-        raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
+    check_level(level)
     notes: Sequence[str]
     if isinstance(values, Evaluation) and isinstance(values.sources, FoldValues):
         if any(argument is not None for argument in (split, repetition, count)):

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.errors import InputError, did_you_mean, format_value, input_row_numbers
 from calipers.evaluation.options import Options
 from calipers.measures import Measure
 from calipers.results import Evaluation
@@ -236,7 +236,8 @@ def validate_arguments(
                 kinds = _parse_annotation(annotations.get(name, ""))
                 if kinds is not None:
                     arguments[name] = _convert_value(name, value, kinds)
-        return function(*bound.args, **bound.kwargs)
+        with input_row_numbers():
+            return function(*bound.args, **bound.kwargs)
 
     _VALIDATED_FUNCTIONS.add(checked)  # type: ignore[arg-type]
     # doctest looks for examples in functions of the module alone, and here.

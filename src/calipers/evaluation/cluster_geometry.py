@@ -10,7 +10,6 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.data.arrow_types import decode_dictionary
-from calipers.data.errors import InputError
 from calipers.data.points import to_points
 from calipers.engines.base import Engine, Mergeable
 from calipers.engines.gram_matrix import (
@@ -116,15 +115,13 @@ class _PointReader:
 
     def read_points(self, batch: Batch) -> tuple[Mapping[str, Any], FloatArray]:
         """Return the columns of a batch, and its points."""
-        columns = (
-            batch.columns if self.read_batch is None else self.read_batch.drop_incomplete(batch)
-        )
-        features = {name: columns[name] for name in self.features}
-        try:
+        with batch.located_errors():
+            columns = (
+                batch.columns if self.read_batch is None else self.read_batch.drop_incomplete(batch)
+            )
+            features = {name: columns[name] for name in self.features}
             n_rows = len(next(iter(features.values())))
             points = to_points(features, "features") if n_rows else np.zeros((0, len(features)))
-        except InputError as error:
-            raise batch.locate_error(error) from None
         return columns, points
 
 

@@ -15,7 +15,7 @@ from calipers.data.arrays import take_rows, to_numbers
 from calipers.data.arrow_types import decode_dictionary
 from calipers.data.columns import incomplete_rows
 from calipers.data.costs import Costs, cost_column_name, to_costs
-from calipers.data.errors import InputError
+from calipers.data.errors import InputError, set_input_rows
 from calipers.data.ranking_rows import RankingRows, group_unit_columns
 from calipers.engines.accumulators import RowTable
 from calipers.engines.base import Mergeable
@@ -238,10 +238,8 @@ class _GroupTask:
 
     def __call__(self, batch: Batch) -> _GroupScores:
         """Return the values of the groups of a batch."""
-        try:
+        with batch.located_errors():
             return self._measure_groups(batch)
-        except InputError as error:
-            raise batch.locate_error(error) from None
 
     def _measure_groups(self, batch: Batch) -> _GroupScores:
         by_role, missing = self._drop_incomplete(batch)
@@ -340,6 +338,7 @@ class _GroupTask:
         incomplete_mask, missing_by_column = incomplete_rows(by_role)
         assert incomplete_mask is not None
         complete_indices = np.flatnonzero(~incomplete_mask)
+        set_input_rows(complete_indices)
         complete_columns = {
             role: take_rows(values, complete_indices) for role, values in by_role.items()
         }

@@ -8,7 +8,7 @@ from typing import Any
 
 from calipers.caching import cached_property
 from calipers.data.columns import check_missing
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.inference.settings import INTERVAL_CHOICES, METHODS, Settings
 from calipers.measures import Measure
 
@@ -131,12 +131,23 @@ def make_settings(
             "out of "
             f"{', '.join(METHODS)}{f'; {hint}' if hint.startswith('did you mean') else ''}"
         ) from None
-    if not 0 < level < 1:
-        raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
+    check_level(level)
     check_n_resamples(n_resamples)
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2**63 - 1")
     return settings
+
+
+def check_level(level: Any) -> None:
+    """Raise InputError unless the confidence level is a number between 0 and 1."""
+    try:
+        is_proportion = bool(0 < level < 1)
+    except (TypeError, ValueError):
+        is_proportion = False
+    if not is_proportion:
+        raise InputError(
+            f"level is {format_value(level)}, expected a proportion between 0 and 1 such as 0.95"
+        )
 
 
 def check_n_resamples(n_resamples: int) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import numpy as np
-
 from calipers import __version__
 from calipers.data.arrays import check_length
 from calipers.data.class_labels import group_codes
@@ -20,6 +18,7 @@ from calipers.measures.averages import UNDEFINED_VALUES
 from calipers.measures.name_parsing import deduplicate
 from calipers.results import Definition
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
+from calipers.results.finding import define_measure
 
 if TYPE_CHECKING:
     from calipers.data.frequency_weights import RowRepeats
@@ -343,22 +342,7 @@ def read_system_columns(
 
 def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:
     """Return the definition of each measure, for the report."""
-    out = []
-    for measure in measures:
-        d = measure.definition
-        low, high = (None if np.isinf(bound) else float(bound) for bound in d.range)
-        out.append(
-            Definition(
-                measure=str(measure),
-                title=measure.title,
-                description=measure.description,
-                higher_is_better=d.higher_is_better,
-                range=(low, high),
-                undefined=measure.meanings,
-                reference=d.reference,
-            )
-        )
-    return tuple(out)
+    return tuple(map(define_measure, measures))
 
 
 def provenance(

@@ -23,7 +23,7 @@ from calipers.data.columns import (
 )
 from calipers.data.costs import Costs, cost_column_name
 from calipers.data.distributed_frames import is_dask, is_spark
-from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.errors import InputError, did_you_mean, format_value, set_input_rows
 from calipers.data.frequency_weights import check_counts
 from calipers.data.streams import Batch, Stream, is_large, memory_budget
 from calipers.engines.base import Engine, Mergeable, P, identity
@@ -265,10 +265,9 @@ class _RepeatRows:
         if self.drops_missing:  # those without a count are left out where others are
             present_mask = ~missing_mask(column, "count")
             column = column.filter(_to_arrow(present_mask))
-        try:
+        with batch.located_errors():
+            set_input_rows(np.flatnonzero(present_mask))
             counts[present_mask] = present_counts = check_counts(column, "count")
-        except InputError as error:
-            raise batch.locate_error(error) from None
         if len(present_counts) and present_counts.max() > MAX_COUNT:
             row, count = int(np.argmax(counts)), f"{present_counts.max():,.0f}"
             raise batch.locate_error(

@@ -174,15 +174,16 @@ class _LabelTask:
     separator: str | None
 
     def __call__(self, batch: Batch) -> _LabelSummary:
+        with batch.located_errors():
+            return self._summary(self.read_batch.drop_incomplete(batch))
+
+    def _summary(self, columns: Mapping[str, Any]) -> _LabelSummary:
         import pyarrow as pa
 
-        labels, lengths, columns = {}, {}, self.read_batch.drop_incomplete(batch)
+        labels, lengths = {}, {}
         for display_name, name in self.columns.items():
             column = columns[name]
-            try:
-                row_lengths, values = flatten_labels(column, display_name, self.separator)
-            except InputError as error:
-                raise batch.locate_error(error) from None
+            row_lengths, values = flatten_labels(column, display_name, self.separator)
             values = values if hasattr(values, "type") else pa.array(list(values))
             labels[display_name] = DistinctValues.from_array(values)
             has_equal_lengths = is_list(column.type) and bool(

@@ -13,6 +13,8 @@ from calipers.data import streams
 from calipers.data.arrays import (
     check_length,
     from_arrow,
+    missing_values_error,
+    null_mask,
     take_rows,
     to_numbers,
     to_weights,
@@ -20,7 +22,7 @@ from calipers.data.arrays import (
 )
 from calipers.data.arrow_types import decode_dictionary
 from calipers.data.columns import incomplete_rows
-from calipers.data.errors import InputError
+from calipers.data.errors import InputError, set_input_rows
 from calipers.data.frequency_weights import RowRepeats
 from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Mergeable
@@ -106,6 +108,7 @@ class BatchReader:
         count_missing = partial(self._count_missing, batch, missing)
         if not missing.n_dropped:
             return columns, None, count_missing
+        set_input_rows(np.flatnonzero(~incomplete_mask))
         row_mask = pa.array(~incomplete_mask)
         complete_columns = {name: column.filter(row_mask) for name, column in columns.items()}
         return complete_columns, row_mask, count_missing
@@ -134,8 +137,7 @@ class BatchReader:
         import pyarrow.compute as pc
 
         if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise InputError(f"cluster: is missing in row {row}")
+            raise missing_values_error("cluster", np.flatnonzero(null_mask(column)), len(column))
         if pa.types.is_floating(column.type):
             to_numbers(column, "cluster")  # NaN is not a cluster
         column = unsigned_zeros(column)
@@ -218,14 +220,12 @@ class _FindClusters:
     def __call__(self, batch: streams.Batch) -> _ClusterNames:
         name, weight = self.columns.cluster, self.columns.weight
         assert name is not None
-        try:
+        with batch.located_errors():
             columns = _complete_columns(self.columns, batch)
             column = columns[name]
             if weight is not None:
                 indices = batch_weights(columns[weight], len(column))[1]
                 column = column if indices is None else take_rows(column, indices)
-        except InputError as error:
-            raise batch.locate_error(error) from None
         return _ClusterNames(DistinctValues.from_array(column), len(column))
 
 
@@ -266,11 +266,9 @@ class SystemBuilder:
 
     def rows_and_systems(self, batch: streams.Batch) -> tuple[Batch, BatchSystems]:
         """Return the rows of a batch, and the systems on them."""
-        try:
+        with batch.located_errors():
             rows = self.read_batch(batch)
             plain_systems = self.problem.systems(rows, self.settings)
-        except InputError as error:
-            raise batch.locate_error(error) from None
         systems = {
             name: system.with_measures(self.measures) for name, system in plain_systems.items()
         }

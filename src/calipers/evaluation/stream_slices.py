@@ -170,10 +170,8 @@ class _SummaryTask:
     required_columns: tuple[str, ...]
 
     def __call__(self, batch: Batch) -> _ColumnSummary:
-        try:
+        with batch.located_errors():
             columns = self._select_rows(batch.columns)
-        except InputError as error:
-            raise batch.locate_error(error) from None
         summaries: dict[str, Any] = {
             name: DistinctValues.from_array(columns[name]) for name in self.other_columns
         }

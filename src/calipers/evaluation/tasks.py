@@ -1372,11 +1372,16 @@ SCORES = Task(
     or numbers. Where a case has none, its field is empty, error or refused. The table has one
     column per system and one row per case, or one row per score.
 
+    TABLE may be logs of Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl) or
+    promptfoo (.json), which are found by their content: a log for each system, as [NAME=]FILE.
+    --score then names the scorer, if there are several.
+
     \b
     Examples:
       calipers scores verdicts.csv --score old --score new --baseline old
       calipers scores grades.csv --score gpt --score llama --score-range 1,5 -m mean-score \\
         -m pass-rate@4 --slice topic --cluster conversation
+      calipers scores old=a.eval new=b.eval --baseline old --score model_graded_qa
       calipers scores long.jsonl --case id --system model --score grade -m win-rate \\
         --reference-system gpt
     """,
@@ -1384,13 +1389,13 @@ SCORES = Task(
         Column(
             "score",
             "Column of the scores of a system; repeatable. With --system, the one column of all "
-            "scores.",
-            required=True,
+            "scores; of logs, the scorer.",
             per_system=True,
             description="Score of each case: numbers, ``pass`` or ``fail``, ``true`` or ``false``; "
             "where a case has none, a missing value, ``error`` or ``refused``. For several systems "
             "a dict or data frame from their names to columns. With ``system``, the name of the "
-            "column of all scores.",
+            "column of all scores; of logs, the name of the scorer, if there are several. Logs may "
+            "also be the only argument.",
             type="array-like of shape (n,), or dict of such",
         ),
         Column(
@@ -1465,8 +1470,11 @@ SCORES = Task(
         "measures": "The pass rate of other scores than 0 and 1 states what passes: "
         '``"pass-rate@4"`` is the proportion of cases with a score of 4 or more.',
         "cost": "With ``system``, the cost of a system is that of its own rows.",
+        "data": "Or a log of Inspect, lm-evaluation-harness or promptfoo, a list of such logs, or "
+        "a dict from the names of systems to logs.",
     },
     categories=("score", "case"),
+    command="calipers.cli.case_scores:ScoresCommand",
 )
 
 #: All of them, in the order in which they are listed.

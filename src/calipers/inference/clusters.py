@@ -352,8 +352,8 @@ class ClusterIndex:
     def two_class_error(
         self, influence: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
     ) -> ClusterError:
-        """Return the standard error of a sum over rows of two classes; NaN if one is empty."""
-        if min(self.n_clusters_by_class(positive)) < 1:
+        """Return the standard error of a sum over rows of two classes; NaN if one has no two."""
+        if min(self.n_clusters_by_class(positive)) < 2:
             return ClusterError(math.nan, math.nan)
         return cr2(*self.cluster_sums_by_class(influence, positive, pairs=pairs))
 

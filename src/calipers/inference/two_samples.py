@@ -175,9 +175,10 @@ def inversion_test(
         outside = max(result.low - null_value, null_value - result.high)
         return outside if outside == outside else -1.0
 
-    # On the logarithm of p, down to where 1 − p is still told from 1. Brent's method takes some ten
-    # intervals where halving took fifty.
-    log_low, log_high = math.log(1e-12), -1e-12
+    # On the logarithm of p, down to where 1 − p is still told from 1, and up to where an interval
+    # is wider than its rounding errors: one that has no width is replaced by that of another
+    # method. Brent's method takes some ten intervals where halving took fifty.
+    log_low, log_high = math.log(1e-12), -1e-6
     if distance(log_low) > 0:
         return TestResult(math.exp(log_low), name)
     if distance(log_high) <= 0:

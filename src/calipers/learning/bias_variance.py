@@ -34,7 +34,6 @@ from calipers.learning.fitting import (
 from calipers.learning.predictions import check_named_estimators, is_classification
 from calipers.learning.train_test_scores import (
     base_provenance,
-    check_level,
     check_parameter,
     check_target,
     format_values,
@@ -516,7 +515,6 @@ def bias_variance(
     [('error', 0.0179), ('bias²', 0.0058), ('variance', 0.0021), ('noise', 0.01)]
     """
     require_sklearn()
-    check_level(level)
     settings = make_settings("auto", level, n_resamples, seed)
     is_classifier = is_classification(check_named_estimators(estimator))
     if is_classifier and (noise is not None or exact):

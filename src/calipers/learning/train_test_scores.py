@@ -22,8 +22,8 @@ from calipers.evaluate.classification import classification
 from calipers.evaluate.regression import regression
 from calipers.evaluate.scorer import Scorer, has_only_known_classes, make_scorer
 from calipers.evaluate.splits import compare_splits
-from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.models import n_rows
+from calipers.evaluation.options import check_level
 from calipers.inference.resampled_tests import SplitTest, corrected_t
 from calipers.learning.fitting import (
     FitJob,
@@ -477,12 +477,6 @@ def base_provenance(estimator: Any, inputs: Sequence[Any]) -> dict[str, Any]:
 
     origins = [{k: v for k, v in asdict(i).items() if v is not None} for i in inputs]
     return {"calipers": __version__, "inputs": origins, "estimator": repr(estimator)}
-
-
-def check_level(level: float) -> None:
-    """Raise InputError unless the level is between 0 and 1."""
-    if not 0 < check_finite(level, "level", "a proportion between 0 and 1 such as 0.95") < 1:
-        raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
 
 
 def format_values(values: Sequence[Any]) -> list[str]:

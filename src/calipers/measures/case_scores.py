@@ -8,7 +8,7 @@ from typing import Any
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
-from calipers.statistics import FloatArray, Moments, ScoreRows
+from calipers.statistics import FloatArray, LengthRows, Moments, ScoreRows
 
 #: Conditions for a measure of cases none of which has a score.
 NO_SCORES = {"no_score": lambda m, _: m.weight == 0}
@@ -173,3 +173,33 @@ def win_rate(m: Moments) -> FloatArray:
     the reference, and is undefined if no case has both scores.
     """
     return np.asarray(m.mean)
+
+
+def _length_controlled_influence(batch: LengthRows, rows: LengthRows) -> FloatArray:
+    return rows.fit.influence(batch.truth, batch.predicted)
+
+
+@measure(
+    "LC-win-rate",
+    aliases=("lc_win_rate", "length-controlled-win-rate"),
+    family="controlled-scores",
+    statistic=LengthRows,
+    higher_is_better=True,
+    range=(0, 1),
+    interval="pairs",
+    moves=_length_controlled_influence,
+    undefined={"no_score": lambda rows, _: rows.total == 0},
+    reference="Dubois et al. 2024",
+)
+def length_controlled_win_rate(rows: LengthRows) -> FloatArray:
+    """Length-controlled win rate: the win rate against a reference if outputs were as long as its.
+
+    Judges prefer long outputs. The log odds of a win are θ + ψ·tanh(Δ/s), where Δ is the difference
+    in length to the output of the reference and s the standard deviation of Δ, and the value is
+    1/(1 + exp(−θ)). θ and ψ have maximum likelihood; a tie is half a win and half a loss. If the
+    length determines who wins, or one side always wins, there is no maximum, and Firth's penalized
+    likelihood is used, which a note says. AlpacaEval moreover shrinks ψ and accounts for the
+    difficulty of its own instructions. It ranges from 0 to 1, where ½ is as good as the reference,
+    and is undefined if no case has both scores.
+    """
+    return np.where(rows.total > 0, rows.fit.rate, np.nan)

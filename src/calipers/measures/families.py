@@ -110,6 +110,7 @@ FAMILIES: dict[str, Family] = {
         _make_family("score-quantiles", "case scores", "case_scores"),
         _make_family("sampled-scores", "samples", "case_scores"),
         _make_family("reference-scores", "reference scores", "case_scores"),
+        _make_family("controlled-scores", "reference lengths", "case_scores"),
         _make_family("costs", "costs", "costs", label_kind="cost"),
         _make_family("cost-quantiles", "costs", "costs", label_kind="cost"),
     )
@@ -123,7 +124,13 @@ TASKS: dict[str, tuple[str, ...]] = {
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
     "agreement": ("agreement",),
-    "scores": ("case-scores", "score-quantiles", "sampled-scores", "reference-scores"),
+    "scores": (
+        "case-scores",
+        "score-quantiles",
+        "sampled-scores",
+        "reference-scores",
+        "controlled-scores",
+    ),
     "costs": ("costs", "cost-quantiles"),
 }
 

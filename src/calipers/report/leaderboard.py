@@ -37,8 +37,8 @@ def heading(board: Leaderboard) -> str:
 
 
 def sentences(board: Leaderboard) -> list[str]:
-    """Return the main sentences: which systems may be first, and what the ratings are."""
-    return [_first_sentence(board), *_scale_sentences(board)]
+    """Return the main sentence: which systems may be first."""
+    return [_first_sentence(board)]
 
 
 def _first_sentence(board: Leaderboard) -> str:
@@ -73,14 +73,14 @@ def _scale_sentences(board: Leaderboard) -> Iterator[str]:
 
 
 def notes(board: Leaderboard) -> list[str]:
-    """Return notes on the battles, the methods, the effects and the input."""
+    """Return notes on the scale, the battles, the methods, the effects and the input."""
     battles = numbers.format_count(board.battles, "battles")
     if board.cluster:
         name = shorten_name(board.cluster)
         battles = f"{battles}; errors are clustered ({board.n_clusters:,} clusters by {name})"
     else:
         battles = f"{battles}; errors are those of independent battles"
-    lines = [f"{battles}."]
+    lines = [*_scale_sentences(board), f"{battles}."]
     if board.n_rated < board.battles:
         lines.append(f"Ratings are estimated from the {board.n_rated:,} battles of rated systems.")
     methods = dict.fromkeys(

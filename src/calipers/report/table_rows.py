@@ -26,6 +26,7 @@ from calipers.results import (
     Evaluation,
     Finding,
 )
+from calipers.results.finding import find_definition
 
 #: Units that were given scores, for some of which there may be none.
 CASES = "cases"
@@ -325,8 +326,15 @@ def finding_values(finding: Finding) -> list[tuple[str, str]]:
 
 
 def definitions_by_measure(evaluation: Evaluation) -> dict[str, Definition]:
-    """Return the definitions of measures that have one."""
-    return {d.measure: d for d in evaluation.definitions}
+    """Return the definitions of measures that have one.
+
+    A result that was read without its details has those of the measures with these names.
+    """
+    if evaluation.definitions:
+        return {d.measure: d for d in evaluation.definitions}
+    task = evaluation.provenance.get("task")
+    definitions = (find_definition(name, task) for name in evaluation.measures)
+    return {d.measure: d for d in definitions if d is not None}
 
 
 def range_text(definition: Definition) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from calipers.results.name_lookup import find_full_name
 from calipers.results.serialization import BRIEF, Choices, JsonSerializable, Level
+
+if TYPE_CHECKING:
+    from calipers.measures import Measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,26 @@ class Definition(JsonSerializable):
     range: tuple[float | None, float | None]
     undefined: Mapping[str, str] = field(default_factory=dict)
     reference: str = ""
+
+
+def define_measure(measure: Measure) -> Definition:
+    """Return the definition of a measure, as reports print it."""
+    low, high = (None if math.isinf(end) else float(end) for end in measure.definition.range)
+    return Definition(
+        measure=str(measure),
+        title=measure.title,
+        description=measure.description,
+        higher_is_better=measure.definition.higher_is_better,
+        range=(low, high),
+        undefined=measure.meanings,
+        reference=measure.definition.reference,
+    )
+
+
+def find_definition(name: str, task: Any) -> Definition | None:
+    """Return the definition of the measure of a task with this full name, or None."""
+    measure = find_full_name(name, task)
+    return None if measure is None else define_measure(measure)
 
 
 #: Severities of findings, the most severe first.

@@ -131,3 +131,12 @@ def _matching_measures(
         return
     with suppress(UnknownMeasureError):
         yield parse(name, TASKS[task], defaults)
+
+
+def find_full_name(name: str, task: Any) -> Measure | None:
+    """Return the measure of a task with this full name, or None."""
+    from calipers.measures import TASKS
+
+    if task not in TASKS:
+        return None
+    return next((m for m in _matching_measures(name, task, {}) if str(m) == name), None)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         leave_one_out_sums,
     )
     from calipers.statistics.battles import BattleCounts
-    from calipers.statistics.case_scores import ScoreRows, ScoreSummary
+    from calipers.statistics.case_scores import LengthRows, ScoreRows, ScoreSummary
     from calipers.statistics.class_losses import ClassLosses
     from calipers.statistics.class_scores import ClassRanks, ClassScoreRows, rank_cells
     from calipers.statistics.class_tables import ClassTables
@@ -47,7 +47,7 @@ _HOMES = {
     "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
     "effective_size_from_weights",
     "battles": "BattleCounts",
-    "case_scores": "ScoreRows, ScoreSummary",
+    "case_scores": "LengthRows, ScoreRows, ScoreSummary",
     "class_losses": "ClassLosses",
     "class_tables": "ClassTables",
     "class_scores": "ClassRanks, ClassScoreRows, rank_cells",
@@ -90,6 +90,7 @@ __all__ = [
     "LabelMatrices",
     "LabelSets",
     "LargestResiduals",
+    "LengthRows",
     "MajorityValue",
     "Moments",
     "NumericMoments",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
@@ -47,6 +48,144 @@ class ScoreRows(NumericRows):
         """Cases sorted by score."""
         order = self.sorted_predictions
         return SortedGrades(order.values, order.value_index)
+
+
+#: Newton's steps: how many at most, how long, and when they end.
+_MAX_STEPS, _MAX_STEP, _STEP_TOLERANCE = 100, 2.0, 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class LengthFit:
+    """Logistic regression of wins on the difference in length; leading axes are replicates.
+
+    The log odds of a win are a + b·tanh(Δ/s), for the difference Δ in length. If outcomes are
+    separated, the likelihood is a penalized one (Firth 1993), which has a maximum.
+
+    Attributes
+    ----------
+    scale : ndarray
+        Standard deviation s of the differences in length; infinite if they are all the same.
+    intercept, slope : ndarray
+        Coefficients a and b.
+    information : tuple of ndarray
+        Sums of the weights of the information, times 1, the term tanh(Δ/s), and its square.
+    size : ndarray
+        Effective number of rows, which the information is that of.
+    is_penalized : ndarray of bool
+        Whether the likelihood is penalized.
+    """
+
+    scale: FloatArray
+    intercept: FloatArray
+    slope: FloatArray
+    information: tuple[FloatArray, FloatArray, FloatArray]
+    size: FloatArray
+    is_penalized: Any
+
+    @property
+    def rate(self) -> FloatArray:
+        """Probability of a win at equal length."""
+        return np.asarray(1 / (1 + np.exp(-self.intercept)))
+
+    def _determinant(self) -> FloatArray:
+        i0, i1, i2 = self.information
+        return np.asarray(i0 * i2 - i1 * i1)
+
+    def residual(
+        self, term: FloatArray, probability: FloatArray, outcome: FloatArray
+    ) -> FloatArray:
+        """Return the residuals of rows; with the penalty, they include that of their leverage."""
+        residual = outcome - probability
+        if not np.any(self.is_penalized):
+            return np.asarray(residual)
+        i0, i1, i2 = (total[..., None] for total in self.information)
+        variance = (i2 - 2 * i1 * term + i0 * term * term) / self._determinant()[..., None]
+        leverage = probability * (1 - probability) * variance * (0.5 - probability)
+        return np.asarray(residual + np.where(self.is_penalized[..., None], leverage, 0.0))
+
+    def influence(self, difference: FloatArray, outcome: FloatArray) -> FloatArray:
+        """Return how much rows move the rate, times their number."""
+        term = np.tanh(difference / self.scale)
+        probability = 1 / (1 + np.exp(-(self.intercept + self.slope * term)))
+        _, i1, i2 = self.information
+        direction = self.size * (i2 - i1 * term) / self._determinant()
+        residual = self.residual(term, probability, outcome)
+        return np.asarray(self.rate * (1 - self.rate) * direction * residual)
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Standard error of the rate by the information."""
+        _, _, i2 = self.information
+        return np.asarray(self.rate * (1 - self.rate) * np.sqrt(i2 / self._determinant()))
+
+
+@dataclass(frozen=True, eq=False)
+class LengthRows(NumericRows):
+    """Comparisons with a reference: the difference in length, and the outcome.
+
+    Parameters
+    ----------
+    truth : ndarray of shape (n,)
+        Length of the output minus that of the reference.
+    predicted : ndarray of shape (n,)
+        Outcome: 1 for a win, 0 for a loss, ½ for a tie.
+    weight : ndarray of shape (..., n)
+        Weights of the rows. Leading axes are replicates.
+    """
+
+    def _limits(self, mask: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the smallest and the largest difference in length of some rows."""
+        used_mask = mask & (self.weight > 0)
+        low, high = (np.where(used_mask, self.truth, end) for end in (np.inf, -np.inf))
+        return low.min(axis=-1, initial=np.inf), high.max(axis=-1, initial=-np.inf)
+
+    @cached_property
+    def is_separated(self) -> Any:
+        """Whether the length determines who wins, or one side always wins."""
+        low_win, high_win = self._limits(self.predicted > 0)
+        low_loss, high_loss = self._limits(self.predicted < 1)
+        low, high = np.minimum(low_win, low_loss), np.maximum(high_win, high_loss)
+        has_both = np.isfinite(low_win) & np.isfinite(low_loss)
+        is_divided = (high_loss <= low_win) | (high_win <= low_loss)
+        return np.asarray(~has_both | (is_divided & (low < high)))
+
+    @cached_property
+    def _scale(self) -> FloatArray:
+        """Standard deviation of the differences in length."""
+        low, high = self._limits(np.ones(len(self.truth), bool))
+        size = (self.weight > 0).sum(axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centered = self.truth - self.mean(self.truth)[..., None]
+            variance = self.mean(np.square(centered)) * size / (size - 1)
+        return np.where(low < high, np.sqrt(variance), np.inf)
+
+    @cached_property
+    def fit(self) -> LengthFit:
+        """Logistic regression of the outcome on the difference in length."""
+        scale, is_penalized = self._scale, self.is_separated
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squares = np.square(self.weight).sum(axis=-1)
+            size = np.square(self.total) / squares
+            weight = self.weight * (self.total / squares)[..., None]  # sums to the effective size
+            term = np.tanh(self.truth / scale[..., None])
+        has_slope = np.isfinite(scale)
+        coefficients = np.zeros((2, *size.shape))
+        for _ in range(_MAX_STEPS):
+            a, b = coefficients
+            probability = 1 / (1 + np.exp(-(a[..., None] + b[..., None] * term)))
+            v = weight * probability * (1 - probability)
+            i0, i1, i2 = (np.asarray((v * power).sum(axis=-1)) for power in (1.0, term, term**2))
+            i2 = np.where(has_slope, i2, 1.0)
+            fit = LengthFit(scale, a, b, (i0, i1, i2), size, is_penalized)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                scores = weight * fit.residual(term, probability, self.predicted)
+                g0, g1 = scores.sum(axis=-1), (scores * term).sum(axis=-1)
+                steps = np.array([i2 * g0 - i1 * g1, i0 * g1 - i1 * g0]) / fit._determinant()
+            steps = np.clip(steps, -_MAX_STEP, _MAX_STEP)
+            if not (np.abs(steps) > _STEP_TOLERANCE * (1 + np.abs(coefficients))).any():
+                break
+            coefficients = coefficients + steps
+        return fit
 
 
 @dataclass(frozen=True, eq=False)

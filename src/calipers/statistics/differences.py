@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,8 +30,9 @@ class MajorityValue(Statistic):
     Values are equal if they differ by no more than rounding. Each batch counts its median, which is
     the majority value if more than half of its rows have it. The ``margin`` by which these rows
     outnumber the others is reduced by rows with other values (Boyer and Moore 1991): if nothing
-    remains of it, there is no majority. If the remaining value was not counted in every batch, the
-    count is not ``is_certain``; it is if the value is given as ``known_value`` in a second pass.
+    remains of it, there is no majority. If the remaining value was not counted in every batch, or
+    with a tolerance that is too small among all rows, the count is not ``is_certain``; it is if the
+    value is given as ``known_value`` in a second pass.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ class MajorityValue(Statistic):
         Number of the rows among which it was counted.
     margin : int
         Surplus of the rows that have it.
+    distance : float, default=inf
+        Smallest distance of the values that were counted as others from the counted one.
 
     Examples
     --------
@@ -62,6 +66,7 @@ class MajorityValue(Statistic):
     n_majority: int
     counted: int
     margin: int
+    distance: float = math.inf
 
     @classmethod
     def from_values(cls, values: FloatArray, known_value: Self | None = None) -> Self:
@@ -82,13 +87,16 @@ class MajorityValue(Statistic):
         n = len(values)
         size = float(np.abs(values).max(initial=0.0)) if known_value is None else known_value.size
         value = known_value.value if known_value else float(np.median(values)) if n else 0.0
-        n_majority = int(np.count_nonzero(np.abs(values - value) <= RELATIVE_TOLERANCE * size))
-        return cls(n, size, value, n_majority, n, max(2 * n_majority - n, 0))
+        distances = np.abs(values - value)
+        equal_mask = distances <= RELATIVE_TOLERANCE * size
+        n_majority = int(np.count_nonzero(equal_mask))
+        distance = float(distances[~equal_mask].min(initial=math.inf))
+        return cls(n, size, value, n_majority, n, max(2 * n_majority - n, 0), distance)
 
     def __add__(self, other: Self) -> Self:
         major, minor = (self, other) if self.margin >= other.margin else (other, self)
-        size = max(self.size, other.size)
-        result = replace(major, rows=self.rows + other.rows, size=size)
+        size, distance = max(self.size, other.size), min(self.distance, other.distance)
+        result = replace(major, rows=self.rows + other.rows, size=size, distance=distance)
         if abs(major.value - minor.value) > RELATIVE_TOLERANCE * size:
             return replace(result, margin=major.margin - minor.margin)
         return replace(
@@ -101,6 +109,8 @@ class MajorityValue(Statistic):
     @property
     def is_certain(self) -> bool:
         """Whether the number of rows with another value is known."""
+        if self.distance <= RELATIVE_TOLERANCE * self.size:
+            return False
         return not self.margin or self.counted == self.rows
 
     @property

@@ -12,11 +12,13 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.estimation.case_scores import (
     CaseValues,
+    ControlledScores,
     SortedScores,
     mean_of_samples,
     value_bounds,
 )
-from calipers.statistics import FloatArray, IntArray, Moments
+from calipers.measures import parse
+from calipers.statistics import FloatArray, IntArray, LengthRows, Moments
 from calipers.systems.base import RowSystem
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class CaseScores(RowSystem):
         Lowest and highest possible score.
     is_reference : bool, default=False
         Whether this is the reference system.
+    length, reference_length : array of shape (n,), optional
+        Length of each output of this system, and of the reference.
     """
 
     scores: FloatArray
@@ -47,9 +51,14 @@ class CaseScores(RowSystem):
     reference: FloatArray | None = None
     score_range: tuple[float, float] = (-inf, inf)
     is_reference: bool = False
+    length: FloatArray | None = None
+    reference_length: FloatArray | None = None
 
     unit: ClassVar = "cases"
-    columns: ClassVar = ("scores", "status", "reference", "weight")
+    columns: ClassVar = (
+        *("scores", "status", "reference", "length", "reference_length"),
+        "weight",
+    )
     output_fields: ClassVar = {"scores": float, "status": np.int64}
     needs: ClassVar = {
         "case scores": ("scores", "scores of the cases"),
@@ -57,6 +66,10 @@ class CaseScores(RowSystem):
         "reference scores": (
             "reference",
             "a reference: baseline= or reference_system= names a system of the table",
+        ),
+        "reference lengths": (
+            "reference_length",
+            "the lengths of outputs as cost={'length': …}, in memory, and a reference: baseline=",
         ),
     }
 
@@ -79,8 +92,10 @@ class CaseScores(RowSystem):
         """Return a system of another name with other scores of the same cases."""
         return self._with(name=name, is_reference=False, **outputs)
 
-    def sample_for(self, measure: Measure) -> CaseValues | SortedScores:
-        """Return the value of each case, or the sorted scores."""
+    def sample_for(self, measure: Measure) -> CaseValues | SortedScores | ControlledScores:
+        """Return the value of each case, the sorted scores, or comparisons with lengths."""
+        if measure.definition.statistic is LengthRows:
+            return self.cached("controlled", self._compare_lengths)
         if measure.definition.statistic is not Moments:
             return self.cached("sorted", self._sort)
         reference = self.values if self.reference is None else self.reference
@@ -102,6 +117,30 @@ class CaseScores(RowSystem):
         pairs = measure.losses(reference[:, None, :], self.values[:, :, None])
         return mean_of_samples(pairs.reshape(len(pairs), -1))
 
+    def _compare_lengths(self) -> ControlledScores:
+        wins = parse("win-rate", ("reference-scores",))
+        reference = np.full_like(self.values, np.nan) if self.reference is None else self.reference
+        if self.is_sampled:
+            outcome = self._sampled_values(wins, reference)
+        else:
+            outcome = wins.losses(reference, self.values)
+        length, reference_length = self.length, self.reference_length
+        assert length is not None
+        assert reference_length is not None
+        scored_mask = ~np.isnan(outcome)
+        weight = self.weight
+        if not scored_mask.all():
+            weight = scored_mask * (1.0 if weight is None else weight)
+        columns = length - reference_length, np.where(scored_mask, outcome, 0.5), weight
+        return ControlledScores(
+            *columns,
+            self.clusters,
+            self.settings,
+            self.weight,
+            int(np.count_nonzero(scored_mask)),
+            self.is_reference,
+        )
+
     def _sort(self) -> SortedScores:
         scored_mask = ~np.isnan(self.case_means)
         scores = np.where(scored_mask, self.case_means, 0.0)
@@ -122,6 +161,8 @@ class CaseScores(RowSystem):
 
     def auxiliary_values(self, measure: Measure) -> Mapping[str, Any]:
         """Return the bounds of a value if cases without a score had the worst, or the best one."""
+        if measure.definition.statistic is LengthRows:
+            return {}
         if self.is_sampled:
             return self._sampled_bounds(measure)
         total = float(len(self.scores) if self.weight is None else self.weight.sum())

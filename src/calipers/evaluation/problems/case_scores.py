@@ -18,7 +18,7 @@ from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.report.numbers import format_count
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
-from calipers.statistics import ScoreSummary
+from calipers.statistics import LengthRows, ScoreSummary
 from calipers.systems.case_scores import CaseScores
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class CaseScoresProblem(Problem):
         if self.reference is not None:
             column = columns[self.reference]
             reference = repeats(np.where(column.status == 0, column.scores, np.nan))
+        lengths = {name: repeats(length) for name, length in (batch["length"] or {}).items()}
         return {
             name: CaseScores(
                 name=name,
@@ -87,6 +88,8 @@ class CaseScoresProblem(Problem):
                 reference=reference,
                 score_range=self.score_range,
                 is_reference=name == self.reference,
+                length=lengths.get(name),
+                reference_length=lengths.get(self.reference),
                 **batch.shared_columns(settings),
             )
             for name, column in columns.items()
@@ -148,14 +151,14 @@ class CaseScoresProblem(Problem):
                 "All scores are between 0 and 1, which is taken as their range; use score_range= "
                 "to state another."
             )
+        notes += _separation_notes(sample.measures, systems)
         if n_samples is not None:
             n_cases = sample.n_rows
             notes.append(
                 f"Intervals and tests are over {format_count(n_cases, 'cases')}, not "
                 f"{n_cases * n_samples:,} samples of them."
             )
-            sampling = (_sampling_note(name, system.values) for name, system in systems.items())
-            notes += [note for note in sampling if note]
+            notes += _sampling_notes(systems)
         return notes
 
     @staticmethod
@@ -216,16 +219,49 @@ def _needs_range(measures: Sequence[Measure]) -> bool:
     return any(not np.isfinite(measure.definition.range).all() for measure in measures)
 
 
-def _sampling_note(name: str, values: FloatArray) -> str:
-    """Return a note on the proportion of the variance of a mean that is from sampling."""
-    components = VarianceComponents.from_samples(values) if len(values) >= FEW_CASES else None
+def _separation_notes(measures: Sequence[Measure], systems: Any) -> list[str]:
+    """Return notes on systems whose win rate at equal length has no maximum likelihood."""
+    controlled = [m for m in measures if m.definition.statistic is LengthRows]
+    return [
+        f"{name}: the length determines who wins, or one side always wins. {measure} is that of "
+        "Firth's penalized likelihood."
+        for measure in controlled
+        for name, system in systems.items()
+        if not system.is_reference and system.sample_for(measure).statistic.is_separated
+    ]
+
+
+def _sampling_notes(systems: Mapping[str, CaseScores]) -> list[str]:
+    """Return notes on the proportions of the variances of means that are from sampling.
+
+    Of two systems this is also that of their difference, to which the samples of both add.
+    """
+    compared: dict[str, tuple[CaseScores, FloatArray | None]] = {
+        "" if name == DEFAULT_SYSTEM_NAME else f"{name}: ": (system, None)
+        for name, system in systems.items()
+    }
+    if len(systems) == 2:
+        (first, minus), (second, system) = systems.items()
+        compared[f"{second} - {first}: "] = system, minus.values
+    notes = [_sampling_note(prefix, *pair) for prefix, pair in compared.items()]
+    return [note for note in notes if note]
+
+
+def _sampling_note(prefix: str, system: CaseScores, minus: FloatArray | None) -> str:
+    clusters = system.clusters
+    unit, n_units = "cases", len(system.values)
+    if clusters is not None:
+        unit, n_units = "clusters", clusters.n_clusters
+    if n_units < FEW_CASES:
+        return ""
+    components = VarianceComponents.from_samples(system.values, minus, system.weight, clusters)
     if components is None:
         return ""
-    prefix = "" if name == DEFAULT_SYSTEM_NAME else f"{name}: "
+    mean = "mean over cases" if minus is None else "mean difference over cases"
     return (
-        f"{prefix}{_percent(components.sampling)} of the variance of the mean over cases is "
-        "from sampling: more samples of each case can shorten its interval by at most "
-        f"{_percent(1 - sqrt(1 - components.sampling))}, twice as many cases by "
+        f"{prefix}{_percent(components.sampling)} of the variance of the {mean} is from sampling: "
+        "more samples of each case can shorten its interval by at most "
+        f"{_percent(1 - sqrt(1 - components.sampling))}, twice as many {unit} by "
         f"{_percent(1 - sqrt(0.5))}."
     )
 
