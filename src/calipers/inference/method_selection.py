@@ -18,7 +18,7 @@ import numpy as np
 
 from calipers import plugins
 from calipers.caching import cached
-from calipers.inference import intervals
+from calipers.inference import human_labels, intervals
 from calipers.inference.available_methods import (
     METHOD_BY_TEST,
     available_intervals,
@@ -363,6 +363,15 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     # proportion that agrees and AC1 94 to 96 times of 100 (±1.4), intervals of independent items 70
     # to 85 times. The bootstrap of documents is for those that do not differ at all.
     "agreement of raters": (MethodRule("bayesian-bootstrap"),),
+    # Of 60 to 2,060 rows, 15 to 100 of them labeled, post-strata of two verdicts held proportions
+    # 94 to 100 times of 100 (±1; good, lenient, useless and adverse judges, rare passes), the
+    # Bayesian bootstrap of what labels leave unexplained those of several verdicts 90 to 98, means
+    # over 15 to 50 topics 93 to 100, and Brier scores 94 to 100; Student's t with half a row at
+    # either end AUCs of 30 rows and more 94 to 100, macro-F1 88 to 100, kappa 89 to 99, log loss 96
+    # to 100. Prediction-powered intervals by a normal or t error did so 12 to 98 times. Differences
+    # of systems that do not differ were found 0.3 to 6.3 times of 100. Student's t of 6 and 10
+    # labeled clusters held proportions 91 to 95 times, errors of independent rows 65 to 93.
+    human_labels.KIND: (MethodRule("with judge", make=human_labels.labeled_interval),),
     "proportion of topics": (MethodRule("wilson"),),
     "mean over topics": _TOPIC_RULES,
     "topics pooled": _TOPIC_RULES,
@@ -468,6 +477,7 @@ DIFFERENCE_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "median": (MethodRule("percentile"),),
     "quantile": (MethodRule("percentile"),),
     "independent samples": (MethodRule("two samples"),),
+    human_labels.KIND: (MethodRule("with judge", make=human_labels.labeled_procedure),),
     "average over labels": (
         MethodRule("units", lambda reading: reading.has_few_units(), tries=True),
         MethodRule("by error", _has_cluster_error, tries=True),
