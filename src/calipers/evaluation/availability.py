@@ -76,6 +76,8 @@ ROW_REASONS: Mapping[str, str] = {
     "rating": "a batch would cut through the ratings of an item, which are in several rows",
     "case": "that no case has two rows is seen in all of them",
     "samples": "a batch would cut through the samples of a case, which are in several rows",
+    "human": "labels of few cases are weighed against the scores of all, by how well both agree",
+    "human_weight": "it is about human labels, which take all rows",
     "system": "a batch would cut through the scores of a case, which are in several rows",
     "y": "a model predicts all rows at once",
     "confusion": "a confusion matrix is small, and no table of rows",

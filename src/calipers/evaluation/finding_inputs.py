@@ -26,6 +26,7 @@ from calipers.findings.confusion_cells import (
     MulticlassCells,
 )
 from calipers.findings.duplicates import RowOutputs
+from calipers.findings.human_labels import LabeledSystems, SystemLabels
 from calipers.findings.multilabel import LabelSizes, MultilabelPredictions, MultilabelRows
 from calipers.findings.order import RowOrderInfluence
 from calipers.findings.predictions import OptimizedThreshold
@@ -466,6 +467,19 @@ def from_raters(
             ),
         )
     return _collect_findings(sample, data_by_system, (), results)
+
+
+def from_labeled_scores(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
+    """Return the findings of scores of a judge, of which some cases have human labels."""
+    systems = sample.in_memory_systems or {}
+    labels = {
+        name: SystemLabels(
+            system.human, system.values, system.clusters, system.human_weight is not None
+        )
+        for name, system in systems.items()
+    }
+    data_by_system = {name: (data,) for name, data in labels.items()}
+    return _collect_findings(sample, data_by_system, (LabeledSystems(labels),), results)
 
 
 def _leave_one_rater_out(system: Any, measure: Measure, level: float) -> list[IntervalNumber]:

@@ -1408,6 +1408,25 @@ SCORES = Task(
             type="str",
             annotation="str | None",
         ),
+        Column(
+            "human",
+            "Column of human labels of some cases, for the scores of a judge; repeatable, one for "
+            "each system. With --system, the one column of all labels.",
+            is_by_system=True,
+            description="Human labels of some cases, if the scores are those of a judge, such as a "
+            "language model: in the forms of ``score``, with a missing value where a case has no "
+            "label. Values then rest on the labels, and on what the judge adds to them. For "
+            "several systems a dict from their names to columns; with ``system``, the name of the "
+            "column of all labels. The cases should be selected at random, or have "
+            "``human_weight``.",
+            type="array-like of shape (n,), or dict of such",
+        ),
+        Column(
+            "human_weight",
+            "Column of label weights: 1 over the probability that the case was selected.",
+            description="Weight of each label, if cases were not selected for labels with equal "
+            "probability: 1 over the probability of the case, and missing where it has none.",
+        ),
         WEIGHT,
         replace(
             COUNT,
@@ -1456,6 +1475,13 @@ SCORES = Task(
             metavar="NAME",
             description="System that win rates are against, by default the ``baseline``.",
         ),
+        Argument(
+            "target",
+            "With human labels: the value of cases like these, or of these cases.",
+            choices=("like", "these"),
+            description="What is estimated with human labels: the value of cases ``like`` these, "
+            "or of ``these`` cases, of which those with a label are known.",
+        ),
     ),
     options=("slice_bins", "cost", *INFERENCE, "inputs", "memory", "states"),
     engines=_ROW_ENGINES,
@@ -1466,7 +1492,7 @@ SCORES = Task(
         '``"pass-rate@4"`` is the proportion of cases with a score of 4 or more.',
         "cost": "With ``system``, the cost of a system is that of its own rows.",
     },
-    categories=("score", "case"),
+    categories=("score", "case", "human"),
 )
 
 #: All of them, in the order in which they are listed.
