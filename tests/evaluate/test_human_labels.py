@@ -151,6 +151,19 @@ def test_slices_clusters_weights_and_other_measures() -> None:
     )
 
 
+def test_labels_of_all_cases_are_the_labels_alone() -> None:
+    columns = labeled(200)
+    found = cal.scores(**HUMAN, data=columns, baseline="old")
+    expected = cal.scores(HUMAN["human"], data=columns, baseline="old")
+    for a, b in zip(found, expected, strict=True):
+        assert (a.value, a.low, a.high, a.n) == (b.value, b.low, b.high, b.n)
+        assert a.judged is not None
+        assert (a.judged.n_judged, a.judged.worth) == (0, 200)
+    assert found.comparison is not None
+    assert expected.comparison is not None
+    assert found.comparison[0].p == expected.comparison[0].p
+
+
 def test_a_result_with_labels_is_read_again() -> None:
     ev = cal.scores(**HUMAN, data=labeled(), baseline="old")
     again = from_json(ev.to_json())

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calipers.data.trec import Run
+    from calipers.evaluation.labeled_topics import LabeledTopicScores
     from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.topic_scores import TopicScores
     from calipers.inference.point_estimate import PointEstimate
@@ -479,7 +480,30 @@ def from_labeled_scores(sample: Sample, results: EvaluationResults) -> tuple[Fin
         for name, system in systems.items()
     }
     data_by_system = {name: (data,) for name, data in labels.items()}
-    return _collect_findings(sample, data_by_system, (LabeledSystems(labels),), results)
+    return _collect_findings(sample, data_by_system, (LabeledSystems({"": labels}),), results)
+
+
+def from_labeled_topics(
+    scores: LabeledTopicScores, results: EvaluationResults
+) -> tuple[Finding, ...]:
+    """Return the findings of judgments by a judge, of which some topics have human ones."""
+    (_, comparison, slices), settings = results, scores.settings
+    measures, inference = tuple(scores.measures), settings.interval != "none"
+    by_measure = {
+        str(measure): {
+            name: SystemLabels(
+                scores.human[name][:, j], scores.values[name][:, j], scores.clusters,
+                has_weights=scores.importance is not None, unit=scores.unit,
+            )
+            for name in scores.systems
+        }
+        for j, measure in enumerate(measures)
+    }  # fmt: skip
+    first = next(iter(by_measure.values()))
+    subjects = [Subject(n, settings.level, (data,), measures) for n, data in first.items()]
+    shared: list[object] = [LabeledSystems(by_measure), ComparisonResults(comparison, slices)]
+    overall = Subject(None, settings.level, tuple(shared), measures, inference=inference)
+    return findings.find_all([*subjects, overall])
 
 
 def _leave_one_rater_out(system: Any, measure: Measure, level: float) -> list[IntervalNumber]:

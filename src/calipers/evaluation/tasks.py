@@ -366,6 +366,9 @@ REL = Argument(
     description="Lowest grade that counts as relevant, for measures that do not state their own.",
 )
 
+#: What values with human labels are about, the default first.
+TARGETS = ("like", "these")
+
 RETRIEVAL = Task(
     "retrieval",
     verb="calipers.evaluate.retrieval:retrieval",
@@ -498,6 +501,26 @@ RETRIEVAL = Task(
             type="list of str, or 'all'",
             annotation="str | Sequence[str]",
             unless="()",
+        ),
+        Argument(
+            "human",
+            "Human judgments of some topics, if QRELS are those of a judge, such as a language "
+            "model.",
+            metavar="FILE",
+            kind="file",
+            description="Human judgments of some of the topics, in the forms of ``qrels``, if "
+            "these are those of a judge, such as a language model. Means then rest on the human "
+            "judgments, and on what the judge adds to them. The topics should be selected at "
+            "random.",
+            type="path, dict, data frame, or rows",
+            annotation="TrecSource | None",
+        ),
+        Argument(
+            "target",
+            "With human judgments: means over topics like these, or over these topics.",
+            choices=TARGETS,
+            description="What is estimated with human judgments: means over topics ``like`` these, "
+            "or over ``these`` topics, of which those with human judgments are known.",
         ),
         Argument(
             "topic_table",
@@ -1478,7 +1501,7 @@ SCORES = Task(
         Argument(
             "target",
             "With human labels: the value of cases like these, or of these cases.",
-            choices=("like", "these"),
+            choices=TARGETS,
             description="What is estimated with human labels: the value of cases ``like`` these, "
             "or of ``these`` cases, of which those with a label are known.",
         ),

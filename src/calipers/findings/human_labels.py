@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,9 +64,9 @@ class SystemLabels:
 
 @dataclass(frozen=True, eq=False)
 class LabeledSystems:
-    """Labels of several systems, by name."""
+    """Labels of several systems, by name, for each measure; of scores without a measure."""
 
-    by_name: dict[str, SystemLabels] = field(default_factory=dict)
+    by_measure: Mapping[str, Mapping[str, SystemLabels]] = field(default_factory=dict)
 
 
 def _mean_number(
@@ -172,10 +173,10 @@ def judge_favors_system(subject: Subject, labeled: LabeledSystems) -> Iterator[C
     Cases with labels of both are used, by Student's t of the paired differences. Of more than
     {MAX_JUDGED_SYSTEMS} systems none are compared.
     """
-    names = list(labeled.by_name)
-    for k, second in enumerate(names if len(names) <= MAX_JUDGED_SYSTEMS else ()):
-        for first in names[:k]:
-            a, b = labeled.by_name[first], labeled.by_name[second]
+    for measure, by_name in labeled.by_measure.items():
+        names = list(by_name) if len(by_name) <= MAX_JUDGED_SYSTEMS else []
+        for first, second in combinations(names, 2):
+            a, b = by_name[first], by_name[second]
             mask = a.labeled_mask & b.labeled_mask
             if np.count_nonzero(mask) < 2:
                 continue
@@ -186,20 +187,22 @@ def judge_favors_system(subject: Subject, labeled: LabeledSystems) -> Iterator[C
                 continue
             pair = (first, second) if number.value >= 0 else (second, first)
             excess = number if number.value >= 0 else -number
-            says = partial(_favors_message, pair, excess, a.unit)
+            says = partial(_favors_message, pair, excess, measure)
             is_pair = len(names) == 2 and a.is_binary and b.is_binary
             otherwise = partial(_errors_message, (first, a), (second, b), number, mask)
             yield Claim(p, says, otherwise if is_pair else None)
 
 
-def _favors_message(pair: tuple[str, str], number: IntervalNumber, unit: str) -> FindingDraft:
+def _favors_message(pair: tuple[str, str], number: IntervalNumber, measure: str) -> FindingDraft:
     baseline, favored = map(shorten_name, pair)
+    value = f"{shorten_name(measure)} by the judge" if measure else "its mean score"
     return FindingDraft(
-        f"The judge favors {favored}: its mean score exceeds that of the human labels by {number} "
+        f"The judge favors {favored}: {value} exceeds that by the human labels by {number} "
         f"more than for {baseline}. A comparison by the judge alone is biased by as much.",
         {"difference": number},
+        (measure,) if measure else (),
         systems=pair,
-        aspect=unit,
+        aspect=measure,
     )
 
 

@@ -35,7 +35,12 @@ from calipers.inference.point_estimate import JointDistribution, PointEstimate, 
 from calipers.inference.procedures import LimitsProcedure, Procedure, no_procedure
 from calipers.inference.proportions import PostStratifiedProportion
 from calipers.inference.transformations import TRANSFORMATIONS
-from calipers.inference.variance_estimators import DisjointRowsVariance, Influence, StandardError
+from calipers.inference.variance_estimators import (
+    DisjointRowsVariance,
+    Influence,
+    MeanVariance,
+    StandardError,
+)
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -111,7 +116,7 @@ class LabeledSample(JointDistribution):
         assert self.others is not None
         influences = []
         for estimate in (self.human, self.judged, self.others):
-            influence = None if estimate.influence is None else estimate.influence()
+            influence = _row_influence(estimate)
             if influence is None or not np.isfinite(influence.corrected.column).all():
                 return None
             influences.append(influence)
@@ -169,7 +174,12 @@ class LabeledSample(JointDistribution):
 
     @cached_property
     def correlation(self) -> float:
-        """Squared correlation of labels and judge, by the judge's variance on all rows."""
+        """Squared correlation of labels and judge, by the judge's variance on all rows.
+
+        It is NaN if every row is labeled, where it does not matter.
+        """
+        if self.others is None:
+            return math.nan
         human, product, judged, _ = self._products
         variance = self._pooled_variance
         if not (human > 0 and variance > 0):
@@ -231,8 +241,8 @@ class LabeledSample(JointDistribution):
         human, judged, others = columns
         verdicts = [judged == 0, judged == 1]
         return PostStratifiedProportion(
-            hits=tuple(float(human[mask].sum()) for mask in verdicts),
-            labels=tuple(int(mask.sum()) for mask in verdicts),
+            hits=(float(human[verdicts[0]].sum()), float(human[verdicts[1]].sum())),
+            labels=(int(verdicts[0].sum()), int(verdicts[1].sum())),
             others=(int((others == 0).sum()), int((others == 1).sum())),
         )
 
@@ -384,7 +394,8 @@ class LabeledSample(JointDistribution):
         assert self._influences is not None
         human, judged, _ = self._influences
         rows = human.space.slices[0]  # type: ignore[attr-defined]
-        return self.n_human * np.asarray(human.column - self.coefficient * judged.column)[rows]
+        column = human.column - self.coefficient * judged.column
+        return np.asarray(self.n_human * column[rows])
 
     def _add_judge(self, limits: Interval, mean: float, level: float, method: str) -> Interval:
         """Return the interval of the value from that of the mean of the residuals."""
@@ -473,6 +484,17 @@ class LabeledSample(JointDistribution):
         half_width = intervals.t_quantile(level, error.degrees or 0.0) * error.se
         name = f"{error.name}, {clusters.n_clusters} labeled clusters"
         return Interval(self.value - half_width, self.value + half_width, name, se=error.se)
+
+
+def _row_influence(estimate: PointEstimate) -> Influence | None:
+    """Return the influence of the rows, which for a mean of units are the units themselves."""
+    if estimate.influence is not None:
+        return estimate.influence()
+    units = estimate.units
+    if not (estimate.is_unit_mean and isinstance(units, UnitValues)):
+        return None
+    space = MeanVariance(units.weight, units.clusters, rows=estimate.rows)
+    return Influence(units.values * estimate.factor, space)
 
 
 def labeled_sample(estimate: PointEstimate) -> LabeledSample | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -326,18 +327,18 @@ class PostStratifiedProportion:
         mean, sd = self._moments
         limits = []
         for side, tail in ((-1, (1 - level) / 2), (1, (1 + level) / 2)):
-
-            def excess(x: float, tail: float = tail) -> float:
-                return self._distribution(x) - tail
-
+            excess = partial(self._excess, tail)
             end, step = mean + 3 * side * sd, sd
             while 0 < end < 1 and excess(end) * side < 0:
                 end, step = end + side * step, 2 * step
-            bracket = sorted((mean, min(max(end, 0.0), 1.0)))
+            low, high = sorted((mean, min(max(end, 0.0), 1.0)))
             if excess(mean) * side > 0:  # of few labels, far from normal
-                bracket = [0.0, 1.0]
-            limits.append(float(brentq(excess, *bracket, xtol=1e-8)))
+                low, high = 0.0, 1.0
+            limits.append(float(brentq(excess, low, high, xtol=1e-8)))
         return limits[0], limits[1]
+
+    def _excess(self, tail: float, x: float) -> float:
+        return self._distribution(x) - tail
 
     @property
     def _moments(self) -> tuple[float, float]:
@@ -361,7 +362,7 @@ class PostStratifiedProportion:
             betabinom.pmf(np.arange(m + 1), m, h + 0.5, n - h + 0.5)
             for m, h, n in zip(self.others, self.hits, self.labels, strict=True)
         ]
-        distribution = np.cumsum(np.convolve(*counts))
+        distribution = np.cumsum(np.convolve(counts[0], counts[1]))
         tails = (1 - level) / 2, (1 + level) / 2
         n_hits = [float(np.searchsorted(distribution, tail)) + sum(self.hits) for tail in tails]
         low, high = (min(n / sum(self.totals), 1.0) for n in n_hits)
@@ -401,7 +402,8 @@ class PostStratifiedProportion:
 
         inner = self._nodes[3]
         a, b = self.hits[inner] + 0.5, self.labels[inner] - self.hits[inner] + 0.5
-        angles = np.linspace(*_angles(a, b), _N_TABLE_NODES)
+        first, last = _angles(a, b).tolist()
+        angles = np.linspace(first, last, _N_TABLE_NODES)
         return angles, betainc(a, b, np.square(np.sin(angles)))
 
     def _distribution(self, x: float) -> float:

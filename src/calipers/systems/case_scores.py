@@ -52,7 +52,7 @@ class CaseScores(RowSystem):
     is_reference: bool = False
 
     unit: ClassVar = "cases"
-    columns: ClassVar = ("scores", "status", "reference", "weight")
+    columns: ClassVar[tuple[str, ...]] = ("scores", "status", "reference", "weight")
     output_fields: ClassVar = {"scores": float, "status": np.int64}
     needs: ClassVar = {
         "case scores": ("scores", "scores of the cases"),
@@ -190,7 +190,12 @@ class LabeledCaseScores(CaseScores):
     human_weight: FloatArray | None = None
     target: str = "like"
 
-    columns: ClassVar = (*CaseScores.columns, "human", "human_reference", "human_weight")
+    columns: ClassVar[tuple[str, ...]] = (
+        *CaseScores.columns,
+        "human",
+        "human_reference",
+        "human_weight",
+    )
 
     def labeled_values(self, measure: Measure) -> LabeledCaseValues:
         """Return the value of each case by its label and by the judge."""

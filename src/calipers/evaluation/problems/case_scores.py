@@ -120,7 +120,7 @@ class CaseScoresProblem(Problem):
             values[name] = np.where(column.status == 0, column.scores, np.nan)
         weight = batch["human_weight"]
         if weight is not None:
-            labeled_mask = ~np.isnan(list(values.values())).all(axis=0)
+            labeled_mask = np.asarray(~np.isnan(list(values.values())).all(axis=0))
             weight = repeats(read_label_weights(weight, labeled_mask))
         reference = None if self.reference is None else repeats(values[self.reference])
         shared = {"human_reference": reference, "human_weight": weight, "target": self.target}
