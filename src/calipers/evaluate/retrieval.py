@@ -30,7 +30,6 @@ from calipers.engines.base import Engine
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.finding_inputs import from_labeled_topics, from_runs
-from calipers.evaluation.labeled_topics import LabeledTopicScores, is_mean_over_topics
 from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.evaluation.shared import StatisticsByType, full_measure_name, select_measures
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
@@ -714,7 +713,7 @@ def retrieval(
         cut_by=slice_definitions,
     )
     results = tuple(evaluation.estimates), evaluation.comparison, evaluation.slices
-    if isinstance(source, LabeledTopicScores):
+    if human is not None:
         return replace(evaluation, findings=from_labeled_topics(source, results))
     describe_variant = partial(_describe_id_variant, qrels, runs_by_name, names, runs_read, engine)
     evaluation = replace(
@@ -752,6 +751,8 @@ def _check_human_options(qrels: TrecSource, runs: Any, options: Mapping[str, Any
 
 def _select_means(measures: Sequence[Measure], *, is_requested: bool) -> list[Measure]:
     """Return the measures that are means over topics; others must not be requested."""
+    from calipers.evaluation.labeled_topics import is_mean_over_topics
+
     means = [measure for measure in measures if is_mean_over_topics(measure)]
     others = [measure for measure in measures if not is_mean_over_topics(measure)]
     if others and is_requested:
@@ -772,6 +773,8 @@ def _add_human_judgments(
     zero: bool,
 ) -> tuple[TopicScores, list[InputOrigin]]:
     """Return the values with those by human judgments of some topics, and their origin."""
+    from calipers.evaluation.labeled_topics import LabeledTopicScores
+
     runs_read, systems, origin = judge_and_read_runs(
         human, runs, source.measures, None, float32=float32
     )

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calipers.data.trec import Run
-    from calipers.evaluation.labeled_topics import LabeledTopicScores
     from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.topic_scores import TopicScores
     from calipers.inference.point_estimate import PointEstimate
@@ -483,10 +482,11 @@ def from_labeled_scores(sample: Sample, results: EvaluationResults) -> tuple[Fin
     return _collect_findings(sample, data_by_system, (LabeledSystems({"": labels}),), results)
 
 
-def from_labeled_topics(
-    scores: LabeledTopicScores, results: EvaluationResults
-) -> tuple[Finding, ...]:
+def from_labeled_topics(scores: TopicScores, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of judgments by a judge, of which some topics have human ones."""
+    from calipers.evaluation.labeled_topics import LabeledTopicScores
+
+    assert isinstance(scores, LabeledTopicScores)
     (_, comparison, slices), settings = results, scores.settings
     measures, inference = tuple(scores.measures), settings.interval != "none"
     by_measure = {

@@ -15,7 +15,6 @@ from calipers.findings.formatting import IntervalNumber
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule, t_test_p_value
 from calipers.inference import intervals
 from calipers.inference.point_estimate import UnitValues
-from calipers.inference.two_samples import fisher_exact
 from calipers.report.safe_names import shorten_name
 
 if TYPE_CHECKING:
@@ -102,6 +101,8 @@ def labels_not_random(subject: Subject, labels: SystemLabels) -> Iterator[Claim]
     if spread > 0 and abs(first - second) >= MIN_SELECTION * spread:
         test = None
         if np.isin(labeled, (0.0, 1.0)).all() and np.isin(others, (0.0, 1.0)).all():
+            from calipers.inference.two_samples import fisher_exact
+
             test = fisher_exact(first, len(labeled), second, len(others))
         p = _welch_p_value(labeled, others) if test is None else test.p
     yield Claim(p, partial(_not_random_message, subject, labels.unit, first, second))

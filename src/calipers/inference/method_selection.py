@@ -18,7 +18,7 @@ import numpy as np
 
 from calipers import plugins
 from calipers.caching import cached
-from calipers.inference import human_labels, intervals
+from calipers.inference import intervals
 from calipers.inference.available_methods import (
     METHOD_BY_TEST,
     available_intervals,
@@ -237,6 +237,19 @@ _RANK_RULES = (
     MethodRule("of rows"),
 )
 
+
+def _labeled_interval(reading: PointEstimate, level: float) -> Interval | None:
+    from calipers.inference.human_labels import labeled_interval
+
+    return labeled_interval(reading, level)
+
+
+def _labeled_procedure(reading: PointEstimate) -> Procedure | None:
+    from calipers.inference.human_labels import labeled_procedure
+
+    return labeled_procedure(reading)
+
+
 #: The methods of each kind of reading, the first that applies.
 INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "proportion of rows": (MethodRule("wilson"),),
@@ -371,7 +384,7 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     # to 100. Prediction-powered intervals by a normal or t error did so 12 to 98 times. Differences
     # of systems that do not differ were found 0.3 to 6.3 times of 100. Student's t of 6 and 10
     # labeled clusters held proportions 91 to 95 times, errors of independent rows 65 to 93.
-    human_labels.KIND: (MethodRule("with judge", make=human_labels.labeled_interval),),
+    "few human labels": (MethodRule("with judge", make=_labeled_interval),),
     "proportion of topics": (MethodRule("wilson"),),
     "mean over topics": _TOPIC_RULES,
     "topics pooled": _TOPIC_RULES,
@@ -477,7 +490,7 @@ DIFFERENCE_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "median": (MethodRule("percentile"),),
     "quantile": (MethodRule("percentile"),),
     "independent samples": (MethodRule("two samples"),),
-    human_labels.KIND: (MethodRule("with judge", make=human_labels.labeled_procedure),),
+    "few human labels": (MethodRule("with judge", make=_labeled_procedure),),
     "average over labels": (
         MethodRule("units", lambda reading: reading.has_few_units(), tries=True),
         MethodRule("by error", _has_cluster_error, tries=True),

@@ -289,7 +289,7 @@ class PostStratifiedProportion:
     --------
     >>> sample = PostStratifiedProportion(hits=(1.0, 6.0), labels=(3, 7), others=(25, 75))
     >>> round(sample.value, 6), [round(limit, 4) for limit in sample.limits(0.95)]
-    (0.72381, [0.4466, 0.8904])
+    (0.72381, [0.4465, 0.8904])
     """
 
     hits: tuple[float, float]
