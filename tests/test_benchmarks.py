@@ -109,8 +109,6 @@ NO_INTERVAL = {
 
 #: Scores without a truth, whose worlds are not among these yet; their docstrings say what was tried.
 NO_WORLD = {
-    ("case-scores", "mean-score"),
-    ("case-scores", "pass-rate"),
     ("reference-scores", "win-rate"),
     ("sampled-scores", "pass"),
     ("sampled-scores", "pass^"),

@@ -72,6 +72,7 @@ def test_the_job_of_the_specification(job: pa.Table) -> None:
     texts = [f.message for f in ev.findings]
     assert any("passes 3 of 17 failures of old and 3 of 12 failures of new" in t for t in texts)
     assert any(t.endswith("0.02 [-0.10, 0.14].") for t in texts)
+    assert any("With 200 cases, 60 of them with human labels, a difference" in t for t in texts)
 
 
 def test_the_judge_alone_is_what_there_is_without_labels(job: pa.Table) -> None:

@@ -158,11 +158,11 @@ class LabeledTopicScores(TopicScores):
                     first, second = (estimates[name][j] for name in pair)
                     yield pair, measure, first - second
 
-    def unit_values(self, measure: Measure) -> None:  # type: ignore[override]
+    def unit_values(self, measure: Measure) -> None:
         """Return None, as the values of most topics are those of the judge."""
         return
 
-    def permutation_values(self, measure: Measure, settings: Settings) -> None:  # type: ignore[override]
+    def permutation_values(self, measure: Measure, settings: Settings) -> None:
         """Return None, as the values of most topics are those of the judge."""
         return
 
