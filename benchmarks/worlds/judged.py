@@ -53,7 +53,7 @@ def grades(judge: str, labels: int, cases: int) -> World:
     """Grades from 1 to 5, most of them high, as the judge's, which are a grade higher where wrong."""
 
     def grade(latent: Floats) -> Floats:
-        return 1.0 + np.digitize(latent, CUTS)
+        return np.asarray(1.0 + np.digitize(latent, CUTS), np.float64)
 
     def draw(random: Random) -> Evaluate:
         quality = random.normal(size=cases)
@@ -61,7 +61,7 @@ def grades(judge: str, labels: int, cases: int) -> World:
         human = np.where(random.permutation(cases) < labels, grade(quality), np.nan)
         return partial(cal.scores, judged, human=human, score_range=(1, 5), measures=["mean-score"])
 
-    shares = np.diff([0, *norm.cdf(CUTS), 1])
+    shares = np.diff(np.concatenate([[0.0], norm.cdf(CUTS), [1.0]]))
     return World(
         kind="judged",
         design=f"grades 1 to 5, {judge}",
@@ -77,14 +77,15 @@ def no_difference(lenience: float, labels: int, cases: int) -> World:
 
     def draw(random: Random) -> Evaluate:
         ease = random.normal(size=cases)
-        columns: dict[str, dict[str, Any]] = {"score": {}, "human": {}}
+        scores: dict[str, Floats] = {}
+        human: dict[str, Floats] = {}
         chosen = random.permutation(cases) < labels
         for name, extra in (("base", 0.0), ("new", lenience)):
             right = 0.8 * ease + 0.6 * random.normal(size=cases) < norm.ppf(0.7)
             judged = random.random(cases) < np.where(right, 0.95, 0.15 + extra)
-            columns["score"][name] = judged.astype(float)
-            columns["human"][name] = np.where(chosen, right, np.nan)
-        return partial(cal.scores, **columns, measures=["pass-rate"])
+            scores[name] = judged.astype(float)
+            human[name] = np.where(chosen, right, np.nan)
+        return partial(cal.scores, scores, human=human, measures=["pass-rate"])
 
     return World(
         kind="pairs",
@@ -103,7 +104,8 @@ def _drawn_topics(random: Random, topics: int, blur: float) -> tuple[Floats, Flo
     """Relevance of the ranked documents of each topic, and the judge's opinion of it."""
     ease = 0.7 * random.normal(size=(topics, 1))
     quality = random.normal(size=(topics, DOCUMENTS)) + ease - 0.06 * np.arange(DOCUMENTS) - 0.3
-    return quality > 0, quality + blur * random.normal(size=quality.shape) > -0.1
+    opinion = quality + blur * random.normal(size=quality.shape)
+    return (quality > 0).astype(float), (opinion > -0.1).astype(float)
 
 
 @cache
@@ -112,7 +114,7 @@ def _true_means() -> dict[str, float]:
     relevant, _ = _drawn_topics(np.random.default_rng(0), 400_000, 0.0)
     gain = relevant / np.log2(np.arange(2, DOCUMENTS + 2))
     ideal = np.cumsum(1 / np.log2(np.arange(2, DOCUMENTS + 2)))
-    total = relevant.sum(axis=1)
+    total = relevant.sum(axis=1).astype(int)
     best = ideal[np.clip(np.minimum(total, 10) - 1, 0, None)]
     ndcg = np.where(total > 0, gain[:, :10].sum(axis=1) / best, 0.0)
     ranks = np.where(relevant.any(axis=1), 1 / (relevant.argmax(axis=1) + 1), 0.0)

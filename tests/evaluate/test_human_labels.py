@@ -165,6 +165,33 @@ def test_labels_of_all_cases_are_the_labels_alone() -> None:
     assert found.comparison[0].p == expected.comparison[0].p
 
 
+def test_more_systems_levels_and_intervals() -> None:
+    """Without a bootstrap, "analytic" is the default; families are adjusted, margins tested."""
+    columns = labeled()
+    usual = cal.scores(**HUMAN, data=columns)
+    analytic = cal.scores(**HUMAN, data=columns, interval="analytic")
+    assert list(map(shown, usual)) == list(map(shown, analytic))
+    assert all(e.interval_reason == "not_requested"
+               for e in cal.scores(**HUMAN, data=columns, interval="none"))  # fmt: skip
+    narrow = cal.scores(**HUMAN, data=columns, level=0.8)
+    assert all(a.low < b.low < b.high < a.high for a, b in zip(usual, narrow, strict=True))
+    columns |= {
+        "third": columns["old"][::-1],
+        "human_third": labeled(200)["human_old"][::-1].copy(),
+    }
+    columns["human_third"][60:] = np.nan
+    names = ("old", "new", "third")
+    three = cal.scores({n: n for n in names}, human={n: f"human_{n}" for n in names}, data=columns)
+    assert three.comparison is not None
+    assert len(three.comparison) == 3
+    assert all(d.p_adjusted >= d.p for d in three.comparison)
+    assert not three.comparison.omnibus
+    (d, _) = three.compare(baseline="old", margin=0.3, adjust="none")
+    assert d.p_noninferiority < 0.01
+    with pytest.raises(InputError, match="applies to none of the measures"):
+        three.compare(test="mcnemar")
+
+
 def test_a_result_with_labels_is_read_again() -> None:
     ev = cal.scores(**HUMAN, data=labeled(), baseline="old")
     again = from_json(ev.to_json())

@@ -899,6 +899,8 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
     rules = _rule_table(reading)
     if reading.procedure_by_method is not None:
         return rules  # the settings apply to both samples
+    if reading.kind == "few human labels":
+        return rules  # which need no bootstrap, and hold for clusters
     # Rows that were not kept cannot be resampled.
     has_no_rows = reading.is_reduced and (paired or reading.clusters is not None)
     first = () if reading.clusters is None else CLUSTER_RULES[paired]
