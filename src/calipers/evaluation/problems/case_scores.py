@@ -268,6 +268,7 @@ def read_labels(human: Any, columns: Mapping[str, ScoreColumn]) -> dict[str, Sco
                 f"{len(columns)} systems"
             )
         human = {next(iter(columns)): human}
+    human = {str(name): column for name, column in human.items()}
     for name in human:
         if name not in columns:
             raise InputError(
