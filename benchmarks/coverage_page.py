@@ -72,6 +72,12 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "the score they would have had. Of five samples of a case each passes with the probability of the "
         "case, which is Beta(8, 1), Beta(½, ½) or Beta(½, 4).",
     ),
+    "judged": (
+        "A judge and few human labels",
+        "A judge scores all cases, or judges all topics, and people label some at random. The good judge "
+        "passes 95% of the passes and 8% of the failures, the lenient one 98% and 45%, the useless one "
+        "60% of both. The true values are those by human labels of all.",
+    ),
     "costs": (
         "Costs",
         "Costs of rows are lognormal, as latencies and prices often are.",

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from worlds.world import Trial, World
 
-from calipers.estimation.topics import estimate_over_topics
 from calipers.evaluation.compare import system_pairs
 from calipers.evaluation.rows import InMemorySample
 from calipers.inference import hypotheses, method_selection
@@ -145,8 +144,8 @@ def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, 
         return
     [name] = source.systems
     if not isinstance(source, InMemorySample):
-        topics = [source.topic_rows(name, j, settings) for j in range(len(source.measures))]
-        yield from zip(map(str, source.measures), estimate_over_topics(topics), strict=True)
+        found = source.point_estimates(name, settings)
+        yield from zip(map(str, source.measures), found, strict=True)
         return
     system = source.systems_by_name[name].with_settings(settings)
     for measure in source.measures:

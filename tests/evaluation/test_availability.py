@@ -414,6 +414,12 @@ def memory(task: str, engine: str, base: Any) -> None:
     same(small, large)
 
 
+def human(task: str, engine: str, base: Any) -> None:
+    """Labels of all that say what the judge says."""
+    labels = judged(WHOLE)[0] if task == "retrieval" else ASKED[task]["score"]
+    same(run(task, engine, human=labels), base)
+
+
 FILE: list[Path] = []
 
 
@@ -508,7 +514,7 @@ def test_what_takes_all_rows_says_why(task: str, option: str) -> None:
         base = run(task, "stream", features=["na", "nb"], measures=["simplified-silhouette"])
         assert not len(base.curves)
         return
-    given = {"id": "row", "time": "day"}[option]
+    given = {"id": "row", "time": "day", "human": "half"}[option]
     with pytest.raises(cal.InputError, match="takes all rows in memory") as error:
         run(task, "stream", **{option: given})
     assert ROW_REASONS[option] in str(error.value)

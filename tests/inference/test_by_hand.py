@@ -13,8 +13,8 @@ import pytest
 from scipy import optimize, stats
 
 import calipers as cal
-from calipers.estimation.losses import hall_interval
 from calipers.inference.bayesian_bootstrap import mean_interval
+from calipers.inference.intervals import hall_interval
 from calipers.inference.summaries import Summary
 
 TRUTH = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])

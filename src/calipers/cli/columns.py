@@ -123,6 +123,8 @@ class Columns:
             specs = self.specs[column.role]
             if column.role == "slices":
                 arguments["slices"] = {text: _parse_crossing(text, names) for text in specs} or None
+            elif column.is_by_system:
+                arguments[column.role] = _parse_by_system(column, specs, names)
             elif column.is_repeatable:
                 matches = [name for text in specs for name in match_prefix(text, names) or [text]]
                 arguments[column.role] = {name: name for name in matches} or None
@@ -262,6 +264,30 @@ def _default_name(column: Column, spec: str, *, is_list: bool) -> str:
         return DEFAULT_SYSTEM_NAME
     prefix = commonprefix(spec.split(",")) + "*" if is_list and "," in spec else spec  # noqa: RUF071
     return system_name(prefix)
+
+
+def _parse_by_system(column: Column, specs: Sequence[str], names: Sequence[str]) -> Any:
+    """Return the column of each system, or the only column.
+
+    >>> _parse_by_system(Column("human"), ["a=x", "b=y"], ["x", "y"])
+    {'a': 'x', 'b': 'y'}
+    >>> _parse_by_system(Column("human"), ["x"], ["x", "y"])
+    'x'
+    """
+    if len(specs) < 2 and not any("=" in spec and spec not in names for spec in specs):
+        return specs[0] if specs else None
+    columns: dict[str, str] = {}
+    for spec in specs:
+        name, equals, text = spec.partition("=")
+        if not (name and equals and text):
+            raise click.UsageError(
+                f"{column.option} {spec!r}: expected the name of a system and its column, as in "
+                "old=column"
+            )
+        if name in columns:
+            raise click.UsageError(f"{column.option} {spec!r}: {name!r} was given already")
+        columns[name] = text
+    return columns
 
 
 def _parse_crossing(text: str, names: Sequence[str]) -> Any:

@@ -96,8 +96,10 @@ def column_option(column: Column) -> Option:
     return click.option(
         column.option,
         column.role,
-        metavar=f"[NAME=]{column.metavar}" if column.per_system else column.metavar,
-        multiple=column.per_system or column.is_repeatable,
+        metavar=f"[NAME=]{column.metavar}"
+        if column.per_system or column.is_by_system
+        else column.metavar,
+        multiple=column.per_system or column.is_repeatable or column.is_by_system,
         required=column.required,
         help=column.help,
         shell_complete=column_names,

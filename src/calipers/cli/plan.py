@@ -169,7 +169,7 @@ assumed: click.Command = Command(
 
 def _make_pilot_command(name: str) -> click.Command:
     """Create the command that plans from an evaluation of a task, with the task's arguments."""
-    task_params, evaluate = evaluation_options(name, {"interval"})
+    task_params, evaluate = evaluation_options(name, {"interval", "target"})
 
     def callback(**options: Any) -> None:
         kind, path = format_and_file(options, DATA_FORMATS, "a plan")

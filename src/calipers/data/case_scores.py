@@ -15,6 +15,7 @@ from calipers.data import tables
 from calipers.data.arrays import (
     MAX_QUANTITY,
     check_column,
+    check_length,
     from_arrow,
     is_missing,
     missing_mask,
@@ -211,6 +212,46 @@ def _parse(cell: Any) -> tuple[float, int] | None:
     return (number, 0) if abs(number) <= MAX_QUANTITY else None
 
 
+def read_label_weights(values: Any, labeled_mask: npt.NDArray[np.bool_]) -> Floats:
+    """Read the weights of labels: 1 over the probability with which a case was selected.
+
+    Weights of cases without a label are not used, and may be missing.
+
+    Parameters
+    ----------
+    values : column
+        Weights of the cases.
+    labeled_mask : ndarray of bool
+        Mask of the cases with a label.
+
+    Returns
+    -------
+    ndarray
+        Weights, 1 for cases without a label.
+
+    Raises
+    ------
+    InputError
+        If a label has no weight, or one that is not above 0.
+
+    Examples
+    --------
+    >>> read_label_weights([2.0, None, 4.0], np.array([True, False, True])).tolist()
+    [2.0, 1.0, 4.0]
+    """
+    column = read_scores(values, "human_weight")
+    check_length(column.scores, len(labeled_mask), "human_weight")
+    invalid = np.flatnonzero(labeled_mask & ~((column.status == 0) & (column.scores > 0)))
+    if len(invalid):
+        row = int(invalid[0])
+        problem = "is missing" if column.status[row] else f"is {column.scores[row]:g}"
+        raise InputError(
+            f"human_weight: {problem} in row {row}, which has a label; expected 1 over the "
+            "probability with which the case was selected, above 0"
+        )
+    return np.where(labeled_mask, column.scores, 1.0)
+
+
 def check_range(column: ScoreColumn, score_range: tuple[float, float], input_name: str) -> None:
     """Check that the scores that were given lie in a range."""
     low, high = score_range
@@ -307,6 +348,7 @@ def read_case_table(
     others: Mapping[str, str],
     cost: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     samples: int | None = None,
+    role: str = "score",
 ) -> CaseTable:
     """Read a table in which a case has a row for each system, or for each sample.
 
@@ -327,6 +369,8 @@ def read_case_table(
         own rows, the mean if a case has several samples.
     samples : int, optional
         Number of samples of each case; by default there are none.
+    role : str, default="score"
+        What the columns of scores are called in messages.
 
     Returns
     -------
@@ -342,11 +386,11 @@ def read_case_table(
     """
     labels = {case: "case", **({} if system is None else {system: "system"})}
     table, prefix, origins = _open(source, {**others, **labels}, list(scores.values()))
-    requested = [*labels.items(), *((name, "score") for name in scores.values()), *others.items()]
-    for name, role in requested:
+    requested = [*labels.items(), *((name, role) for name in scores.values()), *others.items()]
+    for name, requested_role in requested:
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
-            raise InputError(f"{prefix}{role}: there is no column {name!r}; {hint}")
+            raise InputError(f"{prefix}{requested_role}: there is no column {name!r}; {hint}")
     case_codes, cases = _codes(table.column(case), "case", prefix)
     system_codes, systems = np.zeros(len(case_codes), np.int64), [""]
     if system is not None:
@@ -364,7 +408,7 @@ def read_case_table(
     columns: dict[str, ScoreColumn] = {}
     for name, system_rows in rows_by_system.items():
         column_name = next(iter(scores.values())) if system is not None else scores[name]
-        display_name = f"score {column_name!r}"
+        display_name = f"{role} {column_name!r}"
         if display_name not in columns:
             columns[display_name] = read_scores(table.column(column_name), display_name)
         column = columns[display_name]

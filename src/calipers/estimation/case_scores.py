@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from calipers.caching import cached_property
 from calipers.estimation.multilabel import RowValues
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.regression import SortedRows
+from calipers.inference.human_labels import LabeledSample
 from calipers.inference.intervals import ROUNDING_TOLERANCE
 from calipers.inference.variance_estimators import Influence, MeanVariance, VarianceEstimator
 from calipers.statistics import (
@@ -24,9 +25,11 @@ from calipers.statistics import (
 )
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.point_estimate import JointDistribution, PointEstimate
-    from calipers.inference.settings import MeasureLike
+    from calipers.inference.settings import MeasureLike, Settings
     from calipers.statistics import Signs
 
 
@@ -365,3 +368,110 @@ def value_bounds(
     if not np.isfinite(bounds).all():
         return {}
     return {"lower_bound": bounds[0], "upper_bound": bounds[1], "bounds_kind": "sharp"}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabeledCaseValues:
+    """Values of cases by a judge, and by human labels of some of them.
+
+    Attributes
+    ----------
+    human, judged : array of shape (n,)
+        Value of each case by its label and by the judge, NaN if it has none.
+    weight : array of shape (n,), optional
+        Weight of each case.
+    label_weight : array of shape (n,), optional
+        Weight of each label: 1 over the probability with which the case was selected for it.
+    clusters : ClusterIndex, optional
+        Clusters of the cases.
+    settings : Settings
+        Settings of inference.
+    value_range : tuple of float
+        Lowest and highest value of a case.
+    target : {"like", "these"}
+        What is estimated: the value of cases like these, or of these cases.
+    """
+
+    human: FloatArray
+    judged: FloatArray
+    weight: FloatArray | None
+    label_weight: FloatArray | None
+    clusters: ClusterIndex | None
+    settings: Settings
+    value_range: tuple[float, float]
+    target: str = "like"
+
+    @cached_property
+    def judged_mask(self) -> npt.NDArray[np.bool_]:
+        """Mask of the cases with a score of the judge."""
+        return ~np.isnan(self.judged)
+
+    @cached_property
+    def labeled_mask(self) -> npt.NDArray[np.bool_]:
+        """Mask of the cases with a score of the judge and a label."""
+        return self.judged_mask & ~np.isnan(self.human)
+
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
+        """Return the point estimate of a measure of cases."""
+        return self._sample(measure).point_estimate()
+
+    def _sample(self, measure: MeasureLike) -> LabeledSample:
+        def subtract(second: LabeledSample) -> LabeledSample:
+            return self._difference_sample(measure, second.source)
+
+        sample = self._make_sample(measure, (self,))
+        return replace(sample, source=self, subtract=subtract)
+
+    def _difference_sample(self, measure: MeasureLike, second: LabeledCaseValues) -> LabeledSample:
+        """Return the sample of a difference, from the cases that both systems have."""
+        return self._make_sample(measure, (self, second))
+
+    @staticmethod
+    def _make_sample(measure: MeasureLike, systems: Sequence[LabeledCaseValues]) -> LabeledSample:
+        first = systems[0]
+        judged_mask = np.logical_and.reduce([s.judged_mask for s in systems])
+        labeled_mask = np.logical_and.reduce([s.labeled_mask for s in systems])
+        label_weight = first.label_weight
+        if label_weight is not None and not np.ptp(label_weight[labeled_mask]):
+            label_weight = None
+        # Labels with weights stand for all cases, others for the cases that were labeled.
+        others_mask = judged_mask if label_weight is not None else judged_mask & ~labeled_mask
+        if labeled_mask.sum() == judged_mask.sum():
+            others_mask = np.zeros_like(judged_mask)
+
+        def estimate(
+            name: str, mask: Any, weight: FloatArray | None, rows: object
+        ) -> PointEstimate:
+            estimates = [
+                CaseValues(
+                    getattr(system, name)[mask],
+                    None if weight is None else weight[mask],
+                    None
+                    if system.clusters is None
+                    else replace(
+                        system.clusters.take_rows(mask),
+                        weight=None if weight is None else weight[mask],
+                    ),
+                    system.settings,
+                    system.value_range,
+                )
+                .point_estimate(measure)
+                .with_rows(rows)
+                for system in systems
+            ]
+            return estimates[0] if len(estimates) == 1 else estimates[0] - estimates[1]
+
+        weight, labels, others, cases = first.weight, object(), object(), object()
+        combined = weight
+        if label_weight is not None:
+            combined = label_weight if weight is None else label_weight * weight
+            combined = np.where(labeled_mask, combined, 1.0)
+        return LabeledSample(
+            human=estimate("human", labeled_mask, combined, labels),
+            judged=estimate("judged", labeled_mask, combined, labels),
+            others=estimate("judged", others_mask, weight, others) if others_mask.any() else None,
+            judge=replace(
+                estimate("judged", judged_mask, weight, cases), n_total=len(first.judged)
+            ),
+            target=first.target,
+        )

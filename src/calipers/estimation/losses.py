@@ -12,7 +12,7 @@ from calipers.caching import cached, cached_property
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap, intervals
-from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval, no_interval, t_quantile
+from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import IntervalFunction, PointEstimate, UnitValues
 from calipers.inference.resampling import bootstrap_means, bootstrap_weighted_means
 from calipers.inference.variance_estimators import Influence, MeanVariance, StandardError
@@ -23,40 +23,6 @@ from calipers.statistics.histogram import MAX_TAIL_VALUES
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
-
-
-def hall_interval(
-    mean: float, se: float, skewness: float, df: float, level: float, *, is_nonnegative: bool
-) -> Interval:
-    """Return Student's t interval of a mean, corrected for skewness (Hall 1992).
-
-    With T = (mean − μ)/se and s the skewness over √n, T + aT² + a²T³/3 + s/6 is nearly normal for
-    a = s/3; it rises with T, and its inverse takes Student's quantiles to those of T. However large
-    one value is, T stays above about −7. The lower limit of a mean of non-negative values is
-    found on the log scale, where a = s/3 − se/(2·mean).
-
-    >>> interval = hall_interval(2.0, 0.5, 0.0, 9, 0.95, positive=False)
-    >>> round(interval.low, 4), round(interval.high, 4)  # Student's
-    (0.8689, 3.1311)
-    """
-    method = "t, skewness-corrected"
-    if not (df > 0 and math.isfinite(se)):
-        return no_interval(method, "too_few_rows")
-    if se <= ROUNDING_TOLERANCE * abs(mean):  # nothing, or what rounding left
-        return no_interval(method, "no_spread")
-    t = t_quantile(level, df)
-
-    def inverse_transform(y: float, a: float) -> float:
-        root = float(np.cbrt(1 + 3 * a * (y - skewness / 6)))
-        return 3 * (y - skewness / 6) / (root**2 + root + 1)
-
-    high = mean - se * inverse_transform(-t, skewness / 3)
-    if is_nonnegative and mean > 0:
-        relative = se / mean
-        low = mean * math.exp(-relative * inverse_transform(t, skewness / 3 - relative / 2))
-    else:
-        low = mean - se * inverse_transform(t, skewness / 3)
-    return Interval(low, high, method, se=se)
 
 
 #: Minimum tail index of the roots for which squares have a variance; and the maximum distance of
@@ -340,7 +306,7 @@ class _MeanIntervals:
         if self.clusters is not None:
             degrees = self.clusters.df
         mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
-        interval = hall_interval(
+        interval = intervals.hall_interval(
             mean, se, self.scaled_skewness, degrees, level, is_nonnegative=positive
         )
         if self.clusters is None and interval.reason is None and is_mean_square(self.measure):

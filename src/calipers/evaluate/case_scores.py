@@ -18,6 +18,7 @@ from calipers.evaluation.problems.case_scores import (
     CaseScoresProblem,
     find_reference,
     read_columns,
+    read_labels,
 )
 from calipers.evaluation.slice_definitions import Bins, parse_slice_columns
 from calipers.evaluation.source import ROW_ROLES, ColumnSource, open_source
@@ -42,6 +43,8 @@ def scores(
     *,
     case: Any = None,
     system: str | None = None,
+    human: Any = None,
+    human_weight: Any = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -53,6 +56,7 @@ def scores(
     samples: int | None = None,
     score_range: Sequence[float] | None = None,
     reference_system: str | None = None,
+    target: str = "like",
     measures: MeasureNames | None = None,
     primary: str | None = None,
     baseline: Baseline = None,
@@ -81,6 +85,15 @@ def scores(
         Name of the column of the systems, in a table ``data`` with one row for each case and
         system. Weights, clusters and slices have one value for each case, and a system without a
         row for a case has no score of it.
+    human : array-like of shape (n,), or dict of such, optional
+        Human labels of some cases, if the scores are those of a judge, such as a language model: in
+        the forms of ``score``, with a missing value where a case has no label. Values then rest on
+        the labels, and on what the judge adds to them. For several systems a dict from their names
+        to columns; with ``system``, the name of the column of all labels. The cases should be
+        selected at random, or have ``human_weight``.
+    human_weight : array-like of shape (n,), optional
+        Weight of each label, if cases were not selected for labels with equal probability: 1 over
+        the probability of the case, and missing where it has none.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -128,6 +141,9 @@ def scores(
         these, else none.
     reference_system : str, optional
         System that win rates are against, by default the ``baseline``.
+    target : {'like', 'these'}, default='like'
+        What is estimated with human labels: the value of cases ``like`` these, or of ``these``
+        cases, of which those with a label are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures. The pass rate of other scores than 0 and 1 states what passes: ``"pass-rate@4"``
@@ -197,9 +213,18 @@ def scores(
     notes: tuple[str, ...] = ()
     if (paths := _find_logs(arguments)) is not None:
         arguments, notes = _read_logs(arguments, paths, stated_range)
+    if human is not None or human_weight is not None:
+        _check_label_options(arguments)
     if arguments["system"] is not None or arguments["samples"] is not None:
         arguments, ids = _fold_rows(arguments)
-    source = open_source(arguments, "score", "case", categories=("score", "case"))
+    source = open_source(
+        arguments,
+        "score",
+        "case",
+        "human",
+        "human_weight",
+        categories=("score", "case", "human"),
+    )
     if source.stream_columns is not None:
         columns = source.stream_columns.output_columns["score"]
         chosen_reference = find_reference(reference_system, baseline, tuple(columns))
@@ -214,12 +239,50 @@ def scores(
         ids = case_ids(row_columns["case"])
     source = _with_notes(_with_ids(source, ids, number), notes)
     chosen_reference = find_reference(reference_system, baseline, tuple(by_system))
+    labels = None
+    if row_columns["human"] is not None:
+        labels = read_labels(row_columns["human"], by_system)
     summary = ScoreSummary.from_columns(
-        [(column.scores, column.status) for column in by_system.values()], len(NO_SCORE)
+        [
+            (column.scores, column.status)
+            for column in (*by_system.values(), *(labels or {}).values())
+        ],
+        len(NO_SCORE),
     )
     problem = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
     lengths = source.memory_columns.costs.columns_of(LENGTH, tuple(by_system), number)
-    return source.evaluate(problem, {**row_columns, "score": by_system, LENGTH: lengths}, number)
+    columns_by_role = {**row_columns, "score": by_system, LENGTH: lengths, "human": labels}
+    return source.evaluate(replace(problem, target=target), columns_by_role, number)
+
+
+def _check_label_options(arguments: Mapping[str, Any]) -> None:
+    """Check that the other options go with human labels."""
+    if arguments["human"] is None:
+        raise InputError("human_weight: is about the labels of human=, which is not given")
+    reasons = {
+        "samples": "labels of single samples are not supported",
+        "time": "the serial dependence of labels is not estimated",
+    }
+    for name, reason in reasons.items():
+        if arguments[name] is not None:
+            raise InputError(f"human does not go with {name}: {reason}")
+    baseline = arguments["baseline"]
+    if not (baseline is None or isinstance(baseline, str)) or (
+        isinstance(baseline, str) and ".json" in baseline
+    ):
+        raise InputError(
+            "human: a saved evaluation has no labels to compare with; expected the name of a "
+            "system as baseline"
+        )
+    if arguments["interval"] not in ("auto", "analytic", "none"):
+        raise InputError(
+            f"human: interval is {format_value(arguments['interval'])}, expected 'auto' or 'none': "
+            "with human labels an interval has the method for their kind"
+        )
+    if arguments["target"] == "these" and arguments["human_weight"] is not None:
+        raise InputError(
+            "target='these' does not go with human_weight: weights stand for cases like these"
+        )
 
 
 def _columns_by_system(score: Any) -> Any:
@@ -347,7 +410,7 @@ def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str,
             f"case is {format_value(case)}, expected the name of the column of the cases, as "
             f"{option}= says that a case has several rows"
         )
-    row_columns: dict[str, Any] = {role: arguments[role] for role in ROW_ROLES}
+    row_columns: dict[str, Any] = {role: arguments[role] for role in (*ROW_ROLES, "human_weight")}
     row_columns["slices"] = parse_slice_columns(row_columns["slices"])
     roles = {name: role for role, value in row_columns.items() for name in flatten_names(value)}
     costs = Costs.from_argument(arguments["cost"])
@@ -356,10 +419,26 @@ def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str,
         "data": table.rows,
         "score": dict(table.scores),
         "case": None,
+        "human": _fold_labels(arguments, data, case, system),
         "cost": {**costs.numbers, **table.costs} or None,
         "inputs": [*table.origins, *arguments["inputs"]],
     }
     return {**arguments, **changed}, table.ids
+
+
+def _fold_labels(
+    arguments: Mapping[str, Any], data: Any, case: str, system: str | None
+) -> Mapping[str, Any] | None:
+    """Return the human labels of each system, from a table with one row for each score."""
+    human = arguments["human"]
+    if human is None:
+        return None
+    if not isinstance(human, str):
+        raise InputError(
+            f"human is {format_value(human)}, expected the name of the one column of labels, as "
+            "system= says that the table has one row for each score"
+        )
+    return read_case_table(data, case, system, {human: human}, {}, role="human").scores
 
 
 def _summarize_stream(

@@ -13,7 +13,7 @@ import numpy as np
 
 from calipers.curves.ranking_curves import RankCurves, select_topics
 from calipers.data.distributed_frames import is_dask, is_spark
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.id_matching import find_document_id_variant, find_id_variant
 from calipers.data.run_names import named_runs
 from calipers.data.topic_tables import TopicTable, UnitColumns, read_topic_costs, read_topic_table
@@ -29,7 +29,7 @@ from calipers.data.trec import (
 from calipers.engines.base import Engine
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.default_comparison import default_comparison
-from calipers.evaluation.finding_inputs import from_runs
+from calipers.evaluation.finding_inputs import from_labeled_topics, from_runs
 from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.evaluation.shared import StatisticsByType, full_measure_name, select_measures
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
@@ -469,6 +469,8 @@ def retrieval(
     collection_size: int | None = None,
     topics: str = "qrels",
     topic_curves: str | Sequence[str] = (),
+    human: TrecSource | None = None,
+    target: str = "like",
     topic_table: Any = None,
     float32: bool = False,
     ties: str = "id",
@@ -544,6 +546,13 @@ def retrieval(
         Topics whose own curves are added to the report and to ``evaluation.curves``:
         precision-recall, raw and interpolated, and ROC if ``collection_size`` is given. ``"all"``
         stands for every topic that has a relevant document.
+    human : path, dict, data frame, or rows, optional
+        Human judgments of some of the topics, in the forms of ``qrels``, if these are those of a
+        judge, such as a language model. Means then rest on the human judgments, and on what the
+        judge adds to them. The topics should be selected at random.
+    target : {'like', 'these'}, default='like'
+        What is estimated with human judgments: means over topics ``like`` these, or over ``these``
+        topics, of which those with human judgments are known.
     topic_table : data frame, dict of columns, or path, optional
         Attributes of the topics: a file (CSV, JSON Lines, Parquet, Feather), a data frame or a dict
         of columns, with one row for each topic and a column ``topic``, ``qid`` or ``query_id``.
@@ -627,15 +636,19 @@ def retrieval(
         max_unretrieved, max_grade, collection_size, judgment_bounds=judgment_bounds
     )
     settings = make_settings(interval, level, n_resamples, seed)
+    if human is not None:
+        _check_human_options(qrels, runs, locals())
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
     parameters |= {} if collection_size is None else {"collection_size": collection_size}
     selected_measures = select_measures(
         expand_measure_sets(measures), DEFAULT_MEASURES, "retrieval", parameters
     )
+    if human is not None:
+        selected_measures = _select_means(selected_measures, is_requested=measures is not None)
     if collection_size is not None and not (judgment_bounds or topic_curves):
         _check_parameter_used("collection_size", selected_measures)
     runs_by_name = named_runs(runs)
-    check_stdin([qrels, *runs_by_name.values()])
+    check_stdin([qrels, *runs_by_name.values(), *([] if human is None else [human])])
     runs_read, systems, origin = judge_and_read_runs(
         qrels, runs_by_name, selected_measures, engine, float32=float32
     )
@@ -663,6 +676,11 @@ def retrieval(
     source = TopicScores.from_systems(
         names, systems, selected_measures, settings, zero=zero, common=common
     )
+    human_origins: list[InputOrigin] = []
+    if human is not None:
+        source, human_origins = _add_human_judgments(
+            source, human, runs_by_name, target, float32=float32, zero=zero
+        )
     source = source.with_columns(UnitColumns.from_values(names, table, **unit_options))
     rankings = {
         name: value[JudgedRankings] for name, value in systems.items() if JudgedRankings in value
@@ -675,6 +693,7 @@ def retrieval(
         {**conventions, **baseline_provenance(baseline, baseline_name)},
         [
             origin,
+            *human_origins,
             *(r.origin for r in runs_read.values()),
             *([] if table is None else [table.origin]),
             *cost_origins,
@@ -683,7 +702,7 @@ def retrieval(
             source, baseline_name, settings, full_measure_name(primary, parameters), compare=compare
         ),
         curves=()
-        if set_runs
+        if set_runs or human is not None
         else _curves(source, rankings, zero, topic_curves, rel, collection_size, judged_only),
         notes=(
             *run_notes(runs_read, systems, rankings, selected_measures),
@@ -695,6 +714,8 @@ def retrieval(
         slice_definitions=slice_definitions,
     )
     results = tuple(evaluation.estimates), evaluation.comparison, evaluation.slices
+    if human is not None:
+        return replace(evaluation, findings=from_labeled_topics(source, results))
     describe_variant = partial(_describe_id_variant, qrels, runs_by_name, names, runs_read, engine)
     evaluation = replace(
         evaluation, findings=from_runs(source, results, rankings, runs_read, describe_variant)
@@ -702,6 +723,66 @@ def retrieval(
     if assumptions is None:
         return evaluation
     return assumptions.add_bounds(evaluation, rankings, source, zero=zero)
+
+
+def _check_human_options(qrels: TrecSource, runs: Any, options: Mapping[str, Any]) -> None:
+    """Check that the other options go with human judgments."""
+    reasons = {
+        "time": "the serial dependence of judgments is not estimated",
+        "judgment_bounds": "bounds are those of one set of judgments",
+        "topic_curves": "curves are those of one set of judgments",
+    }
+    for name, reason in reasons.items():
+        if options[name]:
+            raise InputError(f"human does not go with {name}: {reason}")
+    baseline, interval = options["baseline"], options["interval"]
+    if not (baseline is None or isinstance(baseline, str)) or ".json" in (baseline or ""):
+        raise InputError(
+            "human: a saved evaluation has no human judgments to compare with; expected the name "
+            "of a run as baseline"
+        )
+    if interval not in ("auto", "analytic", "none"):
+        raise InputError(
+            f"human: interval is {format_value(interval)}, expected 'auto' or 'none': with human "
+            "judgments an interval has the method for their kind"
+        )
+    if engine_kind(options["engine"], qrels, *named_runs(runs).values()) is not None:
+        raise InputError("human takes all judgments in memory: engine='memory'")
+
+
+def _select_means(measures: Sequence[Measure], *, is_requested: bool) -> list[Measure]:
+    """Return the measures that are means over topics; others must not be requested."""
+    from calipers.evaluation.labeled_topics import is_mean_over_topics
+
+    means = [measure for measure in measures if is_mean_over_topics(measure)]
+    others = [measure for measure in measures if not is_mean_over_topics(measure)]
+    if others and is_requested:
+        raise InputError(
+            f"human: {others[0]} is not a mean over topics, so human judgments of some of them "
+            "cannot be combined with those of all"
+        )
+    return means
+
+
+def _add_human_judgments(
+    source: TopicScores,
+    human: TrecSource,
+    runs: Mapping[str, Any],
+    target: str,
+    *,
+    float32: bool,
+    zero: bool,
+) -> tuple[TopicScores, list[InputOrigin]]:
+    """Return the values with those by human judgments of some topics, and their origin."""
+    from calipers.evaluation.labeled_topics import LabeledTopicScores
+
+    runs_read, systems, origin = judge_and_read_runs(
+        human, runs, source.measures, None, float32=float32
+    )
+    _check_common_topics(runs_read, systems)
+    names = _first_statistic(next(iter(systems.values()))).topics
+    scores = TopicScores.from_systems(names, systems, source.measures, source.settings, zero=zero)
+    return LabeledTopicScores.from_scores(source, scores, target), [origin]
 
 
 def _make_slices(

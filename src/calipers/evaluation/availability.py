@@ -17,15 +17,25 @@ from calipers.evaluation.tasks import SLICES, TASKS
 TABLE_OPTIONS = (
     *("data", "id", "missing", "weight", "count", "cluster", "time", "slices", "slice_bins"),
     *("cost", "measures", "undefined", "baseline", "primary", "compare", "curves", "interval"),
-    *("level", "n_resamples", "seed", "memory"),
+    *("level", "n_resamples", "seed", "memory", "human"),
 )
 ENGINES = ("memory", "stream", "spark", "dask")
 
 _NO_COUNTS_REASON = "it applies to ratios of row counts, which the measures of this task are not"
 _TOPIC_REASON = "a batch would cut through the documents of one topic, which are ranked together"
 
+_NO_HUMAN_REASON = (
+    "human labels next to those of a judge are for scores and retrieval so far; labels of few rows "
+    "can be evaluated alone"
+)
+
 #: Why a task does not take an option, from whatever engine.
 TASK_REASONS: Mapping[tuple[str, str], str] = {
+    **{
+        (name, "human"): _NO_HUMAN_REASON
+        for name in ("classification", "multilabel", "regression", "ranking", "clustering")
+    },
+    ("agreement", "human"): "people and judges are raters alike",
     ("retrieval", "data"): "judgments and runs are tables of their own, with ids that join them",
     ("retrieval", "id"): "topics and documents have ids already, by which runs are joined",
     ("retrieval", "missing"): "a topic that a run lacks scores 0, or is left out as topics= says",
@@ -76,6 +86,8 @@ ROW_REASONS: Mapping[str, str] = {
     "rating": "a batch would cut through the ratings of an item, which are in several rows",
     "case": "that no case has two rows is seen in all of them",
     "samples": "a batch would cut through the samples of a case, which are in several rows",
+    "human": "labels of few cases are weighed against the scores of all, by how well both agree",
+    "human_weight": "it is about human labels, which take all rows",
     "system": "a batch would cut through the scores of a case, which are in several rows",
     "y": "a model predicts all rows at once",
     "confusion": "a confusion matrix is small, and no table of rows",
@@ -114,6 +126,8 @@ def get_availability(task: Task, option: str, engine: str = "memory") -> Availab
         return Availability("no", reason)
     if engine == "memory":
         return YES
+    if (task.name, option) == ("retrieval", "human"):
+        return Availability("no", "judgments of both are compared in this process")
     row_reason = TASK_ROW_REASONS.get((task.name, option), ROW_REASONS.get(option, ""))
     applicable_reason = "" if option in GROUP_OPTIONS.get(task.name, ()) else row_reason
     reason = ENGINE_REASONS.get((task.name, engine), applicable_reason)

@@ -12,6 +12,7 @@ import numpy as np
 
 from calipers.caching import LazySequence, cached_property
 from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.estimation.human_labels import judged_sample
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.difference_families import (
     MAX_T,
@@ -429,6 +430,7 @@ def _difference_fields(
         "p_equivalence": math.nan if equivalence is None else equivalence.p,
         "margin_test": None if noninferiority is None else noninferiority.name,
         **hypotheses.win_tie_loss(estimate),
+        "judged": judged_sample(estimate),
     }
     return fields, procedure
 

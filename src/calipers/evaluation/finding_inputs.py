@@ -26,6 +26,7 @@ from calipers.findings.confusion_cells import (
     MulticlassCells,
 )
 from calipers.findings.duplicates import RowOutputs
+from calipers.findings.human_labels import LabeledSystems, SystemLabels
 from calipers.findings.multilabel import LabelSizes, MultilabelPredictions, MultilabelRows
 from calipers.findings.order import RowOrderInfluence
 from calipers.findings.predictions import OptimizedThreshold
@@ -469,6 +470,43 @@ def from_raters(
             ),
         )
     return _collect_findings(sample, data_by_system, (), results)
+
+
+def from_labeled_scores(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
+    """Return the findings of scores of a judge, of which some cases have human labels."""
+    systems = sample.in_memory_systems or {}
+    labels = {
+        name: SystemLabels(
+            system.human, system.values, system.clusters, system.human_weight is not None
+        )
+        for name, system in systems.items()
+    }
+    data_by_system = {name: (data,) for name, data in labels.items()}
+    return _collect_findings(sample, data_by_system, (LabeledSystems({"": labels}),), results)
+
+
+def from_labeled_topics(scores: TopicScores, results: EvaluationResults) -> tuple[Finding, ...]:
+    """Return the findings of judgments by a judge, of which some topics have human ones."""
+    from calipers.evaluation.labeled_topics import LabeledTopicScores
+
+    assert isinstance(scores, LabeledTopicScores)
+    (_, comparison, slices), settings = results, scores.settings
+    measures, inference = tuple(scores.measures), settings.interval != "none"
+    by_measure = {
+        str(measure): {
+            name: SystemLabels(
+                scores.human[name][:, j], scores.values[name][:, j], scores.clusters,
+                has_weights=scores.topic_weights is not None, unit=scores.unit,
+            )
+            for name in scores.systems
+        }
+        for j, measure in enumerate(measures)
+    }  # fmt: skip
+    first = next(iter(by_measure.values()))
+    subjects = [Subject(n, settings.level, (data,), measures) for n, data in first.items()]
+    shared: list[object] = [LabeledSystems(by_measure), ComparisonResults(comparison, slices)]
+    overall = Subject(None, settings.level, tuple(shared), measures, has_inference=inference)
+    return findings.find_all([*subjects, overall])
 
 
 def _leave_one_rater_out(system: Any, measure: Measure, level: float) -> list[IntervalNumber]:

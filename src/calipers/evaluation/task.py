@@ -45,6 +45,9 @@ class Column:
         Whether every system has such a column.
     is_repeatable : bool, default=False
         Whether the option may be repeated; all its columns are used together.
+    is_by_system : bool, default=False
+        Whether there is such a column for each of the systems that other columns define, as in
+        ``NAME=COL``.
     wide : str, default=""
         How several columns may replace this one, out of :data:`WIDE_FORMS`; empty if they may not.
     has_lists : bool, default=False
@@ -69,6 +72,7 @@ class Column:
     required: bool = False
     per_system: bool = False
     is_repeatable: bool = False
+    is_by_system: bool = False
     wide: str = ""
     has_lists: bool = False
     is_separate: bool = False

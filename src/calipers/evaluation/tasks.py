@@ -366,6 +366,9 @@ REL = Argument(
     description="Lowest grade that counts as relevant, for measures that do not state their own.",
 )
 
+#: What values with human labels are about, the default first.
+TARGETS = ("like", "these")
+
 RETRIEVAL = Task(
     "retrieval",
     verb="calipers.evaluate.retrieval:retrieval",
@@ -498,6 +501,26 @@ RETRIEVAL = Task(
             type="list of str, or 'all'",
             annotation="str | Sequence[str]",
             unless="()",
+        ),
+        Argument(
+            "human",
+            "Human judgments of some topics, if QRELS are those of a judge, such as a language "
+            "model.",
+            metavar="FILE",
+            kind="file",
+            description="Human judgments of some of the topics, in the forms of ``qrels``, if "
+            "these are those of a judge, such as a language model. Means then rest on the human "
+            "judgments, and on what the judge adds to them. The topics should be selected at "
+            "random.",
+            type="path, dict, data frame, or rows",
+            annotation="TrecSource | None",
+        ),
+        Argument(
+            "target",
+            "With human judgments: means over topics like these, or over these topics.",
+            choices=TARGETS,
+            description="What is estimated with human judgments: means over topics ``like`` these, "
+            "or over ``these`` topics, of which those with human judgments are known.",
         ),
         Argument(
             "topic_table",
@@ -1413,6 +1436,25 @@ SCORES = Task(
             type="str",
             annotation="str | None",
         ),
+        Column(
+            "human",
+            "Column of human labels of some cases, for the scores of a judge; repeatable, one for "
+            "each system. With --system, the one column of all labels.",
+            is_by_system=True,
+            description="Human labels of some cases, if the scores are those of a judge, such as a "
+            "language model: in the forms of ``score``, with a missing value where a case has no "
+            "label. Values then rest on the labels, and on what the judge adds to them. For "
+            "several systems a dict from their names to columns; with ``system``, the name of the "
+            "column of all labels. The cases should be selected at random, or have "
+            "``human_weight``.",
+            type="array-like of shape (n,), or dict of such",
+        ),
+        Column(
+            "human_weight",
+            "Column of label weights: 1 over the probability that the case was selected.",
+            description="Weight of each label, if cases were not selected for labels with equal "
+            "probability: 1 over the probability of the case, and missing where it has none.",
+        ),
         WEIGHT,
         replace(
             COUNT,
@@ -1461,6 +1503,13 @@ SCORES = Task(
             metavar="NAME",
             description="System that win rates are against, by default the ``baseline``.",
         ),
+        Argument(
+            "target",
+            "With human labels: the value of cases like these, or of these cases.",
+            choices=TARGETS,
+            description="What is estimated with human labels: the value of cases ``like`` these, "
+            "or of ``these`` cases, of which those with a label are known.",
+        ),
     ),
     options=("slice_bins", "cost", *INFERENCE, "inputs", "memory", "states"),
     engines=_ROW_ENGINES,
@@ -1473,7 +1522,7 @@ SCORES = Task(
         "data": "Or a log of Inspect, lm-evaluation-harness or promptfoo, a list of such logs, or "
         "a dict from the names of systems to logs.",
     },
-    categories=("score", "case"),
+    categories=("score", "case", "human"),
     command="calipers.cli.case_scores:ScoresCommand",
 )
 

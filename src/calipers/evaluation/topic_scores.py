@@ -222,18 +222,34 @@ class TopicScores:
         """Return the estimate of each measure over topics, such as its mean, with its interval."""
         out = []
         for system in track(self.values, "measuring"):
-            measure_indices = range(len(self.measures))
-            point_estimates = estimate_over_topics(
-                [self.topic_rows(system, j, self.settings) for j in measure_indices]
-            )
+            point_estimates = self.point_estimates(system, self.settings)
             self._record_dependence(system, point_estimates)
             out += [
-                to_estimate(reading, str(measure), system, self.no_skill(j))
+                to_estimate(
+                    reading,
+                    str(measure),
+                    system,
+                    self.no_skill(j),
+                    **self.auxiliary_fields(reading),
+                )
                 for j, (measure, reading) in enumerate(
                     zip(self.measures, point_estimates, strict=True)
                 )
             ]
         return tuple(out)
+
+    def point_estimates(
+        self, system: str, settings: Settings, indices: Any = slice(None)
+    ) -> list[PointEstimate]:
+        """Return the point estimate of every measure on a subset of the topics, or on all."""
+        measure_indices = range(len(self.measures))
+        return estimate_over_topics(
+            [self.topic_rows(system, j, settings, indices) for j in measure_indices]
+        )
+
+    def auxiliary_fields(self, reading: PointEstimate) -> Mapping[str, Any]:
+        """Return the fields of an estimate other than its value and interval."""
+        return {}
 
     def _record_dependence(self, system: str, point_estimates: Sequence[PointEstimate]) -> None:
         """Record whether consecutive topics are dependent."""

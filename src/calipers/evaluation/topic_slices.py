@@ -13,7 +13,6 @@ from calipers.caching import cached_property
 from calipers.data.errors import InputError, format_value
 from calipers.estimation import permutation as decks
 from calipers.estimation.losses import RowLosses
-from calipers.estimation.topics import TopicRows, estimate_over_topics
 from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.slice_definitions import (
     Bins,
@@ -22,6 +21,7 @@ from calipers.evaluation.slice_definitions import (
     parse_slice_columns,
 )
 from calipers.evaluation.slices import slice_estimates
+from calipers.inference.human_labels import labeled_sample
 from calipers.inference.method_limits import n_replicates_for_adjusted_p
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ class _TopicSubsets:
         no_skill = self.source.no_skill(
             self.source.measures.index(measure), self.definition.row_indices[subset_index]
         )
-        return to_estimate(point_estimate, str(measure), self.system, no_skill)
+        auxiliary = self.source.auxiliary_fields(point_estimate)
+        return to_estimate(point_estimate, str(measure), self.system, no_skill, **auxiliary)
 
     def complement(self, subset_index: int) -> _TopicSubset | None:
         """Return all other topics, resampled independently, or None if there are none."""
@@ -171,14 +172,9 @@ class _TopicSubset:
 
     @cached_property
     def _point_estimates(self) -> dict[Measure, PointEstimate]:
-        source = self.subsets.source
-        topic_rows = [self._topic_rows(j) for j in range(len(source.measures))]
-        return dict(zip(source.measures, estimate_over_topics(topic_rows), strict=True))
-
-    def _topic_rows(self, j: int) -> TopicRows:
-        return self.subsets.source.topic_rows(
-            self.subsets.system, j, self.settings, self.topic_indices
-        )
+        source, system = self.subsets.source, self.subsets.system
+        estimates = source.point_estimates(system, self.settings, self.topic_indices)
+        return dict(zip(source.measures, estimates, strict=True))
 
     def permute(self, measure: Measure, value: float, max_size: int) -> PermutationResult | None:
         """Return the permutation distribution of the subset minus these topics.
@@ -187,7 +183,7 @@ class _TopicSubset:
         more topics than ``max_size``, and if topics come in clusters.
         """
         subsets = self.subsets
-        if subsets.source.clusters is not None:
+        if subsets.source.clusters is not None or labeled_sample(self.point_estimate(measure)):
             return None
         inside, outside = subsets.definition.row_indices[self.subset_index], self.topic_indices
         is_reversed = len(inside) > len(outside)

@@ -24,6 +24,7 @@ from calipers.findings import (
     quantiles,
     clusters,
     raters,
+    human_labels,
 )
 
 # isort: on
@@ -57,6 +58,7 @@ __all__ = [
     "comparisons",
     "duplicates",
     "find_all",
+    "human_labels",
     "multilabel",
     "no_skill",
     "order",

@@ -253,18 +253,21 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
     required_n = (
         difference.n * (detectable / abs(difference.value)) ** 2 if difference.value else math.inf
     )
-    size_note = ""
+    size_note, judged = "", difference.judged
+    labels = "" if judged is None else f", {judged.n_human:,} of them with human labels,"
     if difference.n < required_n < MAX_RECOMMENDED_N:
         values[f"{difference.unit} needed"] = float(math.ceil(required_n))
+        in_proportion = "" if judged is None else ", with as many labels in proportion,"
         size_note = (
-            f"; about {round_count(required_n)} {difference.unit} would be needed to detect the "
-            "observed one"
+            f"; about {round_count(required_n)} {difference.unit}{in_proportion} would be needed "
+            "to detect the observed one"
         )
     return FindingDraft(
         f"The difference in {shorten_name(difference.measure)} between "
         f"{shorten_name(difference.system)} and {shorten_name(difference.baseline)} is not "
-        f"significant ({observed:+}). With {format_count(difference.n, difference.unit)}, a "
-        f"difference of {format_detectable(detectable)} is detectable with 80% power{size_note}.",
+        f"significant ({observed:+}). With {format_count(difference.n, difference.unit)}"
+        f"{labels or ','} a difference of {format_detectable(detectable)} is detectable with 80% "
+        f"power{size_note}.",
         values,
         (difference.measure,),
         difference.level,

@@ -158,6 +158,9 @@ N_DRAWN_MAXIMA = 20_000
 #: More pairs of systems (those of eight) are not compared within slices.
 MAX_PAIRS_WITHIN_SLICES = 28
 
+#: With fewer human labels there is no interval beside the scores of a judge.
+MIN_HUMAN_LABELS = 10
+
 #: With more points, silhouettes are those of a sample: all distances of 100,000 points take some
 #: 10 s at 16 features, and four times as long with twice as many points. A mean of 5,000
 #: silhouettes has an error of some 0.003.

@@ -241,6 +241,19 @@ _RANK_RULES = (
     MethodRule("of rows"),
 )
 
+
+def _labeled_interval(reading: PointEstimate, level: float) -> Interval | None:
+    from calipers.inference.human_labels import labeled_interval
+
+    return labeled_interval(reading, level)
+
+
+def _labeled_procedure(reading: PointEstimate) -> Procedure | None:
+    from calipers.inference.human_labels import labeled_procedure
+
+    return labeled_procedure(reading)
+
+
 #: The methods of each kind of reading, the first that applies.
 INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "proportion of rows": (MethodRule("wilson"),),
@@ -367,6 +380,15 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     # proportion that agrees and AC1 94 to 96 times of 100 (±1.4), intervals of independent items 70
     # to 85 times. The bootstrap of documents is for those that do not differ at all.
     "agreement of raters": (MethodRule("bayesian-bootstrap"),),
+    # Of 60 to 2,060 rows, 15 to 100 of them labeled, post-strata of two verdicts held proportions
+    # 94 to 100 times of 100 (±1; good, lenient, useless and adverse judges, rare passes), the
+    # Bayesian bootstrap of what labels leave unexplained those of several verdicts 90 to 98, means
+    # over 15 to 50 topics 93 to 100, and Brier scores 94 to 100; Student's t with half a row at
+    # either end AUCs of 30 rows and more 94 to 100, macro-F1 88 to 100, kappa 89 to 99, log loss 96
+    # to 100. Prediction-powered intervals by a normal or t error did so 12 to 98 times. Differences
+    # of systems that do not differ were found 0.3 to 6.3 times of 100. Student's t of 6 and 10
+    # labeled clusters held proportions 91 to 95 times, errors of independent rows 65 to 93.
+    "few human labels": (MethodRule("with judge", make=_labeled_interval),),
     "proportion of topics": (MethodRule("wilson"),),
     "mean over topics": _TOPIC_RULES,
     "topics pooled": _TOPIC_RULES,
@@ -472,6 +494,7 @@ DIFFERENCE_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "median": (MethodRule("percentile"),),
     "quantile": (MethodRule("percentile"),),
     "independent samples": (MethodRule("two samples"),),
+    "few human labels": (MethodRule("with judge", make=_labeled_procedure),),
     "average over labels": (
         MethodRule("units", lambda reading: reading.has_few_units(), tries=True),
         MethodRule("by error", _has_cluster_error, tries=True),
@@ -882,6 +905,8 @@ def method_rules(estimate: PointEstimate) -> Sequence[MethodRule]:
     rules = _rule_table(estimate)
     if estimate.procedure_by_method is not None:
         return rules  # the settings apply to both samples
+    if estimate.kind == "few human labels":
+        return rules  # which need no bootstrap, and hold for clusters
     # Rows that were not kept cannot be resampled.
     has_no_rows = estimate.is_reduced and (paired or estimate.clusters is not None)
     first = () if estimate.clusters is None else CLUSTER_RULES[paired]

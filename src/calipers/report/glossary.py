@@ -41,6 +41,9 @@ Tukey HSD: Carterette 2012; Sakai 2018
     Values are permuted among the systems of each unit; p is the proportion of permutations in
     which the largest difference is at least as large, so that it holds for all pairs
     simultaneously.
+adjusted by the judge: Rubin 1981; Angelopoulos, Duchi and Zrnic 2023
+    Inverts the interval by human labels and the judge: the p-value belongs to the level at which
+    it just reaches 0.
 t or Bayesian bootstrap: Student 1908; Rubin 1981
     The larger of the p-values of Student's t and of the Bayesian bootstrap, in which units have
     random weights, with half a unit added on either side of the mean difference; for a
@@ -81,6 +84,9 @@ paired t | Student t: Student 1908
 
 #: As :data:`TESTS`, of intervals.
 INTERVALS = _parse_entries("""
+adjusted by the judge: Rubin 1981; Angelopoulos, Duchi and Zrnic 2023
+    What human labels leave unexplained by the judge, with half a label added at either end, and
+    the error of the judge's mean of the other cases, together (MOVER).
 simultaneous, max-t by permutation: Westfall and Young 1993
     The difference ± a quantile of the largest standardised difference when values are permuted
     among the systems of each unit: all intervals hold simultaneously.

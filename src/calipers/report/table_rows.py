@@ -49,6 +49,9 @@ class EstimateRow:
     no_skill: str
     optimism: str
     pooled: str
+    human_only: str
+    judge_only: str
+    worth: str
     remarks: str
 
 
@@ -70,6 +73,9 @@ class DifferenceRow:
     margin: str
     p_noninferiority: str
     p_equivalence: str
+    human_only: str
+    judge_only: str
+    worth: str
     remarks: str
 
 
@@ -105,8 +111,36 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         no_skill="" if math.isnan(e.no_skill) else digits(e.no_skill),
         optimism=optimism_text(e),
         pooled="" if math.isnan(e.pooled) else digits(e.pooled),
+        human_only=human_only_text(e),
+        judge_only=judge_only_text(e),
+        worth=worth_text(e),
         remarks=remarks_text(e),
     )
+
+
+def human_only_text(result: Estimate | Difference) -> str:
+    """Return the value by the human labels alone, with its interval; empty if there are none."""
+    if result.judged is None:
+        return ""
+    j = result.judged
+    triple = j.human_only, j.human_only_low, j.human_only_high
+    is_difference = isinstance(result, Difference)
+    return numbers.rounding([triple], keep_sign=is_difference).value_with_interval(*triple)
+
+
+def judge_only_text(result: Estimate | Difference) -> str:
+    """Return the value by the judge alone; empty without human labels."""
+    if result.judged is None:
+        return ""
+    j, is_difference = result.judged, isinstance(result, Difference)
+    digits = numbers.rounding([(result.value, result.low, result.high)], keep_sign=is_difference)
+    return digits(j.judge_only)
+
+
+def worth_text(result: Estimate | Difference) -> str:
+    """Return the number of labels that are as precise without the judge, of those there are."""
+    j = result.judged
+    return "" if j is None or math.isnan(j.worth) else f"{j.worth:,.0f} (of {j.n_human:,})"
 
 
 def optimism_text(e: Estimate) -> str:
@@ -211,6 +245,9 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
         if math.isnan(d.margin)
         else numbers.format_p_digits(d.p_noninferiority),
         p_equivalence="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_equivalence),
+        human_only=human_only_text(d),
+        judge_only=judge_only_text(d),
+        worth=worth_text(d),
         remarks=remarks_text(d),
     )
 

@@ -109,6 +109,10 @@ EXPLANATIONS = {
     "the mean over folds",
     "no skill": "Value of the best constant prediction; dashed in the drawing",
     "optimism": "Optimism: the value minus that on rows that were not used to choose the threshold",
+    "human only": "Value by the human labels alone",
+    "judge only": "Value by the judge alone, which ignores its errors",
+    "worth labels": "Number of human labels that would estimate the value as precisely without the "
+    "judge, of those that there are",
     "effect": "Hedges' g for paired data",
     "wins/ties/losses": "Units on which the first system is better, equal and worse",
     "MDD (80% power)": "Minimum detectable difference: the smallest true difference that a test of "
@@ -159,6 +163,9 @@ def estimate_columns(
         ("pooled", NUMBER, "pooled"),
         ("no skill", NUMBER, "no_skill"),
         ("optimism", NUMBERS, "optimism"),
+        ("human only", NUMBERS, "human_only"),
+        ("judge only", NUMBER, "judge_only"),
+        ("worth labels", NUMBERS, "worth"),
         ("remarks", WORDS, "remarks", REMARKS),
     )
     definitions = definitions_by_measure(evaluation)
@@ -210,6 +217,9 @@ def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list
         ("margin", NUMBER, "margin"),
         ("p (non-inferiority)", NUMBER, "p_noninferiority"),
         ("p (equivalence)", NUMBER, "p_equivalence"),
+        ("human only", NUMBERS, "human_only"),
+        ("judge only", NUMBER, "judge_only"),
+        ("worth labels", NUMBERS, "worth"),
         *([("verdict", WORDS, "outcome.value", VERDICT)] if verdict else []),
         ("remarks", WORDS, "remarks", REMARKS),
     )

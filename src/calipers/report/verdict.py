@@ -116,7 +116,8 @@ def difference_sentence(
         text = _nonsignificant_sentence(difference, adjusted, show)
     else:
         text = _significant_sentence(difference, difference_outcome, adjusted, show)
-    return text + _reassigned_points_text(difference) + _margin_sentence(difference, adjusted, show)
+    text += _reassigned_points_text(difference) + _margin_sentence(difference, adjusted, show)
+    return text + _judge_sentence(difference)
 
 
 def _undefined_sentence(d: Difference, show: NameFormatter) -> str:
@@ -216,6 +217,19 @@ def _reassigned_points_text(d: Difference) -> str:
     verb = "is" if d.differing == 1 else "are"
     points = numbers.format_count(d.n, d.unit)
     return f" {d.differing:,} of {points} {verb} assigned to a different cluster."
+
+
+def _judge_sentence(d: Difference) -> str:
+    """Return the difference by the judge alone, if there are human labels."""
+    if d.judged is None or math.isnan(d.judged.judge_only):
+        return ""
+    digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
+    p = d.judged.judge_only_p
+    p_text = "" if math.isnan(p) else f" ({numbers.format_p(p)})"
+    return (
+        f" By the judge alone it would be {digits(d.judged.judge_only)}{p_text}, which ignores "
+        "the errors of the judge."
+    )
 
 
 def _margin_sentence(d: Difference, adjusted: str, show: NameFormatter) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from calipers.results.curve import Curve, Curves, curve_kinds, select_kinds
     from calipers.results.decision_regions import DecisionRegions
-    from calipers.results.estimate import INTERVAL_REASONS, Difference, Estimate
+    from calipers.results.estimate import INTERVAL_REASONS, Difference, Estimate, JudgedSample
     from calipers.results.evaluation import Evaluation, StoredPredictions
     from calipers.results.finding import SEVERITIES, Definition, Finding
     from calipers.results.labels import LabelTable, LabelTables
@@ -49,7 +49,7 @@ _NAMES_BY_MODULE = {
     "SerializableConfusion, SparseConfusion",
     "curve": "Curve, Curves, curve_kinds, select_kinds",
     "decision_regions": "DecisionRegions",
-    "estimate": "INTERVAL_REASONS, Difference, Estimate",
+    "estimate": "INTERVAL_REASONS, Difference, Estimate, JudgedSample",
     "evaluation": "Evaluation, StoredPredictions",
     "finding": "SEVERITIES, Definition, Finding",
     "labels": "LabelTable, LabelTables",
@@ -88,6 +88,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "FloatArray",
+    "JudgedSample",
     "LabelTable",
     "LabelTables",
     "Leaderboard",

@@ -53,9 +53,56 @@ INTERVAL_REASONS = {
     "one_value_an_item": "each item has one value; there is nothing to resample",
     "too_few_for_asymptotics": "too few requests for an asymptotic interval: fewer than 300, or 30 "
     "on either side",
+    "too_few_labels": "fewer than 10 human labels, or labels of one cluster only",
+    "all_labeled": "all of these cases have human labels; nothing is estimated",
     "too_few_folds": "fewer than two folds have a value",
     "no_mean_of_losses": "nested cross-validation needs a mean of losses per row",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSample(JsonSerializable):
+    """Human labels behind an estimate, in addition to the scores of a judge.
+
+    The value of the estimate is h + λ(J − j): the value h by the labels, plus a multiple of the
+    difference between the judge's values of the other units and of the labeled ones.
+
+    Attributes
+    ----------
+    n_human : int
+        Number of units with a human label.
+    n_judged : int
+        Number of other units, which only the judge scored.
+    coefficient : float
+        λ, between 0 (the judge is ignored) and about 1; ``lambda`` in JSON.
+    rho2 : float
+        Squared correlation of labels and judge.
+    worth : float
+        Number of labels that would estimate the value as precisely without the judge.
+    human_only : float
+        Value by the labels alone.
+    human_only_low, human_only_high : float
+        Limits of its confidence interval.
+    judge_only : float
+        Value by the judge alone, on all units. It has no interval, which would ignore the errors of
+        the judge.
+    judge_only_p : float
+        For a difference: its p-value, which ignores the errors of the judge, too.
+    target : {"like", "these"}
+        Whether the value is that of units like these, or of these units themselves.
+    """
+
+    n_human: Count
+    n_judged: Count
+    coefficient: float = field(metadata={"as": "lambda"})
+    rho2: float = NAN
+    worth: float = NAN
+    human_only: float = NAN
+    human_only_low: float = NAN
+    human_only_high: float = NAN
+    judge_only: float = NAN
+    judge_only_p: float = field(default=NAN, metadata=BRIEF)
+    target: Annotated[str, Choices(("like", "these"))] = "like"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +157,8 @@ class Estimate(JsonSerializable):
         For cross-validation, where ``value`` is the mean over folds: value of the pooled
         out-of-fold predictions of all rows. It has no interval, because an interval over rows would
         be too narrow: the models of different folds share training rows.
+    judged : JudgedSample or None
+        Human labels of some units behind it, if a judge scored all of them.
     requested_name : str
         Name by which the measure was requested, if it is not the canonical one.
     """
@@ -138,6 +187,7 @@ class Estimate(JsonSerializable):
     optimism_low: float = field(default=NAN, metadata=BRIEF)
     optimism_high: float = field(default=NAN, metadata=BRIEF)
     pooled: float = field(default=NAN, metadata=BRIEF)
+    judged: JudgedSample | None = field(default=None, metadata=BRIEF)
     # The name by which the measure was requested, if it is not the canonical one.
     requested_name: str = field(default="", repr=False, compare=False, metadata=TRANSIENT)
 
@@ -241,6 +291,8 @@ class Difference(JsonSerializable):
         than ``margin``.
     margin_test : str or None
         Name of the test behind these two p-values.
+    judged : JudgedSample or None
+        Human labels of some units behind it, if a judge scored all of them.
     requested_name : str
         Name by which the measure was requested, if it is not the canonical one.
     """
@@ -273,6 +325,7 @@ class Difference(JsonSerializable):
     p_noninferiority: float = NAN
     p_equivalence: float = NAN
     margin_test: str | None = None
+    judged: JudgedSample | None = field(default=None, metadata=BRIEF)
     # As in Estimate.
     requested_name: str = field(default="", repr=False, compare=False, metadata=TRANSIENT)
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.caching import cached_property
+from calipers.data.errors import InputError
 from calipers.estimation.case_scores import (
     CaseValues,
     ControlledScores,
+    LabeledCaseValues,
     SortedScores,
     mean_of_samples,
     value_bounds,
 )
+from calipers.estimation.human_labels import judged_sample
 from calipers.measures import parse
 from calipers.statistics import FloatArray, IntArray, LengthRows, Moments
 from calipers.systems.base import RowSystem
@@ -55,7 +58,7 @@ class CaseScores(RowSystem):
     reference_length: FloatArray | None = None
 
     unit: ClassVar = "cases"
-    columns: ClassVar = (
+    columns: ClassVar[tuple[str, ...]] = (
         *("scores", "status", "reference", "length", "reference_length"),
         "weight",
     )
@@ -205,3 +208,85 @@ class CaseScores(RowSystem):
 
     def _is_constant(self, measure: Measure) -> bool:
         return self.is_reference and measure.definition.reads == "reference scores"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabeledCaseScores(CaseScores):
+    """Scores that a judge gave to one system, with human labels of some cases.
+
+    Attributes
+    ----------
+    human : array of shape (n,)
+        Human label of each case, NaN if it has none.
+    human_reference : array of shape (n,), optional
+        Human labels of the reference system.
+    human_weight : array of shape (n,), optional
+        Weight of each label: 1 over the probability with which the case was selected for it.
+    target : {"like", "these"}, default="like"
+        What is estimated: the value of cases like these, or of these cases.
+    """
+
+    human: FloatArray
+    human_reference: FloatArray | None = None
+    human_weight: FloatArray | None = None
+    target: str = "like"
+
+    columns: ClassVar[tuple[str, ...]] = (
+        *CaseScores.columns,
+        "human",
+        "human_reference",
+        "human_weight",
+    )
+
+    def labeled_values(self, measure: Measure) -> LabeledCaseValues:
+        """Return the value of each case by its label and by the judge."""
+        return self.cached(("labeled", measure), lambda: self._labeled_values(measure))
+
+    def _labeled_values(self, measure: Measure) -> LabeledCaseValues:
+        reference = self.values if self.reference is None else self.reference
+        human_reference = self.human if self.human_reference is None else self.human_reference
+        return LabeledCaseValues(
+            human=measure.losses(human_reference, self.human),
+            judged=measure.losses(reference, self.values),
+            weight=self.weight,
+            label_weight=self.human_weight,
+            clusters=self.clusters,
+            settings=self.settings,
+            value_range=self._value_limits(measure),
+            target=self.target,
+        )
+
+    def sample_for(self, measure: Measure) -> None:  # type: ignore[override]
+        """Return None, as a measure takes the statistics of labels and of the judge."""
+        return
+
+    def composite_estimate(self, measure: Measure) -> PointEstimate:
+        """Return the point estimate from the labels and the scores of the judge."""
+        if self._is_constant(measure):
+            return replace(self._judge.point_estimate(measure), unit=self.unit)
+        return self.labeled_values(measure).point_estimate(measure)
+
+    @property
+    def _judge(self) -> CaseScores:
+        """The same system with the scores of the judge alone."""
+        names = (f.name for f in fields(CaseScores))
+        return CaseScores(**{name: getattr(self, name) for name in names})
+
+    def check_measure(self, measure: Measure) -> None:
+        """Check that the data suffice for a measure, and that labels serve it."""
+        super().check_measure(measure)
+        if measure.definition.statistic is not Moments:
+            raise InputError(
+                f"human: {measure} is not a mean over cases, so labels of some of them cannot be "
+                "combined with the scores of all; expected measures such as pass-rate or mean-score"
+            )
+
+    def auxiliary_values(self, measure: Measure) -> Mapping[str, Any]:
+        """Return what is known of the labels behind a value."""
+        if self._is_constant(measure):
+            return {}
+        return {"judged": judged_sample(self.point_estimate(measure))}
+
+    def merged_values(self, measure: Measure, statistic: Any, weight: float) -> Mapping[str, Any]:
+        """Return nothing, as rows with labels do not come in batches."""
+        return {}

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.arrays import check_length
-from calipers.data.case_scores import NO_SCORE, ScoreColumn, check_range, read_scores
+from calipers.data.case_scores import (
+    NO_SCORE,
+    ScoreColumn,
+    check_range,
+    read_label_weights,
+    read_scores,
+)
 from calipers.data.errors import InputError, did_you_mean
 from calipers.estimation.case_scores import VarianceComponents
 from calipers.evaluation.batch import constant_batch
@@ -19,15 +25,16 @@ from calipers.evaluation.shared import column_name, named_systems
 from calipers.report.numbers import format_count
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import LengthRows, ScoreSummary
-from calipers.systems.case_scores import CaseScores
+from calipers.systems.case_scores import CaseScores, LabeledCaseScores
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
-    from calipers.evaluation.sample import Sample
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
+    from calipers.results import Finding
     from calipers.statistics import FloatArray
 
 #: With fewer cases, components of the variance are mostly noise.
@@ -52,6 +59,8 @@ class CaseScoresProblem(Problem):
     score_range: tuple[float, float] = ANY_SCORE
     reference: str | None = None
     is_range_assumed: bool = field(default=False, kw_only=True)
+    #: Whether values with human labels are those of cases like these, or of these cases.
+    target: str = field(default="like", kw_only=True)
 
     @classmethod
     def from_summary(
@@ -80,8 +89,9 @@ class CaseScoresProblem(Problem):
             column = columns[self.reference]
             reference = repeats(np.where(column.status == 0, column.scores, np.nan))
         lengths = {name: repeats(length) for name, length in (batch["length"] or {}).items()}
+        make_system, labels = self._system_factory(batch, columns)
         return {
-            name: CaseScores(
+            name: make_system(
                 name=name,
                 scores=repeats(column.scores),
                 status=repeats(column.status),
@@ -90,9 +100,35 @@ class CaseScoresProblem(Problem):
                 is_reference=name == self.reference,
                 length=lengths.get(name),
                 reference_length=lengths.get(self.reference),
+                **labels.get(name, {}),
                 **batch.shared_columns(settings),
             )
             for name, column in columns.items()
+        }
+
+    def _system_factory(
+        self, batch: Batch, columns: Mapping[str, ScoreColumn]
+    ) -> tuple[type[CaseScores], Mapping[str, Mapping[str, Any]]]:
+        """Return the kind of the systems, and the fields of each that are about human labels."""
+        labels: Mapping[str, ScoreColumn] | None = batch["human"]
+        if labels is None:
+            return CaseScores, {}
+        values, repeats = {}, batch.frequencies
+        for name in columns:
+            column = labels[name]
+            display_name = column_name("human", name)
+            check_length(column.scores, len(columns[name]), display_name, "score has")
+            if self.score_range != ANY_SCORE:
+                check_range(column, self.score_range, display_name)
+            values[name] = np.where(column.status == 0, column.scores, np.nan)
+        weight = batch["human_weight"]
+        if weight is not None:
+            labeled_mask = np.asarray(~np.isnan(list(values.values())).all(axis=0))
+            weight = repeats(read_label_weights(weight, labeled_mask))
+        reference = None if self.reference is None else repeats(values[self.reference])
+        shared = {"human_reference": reference, "human_weight": weight, "target": self.target}
+        return LabeledCaseScores, {
+            name: {"human": repeats(human), **shared} for name, human in values.items()
         }
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
@@ -146,6 +182,7 @@ class CaseScoresProblem(Problem):
                 notes.append(
                     "Bounds of means need the range of the scores, as in score_range=(1, 5)."
                 )
+        notes += _label_notes(systems)
         if needs_range and has_range and self.is_range_assumed:
             notes.append(
                 "All scores are between 0 and 1, which is taken as their range; use score_range= "
@@ -160,6 +197,15 @@ class CaseScoresProblem(Problem):
             )
             notes += _sampling_notes(systems)
         return notes
+
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...] | None:
+        """Return the findings, with those on human labels if there are any."""
+        systems: Any = sample.in_memory_systems or {}
+        if not any(isinstance(system, LabeledCaseScores) for system in systems.values()):
+            return None
+        from calipers.evaluation.finding_inputs import from_labeled_scores
+
+        return from_labeled_scores(sample, results)
 
     @staticmethod
     def _n_samples(systems: Any) -> int | None:
@@ -198,6 +244,50 @@ def read_columns(scores: Any) -> dict[str, ScoreColumn]:
     return columns
 
 
+def read_labels(human: Any, columns: Mapping[str, ScoreColumn]) -> dict[str, ScoreColumn]:
+    """Read the human labels of each system by name.
+
+    Parameters
+    ----------
+    human : column, or dict of columns
+        Labels of the only system, or of each system by name.
+    columns : mapping of str to ScoreColumn
+        Scores of the systems by the judge.
+
+    Returns
+    -------
+    dict of str to ScoreColumn
+        Labels of each system.
+
+    Raises
+    ------
+    InputError
+        If a system has no labels, or labels have no system.
+    """
+    if not isinstance(human, Mapping):
+        if len(columns) > 1:
+            raise InputError(
+                "human: is one column, expected a dict with the column of each of the "
+                f"{len(columns)} systems"
+            )
+        human = {next(iter(columns)): human}
+    human = {str(name): column for name, column in human.items()}
+    for name in human:
+        if name not in columns:
+            raise InputError(
+                f"human: there is no system {name!r}; {did_you_mean(name, list(columns))}"
+            )
+    labels = {}
+    for name in columns:
+        if name not in human:
+            raise InputError(f"human: has no labels of {name!r}, expected some for each system")
+        display_name = column_name("human", name)
+        labels[name] = read_scores(human[name], display_name)
+        if labels[name].status.all():
+            raise InputError(f"{display_name}: has no label, expected some for each system")
+    return labels
+
+
 def find_reference(reference: str | None, baseline: Any, systems: Sequence[str]) -> str | None:
     """Return the system that win rates are against, by default the baseline, or None.
 
@@ -212,6 +302,39 @@ def find_reference(reference: str | None, baseline: Any, systems: Sequence[str])
         hint = did_you_mean(reference, systems)
         raise InputError(f"reference_system: there is no system {reference!r}; {hint}")
     return reference
+
+
+def _label_notes(systems: Any) -> list[str]:
+    """Return notes on the human labels behind the values."""
+    labeled = {
+        name: system
+        for name, system in (systems or {}).items()
+        if isinstance(system, LabeledCaseScores)
+    }
+    if not labeled:
+        return []
+    counts = {name: int((~np.isnan(system.human)).sum()) for name, system in labeled.items()}
+    first = next(iter(labeled.values()))
+    numbers = sorted(set(counts.values()))
+    count = f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
+    target = "these cases" if first.target == "these" else "cases like these"
+    notes = []
+    notes.append(
+        f"Values are those of {target}, from {count} human labels and the scores of a judge on "
+        f"{format_count(first.n_rows, 'cases')}: the value by the labels, plus a multiple of the "
+        "difference between the judge's values of the other cases and of the labeled ones. They "
+        "are right whatever the errors of the judge, which the value by the judge alone is not."
+    )
+    if first.human_weight is not None:
+        notes.append("Labels are weighted by 1 over the probability of their case.")
+    else:
+        notes.append("The cases with a label are taken as a random sample of all cases.")
+    if len(labeled) > 1:
+        notes.append(
+            "A difference has a multiple of its own, so that it may differ from the difference "
+            "of the values."
+        )
+    return notes
 
 
 def _needs_range(measures: Sequence[Measure]) -> bool:

@@ -1,0 +1,227 @@
+"""Findings on human labels and the scores of a judge: whether both can be used as they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.findings.formatting import IntervalNumber
+from calipers.findings.rules import Claim, FindingDraft, Subject, rule, t_test_p_value
+from calipers.inference import intervals
+from calipers.inference.point_estimate import UnitValues
+from calipers.report.safe_names import shorten_name
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.statistics import FloatArray
+
+#: The smallest difference of the mean scores of labeled and other cases that is reported, as a
+#: proportion of the standard deviation of the scores.
+MIN_SELECTION = 0.2
+
+#: The most systems whose judge's errors are compared pair by pair.
+MAX_JUDGED_SYSTEMS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class SystemLabels:
+    """Scores of a judge of one system, and human labels of some cases, NaN if there is none.
+
+    ``has_weights`` tells whether labels have weights by the probability of their selection.
+    """
+
+    human: FloatArray
+    judged: FloatArray
+    clusters: ClusterIndex | None = None
+    has_weights: bool = False
+    unit: str = "cases"
+
+    @property
+    def labeled_mask(self) -> npt.NDArray[np.bool_]:
+        """Mask of the cases with both."""
+        return np.asarray(~np.isnan(self.human) & ~np.isnan(self.judged))
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether all labels and scores are 0 or 1."""
+        values = np.concatenate([self.human, self.judged])
+        return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
+
+    @property
+    def errors(self) -> FloatArray:
+        """Score of the judge minus the label, NaN if either is missing."""
+        return self.judged - self.human
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledSystems:
+    """Labels of several systems, by name, for each measure; of scores without a measure."""
+
+    by_measure: Mapping[str, Mapping[str, SystemLabels]] = field(default_factory=dict)
+
+
+def _mean_number(
+    values: FloatArray, clusters: ClusterIndex | None, level: float
+) -> tuple[IntervalNumber, float]:
+    """Return the mean of values with its t interval, and the p-value that it is 0."""
+    error = UnitValues(values, None, clusters).standard_error
+    mean, degrees = float(values.mean()), error.df or 0.0
+    if not (error.se > 0 and degrees > 0):
+        return IntervalNumber(mean, math.nan, math.nan), math.nan
+    half_width = intervals.t_quantile(level, degrees) * error.se
+    number = IntervalNumber(mean, mean - half_width, mean + half_width)
+    return number, t_test_p_value(mean, error.se, degrees)
+
+
+@rule("labels-not-random", "warning", SystemLabels, cost="rows")
+def labels_not_random(subject: Subject, labels: SystemLabels) -> Iterator[Claim]:
+    """Scores of the labeled cases by the judge differ from those of the other cases.
+
+    Labels have no weights, and the difference of the mean scores is {MIN_SELECTION:g} standard
+    deviations or more: Fisher's exact test of passes, or Welch's test. Cases in clusters are not
+    tested.
+    """
+    if labels.has_weights or labels.clusters is not None:
+        return
+    mask, judged = labels.labeled_mask, labels.judged
+    labeled, others = judged[mask], judged[~mask & ~np.isnan(judged)]
+    if min(len(labeled), len(others)) < 2:
+        return
+    spread = float(np.concatenate([labeled, others]).std())
+    first, second = float(labeled.mean()), float(others.mean())
+    p = 1.0
+    if spread > 0 and abs(first - second) >= MIN_SELECTION * spread:
+        test = None
+        if np.isin(labeled, (0.0, 1.0)).all() and np.isin(others, (0.0, 1.0)).all():
+            from calipers.inference.two_samples import fisher_exact
+
+            test = fisher_exact(first, len(labeled), second, len(others))
+        p = _welch_p_value(labeled, others) if test is None else test.p
+    yield Claim(p, partial(_not_random_message, subject, labels.unit, first, second))
+
+
+def _welch_p_value(first: FloatArray, second: FloatArray) -> float:
+    a, b = (float(x.var(ddof=1)) / len(x) for x in (first, second))
+    if not a + b > 0:
+        return 1.0
+    degrees = (a + b) ** 2 / (a * a / (len(first) - 1) + b * b / (len(second) - 1))
+    return t_test_p_value(float(first.mean() - second.mean()), math.sqrt(a + b), degrees)
+
+
+def _not_random_message(subject: Subject, unit: str, first: float, second: float) -> FindingDraft:
+    return FindingDraft(
+        f"{subject.title}: the {unit} with human labels are not a random sample: the judge's mean "
+        f"score is {first:.2f} on them and {second:.2f} on the others. Values from such labels are "
+        "biased. Label randomly selected cases, or pass human_weight=: 1 over the probability "
+        "with which each was selected.",
+        {"labeled": first, "others": second},
+    )
+
+
+@rule("no-disagreement", "information", SystemLabels, cost="rows", counts=True)
+def no_disagreement(subject: Subject, labels: SystemLabels) -> Iterator[FindingDraft]:
+    """Every human label agrees with the judge.
+
+    The limit is the one-sided 95% limit of Clopper and Pearson.
+    """
+    errors = labels.errors[labels.labeled_mask]
+    if len(errors) and not errors.any() and labels.clusters is None:
+        limit = 1 - 0.05 ** (1 / len(errors))
+        yield FindingDraft(
+            f"{subject.title}: no disagreement of the judge with {len(errors):,} human labels; it "
+            f"may err in up to {100 * limit:.2g}% of the {labels.unit}.",
+            {"labels": float(len(errors)), "limit": limit},
+        )
+
+
+@rule("judge-against-labels", "caution", SystemLabels, cost="rows")
+def judge_against_labels(subject: Subject, labels: SystemLabels) -> Iterator[Claim]:
+    """Scores of the judge are negatively correlated with the human labels."""
+    mask = labels.labeled_mask
+    human, judged = labels.human[mask], labels.judged[mask]
+    if len(human) < 3 or labels.clusters is not None or not (np.ptp(human) and np.ptp(judged)):
+        return
+    correlation = float(np.corrcoef(human, judged)[0, 1])
+    p = 1.0
+    if correlation < 0:
+        se = math.sqrt((1 - min(correlation**2, 1 - 1e-12)) / (len(human) - 2))
+        p = t_test_p_value(correlation, se, len(human) - 2) / 2
+    yield Claim(p, partial(_against_message, subject, correlation, len(human)))
+
+
+def _against_message(subject: Subject, correlation: float, n: int) -> FindingDraft:
+    return FindingDraft(
+        f"{subject.title}: the judge goes against the human labels (correlation "
+        f"{correlation:.2f} over {n:,} of them). Check that both score the same question, and that "
+        "higher means better in both.",
+        {"correlation": correlation},
+    )
+
+
+@rule("judge-favors-system", "caution", LabeledSystems, cost="rows")
+@rule("judge-errors", "information", LabeledSystems, cost="rows")
+def judge_favors_system(subject: Subject, labeled: LabeledSystems) -> Iterator[Claim]:
+    """Errors of the judge, the mean score minus that of the labels, differ between systems, or not.
+
+    Cases with labels of both are used, by Student's t of the paired differences. Of more than
+    {MAX_JUDGED_SYSTEMS} systems none are compared.
+    """
+    for measure, by_name in labeled.by_measure.items():
+        names = list(by_name) if len(by_name) <= MAX_JUDGED_SYSTEMS else []
+        for first, second in combinations(names, 2):
+            a, b = by_name[first], by_name[second]
+            mask = a.labeled_mask & b.labeled_mask
+            if np.count_nonzero(mask) < 2:
+                continue
+            clusters = None if a.clusters is None else a.clusters.take_rows(mask)
+            difference = b.errors[mask] - a.errors[mask]
+            number, p = _mean_number(difference, clusters, subject.level)
+            if math.isnan(p):
+                continue
+            pair = (first, second) if number.value >= 0 else (second, first)
+            excess = number if number.value >= 0 else -number
+            says = partial(_favors_message, pair, excess, measure)
+            is_pair = len(names) == 2 and a.is_binary and b.is_binary
+            otherwise = partial(_errors_message, (first, a), (second, b), number, mask)
+            yield Claim(p, says, otherwise if is_pair else None)
+
+
+def _favors_message(pair: tuple[str, str], number: IntervalNumber, measure: str) -> FindingDraft:
+    baseline, favored = map(shorten_name, pair)
+    value = f"{shorten_name(measure)} by the judge" if measure else "its mean score"
+    return FindingDraft(
+        f"The judge favors {favored}: {value} exceeds that by the human labels by {number} "
+        f"more than for {baseline}. A comparison by the judge alone is biased by as much.",
+        {"difference": number},
+        (measure,) if measure else (),
+        systems=pair,
+        aspect=measure,
+    )
+
+
+def _errors_message(
+    first: tuple[str, SystemLabels],
+    second: tuple[str, SystemLabels],
+    number: IntervalNumber,
+    mask: npt.NDArray[np.bool_],
+) -> FindingDraft:
+    clauses, values = [], {"difference": number}
+    for name, labels in (first, second):
+        failed = mask & (labels.human == 0)
+        n_passed = int(np.count_nonzero(labels.judged[failed]))
+        clauses.append(f"{n_passed} of {int(failed.sum())} failures of {shorten_name(name)}")
+    return FindingDraft(
+        f"The judge passes {clauses[0]} and {clauses[1]}. No difference between its errors on "
+        f"both is significant: {number:+}.",
+        values,
+        kind="judge-errors",
+        systems=(first[0], second[0]),
+    )

@@ -1,0 +1,534 @@
+"""Estimates from human labels of some rows and the scores of a judge on all of them.
+
+The judge, often a language model, scores every row; people label few of them. With h the estimate
+from the labels, j that from the judge on the same rows and J that from the judge on the other ones,
+
+    h + λ(J − j)
+
+has the expectation of h whatever the errors of the judge, as j and J have the same one. With λ as
+the projection of h on j − J it varies less than h, the more the judge agrees with the labels
+(prediction-powered inference; a difference estimator of survey sampling). λ is at least 0, and at
+most the ratio of the standard errors of h and j.
+
+Limits come from what the labeled rows leave unexplained, r = y − λf, and from the judge on the
+other rows: the first by a method for few rows whose disagreements may be rare, both by MOVER. A
+good judge leaves few rows on which r varies at all, so that Student's t of them held the truth as
+seldom as 74 times of 100.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.caching import cached_property
+from calipers.inference import intervals
+from calipers.inference.bayesian_bootstrap import METHOD as BAYESIAN_METHOD
+from calipers.inference.bayesian_bootstrap import AugmentedMean, endpoint_distance
+from calipers.inference.intervals import Interval, no_interval
+from calipers.inference.method_limits import MIN_HUMAN_LABELS
+from calipers.inference.point_estimate import JointDistribution, PointEstimate, UnitValues
+from calipers.inference.procedures import LimitsProcedure, Procedure, no_procedure
+from calipers.inference.proportions import PostStratifiedProportion
+from calipers.inference.transformations import TRANSFORMATIONS
+from calipers.inference.variance_estimators import (
+    DisjointRowsVariance,
+    Influence,
+    MeanVariance,
+    StandardError,
+)
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray
+
+#: Kind of such an estimate, in the tables of the policy.
+KIND = "few human labels"
+
+#: Targets of an estimate: cases like those of the table, or these cases themselves.
+TARGETS = ("like", "these")
+
+#: What is added to the name of a method.
+_ADJUSTED = "adjusted by the judge"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabeledSample(JointDistribution):
+    """Estimates of one measure from human labels and from the scores of a judge.
+
+    Attributes
+    ----------
+    human : PointEstimate
+        Estimate from the human labels.
+    judged : PointEstimate
+        Estimate from the judge's scores of the same rows.
+    others : PointEstimate or None
+        Estimate from the judge's scores of the other rows, or of all rows if labels have weights;
+        None if every row is labeled.
+    judge : PointEstimate
+        Estimate from the judge's scores of all rows.
+    target : {"like", "these"}, default="like"
+        What is estimated: the value of rows like these, or of these rows themselves.
+    subtract : callable, optional
+        Function that returns the sample of the difference from another one; by default all rows of
+        both are the same.
+    source : object, optional
+        What the estimates are from, for ``subtract``.
+    """
+
+    human: PointEstimate
+    judged: PointEstimate
+    others: PointEstimate | None
+    judge: PointEstimate
+    target: str = "like"
+    subtract: Callable[[LabeledSample], LabeledSample] | None = None
+    source: Any = None
+
+    # --- Numbers of rows -------------------------------------------------------------------------
+
+    @property
+    def n_human(self) -> int:
+        """Number of labeled rows."""
+        return self.human.n
+
+    @property
+    def n_others(self) -> int:
+        """Number of other rows, which only the judge scored."""
+        return 0 if self.others is None else max(self.judge.n - self.human.n, 0)
+
+    @property
+    def _size(self) -> int:
+        """Number of rows behind the judge's mean of other rows."""
+        return 0 if self.others is None else self.others.n
+
+    @property
+    def _is_of_these(self) -> bool:
+        return self.target == "these"
+
+    # --- The coefficient -------------------------------------------------------------------------
+
+    @cached_property
+    def _influences(self) -> tuple[Influence, Influence, Influence] | None:
+        """Influence on h, j and J, of the rows of both sets; None if one is not known."""
+        assert self.others is not None
+        influences = []
+        for estimate in (self.human, self.judged, self.others):
+            influence = _row_influence(estimate)
+            if influence is None or not np.isfinite(influence.corrected.column).all():
+                return None
+            influences.append(influence)
+        human, judged, others = influences
+        space = DisjointRowsVariance.from_subsets(
+            (human.variance_estimator, others.variance_estimator),
+            (len(human.column), len(others.column)),
+        )
+        # The judge's own classes of rows may differ from those of the labels.
+        judged = replace(
+            judged,
+            column=judged.corrected.column,
+            variance_estimator=human.corrected.variance_estimator,
+        )
+        return (
+            space.embed(0, human),
+            space.embed(0, judged),
+            space.embed(1, others),
+        )
+
+    def _vector(self, influence: Influence) -> FloatArray:
+        """Return the influence by row, or by cluster of rows of either set."""
+        if influence.variance_estimator.clusters is None:
+            return influence.column
+        return np.asarray(
+            influence.variance_estimator.cluster_sums(influence.column)[0].sum(axis=0)
+        )
+
+    @cached_property
+    def _products(self) -> tuple[float, float, float, float]:
+        """Return ‖h‖², ⟨h, j⟩, ‖j‖² and ‖j − J‖² of influence values."""
+        if self.others is None or self._influences is None:
+            return 0.0, 0.0, 0.0, 0.0
+        human, judged, others = (self._vector(influence) for influence in self._influences)
+        contrast = judged if self._is_of_these else judged - others
+        return (
+            float(human @ human),
+            float(human @ contrast),
+            float(judged @ judged),
+            float(contrast @ contrast),
+        )
+
+    @cached_property
+    def projection(self) -> float:
+        """Coefficient of the projection of h on j − J, which may be negative."""
+        _, product, _, size = self._products
+        return product / size if size > 0 else 0.0
+
+    @cached_property
+    def coefficient(self) -> float:
+        """λ, between 0 and the ratio of the standard errors of h and j."""
+        human, _, judged, _ = self._products
+        if not (judged > 0 and self.n_human > 1):
+            return 0.0
+        if self.strata is not None:
+            return self.strata.slope * (1.0 if self._is_of_these else self._proportion_of_others)
+        return min(max(self.projection, 0.0), math.sqrt(human / judged))
+
+    @property
+    def _proportion_of_others(self) -> float:
+        return self.n_others / (self.n_human + self.n_others)
+
+    @cached_property
+    def correlation(self) -> float:
+        """Squared correlation of labels and judge, by the judge's variance on all rows.
+
+        It is NaN if every row is labeled, where it does not matter.
+        """
+        if self.others is None:
+            return math.nan
+        human, product, judged, _ = self._products
+        variance = self._pooled_variance
+        if not (human > 0 and variance > 0):
+            return 0.0
+        if self._is_of_these:  # the inner product is that with j
+            return min(1.0, product * product / (human * judged))
+        return min(1.0, product * product / (human * variance / self.n_human))
+
+    @cached_property
+    def _pooled_variance(self) -> float:
+        """Variance of the judge's values, of labeled and other rows together."""
+        assert self.others is not None
+        n, size = self.n_human, self._size
+        pair = self.judged.units, self.others.units
+        if all(isinstance(u, UnitValues) and u.is_unweighted for u in pair):
+            values = [u.values for u in pair if isinstance(u, UnitValues)]
+            pooled = np.concatenate(values)
+            return float(pooled.var(ddof=1)) if len(pooled) > 1 else 0.0
+        judged, contrast = self._products[2:]
+        others = 0.0 if self._is_of_these else contrast - judged
+        return (n * n * judged + size * size * max(others, 0.0)) / (n + size)
+
+    @cached_property
+    def worth(self) -> float:
+        """Number of labels that would estimate the value as precisely without a judge.
+
+        It is NaN for these rows themselves, whose labels are known.
+        """
+        n, others = self.n_human, self.n_others
+        if self.others is None:
+            return float(n)
+        if self._is_of_these:
+            return math.nan
+        human = self._products[0]
+        if not (human > 0 and self.coefficient):
+            return float(n)
+        if self.human.clusters is None and self.human.weight is None:
+            return min(n / (1 - self.correlation * others / (n + others)), float(n + others))
+        return min(n * human / self.standard_error.se**2, float(n + others))
+
+    # --- Value -----------------------------------------------------------------------------------
+
+    @cached_property
+    def strata(self) -> PostStratifiedProportion | None:
+        """Labels by verdict, if both have two values, of rows that are independent and equal."""
+        if self.human.operands is not None or self.others is None:
+            return None
+        estimates = self.human, self.judged, self.others
+        units = [e.units for e in estimates]
+        if not all(e.is_unit_mean and e.bounds == (0.0, 1.0) for e in estimates):
+            return None
+        columns = []
+        for unit in units:
+            if not (isinstance(unit, UnitValues) and unit.is_unweighted):
+                return None
+            if not np.isin(unit.values, (0.0, 1.0)).all():
+                return None
+            columns.append(unit.values)
+        human, judged, others = columns
+        verdicts = [judged == 0, judged == 1]
+        return PostStratifiedProportion(
+            hits=(float(human[verdicts[0]].sum()), float(human[verdicts[1]].sum())),
+            labels=(int(verdicts[0].sum()), int(verdicts[1].sum())),
+            others=(int((others == 0).sum()), int((others == 1).sum())),
+        )
+
+    @cached_property
+    def value(self) -> float:
+        """Estimate from labels and judge."""
+        if self.others is None:
+            return self.human.value
+        if self.strata is not None:
+            return self.strata.value
+        shift = self.coefficient * (self.others.value - self.judged.value)
+        return self.human.value + shift * (self._proportion_of_others if self._is_of_these else 1.0)
+
+    @cached_property
+    def standard_error(self) -> StandardError:
+        """Standard error of h + λ(J − j); with clusters it has the df of the labeled ones."""
+        if self._influences is None:
+            return StandardError(math.nan, f"Student t, {_ADJUSTED}", 0.0)
+        human, judged, others = self._influences
+        influence = human - self.coefficient * judged
+        labeled_factor = 1.0
+        if self._is_of_these:
+            labeled_factor = math.sqrt(self._proportion_of_others)
+        else:
+            influence = influence + self.coefficient * others
+        error = influence.standard_error
+        degrees = self.human.n - 1.0
+        if self.human.clusters is not None:
+            degrees = self.human.clusters.n_clusters - 1.0
+            if error.df is not None and error.df < degrees:
+                degrees = error.df
+        return StandardError(error.se * labeled_factor, f"Student t, {_ADJUSTED}", degrees)
+
+    @cached_property
+    def _judge_error(self) -> float:
+        """Standard error of λJ."""
+        if self._is_of_these or self._influences is None:
+            return 0.0
+        return self.coefficient * self._influences[2].standard_error.se
+
+    def point_estimate(self) -> PointEstimate:
+        """Return the point estimate, whose interval and tests are those of this sample."""
+        human = self.human
+        if self.others is None:
+            return replace(human, joint_distribution=self, n_total=self.judge.n_total, row_key=None)
+        return PointEstimate(
+            value=self.value if np.isfinite(human.value) else human.value,
+            kind=KIND,
+            settings=human.settings,
+            n=self.judge.n,
+            unit=human.unit,
+            bounds=human.bounds,
+            higher_is_better=human.higher_is_better,
+            undefined=self.judge.undefined if self.n_human else {"no_label": self.judge.n},
+            n_total=self.judge.n_total,
+            weight=self.judge.weight,
+            clusters=human.clusters,
+            joint_distribution=self,
+        )
+
+    # --- Differences -----------------------------------------------------------------------------
+
+    def is_joint_with(self, second: JointDistribution) -> bool:
+        """Return whether the second one is of human labels, too."""
+        return isinstance(second, LabeledSample)
+
+    def minus(self, second: LabeledSample) -> LabeledSample:
+        """Return the sample of the difference of two systems on the same rows."""
+        if self.subtract is not None:
+            return self.subtract(second)
+        has_others = self.others is not None and second.others is not None
+        return LabeledSample(
+            human=self.human - second.human,
+            judged=self.judged - second.judged,
+            others=self.others - second.others if has_others else None,  # type: ignore[operator]
+            judge=self.judge - second.judge,
+            target=self.target,
+        )
+
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+        """Return the difference, whose λ is that of the differences of the rows."""
+        second_sample = second.joint_distribution
+        assert isinstance(second_sample, LabeledSample)
+        sample = self.minus(second_sample)
+        if sample.others is None:
+            return replace(
+                sample.human, operands=(first, second), joint_distribution=sample, row_key=None
+            )
+        return first.difference(
+            second,
+            value=sample.value,
+            kind=KIND,
+            n=sample.judge.n,
+            bounds=sample.human.bounds,
+            joint_distribution=sample,
+            weight=sample.judge.weight,
+            clusters=sample.human.clusters,
+        )
+
+    # --- Intervals -------------------------------------------------------------------------------
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval by the method for this kind of estimate."""
+        reason = self._reason
+        return no_interval("none", reason) if reason else self._select_method()(level)
+
+    @property
+    def _reason(self) -> str:
+        """Why there is no interval, or an empty string."""
+        clusters = self.human.clusters
+        if self.n_human < MIN_HUMAN_LABELS or (clusters is not None and clusters.n_clusters < 2):
+            return "too_few_labels"
+        if self._is_of_these and not self.n_others:
+            return "all_labeled"
+        if self._influences is None or not math.isfinite(self.standard_error.se):
+            return "no_analytic_interval"
+        return ""
+
+    def _select_method(self) -> Callable[[float], Interval]:
+        human = self.human
+        if human.clusters is not None:
+            return self._student_interval
+        if self.strata is not None:
+            return self._strata_interval
+        if human.kurtosis_z is not None and self._has_unit_means:
+            return self._hall_interval
+        if self._has_unit_means and (human.operands or np.isfinite(human.bounds).all()):
+            return self._bayesian_interval
+        return self._augmented_interval
+
+    @property
+    def _has_unit_means(self) -> bool:
+        """Whether both are means of values of the labeled rows."""
+        pair = self.human, self.judged
+        return all(e.is_unit_mean and isinstance(e.units, UnitValues) for e in pair)
+
+    @cached_property
+    def _residuals(self) -> FloatArray:
+        """Values of the labeled rows less λ times those of the judge, whose mean is h − λj."""
+        human, judged = self.human.units, self.judged.units
+        assert isinstance(human, UnitValues)
+        assert isinstance(judged, UnitValues)
+        scaled = self.coefficient * judged.values * self.judged.factor
+        return np.asarray(human.values * self.human.factor - scaled)
+
+    @cached_property
+    def _deviations(self) -> FloatArray:
+        """Influence of the labeled rows on h − λj, times their number."""
+        assert self._influences is not None
+        human, judged, _ = self._influences
+        rows = human.space.slices[0]  # type: ignore[attr-defined]
+        column = human.column - self.coefficient * judged.column
+        return np.asarray(self.n_human * column[rows])
+
+    def _add_judge(self, limits: Interval, mean: float, level: float, method: str) -> Interval:
+        """Return the interval of the value from that of the mean of the residuals."""
+        if self._is_of_these:
+            shrinkage = math.sqrt(self._proportion_of_others)
+            low, high = (mean + shrinkage * (end - mean) for end in (limits.low, limits.high))
+            limits = replace(limits, low=low, high=high)
+        # Both errors add up as those of r̄ − (−λJ).
+        half_width, center = intervals.normal_quantile(level) * self._judge_error, mean - self.value
+        judge = Interval(center - half_width, center + half_width, method)
+        interval = intervals.mover_interval(mean, limits, center, judge)
+        return replace(interval, method=method, se=self.standard_error.se)
+
+    def _strata_interval(self, level: float) -> Interval:
+        assert self.strata is not None
+        if self._is_of_these:
+            low, high = self.strata.limits_of_these(level)
+        else:
+            low, high = self.strata.limits(level)
+        return Interval(low, high, "post-stratified by judge", se=self.standard_error.se)
+
+    def _bayesian_interval(self, level: float) -> Interval:
+        method = f"{BAYESIAN_METHOD}, {_ADJUSTED}"
+        units, residuals = self.human.units, self._residuals
+        assert isinstance(units, UnitValues)
+        (low, high), (judge_low, judge_high) = self.human.bounds, self.judged.bounds
+        if self.human.operands is not None:
+            distance = endpoint_distance(residuals, high + self.coefficient * judge_high)
+            endpoints = -distance, distance
+        else:
+            endpoints = (
+                low - self.coefficient * judge_high,
+                high - self.coefficient * judge_low,
+            )
+        mean = float(np.average(residuals, weights=units.weight))
+        distribution = AugmentedMean.from_values(residuals, endpoints, weight=units.weight)
+        if distribution is None:
+            return no_interval(method, "no_spread")
+        tails = distribution.quantiles(np.array([(1 - level) / 2, (1 + level) / 2]))
+        limits = Interval(min(float(tails[0]), mean), max(float(tails[1]), mean), method)
+        return self._add_judge(limits, mean, level, method)
+
+    def _augmented_interval(self, level: float) -> Interval:
+        """Return Student's t interval with half a row at either end, at ±max|N·J| of a row."""
+        name, n = f"Student t, {_ADJUSTED}", self.n_human
+        deviations, distance = self._deviations, self._extreme
+        variance = (float(deviations @ deviations) + distance**2) / (n + 1) ** 2
+        if self._is_of_these:
+            variance *= self._proportion_of_others
+        se = math.hypot(math.sqrt(variance), self._judge_error)
+        if not se > 0:
+            return no_interval(name, "no_spread")
+        half_width = intervals.t_quantile(level, n - 1) * se
+        transform = self.human.transform
+        scale = None if transform is None else TRANSFORMATIONS[transform]
+        if scale is None or not scale.is_defined(self.value):
+            return Interval(self.value - half_width, self.value + half_width, name, se=se)
+        low, high = scale.symmetric_limits(self.value, half_width)
+        return Interval(low, high, f"{name}, {scale.name}", se=se)
+
+    @property
+    def _extreme(self) -> float:
+        """Largest influence of a row on the judge's value; of means also of the labels."""
+        assert self._influences is not None
+        human, judged, others = (influence.column for influence in self._influences)
+        sizes = [self._size * np.abs(others).max()]
+        if self.human.is_unit_mean:
+            sizes += [self.n_human * np.abs(column).max() for column in (human, judged)]
+        return float(max(sizes))
+
+    def _hall_interval(self, level: float) -> Interval:
+        residuals, n = self._residuals, self.n_human
+        mean, se = float(residuals.mean()), float(residuals.std(ddof=1)) / math.sqrt(n)
+        skewness = intervals.scaled_skewness(residuals - mean)
+        limits = intervals.hall_interval(mean, se, skewness, n - 1, level, is_nonnegative=False)
+        if limits.reason:
+            return limits
+        method = f"{limits.method}, {_ADJUSTED}"
+        return self._add_judge(limits, mean, level, method).add_caution("a heavy tail")
+
+    def _student_interval(self, level: float) -> Interval:
+        error, clusters = self.standard_error, self.human.clusters
+        assert clusters is not None
+        if not (error.se > 0 and (error.df or 0) > 0):
+            return no_interval(error.name, "no_spread" if error.se == 0 else "too_few_clusters")
+        half_width = intervals.t_quantile(level, error.df or 0.0) * error.se
+        name = f"{error.name}, {clusters.n_clusters} labeled clusters"
+        return Interval(self.value - half_width, self.value + half_width, name, se=error.se)
+
+
+def _row_influence(estimate: PointEstimate) -> Influence | None:
+    """Return the influence of the rows, which for a mean of units are the units themselves."""
+    if estimate.influence is not None:
+        return estimate.influence()
+    units = estimate.units
+    if not (estimate.is_unit_mean and isinstance(units, UnitValues)):
+        return None
+    space = MeanVariance(units.weight, units.clusters, row_key=estimate.row_key)
+    return Influence(units.values * estimate.factor, space)
+
+
+def labeled_sample(estimate: PointEstimate) -> LabeledSample | None:
+    """Return the sample of labels behind an estimate, or None if it has none."""
+    sample = estimate.joint_distribution
+    return sample if isinstance(sample, LabeledSample) else None
+
+
+def labeled_interval(reading: PointEstimate, level: float) -> Interval | None:
+    """Return the interval of an estimate from human labels and a judge."""
+    sample = labeled_sample(reading)
+    return None if sample is None else sample.interval(level)
+
+
+def labeled_procedure(reading: PointEstimate) -> Procedure | None:
+    """Return the interval of a difference and the tests that invert it."""
+    sample = labeled_sample(reading)
+    if sample is None:
+        return None
+    interval = sample.interval(reading.settings.level)
+    if interval.reason:
+        return no_procedure(interval.reason, reading.value, interval.method)
+    fields: dict[str, Any] = {
+        "value": reading.value,
+        "bounds": reading.bounds,
+        "method": interval.method,
+        "name": interval.method,
+        "error": replace(sample.standard_error, name=interval.method),
+    }
+    return LimitsProcedure(**fields, limits=sample.interval)

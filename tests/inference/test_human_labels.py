@@ -1,0 +1,251 @@
+"""Estimates from few human labels beside a judge, against brute force and published references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers.estimation.case_scores import CaseValues, LabeledCaseValues
+from calipers.inference import hypotheses, method_selection
+from calipers.inference.bayesian_bootstrap import AugmentedMean
+from calipers.inference.clusters import ClusterIndex
+from calipers.inference.human_labels import LabeledSample
+from calipers.inference.proportions import PostStratifiedProportion
+from calipers.inference.settings import Settings
+
+MEAN, PASS = cal.measure("mean-score"), cal.measure("pass-rate")
+Z = stats.norm.ppf(0.975)
+
+
+def sample(human: Any, judged: Any, **changed: Any) -> LabeledCaseValues:
+    fields = {"weight": None, "label_weight": None, "clusters": None, "settings": Settings(),
+              "value_range": (0.0, 1.0)}  # fmt: skip
+    return LabeledCaseValues(human=human, judged=judged, **{**fields, **changed})
+
+
+def grades(n: int = 40, size: int = 160, seed: int = 0) -> tuple[Any, Any]:
+    random = np.random.default_rng(seed)
+    quality = random.normal(size=n + size)
+    human = np.clip(np.round(2 + quality) / 4, 0, 1)
+    judged = np.clip(np.round(2.3 + quality + 0.6 * random.normal(size=n + size)) / 4, 0, 1)
+    human[n:] = np.nan
+    return human, judged
+
+
+def verdicts(n: int = 60, size: int = 300, seed: int = 0) -> tuple[Any, Any]:
+    random = np.random.default_rng(seed)
+    human = (random.random(n + size) < 0.7).astype(float)
+    judged = np.where(random.random(n + size) < 0.15, 1 - human, human)
+    human[n:] = np.nan
+    return human, judged
+
+
+def behind(estimate: Any) -> LabeledSample:
+    assert isinstance(estimate.joint_distribution, LabeledSample)
+    return estimate.joint_distribution
+
+
+def test_post_strata_of_the_reference() -> None:
+    """The limits of 10⁶ draws, and the point of plain strata; the mean where one has no label."""
+    one = PostStratifiedProportion(hits=(1.0, 6.0), labels=(3, 7), others=(25, 75))
+    assert one.value == pytest.approx(0.7238095)
+    assert one.limits(0.95) == pytest.approx((0.4466, 0.8904), abs=2e-4)
+    without = PostStratifiedProportion(hits=(0.0, 6.0), labels=(0, 7), others=(28, 75))
+    assert without.value == pytest.approx((28.5 * 0.5 + 82.5 * 6.5 / 8) / 111)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [((4.0, 39.0), (18, 42), (44, 96)), ((0.0, 48.0), (2, 48), (60, 1940)),
+     ((0.0, 0.0), (10, 20), (200, 300)), ((0.0, 20.0), (0, 20), (3, 300))],
+)  # fmt: skip
+def test_post_strata_are_those_of_draws(counts: Any) -> None:
+    hits, labels, others = counts
+    one = PostStratifiedProportion(hits=hits, labels=labels, others=others)
+    random, draws = np.random.default_rng(1), 400_000
+    totals = np.add(labels, others)
+    share = random.dirichlet(totals + 0.5, draws)
+    each = [random.beta(h + 0.5, n - h + 0.5, draws) for h, n in zip(hits, labels, strict=True)]
+    drawn = np.quantile((share * np.stack(each, 1)).sum(axis=1), [0.025, 0.975])
+    assert one.limits(0.95) == pytest.approx(tuple(drawn), abs=6e-4)
+    counted = sum(random.binomial(m, p) for m, p in zip(others, each, strict=True)) + sum(hits)
+    drawn = np.quantile(counted / totals.sum(), [0.025, 0.975])
+    assert one.limits_of_these(0.95) == pytest.approx(tuple(drawn), abs=2.1 / totals.sum())
+
+
+def test_the_coefficient_is_the_best_of_all() -> None:
+    human, judged = grades()
+    estimate = sample(human, judged).point_estimate(MEAN)
+    one = behind(estimate)
+    h, j, others = human[:40], judged[:40], judged[40:]
+
+    def error(factor: float) -> float:
+        return (h - factor * j).var(ddof=1) / 40 + factor**2 * others.var(ddof=1) / 160
+
+    best = min(np.linspace(0, 1.5, 15_001), key=error)
+    assert one.coefficient == pytest.approx(best, abs=1e-4)
+    assert estimate.value == pytest.approx(h.mean() + one.coefficient * (others.mean() - j.mean()))
+    assert one.standard_error.se == pytest.approx(np.sqrt(error(one.coefficient)))
+    pooled = judged.var(ddof=1)
+    rho2 = np.cov(h, j)[0, 1] ** 2 / h.var(ddof=1) / pooled
+    assert one.correlation == pytest.approx(rho2)
+    assert one.worth == pytest.approx(40 / (1 - rho2 * 0.8))
+
+
+def test_limits_are_those_of_residuals_and_of_the_judge() -> None:
+    human, judged = grades()
+    estimate = sample(human, judged).point_estimate(MEAN)
+    factor = behind(estimate).coefficient
+    residuals, others = human[:40] - factor * judged[:40], judged[40:]
+    tails = AugmentedMean.from_values(residuals, (-factor, 1.0))
+    assert tails is not None
+    low, high = tails.quantiles(np.array([0.025, 0.975]))
+    half, mean = Z * factor * others.std(ddof=1) / np.sqrt(160), residuals.mean()
+    found = method_selection.interval(estimate)
+    assert found.method == "Bayesian bootstrap, adjusted by the judge"
+    assert (found.low, found.high) == pytest.approx(
+        (estimate.value - np.hypot(mean - low, half), estimate.value + np.hypot(high - mean, half))
+    )
+
+
+def test_the_coefficient_is_neither_negative_nor_above_the_ratio_of_errors() -> None:
+    human, judged = grades()
+    adverse = behind(sample(human, 1 - judged).point_estimate(MEAN))
+    assert adverse.projection < 0
+    assert adverse.coefficient == 0
+    assert adverse.value == pytest.approx(np.nanmean(human))
+    assert adverse.worth == 40
+    shorter = behind(sample(human, 0.4 + 0.2 * human.mean(where=~np.isnan(human)) * judged)
+                     .point_estimate(MEAN))  # fmt: skip
+    assert shorter.coefficient > 1
+    h, j = shorter.human.units, shorter.judged.units
+    assert shorter.coefficient <= h.values.std() / j.values.std() + 1e-12  # type: ignore[union-attr]
+
+
+def test_labels_of_all_are_the_labels_alone() -> None:
+    human, judged = verdicts(60, 0)
+    other_human, other_judged = verdicts(60, 0, seed=2)
+    pair = [sample(h, j).point_estimate(PASS)
+            for h, j in ((human, judged), (other_human, other_judged))]  # fmt: skip
+    alone = [CaseValues(h, None, None, Settings(), (0.0, 1.0)).point_estimate(PASS)
+             for h in (human, other_human)]  # fmt: skip
+    for found, expected in ((pair[0], alone[0]), (pair[1] - pair[0], alone[1] - alone[0])):
+        assert found.value == expected.value
+        assert method_selection.interval(found) == method_selection.interval(expected)
+    assert hypotheses.run_test(pair[1] - pair[0]) == hypotheses.run_test(alone[1] - alone[0])
+
+
+def test_a_difference_has_a_coefficient_of_its_own_and_a_test_that_agrees() -> None:
+    human, judged = verdicts()
+    better, judged_better = verdicts(seed=5)
+    difference = sample(better, judged_better).point_estimate(PASS) - sample(
+        human, judged
+    ).point_estimate(PASS)
+    d, f = (better - human)[:60], judged_better - judged
+    one = behind(difference)
+    expected = np.cov(d, f[:60])[0, 1] / 60 / (f[:60].var(ddof=1) / 60 + f[60:].var(ddof=1) / 300)
+    assert one.coefficient == pytest.approx(max(expected, 0.0))
+    p = hypotheses.run_test(difference).p
+    for level in (1 - p - 1e-4, 1 - p + 1e-4):
+        interval = method_selection.interval(difference, level)
+        assert (interval.low > 0 or interval.high < 0) == (level < 1 - p)
+
+
+def test_only_common_cases_compare() -> None:
+    human, judged = verdicts()
+    other, judged_other = verdicts(seed=5)
+    other[:5] = np.nan
+    judged_other[200:220] = np.nan
+    first, second = sample(other, judged_other), sample(human, judged)
+    one = behind(first.point_estimate(PASS) - second.point_estimate(PASS))
+    assert (one.n_human, one.n_others) == (55, 285)
+    assert one.human.value == pytest.approx((other - human)[5:60].mean())
+
+
+def test_weights_of_labels() -> None:
+    """A label of weight 2 is as two, and equal weights are none."""
+    human, judged = grades()
+    weight = np.where(np.arange(200) % 2, 3.0, 1.0)
+    estimate = sample(human, judged, label_weight=weight).point_estimate(MEAN)
+    one, w = behind(estimate), weight[:40] / weight[:40].sum()
+    assert one.human.value == pytest.approx(w @ human[:40])
+    # Labels stand for all cases, so that the judge's other mean is that of all.
+    assert estimate.value == pytest.approx(
+        w @ (human[:40] - one.coefficient * judged[:40]) + one.coefficient * judged.mean()
+    )
+    doubled = sample(human, judged, label_weight=2 * weight).point_estimate(MEAN)
+    assert doubled.value == pytest.approx(estimate.value, rel=1e-12)
+    assert method_selection.interval(doubled).low == pytest.approx(
+        method_selection.interval(estimate).low, rel=1e-9
+    )
+    equal = sample(human, judged, label_weight=np.full(200, 5.0)).point_estimate(MEAN)
+    plain = sample(human, judged).point_estimate(MEAN)
+    assert method_selection.interval(equal) == method_selection.interval(plain)
+
+
+def test_clusters_may_have_rows_of_both_kinds() -> None:
+    human, judged = verdicts(60, 240)
+    codes = np.arange(300) % 30
+    estimate = sample(human, judged, clusters=ClusterIndex.from_names(codes)).point_estimate(PASS)
+    one = behind(estimate)
+    factor = one.coefficient
+    r, others = human[:60] - factor * judged[:60], judged[60:]
+    column = np.concatenate([(r - r.mean()) / 60, factor * (others - others.mean()) / 240])
+    sums = np.bincount(codes, column)
+    # Of equal clusters CR2 is C/(C − 1).
+    assert one.standard_error.se == pytest.approx(np.sqrt(30 / 29 * (sums**2).sum()), rel=1e-9)
+    assert one.standard_error.degrees == pytest.approx(29, rel=0.05)
+    few = sample(
+        human, judged, clusters=ClusterIndex.from_names(np.minimum(np.arange(300) // 15, 9))
+    )
+    sparse = behind(few.point_estimate(PASS))
+    assert sparse.standard_error.degrees <= 3  # labels of four clusters
+    rough = np.full(300, np.nan)
+    rough[:12] = human[:12]
+    single = sample(rough, judged, clusters=ClusterIndex.from_names(np.arange(300) // 30))
+    assert method_selection.interval(single.point_estimate(PASS)).reason == "too_few_labels"
+
+
+def test_these_cases() -> None:
+    human, judged = grades()
+    like = sample(human, judged).point_estimate(MEAN)
+    these = sample(human, judged, target="these").point_estimate(MEAN)
+    slope = np.cov(human[:40], judged[:40])[0, 1] / judged[:40].var(ddof=1)
+    predicted = human[:40].mean() + slope * (judged[40:] - judged[:40].mean())
+    assert these.value == pytest.approx((human[:40].sum() + predicted.sum()) / 200)
+    short, long = (method_selection.interval(e) for e in (these, like))
+    assert 0.5 < (short.high - short.low) / (long.high - long.low) < 0.95
+    assert np.isnan(behind(these).worth)
+
+
+def test_means_without_ends_have_half_a_label_beyond() -> None:
+    random = np.random.default_rng(3)
+    human = random.normal(size=300)
+    judged = human + 0.5 * random.normal(size=300)
+    human[40:] = np.nan
+    estimate = sample(human, judged, value_range=(-np.inf, np.inf)).point_estimate(MEAN)
+    factor = behind(estimate).coefficient
+    h, j, others = human[:40], judged[:40], judged[40:]
+    r = (h - h.mean()) - factor * (j - j.mean())
+    extreme = max(
+        np.abs(x - x.mean()).max() * np.sqrt(len(x) / (len(x) - 1)) for x in (h, j, others)
+    )
+    variance = ((r**2).sum() * 40 / 39 + extreme**2) / 41**2
+    half = stats.t.ppf(0.975, 39) * np.sqrt(variance + factor**2 * others.var(ddof=1) / 260)
+    found = method_selection.interval(estimate)
+    assert found.method == "Student t, adjusted by the judge"
+    assert (found.low, found.high) == pytest.approx((estimate.value - half, estimate.value + half))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_too_few_labels(n: int) -> None:
+    human, judged = verdicts()
+    human[n:] = np.nan
+    estimate = sample(human, judged).point_estimate(PASS)
+    reason = method_selection.interval(estimate).reason
+    assert reason == ("too_few_labels" if n else "undefined_value")
+    assert np.isnan(estimate.value) == (n == 0)
