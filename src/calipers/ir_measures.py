@@ -42,7 +42,7 @@ class CalipersMeasure(irm.Measure):
 
     Parameters
     ----------
-    calipers : Measure
+    calipers_measure : Measure
         Measure with all of its parameters.
     """
 

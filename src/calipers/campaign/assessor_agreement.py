@@ -134,7 +134,7 @@ def agreement(grades: Grades, **options: Any) -> Evaluation:
 class TopicLevelAgreement:
     """Agreement with an interval for a population of topics.
 
-    ``topics`` is the number of topics with a document that two assessors judged. ``caution`` says
+    ``n_topics`` is the number of topics with a document that two assessors judged. ``caution`` says
     why the interval may be too short.
     """
 
@@ -351,11 +351,11 @@ class RankingStability:
     """Stability of the ranking of systems by one measure under the choice of assessors.
 
     For each topic that two or more assessors judged, one of them is chosen at random in each of
-    ``draws`` draws. ``tau`` and ``tau_ap`` are the mean correlations with the ranking by the final
-    grades, and ``tau_low`` and ``tau_high`` are the limits of the middle 95% of τ. ``distinct`` is
-    the number of different rankings, ``pairs`` the number of pairs of systems that differ
-    significantly by the final grades, and ``reversed`` are those pairs whose order is reversed in
-    some draw.
+    ``n_draws`` draws. ``tau`` and ``tau_ap`` are the mean correlations with the ranking by the
+    final grades, and ``tau_low`` and ``tau_high`` are the limits of the middle 95% of τ.
+    ``n_rankings`` is the number of different rankings, ``n_significant_pairs`` the number of pairs
+    of systems that differ significantly by the final grades, and ``reversed_pairs`` are those pairs
+    whose order is reversed in some draw.
     """
 
     measure: str

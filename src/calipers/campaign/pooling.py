@@ -209,8 +209,8 @@ def select_top_documents(
 class PoolGrowth:
     """Size of all pools down to a depth.
 
-    ``documents`` is the number of documents, ``new`` that of those added by this depth, and
-    ``relevant`` that of those judged relevant (None without judgments).
+    ``n_documents`` is the number of documents, ``n_new`` that of those added by this depth, and
+    ``n_relevant`` that of those judged relevant (None without judgments).
     """
 
     depth: int
@@ -449,8 +449,8 @@ def unique_proportions(
 class _RunStates:
     """State of the runs, in the order of their names.
 
-    ``judged`` and ``relevant`` are the numbers of judged and of relevant documents of each run, in
-    which earlier judgments may be discounted; ``priority`` and ``front`` (an index) are those of
+    ``n_judged`` and ``n_relevant`` are the numbers of judged and of relevant documents of each run,
+    in which earlier judgments may be discounted; ``priority`` and ``front`` (an index) are those of
     move-to-front.
     """
 

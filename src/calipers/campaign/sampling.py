@@ -231,9 +231,9 @@ def draw_sample(
 class DesignError:
     """Mean over these topics, and its standard error due to unjudged documents.
 
-    ``by_topic`` are the standard errors of the topics, NaN if leaving out one document makes the
-    value undefined; ``unknown`` is the number of these, whose variance is assumed to be that of
-    the others. ``cautions`` say why the error may be too small.
+    ``topic_errors`` are the standard errors of the topics, NaN if leaving out one document makes
+    the value undefined; ``n_unknown`` is the number of these, whose variance is assumed to be that
+    of the others. ``cautions`` say why the error may be too small.
     """
 
     measure: str

@@ -160,7 +160,7 @@ def plant_repeats(
 class AssessorHistory:
     """Events of an assessor that are not undone.
 
-    Judgments, skips and notes are by task, the latest last; ``acts`` are all of them in order.
+    Judgments, skips and notes are by task, the latest last; ``actions`` are all of them in order.
     """
 
     judged: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
@@ -227,7 +227,7 @@ class AssessorHistory:
 
 
 class JudgingPlan(Protocol):
-    """Plan of the tasks of an assessor: documents, or ``pairs`` of them."""
+    """Plan of the tasks of an assessor: documents, or ``has_pairs`` of them."""
 
     has_pairs: bool
 

@@ -46,8 +46,8 @@ def output_options(command: Command, data: Sequence[str] = DATA_FORMATS) -> Comm
 class OutputOptions:
     """Options of the output of a result.
 
-    With ``units``, the value of every unit is written instead. ``then`` receives the evaluation if
-    another command requested it.
+    With ``is_per_unit``, the value of every unit is written instead. ``callback`` receives the
+    evaluation if another command requested it.
     """
 
     kind: str

@@ -88,8 +88,8 @@ class CutoffCurves(MeanCurves):
     """Measure with a cutoff at each of the first ranks, for each system.
 
     The reference is the measure if all documents have equal scores, which is the same for all
-    systems. ``values`` is a function that returns the value of each topic at each rank, for the
-    name of a system or, for equal scores, None.
+    systems. ``compute_values`` is a function that returns the value of each topic at each rank, for
+    the name of a system or, for equal scores, None.
     """
 
     measure: Measure

@@ -37,11 +37,11 @@ class ScoreCurves(LazyCurves):
 
     Attributes
     ----------
-    read : callable
+    read_score_data : callable
         Function that returns the data of the curves.
-    points : mapping
+    roc_points : mapping
         Points in the ROC plane of systems without scores, by the names of system and class.
-    often : mapping
+    class_proportions : mapping
         Proportion of the rows of each class.
     """
 

@@ -42,7 +42,7 @@ NO_ROW_INFO = RowInfo()
 class RowRepeats:
     """Repetition of each row by its frequency weight.
 
-    ``rows`` is the number of rows given, and ``row_indices`` the index of the given row for each
+    ``n_rows`` is the number of rows given, and ``row_indices`` the index of the given row for each
     repeated one; it is None if each row counts once.
     """
 

@@ -179,8 +179,8 @@ class LabelLists:
 class LabelMatrix:
     """Table with one column per label; ``names`` is None if the columns have no names.
 
-    ``rows`` says that the input was rows of 0 and 1, which could also be read as sets of those
-    labels.
+    ``is_from_rows`` says that the input was rows of 0 and 1, which could also be read as sets of
+    those labels.
     """
 
     columns: Any

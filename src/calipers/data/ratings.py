@@ -100,9 +100,9 @@ def distinct_ratings(column: Any) -> set[Any]:
 class RatedItems:
     """Ratings as an array of category codes of shape (n_items, n_raters), −1 if missing.
 
-    ``categories`` are in their order; ``sets`` are sets of raters by name, as indices. ``rows``
-    has one row of the table per item, ``ids`` the names of the items, and ``origins`` the files
-    that were read.
+    ``categories`` are in their order; ``rater_sets`` are sets of raters by name, as indices.
+    ``rows`` has one row of the table per item, ``ids`` the names of the items, and ``origins`` the
+    files that were read.
     """
 
     raters: tuple[str, ...]

@@ -263,12 +263,12 @@ class Batch:
     ----------
     columns : dict of str to pyarrow.Array
         Requested columns, each as one array.
-    first : int
+    first_row : int
         Index of the first row in the whole stream, from 0.
     origin : str
         Name of the origin in messages: the file, or the first and the last of several.
-    numbers : ndarray, optional
-        Indices of its rows in the whole stream; None if they are consecutive from ``first``.
+    row_indices : ndarray, optional
+        Indices of its rows in the whole stream; None if they are consecutive from ``first_row``.
     spans : tuple of FileSpan, default=()
         Spans of files that its rows are from; () if they are from a single source.
     input_columns : dict of str to pyarrow.Array, optional
@@ -329,7 +329,7 @@ class Stream:
     ----------
     names : tuple of str
         Names of the columns.
-    rows : int or None
+    n_rows : int or None
         Number of rows, if it is known from metadata (Parquet, Feather, memory).
     is_rereadable : bool
         Whether the rows can be read more than once.
@@ -339,7 +339,7 @@ class Stream:
         Files, in order.
     stamps : tuple of str
         Fingerprints of the files, from the path, size and modification time of each.
-    csv : bool
+    is_csv : bool
         Whether some of it is CSV, in which an empty field may be empty text.
     """
 

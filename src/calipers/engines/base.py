@@ -103,15 +103,15 @@ class Engine:
         Name of the kind of engine.
     name : str
         Name of the rows in messages and provenance.
-    names : tuple of str
+    column_names : tuple of str
         Names of the columns.
-    rows : int or None
+    n_rows : int or None
         Number of rows; None if it is unknown without counting.
     is_rereadable : bool
         Whether the rows can be read more than once.
     files : tuple of str
         Files that the rows come from, in order.
-    stamps : tuple of str
+    file_stamps : tuple of str
         Identification of the contents of the files; empty if it is unknown.
     """
 

@@ -186,7 +186,7 @@ def judge_runs(
 class _Source:
     """Topics, documents and values of the judgments or of a run, and their origin.
 
-    ``value`` is the kind of value: grade, score or rank.
+    ``value_kind`` is the kind of value: grade, score or rank.
     """
 
     rows: RemoteEngine

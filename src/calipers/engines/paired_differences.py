@@ -49,11 +49,12 @@ MAX_CLUSTER_CELLS = 2_000_000
 class SystemPair:
     """Two systems, of which the first is compared with the second by a measure.
 
-    ``table`` are the numbers of both statistics, which are equal for measures that share them.
-    ``is_row_based`` states whether the test uses the differences of rows, and ``is_unit_based``
-    whether these are differences of values of the rows; ``known_values`` are the most frequent
-    differences, if they are counted in another pass. For ``has_clusters`` rows, only wins, ties and
-    losses are counted, and the mean and the variance of the differences of rows are computed.
+    ``statistic_numbers`` are the numbers of both statistics, which are equal for measures that
+    share them. ``is_row_based`` states whether the test uses the differences of rows, and
+    ``is_unit_based`` whether these are differences of values of the rows; ``known_values`` are the
+    most frequent differences, if they are counted in another pass. For ``has_clusters`` rows, only
+    wins, ties and losses are counted, and the mean and the variance of the differences of rows are
+    computed.
     """
 
     systems: tuple[str, str]
@@ -76,7 +77,7 @@ class JointConfusion(Mergeable):
     """Joint counts of the true class and the classes that two systems predict.
 
     ``cell_index`` are the indices of the non-empty cells of truth × first × second, ascending;
-    ``row_counts`` are their numbers of rows, weights and squared weights, shape (3, C).
+    ``cell_sums`` are their numbers of rows, weights and squared weights, shape (3, C).
     """
 
     cell_index: IntArray

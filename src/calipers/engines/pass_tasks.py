@@ -139,7 +139,7 @@ class LimitStatistics:
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """First pass: computes the statistics of a batch, by the indices in ``request_numbers``."""
+    """First pass: computes the statistics of a batch, by the indices in ``statistic_numbers``."""
 
     build: Callable[[Any], BatchSystems]
     statistic_numbers: Mapping[Request, int]
@@ -287,7 +287,7 @@ class SecondPassResult(Mergeable):
 class SecondPass:
     """Second pass: accumulates influence values, and the differences of ``pairs`` of systems.
 
-    ``total`` is the total weight of all rows.
+    ``total_weight`` is the total weight of all rows.
     """
 
     influence_task: InfluenceTask

@@ -148,7 +148,7 @@ class TwoPassEvaluation:
     ----------
     engine : Engine
         Engine that has the rows.
-    like : dict of SystemOutput
+    template_systems : dict of SystemOutput
         Systems by name, of the same kinds, on any rows.
     measures : sequence of Measure
         Requested measures.
@@ -156,17 +156,17 @@ class TwoPassEvaluation:
         Function that creates the systems from a batch.
     columns : sequence of str
         Columns to read.
-    bounded : callable
+    limit_size : callable
         Function that limits the size of accumulated statistics.
     auxiliary_values : callable
         Function that computes an auxiliary result of every batch, whatever the measures.
     compared_pairs : sequence of tuple of str
         Pairs of systems to compare, the first minus the second.
-    looks : callable, optional
+    inspect_rows : callable, optional
         Function that returns what is stored of the inspected rows of a batch.
     extra_requests : sequence of tuple
         Additional pairs of system and measure whose statistics are accumulated.
-    unit_of_all : callable, optional
+    common_weight_of_all : callable, optional
         For a subset of the rows: function that returns the common weight of all rows, if it is
         equal.
     """

@@ -116,7 +116,7 @@ class PartitionResult:
 class PartitionTask:
     """Task for the rows of a partition.
 
-    ``rows`` is the number of rows of a batch, and ``name`` the name of the data in messages.
+    ``batch_rows`` is the number of rows of a batch, and ``name`` the name of the data in messages.
     ``columns`` are the names of the columns, whatever they are called in transit. If
     ``group_column`` is given, contiguous rows with one value of this column are in one batch.
     """
@@ -317,7 +317,7 @@ class TextTask:
     """Task that parses lines of text.
 
     ``read_batch`` makes columns of them, given their location and the number of the first line. All
-    columns are text, except ``numbers``.
+    columns are text, except ``numeric_column``.
     """
 
     read_batch: Callable[[str, int, bytes], pa.RecordBatch]

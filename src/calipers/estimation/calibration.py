@@ -510,7 +510,7 @@ def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:
 class Recalibration(NamedTuple):
     """Logistic recalibration, logit P(y) = a + b·logit(p).
 
-    It holds whether b was fitted too (``has_both``), which coefficient is requested (0 for a),
+    It holds whether b was fitted too (``fits_slope``), which coefficient is requested (0 for a),
     logit(p) and the fitted probability at each level, and the inverse of the information matrix.
     """
 

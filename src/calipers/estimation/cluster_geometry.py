@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class ClusterDispersion:
     """Dispersion of points about the centers of their clusters.
 
-    For a batch of the points, ``centers`` and ``leans`` are those of all points.
+    For a batch of the points, ``centers`` and ``unit_vector_sums`` are those of all points.
     """
 
     points: FloatArray

@@ -63,8 +63,9 @@ def draw_subsets(n_rows: int, size: int, settings: Settings) -> RowSubsets:
 class PermutationResult:
     """Difference of a subset from its complement, and its distribution under permutation.
 
-    ``observed`` is the observed difference, ``replicates`` those of random subsets; ``error`` and
-    ``errors`` are the standard errors by which they are divided for comparison.
+    ``observed`` is the observed difference, ``replicates`` those of random subsets;
+    ``standard_error`` and ``replicate_errors`` are the standard errors by which they are divided
+    for comparison.
     """
 
     observed: float

@@ -38,7 +38,7 @@ class NeighborDistances(NamedTuple):
     """Mean distances of each point to its own cluster, and to the nearest other one.
 
     ``own_cluster`` is the mean distance to the other points of its cluster, NaN if it is alone;
-    ``other_cluster`` that to the nearest other cluster, whose index is ``which``.
+    ``other_cluster`` that to the nearest other cluster, whose index is ``nearest_cluster``.
     """
 
     own_cluster: FloatArray
@@ -140,7 +140,8 @@ class Silhouettes:
 class SimplifiedSilhouettes:
     """Silhouettes of points by the distances to the centers of clusters.
 
-    For a batch of the points, ``sizes``, ``middles`` and ``pulled`` are those of all points.
+    For a batch of the points, ``cluster_sizes``, ``all_centers`` and ``all_center_derivatives`` are
+    those of all points.
     """
 
     cluster: IntArray

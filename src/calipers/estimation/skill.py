@@ -39,8 +39,8 @@ _MAX_BATCH_ELEMENTS = 30_000_000
 class ConstantPrediction:
     """Best constant prediction: the class proportions.
 
-    ``truth`` are the classes of the rows, ``losses`` the loss of the prediction for a row of each
-    class.
+    ``truth`` are the classes of the rows, ``class_losses`` the loss of the prediction for a row of
+    each class.
     """
 
     truth: npt.NDArray[np.intp]
@@ -134,8 +134,8 @@ def _skill_derivatives(mean_loss: float, reference_loss: float) -> list[float]:
 class SkillRows:
     """Batch of rows with losses and classes, for a skill score.
 
-    ``constant`` returns the loss of a row of each class if these class proportions are always
-    predicted.
+    ``constant_losses`` returns the loss of a row of each class if these class proportions are
+    always predicted.
     """
 
     loss: MeasureLike

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 class TopicSummary:
     """Values of a measure per topic, NaN if undefined.
 
-    ``weight`` is the weight of each topic if topics are pooled, ``importance`` how much each topic
-    counts if they count unequally; ``clusters`` and ``order`` are the clusters and the time order
-    of the topics.
+    ``pooling_columns`` is the weight of each topic if topics are pooled, ``unit_weight`` how much
+    each topic counts if they count unequally; ``clusters`` and ``order`` are the clusters and the
+    time order of the topics.
     """
 
     measure: MeasureLike
@@ -483,8 +483,9 @@ class TopicRows(TopicSummary, JointDistribution):
 class TopicReplicates:
     """Bootstrap replicates of the means of columns, and their standard errors.
 
-    The topics are resampled once for all columns. ``tables`` has the columns of each estimate, NaN
-    if a topic has no value, and ``importance`` that of the topics for each estimate.
+    The topics are resampled once for all columns. ``columns_by_estimate`` has the columns of each
+    estimate, NaN if a topic has no value, and ``unit_weights`` that of the topics for each
+    estimate.
     """
 
     columns_by_estimate: Sequence[Sequence[FloatArray]]

@@ -242,7 +242,7 @@ class _RatingOptions:
     """Options of a table of ratings.
 
     Sets of raters, the scale, the order of categories, the names of the columns, and the columns
-    that are not raters (``others``) with their roles.
+    that are not raters (``role_by_column``) with their roles.
     """
 
     sets: Mapping[str, Any]
@@ -361,7 +361,7 @@ def _check_n_categories(observed: SubsetResults) -> SubsetResults:
 
 @dataclass(frozen=True, eq=False)
 class AgreementProblem(Problem):
-    """Agreement of raters on a scale of categories, which may be ``ordered``."""
+    """Agreement of raters on a scale of categories, which may be ``has_ordered_categories``."""
 
     task = "agreement"
 

@@ -28,7 +28,7 @@ class OutOfBagValue(NamedTuple):
     """Out-of-bag value of the selected system.
 
     ``value`` and its ``interval`` are those on the units that were not used for the selection;
-    ``chosen`` is the selection frequency of each system.
+    ``selection_frequencies`` is the selection frequency of each system.
     """
 
     value: float

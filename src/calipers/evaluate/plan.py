@@ -41,9 +41,9 @@ MAX_RESAMPLED_UNITS = 10_000
 class PlanTarget:
     """Target of a plan, given a variance model.
 
-    ``goal`` is the kind of target and ``targets`` are its numbers by name; ``wanted_power`` is the
-    requested power, ``level`` the level of each comparison, ``effect`` the design effect, and
-    ``assurance`` the probability with which a half-width is to be reached.
+    ``goal`` is the kind of target and ``targets`` are its numbers by name; ``required_power`` is
+    the requested power, ``level`` the level of each comparison, ``design_effect`` the design
+    effect, and ``assurance`` the probability with which a half-width is to be reached.
     """
 
     variance_model: MeasureVarianceModel

@@ -71,7 +71,7 @@ class ValueRequirement:
         Text of the requirement.
     measure : str
         Name of the measure.
-    end : {'low', 'high'} or None
+    limit : {'low', 'high'} or None
         Limit of the interval, or None for the value.
     relation : str
         Relation to the bound, such as ``">="``.
@@ -112,7 +112,7 @@ class DifferenceRequirement:
         Text of the requirement.
     measure : str
         Name of the measure.
-    better : bool
+    needs_better : bool
         Whether the system has to be better, rather than not worse.
     reference : str
         Name of the reference system.

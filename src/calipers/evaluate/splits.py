@@ -275,8 +275,8 @@ def _difference(
 class _SplitDesign:
     """Design of the splits.
 
-    ``order`` groups splits by repetition; ``sizes`` are the sizes of training and test sets, up to
-    a factor, if the test uses them; ``notes`` state what was assumed.
+    ``repetition_order`` groups splits by repetition; ``sizes`` are the sizes of training and test
+    sets, up to a factor, if the test uses them; ``notes`` state what was assumed.
     """
 
     name: str

@@ -81,7 +81,7 @@ _REPLACEMENTS: Mapping[str, str] = {
 class _ArgumentType(NamedTuple):
     """Accepted type of an argument: its name in messages and the conversion of a value.
 
-    ``take`` raises ``TypeError`` for a value that is not of this type.
+    ``convert`` raises ``TypeError`` for a value that is not of this type.
     """
 
     description: str

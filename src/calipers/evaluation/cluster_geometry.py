@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 class CenteredMoments(Mergeable):
     """Cluster moments, directions from the centers, and silhouettes of each clustering.
 
-    ``leans`` are the sums, by cluster, of the unit vectors from the center to the points; ``pulls``
-    are the derivatives of the sum of silhouettes by the positions of the centers.
+    ``direction_sums`` are the sums, by cluster, of the unit vectors from the center to the points;
+    ``center_gradients`` are the derivatives of the sum of silhouettes by the positions of the
+    centers.
     """
 
     moments: Mapping[str, ClusterMoments]
@@ -61,7 +62,7 @@ class CenteredMoments(Mergeable):
 class InfluenceProducts(Mergeable):
     """Inner products of influence columns, sums of their cubes, and distributions of differences.
 
-    ``differing`` has the distribution of the differences of two columns, by their positions.
+    ``unit_differences`` has the distribution of the differences of two columns, by their positions.
     """
 
     products: FloatArray

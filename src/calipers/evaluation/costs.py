@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class CostProblem(Problem):
     """Costs of the systems ``system_names``.
 
-    ``costs`` names the costs with a value for each row, ``numbers`` holds those that are one
+    ``costs`` names the costs with a value for each row, ``system_costs`` holds those that are one
     number for each system.
     """
 

@@ -101,7 +101,7 @@ def make_families(
 class DifferenceFamily:
     """Differences by measure that are adjusted together.
 
-    ``repeat`` recomputes some of them from more replicates.
+    ``recompute`` recomputes some of them from more replicates.
     """
 
     statistics_by_measure: Mapping[Measure, Sequence[DifferenceStatistics]]

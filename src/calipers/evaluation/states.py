@@ -50,7 +50,7 @@ _STATED_ARGUMENTS = {
 class EvaluationState:
     """Statistics accumulated over the rows of one stream, or of several.
 
-    ``plan`` describes how systems were made and what was measured, in plain values.
+    ``parameters`` describes how systems were made and what was measured, in plain values.
     ``request_numbers`` maps (system, measure) to the number of its statistic, and
     ``auxiliary_numbers`` those that were not requested, for findings. ``batch_names`` identify the
     streams that were added, and ``origins`` are their files.

@@ -76,8 +76,8 @@ class PointSilhouettes:
 class Bisections:
     """Proportion of the variance of each cluster that splitting it in two removes.
 
-    The split and the variance are along the axis of largest variance. ``points`` are the numbers of
-    points used.
+    The split and the variance are along the axis of largest variance. ``n_points`` are the numbers
+    of points used.
     """
 
     names: tuple[str, ...]
@@ -89,9 +89,9 @@ class Bisections:
 class Stability:
     """Stability of clusters under bootstrap resampling.
 
-    ``jaccard`` are the mean Jaccard indices of each cluster and the most similar cluster of each
-    bootstrap clustering, and ``rand`` is the mean adjusted Rand index of these clusterings and the
-    clustering.
+    ``mean_jaccard`` are the mean Jaccard indices of each cluster and the most similar cluster of
+    each bootstrap clustering, and ``mean_ari`` is the mean adjusted Rand index of these clusterings
+    and the clustering.
     """
 
     names: tuple[str, ...]

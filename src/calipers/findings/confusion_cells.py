@@ -95,9 +95,9 @@ UNDEFINED = IntervalNumber(math.nan, math.nan, math.nan)
 class ConfusionCells:
     """Confusion matrix of a system, with intervals of proportions of its cells.
 
-    ``clusters`` is the number of clusters, 0 without any. With clusters, ``error`` computes the
-    standard error of a value, and its degrees of freedom, from the influence of a row in each cell,
-    shape (K, K); NaN if it is unknown, as for classes too many for a dense matrix.
+    ``n_clusters`` is the number of clusters, 0 without any. With clusters, ``compute_error``
+    computes the standard error of a value, and its degrees of freedom, from the influence of a row
+    in each cell, shape (K, K); NaN if it is unknown, as for classes too many for a dense matrix.
     """
 
     matrix: ConfusionMatrix

@@ -39,7 +39,7 @@ MIN_DISTINCT_PROPORTION = 0.5
 class RowOutputs:
     """Truth of each row, and the columns of each system: scores, predictions, or both.
 
-    ``errors_by_name`` marks the errors of systems that have predictions only; ``clustered`` is
+    ``errors_by_name`` marks the errors of systems that have predictions only; ``is_clustered`` is
     whether rows come in clusters.
     """
 

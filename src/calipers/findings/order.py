@@ -17,7 +17,7 @@ MIN_ROWS, MIN_AUTOCORRELATION = 50, 0.2
 class RowOrderInfluence:
     """Influence on a measure of each row, in order, of rows without times and clusters.
 
-    ``rows`` is the number of all rows.
+    ``n_rows`` is the number of all rows.
     """
 
     measure: str

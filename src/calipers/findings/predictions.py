@@ -257,8 +257,8 @@ def _overprediction_message(
 class OptimizedThreshold:
     """Threshold that optimizes a measure on the rows that it is evaluated on.
 
-    ``out_of_bag`` returns the out-of-bag value of a measure of counts, and ``note`` reports both
-    values.
+    ``compute_out_of_bag`` returns the out-of-bag value of a measure of counts, and ``make_note``
+    reports both values.
     """
 
     threshold: float

@@ -41,9 +41,9 @@ MIN_TOPICS = 10
 class RunStatistics:
     """Judged ranking of a run.
 
-    ``spelling`` describes how unmatched ids of ``"documents"`` or ``"topics"`` differ from judged
-    ones. ``bounds`` returns a measure and its lowest and highest value over the orders of tied
-    documents; ``by_id`` is whether ties are ordered by id.
+    ``describe_id_mismatch`` describes how unmatched ids of ``"documents"`` or ``"topics"`` differ
+    from judged ones. ``compute_tie_bounds`` returns a measure and its lowest and highest value over
+    the orders of tied documents; ``orders_ties_by_id`` is whether ties are ordered by id.
     """
 
     rankings: JudgedRankings
@@ -60,7 +60,9 @@ class RunStatistics:
 
 @dataclass(frozen=True, eq=False)
 class RunStatisticsByName:
-    """All runs by name; ``judged`` is the measure of the judged fraction of the top documents."""
+    """All runs by name; ``judged_fraction`` is the measure of the judged fraction of the top
+    documents.
+    """
 
     by_name: Mapping[str, RunStatistics]
     judged_fraction: Measure

@@ -26,7 +26,8 @@ MIN_COMMON_PROPORTION = 0.8
 class RaterPanel:
     """Raters, the measure of their agreement, and its gains without each of them at a level.
 
-    ``commonest`` is the most frequent category, and ``proportion`` its proportion of the ratings.
+    ``dominant_category`` is the most frequent category, and ``dominant_proportion`` its proportion
+    of the ratings.
     """
 
     raters: Sequence[str]

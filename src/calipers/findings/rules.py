@@ -165,17 +165,17 @@ class Subject:
         it needs.
     measures : tuple of Measure, default=()
         Reported measures.
-    estimate : callable, optional
+    compute_estimate : callable, optional
         Function that returns any measure with the interval of the evaluation.
-    inference : bool, default=True
+    has_inference : bool, default=True
         Whether there are intervals. Otherwise only rules that count are applied.
     output : str, default=""
         Name of one of several outputs.
     display_names : mapping of str to str
         Display names of the measures of the output.
-    at_level : callable, optional
+    compute_at_level : callable, optional
         Function that returns a measure with an interval at another level.
-    looked_at : str, default=""
+    sample_note : str, default=""
         Description of the sample of rows, if not all rows are used.
     """
 
@@ -289,7 +289,7 @@ class FindingKind:
     ----------
     severity : str
         ``"warning"``, ``"caution"`` or ``"information"``.
-    when : str
+    criterion : str
         Criterion.
     """
 
@@ -305,7 +305,7 @@ class Rule:
     ----------
     kind : str
         Default kind of its findings.
-    says : callable
+    function : callable
         Function of a subject and its data that yields findings and claims.
     needs : tuple of type
         Types of the data.
@@ -421,7 +421,7 @@ def rule(
         Data that the rule uses, one of :data:`COSTS`.
     counts : bool, default=False
         Whether the rule needs no interval and is applied without inference as well.
-    **words : str
+    **placeholders : str
         Values of placeholders in the docstring, in addition to the constants of the module. The
         docstring is the criterion that users read.
 

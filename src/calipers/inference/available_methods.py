@@ -329,13 +329,13 @@ class _Differences:
     ----------
     values : ndarray or Histogram
         Distinct or single differences, or their distribution.
-    differing : int
+    n_differing : int
         Number of units on which the two systems differ at all.
     weight : ndarray or None
         Weight of each unit, or of the units with each value.
     counts : ndarray or None
         Number of units with each value.
-    exact : bool
+    is_exact : bool
         Whether ``values`` are values of units, so that the range of the measure bounds them.
     """
 

@@ -136,11 +136,11 @@ class ClusterIndex:
 
     Attributes
     ----------
-    code : ndarray of int, shape (n,)
-        Cluster of each row, from 0 to ``size`` − 1, in the order of the clusters' names. A cluster
-        is resampled by its code, which is therefore unchanged in a subset of the rows: a cluster
-        with rows in two subsets is drawn equally often in both.
-    size : int
+    codes : ndarray of int, shape (n,)
+        Cluster of each row, from 0 to ``n_codes`` − 1, in the order of the clusters' names. A
+        cluster is resampled by its code, which is therefore unchanged in a subset of the rows: a
+        cluster with rows in two subsets is drawn equally often in both.
+    n_codes : int
         Number of codes.
     weight : ndarray of shape (n,) or None
         Weights of the rows.

@@ -73,7 +73,7 @@ class MaxStatistic:
     ----------
     replicates : ndarray of shape (3, B)
         Replicates of the largest |t|, t and −t.
-    tests : int
+    n_tests : int
         Number of tests in the family.
     is_exact : bool
         Whether the replicates are all permutations.

@@ -76,7 +76,7 @@ class MultinomialCells:
         Flat indices of the non-empty cells, ascending.
     counts, squares : ndarray of shape (C,)
         Sums of weights and of squared weights in each cell.
-    flat : ndarray of int, shape (n,)
+    row_cells : ndarray of int, shape (n,)
         Flat index of the cell of each row.
     weight : ndarray of shape (n,) or None
         Weights of the rows.

@@ -21,7 +21,7 @@ class Adjustment:
     ----------
     name : str
         Display name.
-    controls : str
+    controlled_rate : str
         Error rate that is at most α if hypotheses with an adjusted p-value ≤ α are rejected:
         ``"family-wise error rate"`` (the probability of any false rejection),
         ``"false discovery rate"`` (the expected proportion of false rejections) or ``"nothing"``.

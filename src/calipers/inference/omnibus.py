@@ -29,7 +29,7 @@ class PairwiseTests:
         Name of the method.
     p : ndarray of shape (k, k)
         p-values, adjusted for all pairs together; the diagonal is 1.
-    critical : float
+    critical_difference : float
         Critical difference: larger differences are significant at the level.
     """
 
@@ -193,7 +193,7 @@ def critical_difference(n_systems: int, n_units: int, level: float = 0.95) -> fl
 
     Parameters
     ----------
-    systems, units : int
+    n_systems, n_units : int
         Numbers of systems and of units.
     level : float, default=0.95
         Confidence level.

@@ -108,7 +108,7 @@ class UnitSummary:
     ----------
     mean : float
         Mean of the values.
-    size : float
+    effective_size : float
         Number of units by Kish's formula.
     influence : callable
         Function that returns their influence on the mean, which determines the standard error.
@@ -172,9 +172,9 @@ class UnitGroups:
     ----------
     values : ndarray
         Influence of a unit of weight 1 times the total weight of all units.
-    units : ndarray
+    n_units : ndarray
         Number of units in each group.
-    weight, squares : ndarray
+    weight, squared_weights : ndarray
         Sums of their weights and of their squared weights.
     """
 

@@ -57,11 +57,11 @@ class Procedure:
         Name of the test.
     bounds : tuple of float
         Smallest and largest possible difference.
-    error : StandardError
+    standard_error : StandardError
         Standard error that sample size plans use.
     reason : str or None
         Why there is no interval.
-    differing : int or None
+    n_differing : int or None
         Number of units that differ at all, if it is known.
     """
 
@@ -172,11 +172,11 @@ def no_procedure(reason: str, value: float = NAN, method: str = "none") -> Proce
 class WaldProcedure(Procedure):
     """Wald procedure: an estimate and its standard error, normal or with Student's t.
 
-    With ``bayes`` it is the wider of this and the Bayesian bootstrap about the mean of the units:
-    the hull of both intervals, the larger of both p-values. Either alone is too narrow: t if few
-    units differ and none of them in the other direction, the bootstrap if there are few units. If
-    ``differing`` units differ, no p-value against 0 is below the minimum of the randomization test
-    of their signs, 2^(1 − differing); if this is the larger one, the interval extends to 0.
+    With ``augmented_mean`` it is the wider of this and the Bayesian bootstrap about the mean of the
+    units: the hull of both intervals, the larger of both p-values. Either alone is too narrow: t if
+    few units differ and none of them in the other direction, the bootstrap if there are few units.
+    If ``n_differing`` units differ, no p-value against 0 is below the minimum of the randomization
+    test of their signs, 2^(1 − differing); if this is the larger one, the interval extends to 0.
     """
 
     t_error: StandardError

@@ -43,7 +43,7 @@ class SplitTest:
         Interval that belongs to the test, if there is one.
     test : TestResult
         Result of the test.
-    splits : int
+    n_splits : int
         Number of splits.
     caution : str or None
         Known problem of the test, if there is one.
@@ -76,7 +76,7 @@ def corrected_t(
     ----------
     differences : ndarray of shape (J,)
         Differences on J splits.
-    train, test : float
+    n_train, n_test : float
         Number of rows that models are trained on and tested on in each split. With k folds
         test/train is 1/(k − 1).
     alternative : {"two-sided", "greater", "less"}, default="two-sided"

@@ -216,9 +216,9 @@ def interval_half_width(interval: Interval) -> float:
 class MeanVarianceModel(VarianceModel):
     """Variance model of a mean of units with standard deviation ``sd``.
 
-    For a difference this is the standard deviation of the differences. If ``is_student``,
-    inference is by Student's t with ``arms``·(n − 1) degrees of freedom; otherwise it is normal,
-    and ``sd`` is a standard error times √n.
+    For a difference this is the standard deviation of the differences. If ``is_student``, inference
+    is by Student's t with ``n_samples``·(n − 1) degrees of freedom; otherwise it is normal, and
+    ``sd`` is a standard error times √n.
     """
 
     sd: float
@@ -265,8 +265,8 @@ class MeanVarianceModel(VarianceModel):
 class ProportionVarianceModel(VarianceModel):
     """Variance model of a proportion of rows, or of a difference between two.
 
-    Of a pair, exactly one system is correct on a proportion ``discordant`` of the rows; if it is
-    known, ``value`` may be NaN.
+    Of a pair, exactly one system is correct on a proportion ``discordant_proportion`` of the rows;
+    if it is known, ``value`` may be NaN.
     """
 
     value: float

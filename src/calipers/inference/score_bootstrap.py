@@ -92,9 +92,9 @@ def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
 class CoarseCurves(NamedTuple):
     """Coarse curves of replicates: scores that end within the same run of rows are combined.
 
-    ``areas`` are :data:`CORE_AREAS`, with one row for each replicate; ``curve`` are the true and
+    ``areas`` are :data:`CORE_AREAS`, with one row for each replicate; ``points`` are the true and
     the false positives, shape (B, 2, blocks + 1). Blocks begin at the rows ``first_index`` and at
-    the indices ``block`` of the table of scores.
+    the indices ``block_starts`` of the table of scores.
     """
 
     areas: FloatArray
@@ -118,7 +118,7 @@ class RefinedCurves(NamedTuple):
 class ScoreReplicates:
     """Bootstrap replicates of a table of scores.
 
-    ``rows`` are those of :func:`ranked_rows`; those of the ``measures`` that need tables are
+    ``row_columns`` are those of :func:`ranked_rows`; those of the ``measures`` that need tables are
     computed in one pass over the replicates when the first of them is requested.
     """
 

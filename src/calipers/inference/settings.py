@@ -115,7 +115,7 @@ class Settings:
             Names, separated by commas if they are one string: methods, and at most one of
             :data:`INTERVAL_CHOICES`, which is used where none of the methods applies. Aliases of a
             method, such as the letter that results print after it, are accepted.
-        **others
+        **settings
             Other settings.
 
         Returns

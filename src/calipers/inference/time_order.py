@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class TimeOrder:
     """Time of each row.
 
-    ``code`` is a number from 0 to ``size`` − 1 in the order of time; it is unchanged in a subset of
-    the rows.
+    ``time_index`` is a number from 0 to ``n_times`` − 1 in the order of time; it is unchanged in a
+    subset of the rows.
     """
 
     time_index: npt.NDArray[np.intp]

@@ -48,7 +48,7 @@ class VarianceEstimator:
     In this class a column is weight times the influence of each row, and the norm is √ΣI²; for
     clusters it is the CR2 error of the sums by cluster (:func:`calipers.inference.clusters.cr2`).
     ``denominator`` is the contribution of each row to the denominator of the value, by default its
-    weight: for example 1 if it is in TP + FP + FN, and 0 otherwise. ``rows`` is any object that
+    weight: for example 1 if it is in TP + FP + FN, and 0 otherwise. ``row_key`` is any object that
     stands for the rows, such as the table that they are from; columns of different ones are not
     added, even if they have the same length. ``n_terms`` is the number of columns whose sum the
     column is, each of which has an equal part in the denominator.
@@ -208,8 +208,8 @@ class TwoClassVariance(VarianceEstimator):
 class JackknifeVariance(VarianceEstimator):
     """Jackknife variance estimator, with Student's t.
 
-    A column has the change of the value when each of ``size`` (effective) rows is left out; the
-    norm is √((n − 1)/n·ΣI²). For clustered rows it is that of influence.
+    A column has the change of the value when each of ``effective_size`` (effective) rows is left
+    out; the norm is √((n − 1)/n·ΣI²). For clustered rows it is that of influence.
     """
 
     effective_size: float = field(kw_only=True)

@@ -1023,9 +1023,9 @@ PredictionsByName: TypeAlias = "Mapping[str, OutOfFoldModel]"
 class FoldPredictions:
     """Out-of-fold predictions of models.
 
-    ``predictions_by_name`` are the predictions by model for ``rows``; ``fold_indices`` are the
-    positions of each fold of the ``design``. ``within`` are the predictions for the rows of pairs
-    of folds, for nested cross-validation. ``tuned`` are tuned thresholds by model.
+    ``predictions_by_name`` are the predictions by model for ``row_indices``; ``fold_indices`` are
+    the positions of each fold of the ``design``. ``pair_predictions`` are the predictions for the
+    rows of pairs of folds, for nested cross-validation. ``tuned`` are tuned thresholds by model.
     """
 
     design: SplitDesign

@@ -34,7 +34,7 @@ class ColumnShift(NamedTuple):
 class FeatureColumns:
     """Columns of features by name.
 
-    ``numbers`` (rows, columns) are the values, NaN if missing, and for text the ``codes``.
+    ``values`` (rows, columns) are the values, NaN if missing, and for text the ``codes``.
     ``codes`` are equal if values are equal; missing values are equal to each other.
     """
 

@@ -38,9 +38,9 @@ class TrainingData:
 class FitJob:
     """One fit: a clone of ``estimator`` with ``parameters``, fitted on the rows ``train``.
 
-    The model then predicts the rows of each of the subsets ``eval_parts``. ``key`` are integers
-    that identify the fit (its repetition and fold, for example): jobs with the same key have the
-    same random numbers. ``name`` is the name of the job in messages.
+    The model then predicts the rows of each of the subsets ``eval_parts``. ``seed_key`` are
+    integers that identify the fit (its repetition and fold, for example): jobs with the same key
+    have the same random numbers. ``name`` is the name of the job in messages.
     """
 
     estimator: Any
@@ -55,7 +55,7 @@ class FitJob:
 class FitResult(Generic[T]):
     """Result of a job: ``predictions`` of each subset, and times of fitting and predicting.
 
-    ``fitted`` is the fitted model, if it was requested.
+    ``model`` is the fitted model, if it was requested.
     """
 
     predictions: tuple[T, ...]

@@ -164,10 +164,10 @@ class Extrapolation:
     """Extrapolated error at ``size`` training rows, with its band.
 
     ``value`` is that of the best-fitting form, ``low`` and ``high`` are limits of the band of all
-    forms that are used. ``saved``, ``saved_low`` and ``saved_high`` are the reduction of the error
-    from that of the largest size, and its band. ``forms`` are the forms that predicted the largest
-    size from the smaller ones. If extrapolation is impossible all values are NaN, and ``reason``
-    says why.
+    forms that are used. ``reduction``, ``reduction_low`` and ``reduction_high`` are the reduction
+    of the error from that of the largest size, and its band. ``forms`` are the forms that predicted
+    the largest size from the smaller ones. If extrapolation is impossible all values are NaN, and
+    ``reason`` says why.
     """
 
     size: float

@@ -25,8 +25,8 @@ METHOD = "nested cross-validation"
 class OuterFold:
     """Losses of one fold of the outer loop.
 
-    ``out`` are the losses on the fold of the model trained on all other folds, ``within`` those of
-    the cross-validation of these other folds among themselves.
+    ``losses`` are the losses on the fold of the model trained on all other folds, ``inner_losses``
+    those of the cross-validation of these other folds among themselves.
     """
 
     losses: FloatArray
@@ -37,11 +37,11 @@ class OuterFold:
 class NestedCvInterval:
     """Estimate of the mean loss by nested cross-validation.
 
-    ``within`` is the mean loss within the outer folds, ``plain`` that of ordinary cross-validation.
-    ``bias`` is by how much ``within`` is too large, as its models are trained on fewer rows.
-    ``inflation`` is the ratio of the interval's length to that of an interval of independent rows,
-    and ``mse`` the mean squared error that it is computed from. If ``mse`` is below 0 there are too
-    few repetitions to estimate it.
+    ``inner_mean`` is the mean loss within the outer folds, ``cv_mean`` that of ordinary
+    cross-validation. ``bias`` is by how much ``inner_mean`` is too large, as its models are trained
+    on fewer rows. ``inflation`` is the ratio of the interval's length to that of an interval of
+    independent rows, and ``mse`` the mean squared error that it is computed from. If ``mse`` is
+    below 0 there are too few repetitions to estimate it.
     """
 
     interval: Interval

@@ -43,8 +43,8 @@ def predict_regressor(model: Any, features: Any) -> ModelPredictions:
 class OutOfFoldModel:
     """Out-of-fold predictions of several models, with the interface of one fitted model.
 
-    Each row has the prediction of a model that was not trained on it. ``lacking`` counts the models
-    that were trained on rows of fewer classes than all models together.
+    Each row has the prediction of a model that was not trained on it. ``n_incomplete_models``
+    counts the models that were trained on rows of fewer classes than all models together.
     """
 
     def __init__(self, predictions: ModelPredictions, lacking: int = 0) -> None:

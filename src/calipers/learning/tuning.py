@@ -105,8 +105,8 @@ class ThresholdTuning:
     """Rule that chooses thresholds within the training rows, with the names of the two classes.
 
     ``rule`` may be a number, which is then the threshold. ``names`` are the negative and the
-    positive class, ``inner`` is the number of folds within the training rows that a threshold is
-    chosen on.
+    positive class, ``n_inner_folds`` is the number of folds within the training rows that a
+    threshold is chosen on.
     """
 
     rule: ThresholdRule | float
@@ -346,7 +346,7 @@ def _undefined_gain(measure: Measure, value: float, level: float, reason: str) -
 
 @dataclass(frozen=True, eq=False)
 class ThresholdGains:
-    """Gains of ``tuned`` thresholds by model.
+    """Gains of ``thresholds_by_name`` thresholds by model.
 
     ``chosen_on`` describes the rows of the choice. ``sizes`` are the numbers of training and test
     rows of all splits, None if there is one split, whose intervals are those of its rows.

@@ -336,8 +336,8 @@ class TopicBlock:
 class JudgmentStatus:
     """Relevant and unknown documents by topic and rank.
 
-    ``relevant`` is the number of known relevant documents of each topic, and ``outside`` the number
-    of unknown documents elsewhere.
+    ``n_relevant`` is the number of known relevant documents of each topic, and ``n_outside`` the
+    number of unknown documents elsewhere.
     """
 
     hit_mask: BoolArray
@@ -388,9 +388,9 @@ BoundPair = tuple[FloatArray, FloatArray]
 class BoundRule:
     """Rule that computes the lower and the upper bound for a block of topics.
 
-    ``takes`` are the parameters that ``compute_bounds`` supports, and ``unless`` values that it
-    does not; a measure with another parameter set has no rule. If ``graded``, gains have to
-    increase with the grade.
+    ``supported_parameters`` are the parameters that ``compute_bounds`` supports, and
+    ``unsupported_values`` values that it does not; a measure with another parameter set has no
+    rule. If ``needs_monotone_gains``, gains have to increase with the grade.
     """
 
     compute_bounds: Callable[[TopicBlock, Measure], BoundPair]

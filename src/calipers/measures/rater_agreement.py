@@ -155,7 +155,8 @@ def krippendorff(r: Ratings, scale: str = "nominal") -> FloatArray:
 class _ItemAgreement(NamedTuple):
     """Observed and expected agreement of coefficients with equally weighted items.
 
-    ``slope`` is the derivative of the expected agreement by the proportion of each category.
+    ``expected_slope`` is the derivative of the expected agreement by the proportion of each
+    category.
     """
 
     observed: Any

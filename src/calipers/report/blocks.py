@@ -89,7 +89,7 @@ class Heading:
 class Lines:
     """Sentences, each on its own line.
 
-    They are a paragraph, or a list if there are several or it is ``listed``. Lines that are
+    They are a paragraph, or a list if there are several or it is ``is_list``. Lines that are
     ``aside`` may be smaller.
     """
 
@@ -110,9 +110,9 @@ class Verdict:
 class FindingText:
     """Finding of a document.
 
-    ``call`` is its severity, such as ``Warning:``, or empty; the ``rule`` is its criterion, and
-    ``numbers`` its values. ``measures`` have their names and, if their definitions are in the
-    document, the anchors of these.
+    ``severity_prefix`` is its severity, such as ``Warning:``, or empty; the ``criterion`` is its
+    criterion, and ``values`` its values. ``measures`` have their names and, if their definitions
+    are in the document, the anchors of these.
     """
 
     severity_prefix: str
@@ -166,11 +166,11 @@ class Provenance:
 class Table:
     """Table by column, whose cells are texts.
 
-    ``caption`` is shown if the table is alone. In text it may be ``plain``, without a rule, or
-    ``wrapped``: columns that do not fit next to each other are in tables below each other.
-    ``bold_names`` distinguish names from numbers. ``title`` is for screen readers, and ``rows_are``
-    describes the rows, of which a page may fold many. Rows that are ``grouped`` have their first
-    cell in common with adjacent rows.
+    ``caption`` is shown if the table is alone. In text it may be ``is_plain``, without a rule, or
+    ``is_wrapped``: columns that do not fit next to each other are in tables below each other.
+    ``bold_names`` distinguish names from numbers. ``title`` is for screen readers, and
+    ``row_description`` describes the rows, of which a page may fold many. Rows that are
+    ``is_grouped`` have their first cell in common with adjacent rows.
     """
 
     columns: Sequence[Column]
@@ -253,8 +253,8 @@ class Subsection:
 class Figures:
     """Charts.
 
-    If they are not ``live`` they are images without interaction. A format without charts has their
-    captions and tables.
+    If they are not ``is_interactive`` they are images without interaction. A format without charts
+    has their captions and tables.
     """
 
     items: Sequence[Figure]

@@ -67,7 +67,7 @@ def _name_in_errors(path: str) -> Iterator[None]:
 class OutputTarget:
     """Target of writing to ``path``.
 
-    ``target`` is the path with all symbolic links resolved and ``state`` its status, None if it
+    ``target`` is the path with all symbolic links resolved and ``status`` its status, None if it
     does not exist. ``descriptor`` is the open file of this process that ``path`` refers to, if any:
     such a file has other writers, and is never replaced.
     """

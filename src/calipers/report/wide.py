@@ -65,9 +65,9 @@ class WideLayout:
     """Table with a row per system (or pair of systems) and a column per measure.
 
     The first column is ``row_heading``. ``values`` explain the numbers, ``key`` the marks,
-    ``tests`` the tests, and ``remarks`` what is missing. If rows are ``ranked``, each has a row of
-    ``signs`` too, unless the tests are one-sided. ``below`` are additional rows with their names:
-    pooled values of cross-validated systems, and values of the best constant prediction.
+    ``tests`` the tests, and ``remarks`` what is missing. If rows are ``is_ranked``, each has a row
+    of ``signs`` too, unless the tests are one-sided. ``below`` are additional rows with their
+    names: pooled values of cross-validated systems, and values of the best constant prediction.
     """
 
     row_heading: str

@@ -79,7 +79,7 @@ class TidyResult:
             a format that another package provides.
         path : str or Path, optional
             File to which the document is written as well.
-        **look
+        **options
             Options of :meth:`to_text` and its like: ``layout``, ``orientation``, ``intervals``.
 
         Returns

@@ -23,7 +23,7 @@ class ClassScoreRows:
     ----------
     table : ndarray of shape (n, K)
         Score, or probability, of each class for each row.
-    highest : ndarray of shape (n,)
+    top_class : ndarray of shape (n,)
         Class of the highest value of the row, the first one of ties.
     true_class_score : ndarray of shape (n,)
         Value of the true class of the row.

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class ConfusionMatrix(Statistic):
     """Confusion matrix: weight of the rows of each true class predicted as each class.
 
-    Measures of any number of classes use the margins (``truth``, ``prediction``), the diagonal
-    (``hits``) and the sums (``total``, ``correct``). Matrices of many classes have these too,
-    although they hold only the non-empty cells (:class:`SparseConfusionMatrix`).
+    Measures of any number of classes use the margins (``truth_margin``, ``prediction_margin``), the
+    diagonal (``hits``) and the sums (``total``, ``correct``). Matrices of many classes have these
+    too, although they hold only the non-empty cells (:class:`SparseConfusionMatrix`).
 
     Parameters
     ----------

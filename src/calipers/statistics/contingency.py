@@ -126,7 +126,7 @@ class ContingencyTable(Statistic):
         ----------
         cell_counts : ndarray of shape (..., C)
             Number of points in each cell.
-        class_of, cluster_of : ndarray of shape (C,)
+        cell_class, cell_cluster : ndarray of shape (C,)
             Class and cluster of each cell, as indices.
         reference : ContingencyTable
             Table whose names are used, and whose expected mutual information: it hardly changes

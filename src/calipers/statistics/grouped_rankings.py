@@ -345,8 +345,9 @@ class PreferenceCounts:
     Preferences are counted per group, pairs of documents per topic. If groups disagree about a
     pair, ``respected`` is the proportion of its preferences that the ranking respects. The columns
     are for both documents retrieved, one of them, and neither; with neither, no preference is
-    respected. ``equal`` and ``equal_retrieved`` (groups × respected, possible) are the counts with
-    equal numbers of relevant and irrelevant documents, as in trec_eval's measures ``*_Rnonrel``.
+    respected. ``balanced`` and ``balanced_retrieved`` (groups × respected, possible) are the counts
+    with equal numbers of relevant and irrelevant documents, as in trec_eval's measures
+    ``*_Rnonrel``.
     """
 
     possible: IntArray
@@ -362,8 +363,8 @@ class PreferenceGroup:
     """Judgments of one group about the documents of a topic.
 
     ``position`` is the position of each among the judged documents of the topic, retrieved ones
-    first, in ascending order, and ``level`` is its level. ``matrix``, for a group of several parts,
-    has which document (row) is preferred to which (column).
+    first, in ascending order, and ``level`` is its level. ``preferred_mask``, for a group of
+    several parts, has which document (row) is preferred to which (column).
     """
 
     position: IntArray

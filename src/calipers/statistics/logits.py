@@ -385,8 +385,8 @@ def _shift_matrix(shift: float) -> FloatArray:
 class RecalibrationFit:
     """Recalibration fit, logit P(y) = a + b·logit(p).
 
-    ``variance`` is the inverse of its Fisher information, and ``spread`` are the sums of squared
-    residuals times 1, the logit and its square.
+    ``variance`` is the inverse of its Fisher information, and ``residual_squares`` are the sums of
+    squared residuals times 1, the logit and its square.
     """
 
     intercept: float

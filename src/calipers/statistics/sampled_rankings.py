@@ -168,8 +168,8 @@ class RetrievedDocuments:
     """Retrieved documents of a sampled pool.
 
     ``rank`` and ``grade`` are those of each document, ``stratum`` its stratum within the topic and
-    ``group`` that among all, and ``stands_for`` its sampling weight. ``offsets`` are those of the
-    topics.
+    ``group`` that among all, and ``sampling_weight`` its sampling weight. ``offsets`` are those of
+    the topics.
     """
 
     offsets: IntArray

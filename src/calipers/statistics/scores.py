@@ -88,13 +88,13 @@ class SubsetScores:
         Distinct scores, descending.
     positive : ndarray of bool of shape (n,)
         Whether each row is positive.
-    last : ndarray of bool of shape (n,)
+    is_last_of_score : ndarray of bool of shape (n,)
         Whether it is the last one of its score.
     subset_codes : ndarray of uint8 of shape (n,)
         Subset of each row, as an index.
     weight : ndarray of shape (n,) or None
         Weights of the rows; None if all are 1.
-    sizes : list of int
+    subset_sizes : list of int
         Number of rows of each subset.
     """
 

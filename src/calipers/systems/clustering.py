@@ -54,7 +54,7 @@ class Clustering(SystemOutput):
         Stability of the clusters under resampling.
     point_counts : array of shape (n,), optional
         Number of points of each entry; by default 1.
-    batch_statistic : object, optional
+    cluster_totals : object, optional
         Accumulated statistics of streamed points.
     measures : tuple of Measure, optional
         Requested measures, which are bootstrapped together.

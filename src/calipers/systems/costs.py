@@ -177,11 +177,11 @@ class CostOutput(SystemOutput):
     ----------
     name : str
         Name of the system.
-    costs : tuple of str
+    cost_names : tuple of str
         Names of the costs per row.
-    spent : array of shape (n, n_costs)
+    row_costs : array of shape (n, n_costs)
         Costs of each row.
-    numbers : dict of float
+    system_costs : dict of float
         Costs that are single numbers of the system, by name.
     weight : array of shape (n,) or None
         Weight of each row.
@@ -189,7 +189,7 @@ class CostOutput(SystemOutput):
         Settings of inference.
     clusters : ClusterIndex, optional
         Clusters of the rows.
-    cost_name : str, default='rows'
+    row_unit : str, default='rows'
         Unit of the costs per row, such as ``"topics"``.
     measures : tuple of Measure, optional
         Requested measures.

@@ -151,11 +151,11 @@ class MulticlassOutput(base.SystemOutput):
     ----------
     name : str
         Name of the system.
-    problem : MulticlassRows
+    class_rows : MulticlassRows
         Rows and their classes.
     predicted : array of int of shape (n,), optional
         Predicted class of each row, as an index of the classes.
-    rows : ClassScoreRows, optional
+    class_scores : ClassScoreRows, optional
         Scores or probabilities of every class.
     is_probability : bool, default=False
         Whether the scores are probabilities.

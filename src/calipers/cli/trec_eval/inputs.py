@@ -27,7 +27,7 @@ FORMATS = ("qrels", *LINES_BY_FORMAT)
 class JudgedResults:
     """Results with their judgments, for all judged topics in bytewise order.
 
-    ``unusable`` has the reason why a topic cannot be evaluated, by index of the topic.
+    ``topic_problems`` has the reason why a topic cannot be evaluated, by index of the topic.
     """
 
     topics: list[bytes]

@@ -132,12 +132,12 @@ class TrecMeasure:
     """Measure of trec_eval.
 
     ``measure`` is the name of the measure in Calipers, in ``family``, with the parameters
-    ``fixed``; ``judgments`` is the format of judgments that it needs. ``counts`` marks counts,
-    which are summed over topics. ``relevant`` states which documents are relevant at a level below
-    0: judged ones; or also others (``"all"``), because grades are only compared with the level,
-    except that the first in the ranking are excluded where hits are counted from its end
-    (``"last"``). ``since`` is the first version with the measure, and ``custom_description`` is the
-    description of a measure that is not numeric.
+    ``fixed_parameters``; ``judgments`` is the format of judgments that it needs. ``is_count`` marks
+    counts, which are summed over topics. ``relevance_rule`` states which documents are relevant at
+    a level below 0: judged ones; or also others (``"all"``), because grades are only compared with
+    the level, except that the first in the ranking are excluded where hits are counted from its end
+    (``"last"``). ``since_version`` is the first version with the measure, and
+    ``custom_description`` is the description of a measure that is not numeric.
     """
 
     measure: str = ""

@@ -64,8 +64,8 @@ MAX_CLASSES_WITHOUT_RANKS = 10
 class MulticlassProblem(ClassificationProblem):
     """Classification into K classes.
 
-    ``ordered`` states whether the order of the classes was given, ``is_stated`` whether the user
-    named the classes.
+    ``has_ordered_classes`` states whether the order of the classes was given, ``is_stated`` whether
+    the user named the classes.
     """
 
     kind: ClassVar[str] = "several classes"

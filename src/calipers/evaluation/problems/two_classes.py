@@ -257,8 +257,8 @@ def _check_thresholds(threshold: Any, systems: Mapping[str, BinaryOutput]) -> No
 class BinaryProblem(ClassificationProblem):
     """Classification into a positive and a negative class.
 
-    ``names`` are the negative and the positive class. ``positive`` states for each class whether
-    it is the positive one; several classes may form the negative one.
+    ``names`` are the negative and the positive class. ``is_positive_by_class`` states for each
+    class whether it is the positive one; several classes may form the negative one.
     """
 
     kind: ClassVar[str] = "two classes"

@@ -156,8 +156,8 @@ def subtopic_recall(g: GroupedRankings, cutoff: int | None = None, rel: int = 1)
 class _RetrievedJudgments:
     """Relevant judgments of retrieved documents, within the cutoff.
 
-    For each judgment these are the rank, the group, and ``met``, the number of relevant documents
-    of the group that are ranked above.
+    For each judgment these are the rank, the group, and ``n_relevant_above``, the number of
+    relevant documents of the group that are ranked above.
     """
 
     def __init__(self, g: GroupedRankings, rel: int, cutoff: int | None) -> None:
