@@ -42,27 +42,27 @@ class CalipersMeasure(irm.Measure):
 
     Parameters
     ----------
-    calipers_measure : Measure
+    calipers : Measure
         Measure with all of its parameters.
     """
 
     def __init__(self, calipers: Measure) -> None:
         super().__init__()
-        self.calipers_measure = calipers
+        self.calipers = calipers
         # No other provider knows a measure of this name.
         self.NAME = f"calipers:{calipers}"
         self.AT_PARAM = calipers.definition.suffix_parameter
 
     def __call__(self, **parameters: Any) -> CalipersMeasure:
         """Return the measure with other parameters."""
-        bound = {**self.calipers_measure.parameters, **parameters}
-        return CalipersMeasure(self.calipers_measure.definition.bind(bound))
+        bound = {**self.calipers.parameters, **parameters}
+        return CalipersMeasure(self.calipers.definition.bind(bound))
 
     def __repr__(self) -> str:
-        return repr(self.calipers_measure)
+        return repr(self.calipers)
 
     def __str__(self) -> str:
-        return str(self.calipers_measure)
+        return str(self.calipers)
 
     def aggregator(self) -> _SummaryAggregator:
         """Return the aggregator of the values of topics, as ir_measures requires.
@@ -72,7 +72,7 @@ class CalipersMeasure(irm.Measure):
         ir_measures.Aggregator
             Aggregator that computes the summary of the measure, such as the mean.
         """
-        return _SummaryAggregator(self.calipers_measure.definition.summary)
+        return _SummaryAggregator(self.calipers.definition.summary)
 
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[irm.Metric]:
         """Compute the measure in ir_measures if the provider was not registered.
@@ -130,12 +130,12 @@ class CalipersProvider(irm.providers.Provider):
         return _to_calipers(measure) is not None
 
     def _evaluator(self, measures: Iterable[irm.Measure], qrels: Any) -> CalipersEvaluator:
-        calipers_measures = {measure: _to_calipers(measure) for measure in measures}
-        for requested, equivalent in calipers_measures.items():
+        caliperss = {measure: _to_calipers(measure) for measure in measures}
+        for requested, equivalent in caliperss.items():
             if equivalent is None:
                 raise ValueError(f"unsupported measure {requested}")
         return CalipersEvaluator(
-            {m: equivalent for m, equivalent in calipers_measures.items() if equivalent}, qrels
+            {m: equivalent for m, equivalent in caliperss.items() if equivalent}, qrels
         )
 
 
@@ -143,10 +143,10 @@ class CalipersEvaluator(irm.providers.Evaluator):
     """Evaluator of runs against the same judgments, which are read once."""
 
     def __init__(self, measures: Mapping[irm.Measure, Measure], qrels: Any) -> None:
-        self.calipers_measures = measures
+        self.caliperss = measures
         rows = _to_reader_input(qrels, ("query_id", "doc_id", "relevance"))
         statistic_types = {
-            calipers_measure.definition.statistic for calipers_measure in measures.values()
+            calipers.definition.statistic for calipers in measures.values()
         }
         self.qrels = read_qrels(rows) if JudgedRankings in statistic_types else None
         self.groups: dict[type, GroupedJudgments] = {}
@@ -167,7 +167,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
             statistics[JudgedRankings] = JudgedRankings(**arrays)
         for kind, groups in self.groups.items():
             statistics[kind] = kind(**judge_groups("run", rows, groups).arrays)
-        for requested, equivalent in self.calipers_measures.items():
+        for requested, equivalent in self.caliperss.items():
             statistic = statistics[equivalent.definition.statistic]
             values = np.nan_to_num(equivalent.apply(statistic)).tolist()
             for topic, value in zip(statistic.topics, values, strict=True):
@@ -177,7 +177,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
 def _to_calipers(measure: irm.Measure) -> Measure | None:
     """Return the measure of Calipers equivalent to one of ir_measures, or None."""
     if isinstance(measure, CalipersMeasure):
-        return measure.calipers_measure
+        return measure.calipers
     registered = irm.measures.registry.get(measure.NAME)
     if registered is None or type(measure) is not type(registered):
         return None  # a user-defined measure

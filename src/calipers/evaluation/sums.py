@@ -291,7 +291,7 @@ class StreamedSample(Sample):
                 return None
         tables = len(systems) * len({measure.label for measure in measures})
         memory = self.memory // max(1, tables)
-        make = partial(make_sample, memory=memory, first_passes=None, _bounds={})
+        make = partial(make_sample, memory=memory, known_passes=None, _bounds={})
         return cached(self, ("also", *systems, *measures), make)
 
     def omit_measures(self, measures: Sequence[Measure]) -> StreamedSample:

@@ -60,9 +60,7 @@ class RunStatistics:
 
 @dataclass(frozen=True, eq=False)
 class RunStatisticsByName:
-    """All runs by name; ``judged_fraction`` is the measure of the judged fraction of the top
-    documents.
-    """
+    """All runs by name, and the measure of the judged fraction of the top documents."""
 
     by_name: Mapping[str, RunStatistics]
     judged_fraction: Measure
