@@ -130,12 +130,12 @@ class CalipersProvider(irm.providers.Provider):
         return _to_calipers(measure) is not None
 
     def _evaluator(self, measures: Iterable[irm.Measure], qrels: Any) -> CalipersEvaluator:
-        caliperss = {measure: _to_calipers(measure) for measure in measures}
-        for requested, equivalent in caliperss.items():
+        calipers_measures = {measure: _to_calipers(measure) for measure in measures}
+        for requested, equivalent in calipers_measures.items():
             if equivalent is None:
                 raise ValueError(f"unsupported measure {requested}")
         return CalipersEvaluator(
-            {m: equivalent for m, equivalent in caliperss.items() if equivalent}, qrels
+            {m: equivalent for m, equivalent in calipers_measures.items() if equivalent}, qrels
         )
 
 
@@ -143,10 +143,10 @@ class CalipersEvaluator(irm.providers.Evaluator):
     """Evaluator of runs against the same judgments, which are read once."""
 
     def __init__(self, measures: Mapping[irm.Measure, Measure], qrels: Any) -> None:
-        self.caliperss = measures
+        self.calipers_measures = measures
         rows = _to_reader_input(qrels, ("query_id", "doc_id", "relevance"))
         statistic_types = {
-            calipers.definition.statistic for calipers in measures.values()
+            calipers_measure.definition.statistic for calipers_measure in measures.values()
         }
         self.qrels = read_qrels(rows) if JudgedRankings in statistic_types else None
         self.groups: dict[type, GroupedJudgments] = {}
@@ -167,7 +167,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
             statistics[JudgedRankings] = JudgedRankings(**arrays)
         for kind, groups in self.groups.items():
             statistics[kind] = kind(**judge_groups("run", rows, groups).arrays)
-        for requested, equivalent in self.caliperss.items():
+        for requested, equivalent in self.calipers_measures.items():
             statistic = statistics[equivalent.definition.statistic]
             values = np.nan_to_num(equivalent.apply(statistic)).tolist()
             for topic, value in zip(statistic.topics, values, strict=True):
