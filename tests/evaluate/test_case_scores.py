@@ -641,7 +641,7 @@ def test_the_influence_is_the_derivative_by_the_weights() -> None:
     for k in range(len(WON)):
         weight = np.ones(len(WON))
         weight[k] += step
-        changed = rows.weighing(weight)
+        changed = rows.with_weights(weight)
         changed.__dict__["_scale"] = rows._scale
         change = (changed.fit.rate - rows.fit.rate) / step
         assert change * len(WON) == pytest.approx(influence[k], rel=1e-3, abs=1e-5)

@@ -198,12 +198,12 @@ def test_clusters_may_have_rows_of_both_kinds() -> None:
     sums = np.bincount(codes, column)
     # Of equal clusters CR2 is C/(C − 1).
     assert one.standard_error.se == pytest.approx(np.sqrt(30 / 29 * (sums**2).sum()), rel=1e-9)
-    assert one.standard_error.degrees == pytest.approx(29, rel=0.05)
+    assert one.standard_error.df == pytest.approx(29, rel=0.05)
     few = sample(
         human, judged, clusters=ClusterIndex.from_names(np.minimum(np.arange(300) // 15, 9))
     )
     sparse = behind(few.point_estimate(PASS))
-    assert sparse.standard_error.degrees <= 3  # labels of four clusters
+    assert sparse.standard_error.df <= 3  # labels of four clusters
     rough = np.full(300, np.nan)
     rough[:12] = human[:12]
     single = sample(rough, judged, clusters=ClusterIndex.from_names(np.arange(300) // 30))

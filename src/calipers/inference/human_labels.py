@@ -400,7 +400,7 @@ class LabeledSample(JointDistribution):
         """Influence of the labeled rows on h − λj, times their number."""
         assert self._influences is not None
         human, judged, _ = self._influences
-        rows = human.space.slices[0]  # type: ignore[attr-defined]
+        rows = human.variance_estimator.slices[0]  # type: ignore[attr-defined]
         column = human.column - self.coefficient * judged.column
         return np.asarray(self.n_human * column[rows])
 
@@ -529,6 +529,6 @@ def labeled_procedure(reading: PointEstimate) -> Procedure | None:
         "bounds": reading.bounds,
         "method": interval.method,
         "name": interval.method,
-        "error": replace(sample.standard_error, name=interval.method),
+        "standard_error": replace(sample.standard_error, name=interval.method),
     }
     return LimitsProcedure(**fields, limits=sample.interval)

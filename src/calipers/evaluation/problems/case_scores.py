@@ -163,7 +163,9 @@ class CaseScoresProblem(Problem):
         systems: Any = sample.in_memory_systems
         streamed: Any = sample
         summary: ScoreSummary = (
-            streamed.passes.first_result.auxiliary if systems is None else self.summary(systems)
+            streamed.passes.first_pass_result.auxiliary
+            if systems is None
+            else self.summary(systems)
         )
         n_samples = self._n_samples(systems)
         unit = "cases" if n_samples is None else "samples"
