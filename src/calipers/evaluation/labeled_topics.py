@@ -177,7 +177,7 @@ class LabeledTopicScores(TopicScores):
             f"{format_count(n_human, unit)} and those of a judge of "
             f"{format_count(len(self.topics), unit)}: the mean by the human judgments, plus a "
             "multiple of the difference between the judge's means of the other ones and of these. "
-            "They are right whatever the errors of the judge, which the mean by the judge alone is "
+            "They are unbiased whatever the errors of the judge, which the mean by the judge alone is "
             "not."
         )
         sampling = (

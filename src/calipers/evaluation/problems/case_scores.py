@@ -325,7 +325,7 @@ def _label_notes(systems: Any) -> list[str]:
         f"Values are those of {target}, from {count} human labels and the scores of a judge on "
         f"{format_count(first.n_rows, 'cases')}: the value by the labels, plus a multiple of the "
         "difference between the judge's values of the other cases and of the labeled ones. They "
-        "are right whatever the errors of the judge, which the value by the judge alone is not."
+        "are unbiased whatever the errors of the judge, which the value by the judge alone is not."
     )
     if first.human_weight is not None:
         notes.append("Labels are weighted by 1 over the probability of their case.")
