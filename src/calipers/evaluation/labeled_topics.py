@@ -177,8 +177,8 @@ class LabeledTopicScores(TopicScores):
             f"{format_count(n_human, unit)} and those of a judge of "
             f"{format_count(len(self.topics), unit)}: the mean by the human judgments, plus a "
             "multiple of the difference between the judge's means of the other ones and of these. "
-            "They are unbiased whatever the errors of the judge, which the mean by the judge alone is "
-            "not."
+            "They are unbiased whatever the errors of the judge, which the mean by the judge alone "
+            "is not."
         )
         sampling = (
             f"The {unit} with human judgments are taken as a random sample of all {unit}. Values "

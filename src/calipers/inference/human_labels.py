@@ -353,20 +353,14 @@ class LabeledSample(JointDistribution):
 
     def interval(self, level: float) -> Interval:
         """Return the interval by the method for this kind of estimate."""
-        reason = self._reason
-        return no_interval("none", reason) if reason else self._select_method()(level)
-
-    @property
-    def _reason(self) -> str:
-        """Why there is no interval, or an empty string."""
         clusters = self.human.clusters
         if self.n_human < MIN_HUMAN_LABELS or (clusters is not None and clusters.n_clusters < 2):
-            return "too_few_labels"
+            return no_interval("none", "too_few_labels")
         if self._is_of_these and not self.n_others:
-            return "all_labeled"
+            return no_interval("none", "all_labeled")
         if self._influences is None or not math.isfinite(self.standard_error.se):
-            return "no_analytic_interval"
-        return ""
+            return no_interval("none", "no_analytic_interval")
+        return self._select_method()(level)
 
     def _select_method(self) -> Callable[[float], Interval]:
         human = self.human
