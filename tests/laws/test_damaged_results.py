@@ -17,7 +17,16 @@ import calipers as cal
 
 Path = tuple[str | int, ...]
 
-SHOWN = ("__str__", "to_html", "to_markdown", "to_csv", "to_frame", "rows", "class_rows", "columns")
+SHOWN = (
+    "__str__",
+    "to_html",
+    "to_markdown",
+    "to_csv",
+    "to_frame",
+    "rows",
+    "class_rows",
+    "to_columns",
+)
 
 ROWS = 10
 TRUTH = [row % 5 < 2 for row in range(ROWS)]
