@@ -501,7 +501,7 @@ INTERRUPTED = """
     try:
         stream = Stream.from_input(sys.argv[1])
         for batch in stream.batches(["id"]):
-            if batch.first == 0:
+            if batch.first_row == 0:
                 interrupt(0.05)
             if where == "between":
                 time.sleep(60)

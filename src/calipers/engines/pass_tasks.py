@@ -154,7 +154,7 @@ class FirstPass:
         statistics: dict[int, Statistic] = {}
         for (name, measure), statistic_number in self.statistic_numbers.items():
             if statistic_number not in statistics:
-                statistic = systems[name].cluster_totals(measure)
+                statistic = systems[name].batch_statistic(measure)
                 assert statistic is not None
                 statistics[statistic_number] = statistic
         weight, has_clusters = (

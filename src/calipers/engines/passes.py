@@ -639,7 +639,7 @@ class TwoPassEvaluation:
         requests = [(name, measure) for name in self.template_systems for measure in self.measures]
         requests += self.extra_requests
         statistics = [
-            self.template_systems[name].cluster_totals(measure) for name, measure in requests
+            self.template_systems[name].batch_statistic(measure) for name, measure in requests
         ]  # and so all are alive
         number_by_id: dict[int, int] = {}
         return {

@@ -414,7 +414,7 @@ class AgreementProblem(Problem):
         for system in systems.values():
             columns |= dict(zip(system.raters, system.codes.T, strict=True))
         codes = np.column_stack(list(columns.values()))
-        cluster = None if first.clusters is None else first.clusters.code.astype(np.int64)
+        cluster = None if first.clusters is None else first.clusters.codes.astype(np.int64)
         return RatingRows.from_rows(codes, len(first.categories), first.weight, cluster)
 
     def available_ratings(self, sample: Any) -> Mapping[str, Raters]:

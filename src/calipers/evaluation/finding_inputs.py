@@ -219,7 +219,7 @@ def _confusion_cells(
             return cr2(by_cluster @ by_cell, by_cluster.sum(axis=1))
         if system is None:
             return UNKNOWN_ERROR
-        row_influence = by_cell[system.counts.cells.flat]
+        row_influence = by_cell[system.counts.cells.row_cells]
         return tuple(
             system.clusters.sum_error(
                 row_influence if system.weight is None else row_influence * system.weight
@@ -285,7 +285,9 @@ def _label_sizes(sample: Any) -> tuple[LabelSizes, ...]:
                 matrix.squared_weight_matrix.one_vs_rest().positive,
             )
         elif not sample.passes.first_pass_result.weight.has_unequal_weights:
-            sums = sample.passes.first_pass_result.auxiliary.sizes[:-1] / sample.passes.unit
+            sums = (
+                sample.passes.first_pass_result.auxiliary.sizes[:-1] / sample.passes.common_weight
+            )
             squares = sums
         else:
             return ()

@@ -161,7 +161,7 @@ class SystemOutput:
         sample = system.sample_for(system_measure)
         return None if sample is None else sample.statistic
 
-    def cluster_totals(self, measure: Measure) -> Statistic | None:
+    def batch_statistic(self, measure: Measure) -> Statistic | None:
         """Return the statistic that batches of rows accumulate for a measure.
 
         It is the statistic of the measure, unless another statistic keeps information that is
@@ -169,7 +169,7 @@ class SystemOutput:
         """
         system, system_measure = self.delegate(measure)
         if system is not self:
-            return system.cluster_totals(system_measure)
+            return system.batch_statistic(system_measure)
         sample = system.sample_for(system_measure) or system.terms(system_measure)
         accumulate = getattr(sample, "batch_statistic", None)
         return self.statistic(measure) if accumulate is None else accumulate(system_measure)

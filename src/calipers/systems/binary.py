@@ -193,7 +193,7 @@ class BinaryOutput(base.SystemOutput):
         value_range = measure.definition.range_of_two
         return RowLosses(losses, self.weight, self.clusters, self.settings, value_range)
 
-    def cluster_totals(self, measure: Measure) -> Statistic | None:
+    def batch_statistic(self, measure: Measure) -> Statistic | None:
         """Return the statistic that batches accumulate for a measure.
 
         For scores these are the rows themselves, until they are many; for a recalibration
@@ -202,7 +202,7 @@ class BinaryOutput(base.SystemOutput):
         if measure.definition.statistic is ScoreTable and measure.definition.coefficient is None:
             return self._score_buffer
         if measure.definition.coefficient is None or self.probability is None:
-            return super().cluster_totals(measure)
+            return super().batch_statistic(measure)
         columns, delta = (self.probability, self.labels.positive), measure.parameters["delta"]
         make = partial(LogitSummary.from_rows, *columns, self.weight, delta)
         return self.cached(("logits", delta), make)

@@ -312,7 +312,7 @@ class MulticlassOutput(base.SystemOutput):
             return None
         return RowLosses(self.losses(measure), self.weight, self.clusters, self.settings)
 
-    def cluster_totals(self, measure: Measure) -> Statistic | None:
+    def batch_statistic(self, measure: Measure) -> Statistic | None:
         """Return the statistic that batches of rows accumulate for a measure.
 
         For a skill score it has the losses and the class sizes.
@@ -321,7 +321,7 @@ class MulticlassOutput(base.SystemOutput):
         if skill_rows is not None:
             return skill_rows.statistic
         return (
-            self._tables(measure) if self._is_average(measure) else super().cluster_totals(measure)
+            self._tables(measure) if self._is_average(measure) else super().batch_statistic(measure)
         )
 
     def influence(self, measure: Measure, total: Any) -> Influence | None:
@@ -359,7 +359,7 @@ class MulticlassOutput(base.SystemOutput):
         p, plain = self.class_rows, measure.plain
 
         def make_tables() -> ClassTables:
-            tables = [self.one_vs_rest(label).cluster_totals(plain) for label in p.names]
+            tables = [self.one_vs_rest(label).batch_statistic(plain) for label in p.names]
             return ClassTables(p.names, tuple(tables), p.class_sizes)
 
         return self.cached(("tables", measure.definition.reads), make_tables)

@@ -190,14 +190,14 @@ class MultilabelOutput(base.SystemOutput):
             return AveragedScores(self, labels, [self._pooled_output(measure)], is_pooled=True)
         return AveragedScores(self, labels, [self.label_output(label) for label in labels])
 
-    def cluster_totals(self, measure: Measure) -> Statistic | None:
+    def batch_statistic(self, measure: Measure) -> Statistic | None:
         """Return the statistic that batches accumulate for a measure.
 
         Tables of scores are shared by all averages over the same labels.
         """
         terms = self.terms(measure) if measure.label is None else None
         if terms is None:
-            return super().cluster_totals(measure)
+            return super().batch_statistic(measure)
         return self.cached(
             ("tables", terms.is_pooled, terms.labels), lambda: terms.batch_statistic(measure)
         )

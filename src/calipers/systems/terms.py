@@ -35,7 +35,7 @@ class AveragedScores:
     def batch_statistic(self, measure: Measure) -> StatisticVector:
         """Return the table of scores of each label, or its rows until they are many."""
         return StatisticVector(
-            tuple(output.cluster_totals(measure.plain) for output in self.outputs)
+            tuple(output.batch_statistic(measure.plain) for output in self.outputs)
         )
 
     def weights(self, measure: Measure, total: StatisticVector) -> list[float]:
