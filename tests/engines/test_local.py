@@ -81,7 +81,7 @@ def equal(a: Any, b: Any, tolerance: float) -> None:
         for own, other in zip(a.components, b.components, strict=True):
             equal(own, other, tolerance)
         return
-    assert hasattr(a, "rows")
+    assert isinstance(a, Statistic)
     for name, value in a._field_values().items():
         other = getattr(b, name)
         if isinstance(value, Statistic):
@@ -163,7 +163,7 @@ def streamed(local: TwoPassEvaluation, systems: dict[str, Any]) -> dict[Any, Poi
     return {
         (name, measure): replace(
             systems[name].point_estimate(measure),
-            error=None,
+            compute_error=None,
             influence=lambda of=of: of,
             joint_distribution=None,
         )
@@ -184,7 +184,7 @@ def test_errors_of_numbers_and_differences_are_those_of_memory(build: Build, des
         ours = [found[name, measure] for name in SYSTEMS]
         theirs = [systems[name].point_estimate(measure) for name in SYSTEMS]
         theirs = [
-            PointEstimate(**{**vars_of(r), "error": None, "joint_distribution": None})
+            PointEstimate(**{**vars_of(r), "compute_error": None, "joint_distribution": None})
             for r in theirs
         ]
         for one, other in zip(ours, theirs, strict=True):

@@ -72,7 +72,7 @@ def test_rows_without_a_topic_are_not_cut(kind: str) -> None:
     for size in (1, 2, 3, 6):
         parts = [pa.record_batch([column[k : k + size]], ["c0"]) for k in range(0, 6, size)]
         found = list(task._batches("rows", parts))
-        cuts = {batch.first for batch in found} - {0}
+        cuts = {batch.first_row for batch in found} - {0}
         assert cuts <= {1, 5}
         assert sum(len(batch.columns["topic"]) for batch in found) == 6
 

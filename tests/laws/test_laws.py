@@ -336,7 +336,13 @@ def test_a_constant_answer_gets_the_uninformed_value(data: st.DataObject) -> Non
             if definition.no_skill is None:
                 continue
             measure = some_measure(definition, random)
-            value = measure.apply(of(definition).constant())
+            statistic = of(definition)
+            constant = (
+                statistic.constant_predictions()
+                if isinstance(statistic, ConfusionMatrix)
+                else statistic.with_constant_score()
+            )
+            value = measure.apply(constant)
             same(measure, value[~np.isnan(value)], definition.no_skill)
 
 

@@ -931,6 +931,6 @@ def _shared_topics(systems: Mapping[str, StatisticsByType]) -> dict[str, Statist
         raise InputError("the runs have no judged topic in common")
     picked = np.flatnonzero(common_mask)
     return {
-        name: {kind: statistic.take(picked) for kind, statistic in statistics.items()}
+        name: {kind: statistic.take_topics(picked) for kind, statistic in statistics.items()}
         for name, statistics in systems.items()
     }

@@ -113,7 +113,7 @@ def _score_data(
             score_sample = with_class_measures(
                 sample, name, [label for label in proportion_by_label if label is not None]
             )
-        tables |= {(name, label): score_sample.table(name, label) for label in shown_labels}
+        tables |= {(name, label): score_sample.score_table(name, label) for label in shown_labels}
     has_dependent_rows = sample.has_weights or sample.n_clusters is not None
     # Rows with unequal weights or in clusters cannot be resampled from a table.
     settings = replace(sample.settings, interval="none") if has_dependent_rows else sample.settings
