@@ -99,7 +99,7 @@ REFUSED = {
     "quantiles": set[str](),
     "distributions": set[str](),
     "clusters": {"silhouette", "squared-silhouette", "Dunn"},
-    "scores of cases": set[str](),
+    "scores of cases": {"LC-win-rate"},
     "raters": set[str](),
 }
 
