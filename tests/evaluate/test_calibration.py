@@ -226,7 +226,7 @@ def test_nothing_is_fitted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     counted_line = cached_property(lambda levels: lines.append(1) or line(levels))
     counted_line.__set_name__(ProbabilityLevels, "line")
     monkeypatch.setattr(_core, "isotonic_blocks", counted)
-    monkeypatch.setattr(ProbabilityLevels, "line", counted_line)
+    monkeypatch.setattr(ProbabilityLevels, "recalibration_line", counted_line)
     draw = np.random.default_rng(8)
     p = draw.random(200)
     truth = draw.random(200) < p

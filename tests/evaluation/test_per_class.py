@@ -73,7 +73,7 @@ def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPa
         raise AssertionError
 
     truth, p = rows()
-    monkeypatch.setattr(per_class.LazyClassTables, "_table", fails)
+    monkeypatch.setattr(per_class.LazyClassTables, "_build_table", fails)
     ev = cal.classification(truth, probability=p, interval="none")
     assert len(ev.label_tables) == 1
     assert ev.to_json()

@@ -32,7 +32,7 @@ def jobs(estimator, folds=4, **more):
 
 
 def said(fits):
-    return np.concatenate([fit.predictions[0] for fit in fits.all])
+    return np.concatenate([fit.predictions[0] for fit in fits.results])
 
 
 def test_a_fit_is_that_of_scikit_learn():

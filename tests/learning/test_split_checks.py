@@ -155,9 +155,9 @@ def test_missing_values_are_alike() -> None:
 def test_values_that_are_all_rare_are_not_called_one() -> None:
     ids = FeatureColumns.from_table(np.arange(400).astype(str)[:, None])
     rows = np.arange(200), np.arange(200, 400)
-    assert list(ids.compared(*rows)) == [(1.0, "rare values only")]
+    assert list(ids.compare_subsets(*rows)) == [(1.0, "rare values only")]
     constant = FeatureColumns.from_table(np.full((400, 1), "a"))
-    assert list(constant.compared(*rows)) == [(1.0, "one value only")]
+    assert list(constant.compare_subsets(*rows)) == [(1.0, "one value only")]
     mixed = np.where(np.arange(400) < 200, "common", np.arange(400).astype(str))
     mixed[300:] = "common"
     (shift,) = FeatureColumns.from_table(mixed[:, None]).compared(*rows)
@@ -179,11 +179,11 @@ def test_rows_held_out_of_the_training_set_are_as_the_test_rows(
         FeatureColumns.from_table(features(80)), np.arange(80.0), None, None, "regression", 0
     )
     held_out: list[Any] = []
-    monkeypatch.setattr(ModelScorer, "on", lambda self, *rows: held_out.append(rows))
+    monkeypatch.setattr(ModelScorer, "score", lambda self, *rows: held_out.append(rows))
     train, group, time = np.arange(10, 80), np.arange(80) // 4, -np.arange(80)
-    scorer.within(train, group=group)
-    scorer.within(train, time=time)
-    scorer.within(train, group=np.zeros(80))  # of one group none can be held out
+    scorer.score_held_out(train, group=group)
+    scorer.score_held_out(train, time=time)
+    scorer.score_held_out(train, group=np.zeros(80))  # of one group none can be held out
     (by_group, by_time, at_random) = held_out
     assert not set(group[by_group[0]]) & set(group[by_group[1]])
     assert time[by_time[0]].max() < time[by_time[1]].min()

@@ -53,7 +53,7 @@ def _model_name(estimator: Any) -> str:
     """Return the name of a model: of a search its best estimator, of a pipeline its last step."""
     while True:
         inner = getattr(estimator, "best_estimator_", None)
-        steps = getattr(estimator, "mean_derivatives", None)
+        steps = getattr(estimator, "steps", None)
         if inner is None and steps:
             inner = steps[-1][1]
         if inner is None:

@@ -253,7 +253,7 @@ def weight_parameter(estimator: Any) -> str | None:
     """
     from sklearn.utils.validation import has_fit_parameter
 
-    steps = getattr(estimator, "mean_derivatives", None)
+    steps = getattr(estimator, "steps", None)
     if steps:
         name, last = steps[-1]
         inner = None if last in (None, "passthrough") else weight_parameter(last)

@@ -557,7 +557,7 @@ class BinaryProblem(ClassificationProblem):
             "known": dict(self.is_positive_by_class),
             "threshold": self.threshold,
             "undefined": self.undefined,
-            "has_stated_classes": self.is_stated,
+            "stated": self.is_stated,
         }
 
 
