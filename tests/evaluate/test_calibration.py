@@ -74,7 +74,11 @@ def test_the_pivotal_interval_of_an_error_takes_its_bias_off() -> None:
         )
         estimate = ev["ECE"]
         assert 0 <= estimate.low <= estimate.high <= 1
-        drawn = ev.sources.by_name["system"].point_estimate(cal.measure("ECE")).interval_replicates
+        drawn = (
+            ev.sources.systems_by_name["system"]
+            .point_estimate(cal.measure("ECE"))
+            .interval_replicates
+        )
         turned = max(2 * estimate.value - np.quantile(drawn, 0.975), 0)
         possible = cal.measure("Spiegelhalter-p")(truth, p) > 0.05
         assert estimate.method.startswith("basic bootstrap [B]")
@@ -216,7 +220,7 @@ def test_nothing_is_fitted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """One isotonic regression a table, whether measures, the interval or curves ask for it; one
     line for both of its coefficients, their values and their intervals."""
     blocks, lines = [], []
-    core, fit = _core.isotonic_blocks, vars(ProbabilityLevels)["line"]
+    core, fit = _core.isotonic_blocks, vars(ProbabilityLevels)["recalibration_line"]
     line = getattr(fit, "func", None) or fit.compute
 
     def counted(positive: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -224,7 +228,7 @@ def test_nothing_is_fitted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         return core(positive, total)
 
     counted_line = cached_property(lambda levels: lines.append(1) or line(levels))
-    counted_line.__set_name__(ProbabilityLevels, "line")
+    counted_line.__set_name__(ProbabilityLevels, "recalibration_line")
     monkeypatch.setattr(_core, "isotonic_blocks", counted)
     monkeypatch.setattr(ProbabilityLevels, "recalibration_line", counted_line)
     draw = np.random.default_rng(8)

@@ -160,14 +160,14 @@ def test_values_that_are_all_rare_are_not_called_one() -> None:
     assert list(constant.compare_subsets(*rows)) == [(1.0, "one value only")]
     mixed = np.where(np.arange(400) < 200, "common", np.arange(400).astype(str))
     mixed[300:] = "common"
-    (shift,) = FeatureColumns.from_table(mixed[:, None]).compared(*rows)
+    (shift,) = FeatureColumns.from_table(mixed[:, None]).compare_subsets(*rows)
     assert shift.description in (
         "one value: 100% in training, 50% in test",
         "rare values: 0% in training, 50% in test",
     )
     few = np.where(np.arange(400) < 200, "a", np.where(np.arange(400) % 2, "b", "c"))
     few[[0, 1, 2]] = ["x", "y", "z"]
-    (shift,) = FeatureColumns.from_table(few[:, None]).compared(*rows)
+    (shift,) = FeatureColumns.from_table(few[:, None]).compare_subsets(*rows)
     assert shift.description.startswith("one value: ")
 
 

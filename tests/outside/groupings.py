@@ -34,14 +34,9 @@ def one_group(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
          reference="Hubert and Arabie 1985")  # fmt: skip
 def adjusted_rand(c: ConfusionMatrix) -> FloatArray:
     """Share of the pairs of rows on which clusters and classes agree, beyond chance."""
+    margins = c.counts.reshape(*c.total.shape, -1), c.truth_margin, c.prediction_margin
     cells, classes, clusters, everything = (
-        (n * (n - 1) / 2).sum(axis=-1)
-        for n in (
-            c.counts.reshape(*c.total.shape, -1),
-            c.truth_margin,
-            c.prediction_margin,
-            c.total[..., None],
-        )
+        (n * (n - 1) / 2).sum(axis=-1) for n in (*margins, c.total[..., None])
     )
     chance = classes * clusters / everything
     return np.asarray((cells - chance) / ((classes + clusters) / 2 - chance))

@@ -23,7 +23,7 @@ def test_nothing_is_imported_where_nothing_is_installed() -> None:
 import sys
 from calipers import plugins
 before = set(sys.modules)
-for group in plugins.GROUPS:
+for group in plugins.ENTRY_POINT_GROUPS:
     plugins.load(group)
 print(*set(sys.modules) - before)
 """

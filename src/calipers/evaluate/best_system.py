@@ -236,7 +236,7 @@ def _unit_values(
     settings = replace(sources.settings, interval="none", methods=())
     outputs = [sources.systems_by_name[system].with_settings(settings) for system in systems]
     clusters = getattr(outputs[0], "clusters", None)
-    code = np.arange(outputs[0].n_rows) if clusters is None else np.asarray(clusters.code)
+    code = np.arange(outputs[0].n_rows) if clusters is None else np.asarray(clusters.codes)
 
     def evaluate_units(mask: npt.NDArray[np.bool_]) -> FloatArray:
         return np.array(
@@ -252,7 +252,7 @@ def _topic_values(
     """Return the same for topics with weights or in clusters, which are drawn whole."""
     scores = evaluation.sources
     measure_index = [str(candidate) for candidate in scores.measures].index(str(measure))
-    code = np.arange(len(scores.topics)) if scores.clusters is None else scores.clusters.code
+    code = np.arange(len(scores.topics)) if scores.clusters is None else scores.clusters.codes
 
     def evaluate_units(mask: npt.NDArray[np.bool_]) -> FloatArray:
         topic_indices = np.flatnonzero(mask[code])
@@ -260,6 +260,8 @@ def _topic_values(
             scores.topic_rows(system, measure_index, scores.settings, topic_indices)
             for system in systems
         ]
-        return np.array([o.summary.value(o.values, o.weight, o.importance) for o in topic_rows])
+        return np.array(
+            [o.summary.value(o.values, o.pooling_columns, o.unit_weight) for o in topic_rows]
+        )
 
     return int(code.max()) + 1, evaluate_units

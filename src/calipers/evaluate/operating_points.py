@@ -163,8 +163,8 @@ def _system_columns(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
         "positive": output.labels.names[1],
         "score": {scored_output.name: scored_output.score for scored_output in scored},
         "weight": output.weight,
-        "cluster": None if output.clusters is None else output.clusters.code,
-        "time": None if output.order is None else output.order.code,
+        "cluster": None if output.clusters is None else output.clusters.codes,
+        "time": None if output.order is None else output.order.time_index,
     }
 
 

@@ -107,7 +107,7 @@ def split_by_matrix(
 
 def _class_names_entry(like: Any) -> dict[str, Any]:
     """Return the names of the classes, as a common property of stored predictions."""
-    names = like.labels.names if hasattr(like, "labels") else like.problem.names
+    names = like.labels.names if hasattr(like, "labels") else like.class_rows.names
     return {"classes": list(names)}
 
 

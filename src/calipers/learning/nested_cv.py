@@ -179,8 +179,8 @@ class NestedIntervals:
         self.design, self.fold_indices, self.pairs, self.level = design, fold_indices, pairs, level
         self.n_folds = len(design.first_repetition)
         self.by_name: dict[tuple[str, str], NestedCvInterval] = {}
-        for name, system in pooled.sources.by_name.items():
-            within_system = within.sources.by_name[name]
+        for name, system in pooled.sources.systems_by_name.items():
+            within_system = within.sources.systems_by_name[name]
             for measure in pooled.sources.measures:
                 value = pooled[name, str(measure)].value
                 losses = _losses(system, measure, value)
