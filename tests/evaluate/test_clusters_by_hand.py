@@ -278,7 +278,7 @@ def test_biases_by_leaving_points_out() -> None:
     score = metrics.normalized_mutual_info_score
     left = [score(np.delete(CLASSES, i), np.delete(CLUSTER, i)) for i in range(16)]
     partition = reading.joint_distribution.partition
-    found = partition.posterior_draws(cal.measure("NMI")).jackknife
+    found = partition.posterior_draws(cal.measure("NMI")).jackknife_bias
     assert found == pytest.approx(15 * (np.mean(left) - score(CLASSES, CLUSTER)), rel=1e-9)
 
 

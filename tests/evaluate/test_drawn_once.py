@@ -94,7 +94,7 @@ def test_a_pair_of_systems_is_not_drawn_again(draws: Counter[str], given: Any) -
 def system(weight: Any = None, cluster: Any = None, predicted: Any = WRONG[0]) -> MulticlassOutput:
     options = {"weight": weight, "cluster": cluster, "measures": MEASURES, "interval": "none"}
     made = cal.classification(TRUTH, predicted, **options)
-    alone: MulticlassOutput = next(iter(made.sources.by_name.values()))  # type: ignore[union-attr]
+    alone: MulticlassOutput = next(iter(made.sources.systems_by_name.values()))  # type: ignore[union-attr]
     return alone.with_settings(SETTINGS)
 
 
@@ -120,7 +120,7 @@ def test_the_rest_is_the_matrix_of_the_rows_outside(weight: Any) -> None:
         for at, of in enumerate(times):
             given = (TRUTH[rows], WRONG[0][rows], LABELS, of[rows])
             whole = ConfusionMatrix.from_codes(*given)
-            for name in ("truth", "prediction", "hits", "total", "correct", "counts"):
+            for name in ("truth_margin", "prediction_margin", "hits", "total", "correct", "counts"):
                 np.testing.assert_allclose(
                     getattr(rest, name)[at], getattr(whole, name), rtol=1e-12, atol=1e-12
                 )
@@ -186,7 +186,7 @@ def test_margins_of_replicates_are_those_of_their_cells(axes: Any, weight: Any) 
     made, cell_by_cell = (
         way(drawn, LABELS, axes) for way in (cells.replicate_matrices, cells.matrix)
     )
-    for name in ("truth", "prediction", "hits", "total", "correct", "counts"):
+    for name in ("truth_margin", "prediction_margin", "hits", "total", "correct", "counts"):
         np.testing.assert_allclose(getattr(made, name), getattr(cell_by_cell, name), rtol=1e-12)
     np.testing.assert_allclose(
         made.one_vs_rest().counts, cell_by_cell.one_vs_rest().counts, rtol=1e-9, atol=1e-9

@@ -44,7 +44,7 @@ def test_occupied_cells_say_what_the_matrix_says(weight: Any) -> None:
     assert len(cells.cell_counts) < K * K
     for name in ("truth", "prediction", "hits", "total", "correct", "tp", "fn", "positive"):
         np.testing.assert_allclose(getattr(cells, name), getattr(whole, name), rtol=1e-14)
-    for name in ("truth", "total", "prediction"):
+    for name in ("truth_margin", "total", "prediction_margin"):
         np.testing.assert_allclose(cells.effective_size(name), whole.effective_size(name))
     np.testing.assert_array_equal(cells.counts, whole.counts)
     np.testing.assert_array_equal(cells.squares, whole.squares)

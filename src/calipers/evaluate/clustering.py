@@ -133,10 +133,9 @@ def stability_note(system: Clustering) -> str:
     assert stability is not None
     low, high = float(np.nanmin(stability.mean_jaccard)), float(np.nanmax(stability.mean_jaccard))
     return (
-        f"{system.name}: re-clustered {stability.n_resamples} times on resampled points, duplicates "
-        f"removed: mean ARI with this clustering {stability.mean_ari:.2f}, mean Jaccard index of "
-        "its "
-        f"clusters {low:.2f} to {high:.2f}. Below {MAX_UNSTABLE_JACCARD} a cluster is not stable, "
+        f"{system.name}: re-clustered {stability.n_resamples} times on resampled points, "
+        f"duplicates removed: mean ARI with this clustering {stability.mean_ari:.2f}, mean "
+        f"Jaccard index of its clusters {low:.2f} to {high:.2f}. Below {MAX_UNSTABLE_JACCARD} a cluster is not stable, "
         "above "
         f"{MIN_STABLE_JACCARD} it is (Hennig 2007)."
     )
