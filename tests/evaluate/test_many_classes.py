@@ -42,7 +42,9 @@ def both(weight: Any) -> tuple[ConfusionMatrix, SparseConfusionMatrix]:
 def test_occupied_cells_say_what_the_matrix_says(weight: Any) -> None:
     whole, cells = both(weight)
     assert len(cells.cell_counts) < K * K
-    for name in ("truth", "prediction", "hits", "total", "correct", "tp", "fn", "positive"):
+    for name in (
+        "truth_margin", "prediction_margin", "hits", "total", "correct", "tp", "fn", "positive"
+    ):  # fmt: skip
         np.testing.assert_allclose(getattr(cells, name), getattr(whole, name), rtol=1e-14)
     for name in ("truth_margin", "total", "prediction_margin"):
         np.testing.assert_allclose(cells.effective_size(name), whole.effective_size(name))

@@ -135,9 +135,8 @@ def stability_note(system: Clustering) -> str:
     return (
         f"{system.name}: re-clustered {stability.n_resamples} times on resampled points, "
         f"duplicates removed: mean ARI with this clustering {stability.mean_ari:.2f}, mean "
-        f"Jaccard index of its clusters {low:.2f} to {high:.2f}. Below {MAX_UNSTABLE_JACCARD} a cluster is not stable, "
-        "above "
-        f"{MIN_STABLE_JACCARD} it is (Hennig 2007)."
+        f"Jaccard index of its clusters {low:.2f} to {high:.2f}. Below {MAX_UNSTABLE_JACCARD} a "
+        f"cluster is not stable, above {MIN_STABLE_JACCARD} it is (Hennig 2007)."
     )
 
 
