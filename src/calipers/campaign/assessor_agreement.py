@@ -185,7 +185,7 @@ def topic_level_agreement(
     >>> ann = {str(t): {"x": 0, "y": t % 3, "z": 1} for t in range(20)}
     >>> ben = {str(t): {"x": 0, "y": t % 2, "z": 1} for t in range(20)}
     >>> found = topic_level_agreement({"ann": ann, "ben": ben})
-    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.topics
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.n_topics
     (0.597, 0.325, 0.772, 20)
     """
     parsed_measure, columns = parse(measure, ("agreement",)), _columns(grades)
@@ -485,7 +485,7 @@ def ranking_stability(
     >>> ann, ben = {"1": {"x": 1, "y": 0}}, {"1": {"x": 0, "y": 1}}
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
     >>> [found] = ranking_stability({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
-    >>> found.distinct, found.tau_low, found.tau_high
+    >>> found.n_rankings, found.tau_low, found.tau_high
     (2, -1.0, 1.0)
     """
     shared_topics = _shared_topics(grades)

@@ -243,7 +243,7 @@ def pool_growth(
     Examples
     --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
-    >>> [step.documents for step in pool_growth(rankings, [1, 2])]
+    >>> [step.n_documents for step in pool_growth(rankings, [1, 2])]
     [2, 3]
     """
     steps, before = list[PoolGrowth](), 0
@@ -359,7 +359,7 @@ def contributions(
     Examples
     --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
-    >>> [(one.group, one.documents, one.unique) for one in contributions(rankings, 2)]
+    >>> [(one.group, one.n_documents, one.n_unique) for one in contributions(rankings, 2)]
     [('a', 2, 1), ('b', 2, 1)]
     """
     runs_by_group = group_runs(rankings, groups)
@@ -531,10 +531,10 @@ class JudgingQueue:
     Examples
     --------
     >>> queue = JudgingQueue({"a": ["x", "y"], "b": ["z", "x"]}, "move-to-front")
-    >>> queue.next()
+    >>> queue.next_document()
     'x'
     >>> queue.judge("x", relevant=False)
-    >>> queue.next()
+    >>> queue.next_document()
     'z'
     """
 

@@ -398,7 +398,7 @@ class Stream:
         --------
         >>> import pyarrow as pa
         >>> stream = Stream.from_input(pa.table({"truth": [1, 0, 1], "score": [0.9, 0.4, 0.6]}))
-        >>> stream.names, stream.rows
+        >>> stream.names, stream.n_rows
         (('truth', 'score'), 3)
         >>> [batch.columns["score"].to_pylist() for batch in stream.batches(["score"], rows=2)]
         [[0.9, 0.4], [0.6]]

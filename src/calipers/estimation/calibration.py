@@ -70,7 +70,7 @@ class Bins:
 
         >>> half = np.full(2, 0.5)
         >>> bins = Bins(half, np.full(2, 100.0), np.array([0.3, 0.6]), np.array([0.4, 0.4]))
-        >>> made = bins.root_mean_square(0.95)
+        >>> made = bins.rms_error_interval(0.95)
         >>> round(made.low, 3), round(made.high, 3)
         (0.085, 0.223)
         """

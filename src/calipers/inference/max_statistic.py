@@ -243,7 +243,7 @@ def permuted_maxima(
     --------
     >>> table = np.random.default_rng(1).normal(size=(30, 4, 2))
     >>> found = permuted_maxima(table, None, 2000, seed=0)
-    >>> round(found.size(0.025), 1), found.tests
+    >>> round(found.critical_value(0.025), 1), found.n_tests
     (2.9, 12)
     """
     from calipers import _core

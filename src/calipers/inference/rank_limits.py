@@ -26,7 +26,7 @@ def pairwise_maxima(covariance: FloatArray, seed: int) -> MaxStatistic:
     Examples
     --------
     >>> maxima = pairwise_maxima(np.eye(3), seed=0)  # Tukey's q of 3 means is 3.314
-    >>> round(math.sqrt(2) * maxima.size(0.025), 1), maxima.tests
+    >>> round(math.sqrt(2) * maxima.critical_value(0.025), 1), maxima.n_tests
     (3.3, 3)
     """
     k = len(covariance)

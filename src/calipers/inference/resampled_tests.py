@@ -105,7 +105,7 @@ def corrected_t(
 
     Examples
     --------
-    >>> found = corrected_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]), train=80, test=20)
+    >>> found = corrected_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]), n_train=80, n_test=20)
     >>> print(found.test)  # t = 0.03/√((1/5 + 1/4)·0.00025) = 2.8284
     corrected resampled t, two-sided: p = 0.04742
     """

@@ -130,9 +130,9 @@ class Settings:
 
         Examples
         --------
-        >>> Settings.parse("jeffreys, bca").requested
+        >>> Settings.parse("jeffreys, bca").requested_text
         'jeffreys, bca'
-        >>> Settings.parse("[X2], Wilson score interval").requested
+        >>> Settings.parse("[X2], Wilson score interval").requested_text
         'chi-square, wilson'
         """
         requested = interval.split(",") if isinstance(interval, str) else interval

@@ -131,7 +131,7 @@ def fit_all(
     >>> x, rows = np.arange(6.0)[:, None], np.arange(6)
     >>> job = FitJob(LinearRegression(), train=rows[:4], eval_parts=(rows[4:],))
     >>> fits = fit_all([job], TrainingData(x, 2 * x[:, 0]))
-    >>> fits.all[0].predictions[0].round(6).tolist()
+    >>> fits.results[0].predictions[0].round(6).tolist()
     [8.0, 10.0]
     """
     require_sklearn()

@@ -752,7 +752,7 @@ def format_name(measure: Any, name: str, shown_parameters: Container[str] = ()) 
     >>> from calipers.measures import parse
     >>> format_name(parse("recall[cat]"), "sensitivity")
     'sensitivity[cat]'
-    >>> format_name(parse("nDCG@5"), "nDCG", stating=["dcg"])
+    >>> format_name(parse("nDCG@5"), "nDCG", shown_parameters=["dcg"])
     "nDCG(dcg='log2')@5"
     """
     definition, bound = measure.definition, measure.parameters

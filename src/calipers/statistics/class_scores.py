@@ -34,7 +34,7 @@ class ClassScoreRows:
     --------
     >>> scores = np.array([[0.75, 0.25, 0.0], [0.25, 0.25, 0.5]])
     >>> rows = ClassScoreRows.from_scores(np.array([0, 2]), scores)
-    >>> rows.highest, rows.true_class_score, rows.other_squares
+    >>> rows.top_class, rows.true_class_score, rows.other_squares
     (array([0, 2]), array([0.75, 0.5 ]), array([0.0625, 0.125 ]))
     """
 

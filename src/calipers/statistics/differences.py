@@ -166,7 +166,7 @@ def count_signs(values: FloatArray, counts: FloatArray | None = None) -> Signs:
     --------
     >>> count_signs(np.array([0.5, 0.0, -0.25, 1.0]))
     (2, 1, 1)
-    >>> count_signs(np.array([0.5, 0.0]), times=np.array([3.0, 2.0]))
+    >>> count_signs(np.array([0.5, 0.0]), counts=np.array([3.0, 2.0]))
     (3, 2, 0)
     """
     n_above, n_equal, n_below = (
@@ -210,7 +210,7 @@ class UnitDifferences(Statistic):
 
     Examples
     --------
-    >>> UnitDifferences.from_values(np.array([0.0, 0.5, 0.0, -0.25])).differing
+    >>> UnitDifferences.from_values(np.array([0.0, 0.5, 0.0, -0.25])).n_differing
     2
     >>> UnitDifferences.from_rows(np.array([-0.1, 0.3, -0.1, -0.1])).differing
     1

@@ -33,7 +33,7 @@ class ScoreOrder:
     Examples
     --------
     >>> order = ScoreOrder.from_scores(np.array([0.2, 0.9, 0.2]))
-    >>> order.rows.tolist(), order.score_index.tolist()
+    >>> order.row_order.tolist(), order.score_index.tolist()
     ([1, 0, 2], [1, 0, 1])
     """
 
@@ -331,7 +331,7 @@ class ScoreTable(Statistic):
         --------
         >>> scores = np.arange(8, 16.0)
         >>> small = ScoreTable.from_rows(scores % 3 == 0, scores).compress(6)
-        >>> small.scores.tolist(), [round(x, 3) for x in small.bounds("AUC")]
+        >>> small.scores.tolist(), [round(x, 3) for x in small.area_bounds("AUC")]
         ([12.0, 8.0], [0.4, 0.867])
         """
         if max_cells < 1:

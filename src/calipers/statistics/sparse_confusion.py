@@ -41,7 +41,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
     Examples
     --------
     >>> matrix = SparseConfusionMatrix.from_codes([0, 0, 1, 2], [0, 1, 1, 1], ("a", "b", "c"))
-    >>> matrix.cell_counts.tolist(), matrix.cell_index.tolist(), matrix.prediction.tolist()
+    >>> matrix.cell_counts.tolist(), matrix.cell_index.tolist(), matrix.prediction_margin.tolist()
     ([1.0, 1.0, 1.0, 1.0], [0, 1, 4, 7], [1.0, 3.0, 0.0])
     """
 
