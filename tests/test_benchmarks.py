@@ -83,7 +83,7 @@ def test_a_row_is_what_one_more_takes(made: SimpleNamespace) -> None:
         return {"wall": [wall], "cpu": [cpu], "memory": [memory]}
 
     lines = {"10000": of(1, 1, 50), "100000": of(1, 1.5, 60), "1000000": of(5, 6, 960)}
-    each, tasks = made.growth_page.jobs_per_split, made.tasks
+    each, tasks = made.growth_page.each, made.tasks
     assert each(tasks["classes"], lines, "cpu") == pytest.approx(4.5 / 900_000)
     assert each(tasks["classes"], lines, "memory") == pytest.approx(900 * 2**20 / 900_000)
     pairs = (1e6 * (1e6 - 1) - 1e5 * (1e5 - 1)) / 2

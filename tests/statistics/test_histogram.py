@@ -96,7 +96,7 @@ def test_groups_of_rows_of_unknown_weight_stay_groups() -> None:
 
 def test_the_largest_values_are_transformed_too() -> None:
     values = np.array([1.0, 5.0, 3.0])
-    found = Histogram.from_rows(values, largest=True)
+    found = Histogram.from_rows(values, store_tail=True)
     assert sorted(found.transform(1.0, 2.0).largest) == [3, 7, 11]
     assert found.transform(1.0, -2.0).n_largest == 0  # the smallest are not known
     assert not len(found.transform(1.0, -2.0).largest)
