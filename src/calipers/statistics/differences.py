@@ -212,7 +212,7 @@ class UnitDifferences(Statistic):
     --------
     >>> UnitDifferences.from_values(np.array([0.0, 0.5, 0.0, -0.25])).n_differing
     2
-    >>> UnitDifferences.from_values(np.array([-0.1, 0.3, -0.1, -0.1])).n_differing
+    >>> UnitDifferences.from_influence_values(np.array([-0.1, 0.3, -0.1, -0.1])).n_differing
     1
     """
 
