@@ -50,7 +50,9 @@ def test_rows_are_not_looked_at(rows: int, monkeypatch: pytest.MonkeyPatch):
     touched: list[int] = []
     row = MultinomialCells.row_cell_index
     monkeypatch.setattr(
-        MultinomialCells, "row", lambda of: (touched.append(len(of.flat)), row(of))[1]
+        MultinomialCells,
+        "row_cell_index",
+        lambda of: (touched.append(len(of.row_cells)), row(of))[1],
     )
     _drawn(rows, Settings(n_resamples=50))
     assert not touched
