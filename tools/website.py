@@ -157,7 +157,7 @@ EXAMPLES = {
             'length = {"old": [9, 9, 8, 7], "new": [9, 12, 7, 8]}'
         ),
         (
-            "cal.scores(scores, reference_system='old', cost={{'length': length}}, "
+            "cal.scores(scores, reference_system='old', cost={'length': length}, "
             "measures={name!r}, interval='none')"
         ),
     ),
@@ -338,10 +338,12 @@ def worked(d: Definition) -> Iterator[str]:
     ask = ask.replace("{name!r}", repr(str(d.example()))).replace("'", '"')
     names: dict[str, Any] = {"cal": cal}
     exec(setup, names)
-    estimate = next(e for e in eval(ask, names))
+    estimates = list(eval(ask, names))
+    estimate = estimates[-1]
     yield ">>> import calipers as cal"
     yield from (f">>> {line}" for line in setup.splitlines())
-    yield f">>> [estimate] = {ask}"
+    # Of a win rate, the first estimate is that of the reference.
+    yield f">>> {'[estimate]' if len(estimates) == 1 else '*_, estimate'} = {ask}"
     yield ">>> estimate.value"
     yield f"{estimate.value:.6g}"
     if estimate.value != estimate.value:
