@@ -38,6 +38,9 @@ MAX_MEMBER_BYTES = 1 << 29
 #: Most samples that the header of a log may name.
 MAX_PLANNED = 10_000_000
 
+#: What is read of a file to see whether it can be a log: a table does not begin with an object.
+_HEAD_BYTES = 1 << 16
+
 #: First bytes of a zip archive.
 _ZIP_MAGIC = b"PK\x03\x04"
 #: Compression of the files of an archive that Python knows only from version 3.14 on.
@@ -184,11 +187,13 @@ def _detect(path: str) -> str | None:
         if start.startswith(_ZIP_MAGIC[:2]):
             return "zip" if path.endswith(".eval") or _has_header(path) else None
         with source.text(None) as text:
-            head = text.read(MAX_LINE_BYTES)
+            # Of a table no more than its beginning is read.
+            head = text.read(_HEAD_BYTES)
+            if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+                return None
+            head += text.read(MAX_LINE_BYTES - len(head))
     except (InputError, OSError):
         return None  # reported by the reader of tables
-    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-        return None
     row = _parse_object(head.lstrip().split(b"\n", 1)[0])
     if row is not None:
         return _form(row)

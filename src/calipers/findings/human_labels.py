@@ -13,7 +13,7 @@ import numpy as np
 
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule, t_test_p_value
-from calipers.inference import intervals
+from calipers.inference import intervals, proportions
 from calipers.inference.point_estimate import UnitValues
 from calipers.report.safe_names import shorten_name
 
@@ -99,21 +99,18 @@ def labels_not_random(subject: Subject, labels: SystemLabels) -> Iterator[Claim]
     first, second = float(labeled.mean()), float(others.mean())
     p = 1.0
     if spread > 0 and abs(first - second) >= MIN_SELECTION * spread:
+        from calipers.inference.two_samples import fisher_exact, welch
+
         test = None
         if np.isin(labeled, (0.0, 1.0)).all() and np.isin(others, (0.0, 1.0)).all():
-            from calipers.inference.two_samples import fisher_exact
-
             test = fisher_exact(first, len(labeled), second, len(others))
-        p = _welch_p_value(labeled, others) if test is None else test.p
+        if test is None:
+            pair = labeled, others
+            errors = [float(x.std(ddof=1)) / math.sqrt(len(x)) for x in pair]
+            sizes = len(labeled), len(others)
+            test = welch(first - second, (errors[0], errors[1]), sizes, subject.level)[1]
+        p = 1.0 if math.isnan(test.p) else test.p
     yield Claim(p, partial(_not_random_message, subject, labels.unit, first, second))
-
-
-def _welch_p_value(first: FloatArray, second: FloatArray) -> float:
-    a, b = (float(x.var(ddof=1)) / len(x) for x in (first, second))
-    if not a + b > 0:
-        return 1.0
-    degrees = (a + b) ** 2 / (a * a / (len(first) - 1) + b * b / (len(second) - 1))
-    return t_test_p_value(float(first.mean() - second.mean()), math.sqrt(a + b), degrees)
 
 
 def _not_random_message(subject: Subject, unit: str, first: float, second: float) -> FindingDraft:
@@ -134,7 +131,7 @@ def no_disagreement(subject: Subject, labels: SystemLabels) -> Iterator[FindingD
     """
     errors = labels.errors[labels.labeled_mask]
     if len(errors) and not errors.any() and labels.clusters is None:
-        limit = 1 - 0.05 ** (1 / len(errors))
+        limit = proportions.clopper_pearson(0.0, len(errors), 0.9).high  # one-sided 95%
         yield FindingDraft(
             f"{subject.title}: no disagreement of the judge with {len(errors):,} human labels; it "
             f"may err in up to {100 * limit:.2g}% of the {labels.unit}.",
