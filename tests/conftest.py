@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Generator
@@ -48,6 +49,32 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.freeze()
         gc.set_threshold(10_000)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the option that selects a shard of the tests."""
+    parser.addoption(
+        "--shard", metavar="I/N", help="run every Nth of the selected tests, from the I-th on"
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the shard. Cases of one test are neighbors, so that shards cost the same."""
+    shard = config.getoption("--shard")
+    if shard is None:
+        return
+    match = re.fullmatch(r"(\d+)/(\d+)", shard)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise pytest.UsageError(
+            f"--shard is {shard!r}; expected I/N with I from 1 to N, such as 2/3"
+        )
+    first, step = int(match[1]) - 1, int(match[2])
+    selected = items[first::step]
+    config.hook.pytest_deselected(
+        items=[item for place, item in enumerate(items) if place % step != first]
+    )
+    items[:] = selected
 
 
 #: Seconds after which a test fails. The slowest takes less than a minute on one core.

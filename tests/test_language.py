@@ -196,6 +196,7 @@ def test_every_rule_says_what_to_write(tool: dict[str, Any]) -> None:
     assert all(tool["BOOLEANS_THAT_STAY"].values())
 
 
+@pytest.mark.slow
 def test_the_repository_passes(tool: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     assert tool["main"](["--check"]) == 0, capsys.readouterr().out
 

@@ -117,6 +117,7 @@ def test_naming_a_measure_needs_nothing() -> None:
     assert loaded("import calipers; calipers.measure('nDCG@10')") == set()
 
 
+@pytest.mark.slow
 def test_computing_a_measure_needs_numpy_only() -> None:
     compute = "calipers.measure('recall')([1, 0], [1, 1])"
     assert loaded(f"import calipers; {compute}") == {"numpy"}
@@ -131,6 +132,7 @@ calipers.classification("truth", "says", score="score", data=rows, interval="non
 """
 
 
+@pytest.mark.slow
 def test_columns_of_arrow_do_not_bring_pandas() -> None:
     assert "pandas" not in loaded(TABLE)
 
@@ -161,6 +163,7 @@ print(*sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_rows_in_memory_import_nothing_of_streams_and_charts() -> None:
     found = set(python("-c", LABELS).split())
     unused = "calipers.curves.rates calipers.curves.score_data calipers.evaluation.sums"
@@ -363,6 +366,7 @@ def has_examples(module: str) -> bool:
     return ">>> " in source.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [*filter(has_examples, MODULES)])
 def test_examples_of_docstrings(module: str) -> None:
     done = doctest.testmod(importlib.import_module(module))

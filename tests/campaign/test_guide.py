@@ -19,6 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "campaign.md"
 NOT_RUN = {"judge", "report"}
 
 
+@pytest.mark.slow
 def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_session(PAGE, monkeypatch) >= 12

@@ -216,6 +216,7 @@ def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------ the page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pictures")
 def test_the_page_has_them_for_each_participant(tmp_path: Path) -> None:
     with made(tmp_path / "c", measures=["AP", "fallout(collection_size=9)@3"]) as campaign:
@@ -270,6 +271,7 @@ def test_who_is_first_is_said_by_a_measure_that_has_a_better_side(tmp_path: Path
     assert "Sorted by NumRel, highest first" in alone
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pictures")
 def test_more_participants_than_graphs_can_tell_apart(tmp_path: Path) -> None:
     with made(tmp_path / "c", measures=["AP"]) as campaign:

@@ -81,6 +81,7 @@ def test_a_pool_and_a_further_one(path: Path) -> None:
     assert "documents are judged already" in str(refused.exception)
 
 
+@pytest.mark.slow
 def test_a_pool_of_all_that_runs_retrieved(path: Path) -> None:
     every = {d for _, ranking in RUNS.values() for d in ranking}
     longest = max(len(ranking) for _, ranking in RUNS.values())
@@ -318,6 +319,7 @@ def test_checks(path: Path) -> None:
     assert found["separation"][0]["topics"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [None, "highest"])
 def test_what_is_checked_is_what_is_exported(path: Path, tmp_path: Path, rule: str | None) -> None:
     run("pool", path, "--depth", 6)

@@ -205,6 +205,7 @@ def saved(page: Any, text: str = "Saved") -> None:
 # ----------------------------------------------------------------------------------------- judging
 
 
+@pytest.mark.slow
 def test_two_assessors_at_once(browser: Any, serve: Serve) -> None:
     server = serve(10)
     ann, ben = opened(browser, server.links["ann"]), opened(browser, server.links["ben"])
@@ -237,6 +238,7 @@ BURST = """keys => keys.map(key => {
 })"""
 
 
+@pytest.mark.slow
 def test_fifty_fast_keys_are_fifty_judgments_on_fifty_documents(browser: Any, serve: Serve) -> None:
     server = serve(70)
     page = opened(browser, server.links["ann"])
@@ -253,6 +255,7 @@ def test_fifty_fast_keys_are_fifty_judgments_on_fifty_documents(browser: Any, se
     assert [event.display_position for event in server.events()] == list(range(1, 101))
 
 
+@pytest.mark.slow
 def test_a_key_that_is_held_down_judges_once(browser: Any, serve: Serve) -> None:
     server = serve(10)
     page = opened(browser, server.links["ann"])
@@ -263,6 +266,7 @@ def test_a_key_that_is_held_down_judges_once(browser: Any, serve: Serve) -> None
     assert len(server.judged()) == 1
 
 
+@pytest.mark.slow
 def test_undo_skip_back_note_list_and_help(browser: Any, serve: Serve) -> None:
     server = serve(6)
     page = opened(browser, server.links["ann"])
@@ -299,6 +303,7 @@ def test_undo_skip_back_note_list_and_help(browser: Any, serve: Serve) -> None:
     assert kinds == {"grade": 5, "skip": 2, "undo": 2, "note": 1}
 
 
+@pytest.mark.slow
 def test_keys_work_as_soon_as_a_dialog_is_closed(browser: Any, serve: Serve) -> None:
     """Though the focus leaves it only with the next picture that the browser draws."""
     server = serve(5)
@@ -316,6 +321,7 @@ def test_keys_work_as_soon_as_a_dialog_is_closed(browser: Any, serve: Serve) -> 
     assert server.judged() == {first: 2}
 
 
+@pytest.mark.slow
 def test_to_the_end_and_what_was_put_aside(browser: Any, serve: Serve) -> None:
     server = serve(3)
     page = opened(browser, server.links["ann"])
@@ -336,6 +342,7 @@ def test_to_the_end_and_what_was_put_aside(browser: Any, serve: Serve) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_topic_can_be_chosen(browser: Any, serve: Serve) -> None:
     server = serve(3)
     page = opened(browser, server.links["ann"])
@@ -347,6 +354,7 @@ def test_a_topic_can_be_chosen(browser: Any, serve: Serve) -> None:
     assert set(server.judged()) == set(seen)
 
 
+@pytest.mark.slow
 def test_preferences(browser: Any, serve: Serve) -> None:
     server = serve(4, "--preferences")
     page = opened(browser, server.links["ann"])
@@ -372,6 +380,7 @@ def test_preferences(browser: Any, serve: Serve) -> None:
 # ----------------------------------------------------------------------------- what may go wrong
 
 
+@pytest.mark.slow
 def test_reloading_in_the_middle_loses_nothing(browser: Any, serve: Serve) -> None:
     server = serve(20)
     page = opened(browser, server.links["ann"])
@@ -397,6 +406,7 @@ def test_reloading_in_the_middle_loses_nothing(browser: Any, serve: Serve) -> No
     assert seen[4] not in server.judged()
 
 
+@pytest.mark.slow
 def test_offline_then_online(browser: Any, serve: Serve) -> None:
     server = serve(20)
     page = opened(browser, server.links["ann"])
@@ -410,6 +420,7 @@ def test_offline_then_online(browser: Any, serve: Serve) -> None:
     assert server.judged() == dict(zip(seen, [1, 2, 3, 0, 1], strict=True))
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_goes_on_where_it_was(browser: Any, serve: Serve) -> None:
     server = serve(70)
     page = opened(browser, server.links["ann"])
@@ -432,6 +443,7 @@ def test_a_server_that_is_killed_goes_on_where_it_was(browser: Any, serve: Serve
     assert server.judged() == pressed | {last: 3}
 
 
+@pytest.mark.slow
 def test_two_windows_of_one_assessor(browser: Any, serve: Serve) -> None:
     server = serve(10)
     one = opened(browser, server.links["ann"])
@@ -460,6 +472,7 @@ def test_two_windows_of_one_assessor(browser: Any, serve: Serve) -> None:
     assert len(server.judged()) == 3
 
 
+@pytest.mark.slow
 def test_links_that_are_not_good(browser: Any, serve: Serve) -> None:
     server = serve(3)
     for link in (server.links["ann"].partition("#")[0], server.links["ann"][:-3] + "abc"):
@@ -471,6 +484,7 @@ def test_links_that_are_not_good(browser: Any, serve: Serve) -> None:
     sync_api.expect(page.locator(".document")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_link_that_ends_while_judging(browser: Any, serve: Serve) -> None:
     server = serve(6)
     page = opened(browser, server.links["ann"])
@@ -489,6 +503,7 @@ def test_a_link_that_ends_while_judging(browser: Any, serve: Serve) -> None:
 # ------------------------------------------------------------------------------------------- safety
 
 
+@pytest.mark.slow
 def test_nothing_in_a_document_runs_loads_or_leads_away(browser: Any, serve: Serve) -> None:
     contents = (Document("", HTML.encode(), "text/html"),)
     server = serve(2, "--order", "pool", contents=contents)
@@ -527,6 +542,7 @@ XML = """<article year="1999" onclick="alert(1)" xmlns="http://www.w3.org/1999/x
 </article>"""
 
 
+@pytest.mark.slow
 def test_xml_is_shown_with_its_structure_and_does_nothing(
     browser: Any, serve: Serve, evil: Site
 ) -> None:
@@ -563,6 +579,7 @@ def test_xml_is_shown_with_its_structure_and_does_nothing(
     assert server.judged() == {"1-000": 2}
 
 
+@pytest.mark.slow
 def test_the_frame_alone_is_safe(browser: Any, serve: Serve, evil: Site) -> None:
     """Had the page not cleaned a document, its frame would still run and load nothing."""
     server = serve(2)
@@ -579,6 +596,7 @@ def test_the_frame_alone_is_safe(browser: Any, serve: Serve, evil: Site) -> None
     assert evil.requests.pop(0) == b"GET /seen HTTP/1.1"
 
 
+@pytest.mark.slow
 def test_pages_of_other_sites_are_turned_away(serve: Serve) -> None:
     server = serve(2)
     here = f"127.0.0.1:{server.port}"
@@ -598,6 +616,7 @@ def test_pages_of_other_sites_are_turned_away(serve: Serve) -> None:
         connection.close()
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_it(serve: Serve) -> None:
     server = serve(2)
     code, said = server.kill(signal.SIGINT)
@@ -643,6 +662,7 @@ def picture() -> bytes:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 def test_axe_finds_nothing(browser: Any, serve: Serve, width: int, scheme: str) -> None:
     contents = (
@@ -701,6 +721,7 @@ def test_axe_finds_nothing(browser: Any, serve: Serve, width: int, scheme: str) 
     page.context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [*LOOKS, (900, "light")])
 def test_axe_finds_nothing_beside_each_other(
     browser: Any, serve: Serve, width: int, scheme: str
@@ -715,6 +736,7 @@ def test_axe_finds_nothing_beside_each_other(
     page.context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 def test_axe_finds_nothing_in_xml(browser: Any, serve: Serve, width: int, scheme: str) -> None:
     server = serve(2, "--order", "pool", contents=(Document("", XML.encode(), "text/xml"),))
@@ -727,6 +749,7 @@ def test_axe_finds_nothing_in_xml(browser: Any, serve: Serve, width: int, scheme
     page.context.close()
 
 
+@pytest.mark.slow
 def test_the_keyboard_reaches_everything(browser: Any, serve: Serve) -> None:
     server = serve(5)
     page = opened(browser, server.links["ann"])
@@ -754,6 +777,7 @@ def test_the_keyboard_reaches_everything(browser: Any, serve: Serve) -> None:
     assert list(server.judged()) == [first]
 
 
+@pytest.mark.slow
 def test_keys_can_be_turned_off(browser: Any, serve: Serve) -> None:
     server = serve(5)
     page = opened(browser, server.links["ann"])

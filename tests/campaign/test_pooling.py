@@ -328,6 +328,7 @@ def test_totals_that_people_correct() -> None:
         sampling.corrected_total({"a": {"x": None}}, {"x": 1})
 
 
+@pytest.mark.slow
 def test_estimates_are_near_what_all_judgments_give() -> None:
     """Pools of 150 in strata of 20, 40 and 90: ratios are off by less the more is judged, and
     their errors by design are near how far they are off."""

@@ -69,6 +69,7 @@ def test_many_pairs_can_be_asked_at_once_in_the_beginning() -> None:
     assert merge_sort([], lambda a, b: None).groups == []
 
 
+@pytest.mark.slow
 def test_sides_are_drawn_and_turn_the_second_time() -> None:
     worth = {f"d{i:02}": i for i in range(60)}
     settings = DisplaySettings(mode="preferences", repeats=0.5)

@@ -97,6 +97,7 @@ def test_significant_pairs_that_are_lost_gained_and_turned() -> None:
         assert before["AP"].p[i, j] == pytest.approx(difference.p_adjusted, abs=0.01)
 
 
+@pytest.mark.slow
 def test_sparse_judgments() -> None:
     """With one relevant document known of each topic AP is RR, so that neither survives any better
     than the other; orders come apart, and what is told apart gets lost, the more the less is

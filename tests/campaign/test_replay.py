@@ -113,6 +113,7 @@ def begun(path: Path) -> cal.Campaign:
     return campaign
 
 
+@pytest.mark.slow
 def test_from_topics_to_final_scores(tmp_path: Path) -> None:
     pytrec_eval = pytest.importorskip("pytrec_eval")
     with begun(tmp_path / "town.campaign") as campaign:

@@ -70,6 +70,7 @@ def five(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_retrieval(tmp_path: Path) -> None:
     report = tmp_path / "runs.html"
     text = done("compare", "retrieval", *DIGITS, "-m", "AP", "-m", "nDCG@10", "--report",

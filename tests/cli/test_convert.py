@@ -215,6 +215,7 @@ def nested(path: Path, kind: Any) -> dict[str, dict[str, Any]]:
 TREC_ENDS = [end for end in ENDS if end in {".txt", ".gz", ".run.zst"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_trec", [True, False])
 @settings(max_examples=15)
 @given(data=st.data())

@@ -351,6 +351,7 @@ def test_results_are_not_appended_to_an_input(tmp_path: Path) -> None:
     assert (tmp_path / "b").read_text() == RUN
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
 @pytest.mark.parametrize("output", ["-o /dev/stdout --format csv", "-o - --format csv"])
 def test_the_standard_output_by_name_is_the_standard_output(tmp_path: Path, output: str) -> None:
@@ -365,6 +366,7 @@ def test_the_standard_output_by_name_is_the_standard_output(tmp_path: Path, outp
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "log"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="root makes devices")
 def test_results_and_reports_go_into_devices_and_pipes(tmp_path: Path) -> None:
     for name in ("a", "b"):

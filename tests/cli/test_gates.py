@@ -111,6 +111,7 @@ def check(*line: str, code: int = 0) -> Result:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "head"), [("calipers.toml", "check"), ("pyproject.toml", "tool.calipers.check")]
 )
@@ -153,6 +154,7 @@ def test_what_is_no_check(text: str, message: str) -> None:
     assert message in (done.stderr or str(done.exception))
 
 
+@pytest.mark.slow
 def test_a_check_that_fails_does_not_keep_the_others() -> None:
     Path("calipers.toml").write_text(
         '[check.a]\ncommand = "overlap"\nruns = ["none.run"]\n' + CHECKS.format(head="check")
@@ -184,6 +186,7 @@ def test_checks_write_to_files_of_their_own() -> None:
     assert str(error) == "calipers.toml: check bad: report: 'good' writes good.html too"
 
 
+@pytest.mark.slow
 def test_the_summary_of_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("calipers.toml").write_text(CHECKS.format(head="check"))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")

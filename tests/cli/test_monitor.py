@@ -78,6 +78,7 @@ def test_grades_and_numbers_without_bounds(tmp_path: Path) -> None:
     assert "asymptotic confidence sequence" in free.stdout
 
 
+@pytest.mark.slow
 def test_it_stops_while_the_input_goes_on(tmp_path: Path) -> None:
     """The input is a pipe that stays open: lines are read as they arrive."""
     program = [sys.executable, "-m", "calipers", "monitor", "-", "--pairs", "--every", "5"]
@@ -149,6 +150,7 @@ def test_interleaving(tmp_path: Path) -> None:
     assert gate.returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_what_is_known_is_printed_when_it_is_interrupted(tmp_path: Path) -> None:
     program = [sys.executable, "-m", "calipers", "monitor", "-", "--target", "0.5", "--every", "5"]

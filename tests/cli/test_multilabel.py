@@ -107,6 +107,7 @@ def test_forms(data: dict[str, Any], args: tuple[str, ...]) -> None:
         assert found["x", name] == pytest.approx(expected[name].value)
 
 
+@pytest.mark.slow
 def test_two_systems_with_slices_and_a_page(data: dict[str, Any], tmp_path: Path) -> None:
     done = run(
         "multilabel", "rows.csv", "--truth", "y_*", "--probability", "p_*", "--probability", "q_*",

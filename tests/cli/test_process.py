@@ -76,6 +76,7 @@ def test_whoever_closes_the_output_the_command_is_done(folder: Path, case: str) 
         assert (done.returncode, done.stderr) == (0, ""), stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["| true", ">&-", "2>&1 | true", ">&- 2>&-", "<&-"])
 def test_whichever_stream_is_closed_the_command_is_done(folder: Path, end: str) -> None:
     for line in (LINES["overlap"], LINES["the drop-in"]):
@@ -236,6 +237,7 @@ def test_a_signal_ends_the_command_at_once(folder: Path) -> None:
         assert running.stderr.read().strip() == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_wait_for_a_writer(folder: Path) -> None:
     (folder / "q.gz").write_bytes(gzip.compress(QRELS.encode()))
     lines = (
@@ -270,6 +272,7 @@ def test_a_signal_ends_the_wait_for_a_writer(folder: Path) -> None:
     assert told == ["interrupted"] * len(lines)
 
 
+@pytest.mark.slow
 def test_a_pipe_may_be_filled_late(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     for line in (
@@ -300,6 +303,7 @@ def test_where_to_report_is_what_the_package_says(monkeypatch: pytest.MonkeyPatc
 # --- Errors of the system -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_told_by_the_name_that_was_given(folder: Path) -> None:
     for line, message in {
         "calipers overlap a b -o none/x.csv": "none/x.csv: cannot write, because the folder does not exist",

@@ -56,6 +56,7 @@ def test_a_written_result_is_shown_as_it_was(tmp_path: Path, form: str) -> None:
     assert shown.stdout == invoke([*line, "--format", form]).stdout
 
 
+@pytest.mark.slow
 def test_a_page_holds_its_result(tmp_path: Path, opened: list[str]) -> None:
     page, file = str(tmp_path / "page.html"), str(tmp_path / "last.json")
     line = [*DIABETES, "--predicted", "pred_ridge", *FAST]
@@ -95,6 +96,7 @@ def test_what_is_no_result_is_refused(tmp_path: Path, opened: list[str]) -> None
     assert opened == [page.resolve().as_uri()]
 
 
+@pytest.mark.slow
 def test_a_page_is_opened_once_it_is_written(tmp_path: Path, opened: list[str]) -> None:
     line = [*DIABETES, "--predicted", "pred_ridge", *FAST, "--open"]
     named = tmp_path / "page.html"

@@ -85,6 +85,7 @@ def test_what_takes_all_rows_says_so(days: Path, more: list[str], words: str) ->
     assert words in f"{made.stderr} {made.exception}"
 
 
+@pytest.mark.slow
 def test_a_report_has_curves_of_a_stream(days: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     line = ["classification", str(days), "--truth", "clicked", "--positive", "yes"]

@@ -80,6 +80,7 @@ def test_a_table_may_come_from_a_pipe(folder: Path, case: str) -> None:
         assert numbers(done.stdout) == plain
 
 
+@pytest.mark.slow
 def test_the_provenance_has_what_came_through_the_pipe(folder: Path) -> None:
     line = f"calipers {SAMPLES['classification']} --format json"
     of_file, of_pipe = (
@@ -92,6 +93,7 @@ def test_the_provenance_has_what_came_through_the_pipe(folder: Path) -> None:
     assert of_pipe == [{**of_file[0], "path": "-"}]
 
 
+@pytest.mark.slow
 def test_messages_name_what_was_given(folder: Path) -> None:
     for line, message in {
         "cat t.csv | calipers classification - --truth y --score S": "no column 'S'",

@@ -230,6 +230,7 @@ def test_stdin_is_the_results(program: Program, monkeypatch: pytest.MonkeyPatch)
     assert done.stdout == expected[0]
 
 
+@pytest.mark.slow
 def test_by_way_of_calipers_and_by_a_link(program: Program, tmp_path: Path) -> None:
     expected = program("-q", "--", "qrels", "results")[0]
     for words in (

@@ -100,6 +100,7 @@ def test_what_cannot_be_read(
     assert not list(folder.glob("out*"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 def test_what_may_not_be_read(folder: Path) -> None:
     for parent in folder.parents:
@@ -139,6 +140,7 @@ def test_pipes_are_named_by_what_the_user_gave(folder: Path) -> None:
     assert ":1: 1 field, expected 6" in done.stderr
 
 
+@pytest.mark.slow
 def test_preferences_through_pipes(folder: Path) -> None:
     """Nobody takes a look at the first line that the reader then misses."""
     prefs = b"1 g p a 1\n1 g p b 0\n1 g q c 2\n1 g q b 0\n"

@@ -202,6 +202,7 @@ def digest():
     return f"{hashlib.sha256(b''.join(a.tobytes() for a in made)).hexdigest()} {found}"
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_no_digit():
     said = {
         subprocess.run(

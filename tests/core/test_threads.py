@@ -51,22 +51,26 @@ def run(*arguments: str, threads: str | None = None) -> str:
     return ran.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [None, "1"])
 def test_all_verbs_at_once(threads: str | None) -> None:
     run("at_once", "4" if threads is None else "3", "1", threads=threads)
 
 
+@pytest.mark.slow
 @posix
 def test_a_fork_after_work() -> None:
     run("after_fork")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.skipif(importlib.util.find_spec("joblib") is None, reason="joblib is not installed")
 def test_joblib_after_work() -> None:
     run("with_joblib")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("names", LONG.values(), ids=LONG)
 def test_a_signal_ends_the_work(names: list[str]) -> None:
@@ -76,11 +80,13 @@ def test_a_signal_ends_the_work(names: list[str]) -> None:
     assert max(map(float, waited)) < 5
 
 
+@pytest.mark.slow
 @posix
 def test_what_a_handler_raises_ends_the_work() -> None:
     run("handler_raises")
 
 
+@pytest.mark.slow
 def test_daemon_threads_do_not_keep_the_process() -> None:
     run("end_with_daemons")
 

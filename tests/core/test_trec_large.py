@@ -330,6 +330,7 @@ def test_waiting_for_a_pipe_is_interrupted(judgments: Judgments, tmp_path: Path)
             assert time.monotonic() - start < 5
 
 
+@pytest.mark.slow
 @needs_alarms
 @pytest.mark.parametrize("topics", ["ab", "aba"], ids=["together", "scattered"])
 def test_a_long_read_is_interrupted(judgments: Judgments, tmp_path: Path, topics: str) -> None:
@@ -364,6 +365,7 @@ def test_reads_do_not_wait_for_each_other(
     assert arrays(run) == plainly(judgments, together)
 
 
+@pytest.mark.slow
 def test_many_reads_at_once(judgments: Judgments, tmp_path: Path, scattered: bytes) -> None:
     path = write(tmp_path, scattered)
     expected = plainly(judgments, scattered)

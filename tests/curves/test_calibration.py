@@ -79,6 +79,7 @@ def test_the_histogram_holds_all_rows() -> None:
     np.testing.assert_allclose(curve.y[:-1], expected / 400)
 
 
+@pytest.mark.slow
 def test_the_band_holds_the_curves_of_calibrated_probabilities() -> None:
     inside, whole = [], []
     for seed in range(60):

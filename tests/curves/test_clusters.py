@@ -126,6 +126,7 @@ def test_the_table_of_clusters_is_counted() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_figures_by_what_is_known() -> None:
     labels = {f"k{k}": (POINTS[:, 0] * k / 12).astype(int) % k for k in (2, 3, 4)}
     ev = cal.clustering(POINTS, labels, KIND, measures=["ARI", "silhouette"], n_resamples=100)

@@ -303,6 +303,7 @@ def promised(whole: Curve, thin: Curve) -> None:
         assert apart(*edges) <= thin.tolerance + 1e-9
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n=st.sampled_from([1, 2, 5, 60, 400, 1500]),
@@ -626,6 +627,7 @@ def test_other_curves_have_the_bands_of_their_replicates() -> None:
     assert np.all((cost.low <= middle + 0.02) & (middle <= cost.high + 0.02))
 
 
+@pytest.mark.slow
 def test_the_same_page_twice_has_the_same_bytes_and_no_id_twice() -> None:
     truth, score, _ = rows(12, 200)
     ev = evaluation(truth, {"a": score, "b": 1 - score})
@@ -670,6 +672,7 @@ def test_each_class_against_the_rest() -> None:
         cal.curve(ev, "ROC")
 
 
+@pytest.mark.slow
 def test_a_page_of_two_systems_with_all_curves_is_small() -> None:
     truth, score, _ = rows(7, 3000, 9)
     other = np.clip(score + np.random.default_rng(8).normal(0, 0.1, len(score)), 0, 1)

@@ -92,6 +92,7 @@ def test_topics_between_commas() -> None:
         cal.retrieval(QRELS, RUNS, measures="AP", interval="none", topic_curves=["a,z"])
 
 
+@pytest.mark.slow
 def test_long_curves_are_drawn_at_their_corners() -> None:
     relevant = np.random.default_rng(1).random(1000) < 0.03
     grades = {f"d{i}": int(r) for i, r in enumerate(relevant)}

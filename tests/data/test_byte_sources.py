@@ -122,6 +122,7 @@ def test_what_is_no_text_is_told_before_it_fills_the_memory(
     assert endless.taken <= most + (1 << 20)
 
 
+@pytest.mark.slow
 def test_lines_may_end_as_they_like_and_be_many(tmp_path: Path) -> None:
     for end in (b"\n", b"\r"):
         rows = (b"1," + b"x" * 1000 + end) * 70_000
@@ -301,6 +302,7 @@ def read_corrupted(kind: str) -> int:
     return refused
 
 
+@pytest.mark.slow
 def test_a_corrupt_file_is_an_error_and_no_crash(tmp_path: Path) -> None:
     code = (
         "import runpy, warnings; warnings.simplefilter('error')\n"
@@ -316,6 +318,7 @@ def test_a_corrupt_file_is_an_error_and_no_crash(tmp_path: Path) -> None:
     assert min(map(int, refused.values())) > 0, "some corruption should be found out"
 
 
+@pytest.mark.slow
 def test_the_command_says_that_a_file_is_corrupt(tmp_path: Path) -> None:
     """Offsets of text that point beyond it: Arrow reads them, and crashes where they are used."""
     table = pa.table({"y": [0, 1] * 8, "word": ["some text"] * 16})

@@ -617,6 +617,7 @@ def mutations(value: Any) -> Iterator[Any]:
     yield from (None, 1, -1, 1e300, "x", [], [{}], {}, {"x": []}, True)
 
 
+@pytest.mark.slow
 def test_values_of_other_types(tmp_path: Path) -> None:
     """Whatever stands in the place of a value, there is a result or an error that names the file."""
     path = tmp_path / "log.json"

@@ -44,6 +44,7 @@ def test_a_tidy_table_in_any_order(as_frame: Any) -> None:
     assert columns(as_frame(TIDY)) == EXPECTED
 
 
+@pytest.mark.slow
 def test_a_column_called_as_the_units_are(tmp_path: Path) -> None:
     of_topics = {**TIDY, "Utterance": ["u2", "u1", "u1", "u2"]}
     assert read_values(of_topics).units == ("q1", "q2")

@@ -482,6 +482,7 @@ def test_many_runs_at_once_are_the_same_as_one_by_one(tmp_path: Path) -> None:
         assert [together[name, m].value for m in measures] == [alone[m].value for m in measures]
 
 
+@pytest.mark.slow
 def test_stdin_is_one_source(tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("1 0 a 1\n")
     code = "import calipers as cal, sys; print(cal.retrieval(sys.argv[1], sys.argv[2], measures=['RR'])['RR'].value)"
@@ -540,6 +541,7 @@ IRDS = """
 """
 
 
+@pytest.mark.slow
 def test_ir_datasets_are_read_where_they_are_and_never_fetched(tmp_path: Path) -> None:
     pytest.importorskip("ir_datasets")
     with socket.create_server(("127.0.0.1", 0)) as proxy:

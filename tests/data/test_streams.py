@@ -335,6 +335,7 @@ def test_what_is_wrong_is_told_with_the_file(
     assert str(raised.value).startswith(path)
 
 
+@pytest.mark.slow
 def test_corrupt_files_are_errors_wherever_they_are(tmp_path: Path) -> None:
     for name in ("a.parquet", "a.feather"):
         data = FILES[name]

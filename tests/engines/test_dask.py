@@ -32,6 +32,7 @@ def frame(cluster: Any, table: pa.Table) -> Any:
     return dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_a_data_frame_has_the_numbers_of_one_process(
     name: str, frame: Any, path: Path, monkeypatch: pytest.MonkeyPatch

@@ -367,6 +367,7 @@ def test_slices_of_measures_without_a_direction(engine: str) -> None:
     assert len(evaluation.slices.all) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["accuracy", "F1", "MCC"])
 def test_a_perfect_slice_of_clustered_rows_is_compared_by_its_clusters(measure: str) -> None:
     """The draws of clusters are other ones, as those of a batch have another order."""
@@ -700,6 +701,7 @@ def test_clusters_of_rows_that_can_be_read_once(task: str) -> None:
         assert not one.has_interval
 
 
+@pytest.mark.slow
 def test_equal_clusters_do_not_show_how_clusters_vary() -> None:
     """Rounding errors of their influence are no spread: limits were equal and p 1e-54."""
     size = {"y": [0, 1, 0, 1, 1], "a": [0, 1, 1, 1, 0], "b": [0, 1, 0, 1, 1]}

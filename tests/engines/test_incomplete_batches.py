@@ -97,6 +97,7 @@ def numbers(evaluation: Any) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, BATCH, 2 * BATCH], ids=["first", "middle", "last"])
 @pytest.mark.parametrize(("case", "design"), RUN)
 def test_batches_without_a_complete_row_are_skipped(case: str, design: str, first: int) -> None:

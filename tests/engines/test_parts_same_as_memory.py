@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import calipers as cal
 
@@ -106,6 +107,7 @@ def listed(where: tuple[str, ...], known: Iterable[tuple[str, ...]]) -> list[tup
     return [of for of in known if all(map(fnmatchcase, where, of))]
 
 
+@pytest.mark.slow
 def test_a_stream_has_what_memory_has(rows: pa.Table) -> None:
     seen: set[tuple[str, ...]] = set()
     wrong: list[str] = []

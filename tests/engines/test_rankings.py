@@ -134,6 +134,7 @@ def check_retrieval(ours: cal.Evaluation, theirs: cal.Evaluation) -> None:
     assert told(ours) == told(theirs)
 
 
+@pytest.mark.slow
 def test_retrieval_has_the_values_of_every_topic(
     engine: str,
     lists: dict[str, pa.Table],
@@ -163,6 +164,7 @@ def test_retrieval_has_the_values_of_every_topic(
     )
 
 
+@pytest.mark.slow
 def test_retrieval_from_paths(
     engine: str, files: dict[str, Path], lists: dict[str, pa.Table], tmp_path: Path
 ) -> None:
@@ -187,6 +189,7 @@ def test_retrieval_from_paths(
     assert made[0].stdout == made[1].stdout
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_text(engine: str, tmp_path: Path) -> None:
     """It is told by the line, or where it stands in its partition."""
     qrels, run = tmp_path / "qrels.txt", tmp_path / "a.run"
@@ -257,6 +260,7 @@ def clicks() -> pa.Table:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [
@@ -303,6 +307,7 @@ def test_ranking_has_the_values_of_every_group(
         np.testing.assert_array_equal([one.y, one.low, one.high], [other.y, other.low, other.high])
 
 
+@pytest.mark.slow
 def test_ranking_from_paths(engine: str, clicks: pa.Table, tmp_path: Path) -> None:
     folder = tmp_path / "clicks"
     folder.mkdir()
@@ -331,6 +336,7 @@ def test_ranking_from_paths(engine: str, clicks: pa.Table, tmp_path: Path) -> No
     assert ours.provenance["inputs"][0]["path"] == str(folder / "0.parquet")
 
 
+@pytest.mark.slow
 def test_what_ranking_does_not_have(
     engine: str, clicks: pa.Table, request: pytest.FixtureRequest
 ) -> None:

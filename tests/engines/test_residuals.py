@@ -55,6 +55,7 @@ def found(path: Path, engine: str, **asked: Any) -> Any:
     return cal.regression(data=str(path), engine=engine, **asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_findings_and_curves_of_batches(
     table: pa.Table, tmp_path: Path, design: str, monkeypatch: pytest.MonkeyPatch
@@ -76,6 +77,7 @@ def test_findings_and_curves_of_batches(
             assert getattr(other, name) == pytest.approx(getattr(one, name), nan_ok=True)
 
 
+@pytest.mark.slow
 def test_some_of_many_rows(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

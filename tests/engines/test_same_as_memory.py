@@ -241,6 +241,7 @@ def listed(pair: tuple[str, str], known: dict[tuple[str, str], str]) -> tuple[st
     return found[0] if found else None
 
 
+@pytest.mark.slow
 def test_a_stream_says_what_memory_says(rows: pa.Table) -> None:
     seen: set[tuple[str, str]] = set()
     wrong: list[str] = []
@@ -320,6 +321,7 @@ def test_limits_that_hold_together_are_those_of_memory(
     assert np.array(stream) == pytest.approx(np.array(memory), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_differences_of_rows_in_many_batches_are_those_of_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,6 +357,7 @@ def test_differences_of_rows_in_many_batches_are_those_of_memory(
             assert np.array(stream) == pytest.approx(np.array(memory), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [7, 60, ROWS])
 @pytest.mark.parametrize("task", ["raters", "several labels"])
 def test_differences_of_what_some_rows_lack_hang_on_no_cut(

@@ -43,6 +43,7 @@ def sizes(batches: Any) -> Any:
     yield pa.record_batch([[sum(batch.num_rows for batch in batches)]], ["rows"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_a_data_frame_has_the_numbers_of_one_process(
     name: str, frame: Any, path: Path, monkeypatch: pytest.MonkeyPatch

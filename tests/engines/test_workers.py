@@ -142,6 +142,7 @@ def test_workers_of_this_machine_run_its_python(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_the_command_of_an_environment_that_is_not_activated(path: Path) -> None:
     """What the path has for a ``python3`` is not asked."""
@@ -157,6 +158,7 @@ def test_the_command_of_an_environment_that_is_not_activated(path: Path) -> None
     assert "AUC is" in done.stdout
 
 
+@pytest.mark.slow
 def test_workers_of_dask_are_asked_once(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from calipers.engines import dask
 

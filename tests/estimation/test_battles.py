@@ -357,6 +357,7 @@ def separable(cells: list[tuple[int, int, int, float]], systems: int) -> bool:
     return bool(found.status == 0)
 
 
+@pytest.mark.slow
 def test_ties_have_a_finite_parameter_as_linear_programming_says() -> None:
     generator = np.random.default_rng(9)
     results = []

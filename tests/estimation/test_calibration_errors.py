@@ -103,6 +103,7 @@ def test_no_interval_is_without_length(interval: str) -> None:
                 assert e.high - e.low > 0.01, (e.measure, e.method)
 
 
+@pytest.mark.slow
 def test_calibrated_and_too_extreme_probabilities() -> None:
     """RMSCE had [0, 0] for nearly half of calibrated data sets, and MCE of probabilities that are
     too extreme held the truth 13 times of 100."""

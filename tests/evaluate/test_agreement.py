@@ -359,6 +359,7 @@ def test_tables_of_pairs_and_raters() -> None:
     assert "kappa(weights='quadratic')" in ordinal.values
 
 
+@pytest.mark.slow
 def test_two_sets_of_raters_beside_leaving_items_out() -> None:
     said, sets = three(), {"good": ["a", "b", "c"], "mixed": ["a", "b", "odd"]}
     ev = cal.agreement(said, sets, measures=["Krippendorff-alpha"], baseline="good")
@@ -456,6 +457,7 @@ def test_an_item_has_a_row(items: list[str | None], message: str) -> None:
         cal.agreement({"item": items, "a": [0, 1, 1], "b": [0, 1, 0]}, item="item")
 
 
+@pytest.mark.slow
 def test_charts_of_pairs_and_of_categories() -> None:
     """Both halves of the matrix, and what every rater said how often; each set by itself."""
     sets = {"two": ["a", "b"], "all": list(ASSESSORS)}
@@ -546,6 +548,7 @@ def test_a_weight_of_2_is_the_item_twice() -> None:
     assert 1 - alpha == pytest.approx((1 - measured(written, interval="none").value) * pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_ALL)
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_errors_of_clusters_are_of_what_they_move(name: str, weight: str | None) -> None:

@@ -27,6 +27,7 @@ def rows(seed: int, n: int, stretch: float = 1.7) -> tuple[np.ndarray, np.ndarra
     return random.random(n) < 1 / (1 + np.exp(-x)), 1 / (1 + np.exp(-stretch * x))
 
 
+@pytest.mark.slow
 def test_coefficients_have_wald_intervals_that_cover() -> None:
     inside = {"calibration-slope": 0, "calibration-intercept": 0}
     methods = []
@@ -42,6 +43,7 @@ def test_coefficients_have_wald_intervals_that_cover() -> None:
     assert all(0.9 <= count / 150 <= 0.99 for count in inside.values()), inside
 
 
+@pytest.mark.slow
 def test_the_fisher_interval_agrees_with_the_bootstrap_and_the_sandwich() -> None:
     truth, p = rows(3, 2000, 1.0)
     options = {"measures": ["calibration-slope", "calibration-intercept"], "curves": False}
@@ -164,6 +166,7 @@ def test_intervals_are_the_same_again_and_of_clusters() -> None:
                                                cluster=cluster)["ECE"].method  # fmt: skip
 
 
+@pytest.mark.slow
 def test_equal_systems_do_not_differ() -> None:
     truth, p = rows(7, 150)
     ev = cal.classification(

@@ -194,6 +194,7 @@ def test_the_mean_has_the_interval_of_a_mean() -> None:
     assert (e.low, e.high) == pytest.approx((low, high), abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [(0.1, 0.2, 0.3, 0.3, 0.1), (0.3, 0.2, 0.0, 0.2, 0.3),
                                     (0.02, 0.03, 0.15, 0.45, 0.35)])  # fmt: skip
 @pytest.mark.parametrize("rows", [20, 100])
@@ -512,6 +513,7 @@ def spread_of_means(n: int, k: int, systems: int, rng: np.random.Generator) -> f
     return float(means.var())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("systems", [1, 2])
 def test_what_more_samples_and_more_cases_bring(systems: int) -> None:
     """By brute force: the variance of means of other numbers of cases and samples."""

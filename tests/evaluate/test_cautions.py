@@ -61,6 +61,7 @@ def test_batches_say_what_memory_says() -> None:
         assert all("but a heavy tail" in e.method for e in ev)
 
 
+@pytest.mark.slow
 def test_the_kind_of_residuals_decides_and_not_the_one_that_was_seen() -> None:
     """Residuals of t with 4 degrees of freedom, of which half of the data sets had no caution; and
     RMSE held the truth 88 times of 100."""

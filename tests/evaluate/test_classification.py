@@ -139,6 +139,7 @@ def test_perfect_separation_does_not_claim_certainty() -> None:
     assert ev["AUC"].low == pytest.approx(0.025 ** (1 / 3))
 
 
+@pytest.mark.slow
 def test_a_true_class_of_probability_zero_is_named() -> None:
     ev = cal.classification([1, 0, 1], probability=[0.0, 0.2, 0.9], measures=["log-loss", "Brier"])
     assert np.isnan(ev["log-loss"].value)
@@ -169,6 +170,7 @@ def test_only_rows_without_a_finite_loss_are_the_reason(weight: Any) -> None:
     assert again.infinite == 2
 
 
+@pytest.mark.slow
 def test_intervals_do_not_depend_on_the_order_of_rows() -> None:
     order = GENERATOR.permutation(len(TRUTH))
     for kind in ("auto", "bootstrap"):

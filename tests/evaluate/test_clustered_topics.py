@@ -95,6 +95,7 @@ def near(ours: Any, theirs: Any, where: str = "") -> None:
 # --- Count ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", ["auto", "bootstrap", "analytic"])
 @pytest.mark.parametrize("more", [{}, {"weight": WEIGHT, "cluster": USER, "time": MS}])
 def test_a_group_of_count_three_is_that_group_three_times(
@@ -112,6 +113,7 @@ def test_a_group_of_count_three_is_that_group_three_times(
     assert ours.per_unit.ids == tuple(NAMES)
 
 
+@pytest.mark.slow
 def test_findings_and_differences_of_counted_groups() -> None:
     places = np.repeat(np.arange(GROUPS), COUNT)
     names = np.array([f"{NAMES[k]}-{j:02}" for j, k in enumerate(places)])
@@ -314,6 +316,7 @@ def test_one_cluster_says_nothing_of_how_clusters_differ() -> None:
     assert {d.interval_reason for d in ev.comparison} == {"too_few_clusters"}
 
 
+@pytest.mark.slow
 def test_clustered_topics_under_an_effect_of_the_user() -> None:
     """Of 20 users with 1 to 12 queries each, as far apart as their queries: intervals of clusters
     hold the truth, those that take queries as independent do not."""

@@ -50,6 +50,7 @@ def test_measures_of_pairs_by_counting_pairs() -> None:
     assert ev["purity"].value == pytest.approx((2 + 2 + 2) / 8)
 
 
+@pytest.mark.slow
 def test_what_chance_makes_is_the_mean_over_all_ways_to_deal_points() -> None:
     truth, cluster = np.array([0, 0, 0, 1, 1, 2, 2]), np.array([0, 0, 1, 1, 1, 1, 2])
     ways = [table(truth, cluster[list(order)]) for order in permutations(range(7))]
@@ -135,6 +136,7 @@ def _covered(draw: Callable[[Any], tuple[Any, Any]], name: str, true: float) -> 
     return float(np.mean(found))
 
 
+@pytest.mark.slow
 def test_the_limits_hold_the_truth() -> None:
     """Three equal classes, a point in the cluster of another with probability 0.3·⅔. The true ARI
     is (Σp² − ⅑)/(⅓ − ⅑) with p = 0.8/3 thrice and 0.1/3 six times."""
@@ -394,6 +396,7 @@ def test_clusters_by_chance_are_told() -> None:
     assert finding.values["p"] > 0.05
 
 
+@pytest.mark.slow
 def test_points_dealt_anew_are_all_ways_to_deal_them() -> None:
     truth, cluster = np.array([0, 0, 0, 1, 1, 1, 2]), np.array([0, 0, 1, 1, 2, 2, 2])
     pairs = [float(table(truth, cluster[list(o)]).pair_counts[0]) for o in permutations(range(7))]

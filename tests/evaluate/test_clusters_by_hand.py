@@ -345,6 +345,7 @@ def test_worlds_of_classes_that_may_be_equal() -> None:
     assert worlds_behind(held)[1] == pytest.approx(expected / 54)
 
 
+@pytest.mark.slow
 def test_how_flattering_a_world_is() -> None:
     """The mean of what is found in draws from it, less what it has itself: there ARI is of shares
     rather than of pairs of points, and AMI is information over the mean of both entropies."""

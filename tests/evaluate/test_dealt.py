@@ -121,6 +121,7 @@ def test_rows_without_a_value_weigh_nothing() -> None:
     assert permutation.permutation_pool(RowValues(values, w * [1, 1, 0, 0], None, SETTINGS)) is None
 
 
+@pytest.mark.slow
 def test_a_lot_has_the_value_of_its_rows() -> None:
     """Scores with ties, and weights."""
     random = np.random.default_rng(4)
@@ -188,6 +189,7 @@ def test_three_right_rows_do_not_differ() -> None:
     assert row.vs_rest.low < 0 < row.vs_rest.high
 
 
+@pytest.mark.slow
 def test_no_small_slice_is_found_to_differ_where_none_does() -> None:
     """The rule of the finding on each leading measure, in 5% of the data sets at most."""
     slices, rows, names = 5, 40, ["F1", "MCC", "accuracy", "AP", "Brier"]

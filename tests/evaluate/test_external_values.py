@@ -43,6 +43,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return out
 
 
+@pytest.mark.slow
 def test_printed_values_make_the_numbers_of_the_runs(printed: dict[str, Path]) -> None:
     evaluation = cal.from_values(list(printed.values()), baseline="bm25")
     expected = cal.retrieval(QRELS, RUNS, measures=list(OURS.values()), baseline="bm25")

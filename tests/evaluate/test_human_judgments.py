@@ -103,6 +103,7 @@ def test_people_who_judged_all_are_the_only_judges() -> None:
         assert (a.value, a.low, a.p) == pytest.approx((b.value, b.low, b.p))
 
 
+@pytest.mark.slow
 def test_slices_weights_clusters_and_proportions() -> None:
     topics = [f"q{t}" for t in range(150)]
     part = {topic: "even" if int(topic[1:]) % 2 == 0 else "odd" for topic in topics}

@@ -109,6 +109,7 @@ def test_labels_of_a_table_with_a_row_for_each_score() -> None:
             assert shown(a) == shown(b)
 
 
+@pytest.mark.slow
 def test_a_case_of_count_two_is_two_cases() -> None:
     columns = labeled()
     counts = 1 + np.arange(200) % 3
@@ -119,6 +120,7 @@ def test_a_case_of_count_two_is_two_cases() -> None:
         assert shown(a) == shown(b)
 
 
+@pytest.mark.slow
 def test_slices_clusters_weights_and_other_measures() -> None:
     columns = labeled(80)
     ev = cal.scores(
@@ -165,6 +167,7 @@ def test_labels_of_all_cases_are_the_labels_alone() -> None:
     assert found.comparison[0].p == expected.comparison[0].p
 
 
+@pytest.mark.slow
 def test_more_systems_levels_and_intervals() -> None:
     """Without a bootstrap, "analytic" is the default; families are adjusted, margins tested."""
     columns = labeled()

@@ -25,6 +25,7 @@ def evaluate(**options: object) -> cal.Evaluation:
     return cal.retrieval(QRELS, RUN, measures=MEASURES, interval="none", **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("undefined", ["nan", "zero"])
 def test_the_ends_are_those_of_all_completed_judgments(undefined: str) -> None:
     asked = evaluate(judgment_bounds=True, max_unretrieved=1, undefined=undefined)

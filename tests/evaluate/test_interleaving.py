@@ -150,6 +150,7 @@ def assignments(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", [1.0, 3.0])
 def test_credit_is_that_of_all_assignments(tau: float) -> None:
     random = np.random.default_rng(2)
@@ -179,6 +180,7 @@ def test_credit_is_that_of_all_assignments(tau: float) -> None:
         assert other.comparison["preference"].value == pytest.approx(1 - 2 * expected, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_random_clicks_prefer_neither() -> None:
     """The expectation over all lists and assignments is a half, if every document is clicked."""
     first, second = ["a", "b", "c"], ["c", "a", "b"]

@@ -70,6 +70,7 @@ def ended(session: MonitorSession, rows: list[tuple[Any, ...]]) -> float:
     return float(np.exp(session._log_e))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allocation", [0.5, 0.3])
 @pytest.mark.parametrize("rate", [0.1, 0.6])
 def test_split_traffic_has_an_expected_capital_of_one(allocation: float, rate: float) -> None:
@@ -425,6 +426,7 @@ def test_logs_are_read_in_blocks() -> None:
 # ------------------------------------------------------------------------------------------ result
 
 
+@pytest.mark.slow
 def test_a_result_in_every_format(tmp_path: Path) -> None:
     old, new = random_scores(900, 0.6, 0.7)
     result = cal.monitor({"old": old, "new": new}, every=20)

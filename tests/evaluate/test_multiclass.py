@@ -144,6 +144,7 @@ def test_a_measure_of_two_classes_refuses_three() -> None:
 # ----------------------------------------------------------------------------------- scikit-learn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(80))
 def test_parity_with_scikit_learn(seed: int) -> None:
     """Where both define a value: F1 with absent classes, and all shares where none is empty."""

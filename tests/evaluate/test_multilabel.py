@@ -265,6 +265,7 @@ def test_influence_of_averages_is_as_wide_as_the_bootstrap(name: str, clustered:
         assert one.high - one.low == pytest.approx(two.high - two.low, rel=0.12)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     """Of 120 samples from a large population; three standard errors of the count allowed."""
     truth, score, _ = scored(11, 60_000, ties=False)
@@ -453,6 +454,7 @@ def test_more_input_errors(truth: Any, predicted: Any, options: Any, message: st
 # ------------------------------------------------------------------------------ labels and slices
 
 
+@pytest.mark.slow
 def test_one_label_is_a_problem_of_two_classes() -> None:
     truth, score, weight = scored(9)
     other = np.clip(score + 0.1, 0, 1)
@@ -617,6 +619,7 @@ def test_counted_findings_need_no_intervals() -> None:
     assert kinds(ev) == ["label-never-predicted"]
 
 
+@pytest.mark.slow
 def test_a_million_numbers_take_seconds() -> None:
     import time
 

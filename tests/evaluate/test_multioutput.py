@@ -372,6 +372,7 @@ def test_curves_of_an_output_are_those_of_it_alone() -> None:
         cal.curve(ev, "residuals", "a")
 
 
+@pytest.mark.slow
 def test_a_page_lets_the_reader_choose_the_output(tmp_path: Path) -> None:
     from calipers.report.charts import figures
 

@@ -186,6 +186,7 @@ def test_an_optimism_is_that_of_trying_anew() -> None:
     assert (point["threshold"].low, point["threshold"].high) == pytest.approx((low, high))
 
 
+@pytest.mark.slow
 def test_out_of_bag_is_nearer_to_fresh_rows_than_the_naive_value() -> None:
     """Small samples with a weak score, where choosing flatters most."""
     random = np.random.default_rng(0)

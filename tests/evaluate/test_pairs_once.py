@@ -120,6 +120,7 @@ def test_pairs_share_what_they_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn.total() == 1 + PAIRS
 
 
+@pytest.mark.slow
 def test_what_is_detectable_is_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search is as long for a thousand differences as for one, and finds the same."""
     se, degrees = RANDOM.random(1000), [None, 9, 49, 0.5] * 250

@@ -94,6 +94,7 @@ def test_half_width_of_a_mean() -> None:
     assert math.isnan(made.power)
 
 
+@pytest.mark.slow
 def test_wilcoxon_anova_and_tukey() -> None:
     asked: dict[str, Any] = {"sd": 0.2, "difference": 0.05}
     t, wilcoxon = (cal.plan("AP", **asked, test=test).n for test in ("t", "wilcoxon"))
@@ -140,6 +141,7 @@ def test_half_width_of_shares() -> None:
     assert cal.plan("Success@5", value=0.9, half_width=0.03).unit == "topics"
 
 
+@pytest.mark.slow
 def test_recall_is_known_as_well_as_planned() -> None:
     made = cal.plan("recall", value=0.8, half_width=0.05, prevalence=0.3)
     random = np.random.default_rng(3)
@@ -152,6 +154,7 @@ def test_recall_is_known_as_well_as_planned() -> None:
     assert np.mean(halves) == pytest.approx(0.05, rel=0.02)
 
 
+@pytest.mark.slow
 def test_difference_of_accuracies() -> None:
     made = cal.plan("accuracy", discordant=0.1, difference=0.03)
     assert made.power == power.mcnemar_power(0.065, 0.035, made.n)
@@ -174,6 +177,7 @@ def test_a_share_against_a_known_one() -> None:
     assert mean.n == math.ceil(TTestPower().solve_power(0.25, None, 0.05, 0.8))
 
 
+@pytest.mark.slow
 def test_an_auc_is_known_as_well_as_planned() -> None:
     made = cal.plan("AUC", value=0.8, prevalence=0.2, half_width=0.04)
     random = np.random.default_rng(4)
@@ -237,6 +241,7 @@ def test_what_a_number_of_units_gives() -> None:
     assert power.mcnemar_power(first, second, 500) == pytest.approx(0.8, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_losses_are_planned_like_gains() -> None:
     down = cal.plan("accuracy", value=0.9, difference=-0.03)
     up = cal.plan("accuracy", value=0.87, difference=0.03)
@@ -340,6 +345,7 @@ def test_the_rows_of_a_share_are_found_again() -> None:
     assert made.n == pytest.approx(known.n, abs=1)
 
 
+@pytest.mark.slow
 def test_accuracies_by_the_rows_that_differ() -> None:
     d = ROWS.comparison["accuracy"]  # type: ignore[index]
     discordant = (d.wins + d.losses) / 1500  # type: ignore[operator]
@@ -376,6 +382,7 @@ def test_pilots_of_several_classes_and_labels() -> None:
             assert cal.plan(estimate.measure, pilot, half_width=0.01).n > 300
 
 
+@pytest.mark.slow
 def test_several_systems_in_a_pilot() -> None:
     three = rankings(30, (0.5, 0.6, 0.7), 7)
     with pytest.raises(cal.InputError, match="say which two systems"):
@@ -407,6 +414,7 @@ def test_a_plan_is_written_down() -> None:
     assert page.splitlines()[-6].count("|") == page.splitlines()[-1].count("|") == 5
 
 
+@pytest.mark.slow
 def test_the_table_is_monotone() -> None:
     for made in (
         cal.plan("nDCG@10", TOPICS, difference=0.02),

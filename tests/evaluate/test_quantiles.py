@@ -217,6 +217,7 @@ def test_what_is_found() -> None:
     assert "in 1 of 400 rows, first in row 7." in found["crossing-quantiles"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [3, 25, 150])
 def test_honest_intervals_are_let_alone(rows: int) -> None:
     wrong: Counter[str] = Counter()

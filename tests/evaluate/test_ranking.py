@@ -128,6 +128,7 @@ def test_trec_eval_of_scores_without_ties() -> None:
             )
 
 
+@pytest.mark.slow
 def test_every_measure_of_rankings_is_that_of_retrieval() -> None:
     """Of judged documents with ids of any kind, ties averaged."""
     group, truth, score = table(15, 7, 3)
@@ -266,6 +267,7 @@ def test_groups_without_relevant_rows_are_left_out_and_counted() -> None:
     assert "score 0 there" in " ".join(zero.notes)
 
 
+@pytest.mark.slow
 def test_tables_by_the_names_of_columns(tmp_path: Path) -> None:
     group, truth, score = table(12, 8, 4)
     columns = {

@@ -140,6 +140,7 @@ def test_there_has_to_be_another_system() -> None:
         cal.check_requirements(one, "AUC better than a")
 
 
+@pytest.mark.slow
 def test_a_gate_holds_back_losses_and_lets_noise_pass() -> None:
     """100 comparisons of 60 topics by a paired t, whose power and level are known: a loss of half a
     standard deviation is seen in 97%, and a system that is as good is held back in 2.5%."""
@@ -161,6 +162,7 @@ def of_topics(apart: np.ndarray) -> cal.Evaluation:
     return cal.from_values({"new": 0.5 + apart, "old": np.full(len(apart), 0.5)}, measure="nDCG")
 
 
+@pytest.mark.slow
 def test_a_gate_at_the_true_margin_passes_no_more_often_than_it_says() -> None:
     """5% of the topics lose 0.4 and the others tie: the true difference is the margin of 0.02. A
     paired t lets 28 of 100 such data sets of 25 topics pass, as most show one loss or none."""

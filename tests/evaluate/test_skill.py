@@ -68,6 +68,7 @@ def test_two_classes_of_three_are_two() -> None:
         assert three[name].value == pytest.approx(two[name].value, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_errors_are_those_of_resampled_rows(weighted: bool) -> None:
     truth, good, poor = draw(0, 400)
@@ -139,6 +140,7 @@ def test_errors_have_the_factor_of_means() -> None:
         assert e.high - e.low == pytest.approx(d.high - d.low, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_intervals_cover() -> None:
     truth, good, _ = draw(0, 400_000)
     true = dict(zip(NAMES, skills(truth, good), strict=True))
@@ -185,6 +187,7 @@ def test_slices_and_named_methods() -> None:
     assert ev.slices["part", "0", "log-loss-skill"].vs_rest.value == values[0] - values[1]
 
 
+@pytest.mark.slow
 def test_measures_of_probabilities_of_one_class_are_those_of_two() -> None:
     truth, good, poor = draw(0, 300)
     plain = ["Brier", "log-loss", "ECE", "Brier-skill", "reliability", "calibration-slope"]

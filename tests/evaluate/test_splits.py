@@ -110,6 +110,7 @@ def test_values_a_split_say_the_same_as_rows(ten: pd.DataFrame) -> None:
     assert note.startswith("Treated as one 10-fold cross-validation, models trained on 9/10 of the")
 
 
+@pytest.mark.slow
 def test_repeated_cross_validation() -> None:
     table = predictions(RepeatedStratifiedKFold(n_splits=4, n_repeats=3, random_state=1))
     repetition, fold = table["split"] // 4, table["split"] % 4

@@ -170,6 +170,7 @@ def test_weights_of_two_for_all_change_nothing() -> None:
     assert twice.notes == plain.notes
 
 
+@pytest.mark.slow
 def test_only_the_proportions_of_weights_matter() -> None:
     once = evaluated(slices={"half": {t: k % 2 for k, t in enumerate(TOPICS)}})
     for factor in (4.0, 0.25):  # which rounding leaves alone
@@ -324,6 +325,7 @@ def every_deal() -> list[FloatArray]:
     ]
 
 
+@pytest.mark.slow
 def test_joint_p_values_by_all_deals() -> None:
     w, n = W[:5], kish(W[:5])
     pairs = list(combinations(range(3), 2))

@@ -439,6 +439,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "option", "engine"), CELLS)
 def test_what_the_table_says_is_true(task: str, option: str, engine: str) -> None:
     base = BASES.setdefault((task, engine), None) or run(task, engine)

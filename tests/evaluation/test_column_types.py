@@ -108,6 +108,7 @@ def test_periods_order_rows() -> None:
         cal.regression([1, 2], [1, 3], time=["2024/01/31", "2024/02/01"])
 
 
+@pytest.mark.slow
 def test_text_of_polars_in_other_tasks() -> None:
     table = pl.DataFrame(
         {"y": ["n", "y", "y", "n"] * 5, "p": ["n", "y", "n", "n"] * 5, "q": [None, *"yn" * 9, "y"]}
@@ -133,6 +134,7 @@ def test_text_of_polars_in_other_tasks() -> None:
         _both(cal.ranking, "g", "t", "z", data=frame, slices="s")
 
 
+@pytest.mark.slow
 def test_files_of_polars(tmp_path: Path) -> None:
     table = _table(COLUMNS["enumeration of polars"][0])
     newest = pl.CompatLevel.newest()

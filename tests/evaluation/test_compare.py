@@ -330,6 +330,7 @@ def test_former_values_are_accepted(
     assert not [value for value in former.values() if json.dumps(value) in written]
 
 
+@pytest.mark.slow
 def test_the_former_name_of_the_randomization_test_is_accepted(topics: cal.Evaluation) -> None:
     found, expected = (topics.compare(test=t) for t in ("randomisation", "randomization"))
     assert found.to_json() == expected.to_json()

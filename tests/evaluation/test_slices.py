@@ -163,6 +163,7 @@ def test_shares_of_few_rows_are_tested_exactly() -> None:
     assert apart.test == "Fisher, exact"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(3, 49), (8, 30), (25, 60)])
 def test_a_test_of_shares_is_fishers_and_says_of_0_what_the_interval_says(n: int, m: int) -> None:
     errors = {0.5: 0.0, 0.8: 0.0, 0.95: 0.0}
@@ -300,6 +301,7 @@ def test_two_slices_ask_one_question() -> None:
         assert (f.n, m.n) == ((d["sex"] == "m").sum(), (d["sex"] == "f").sum())
 
 
+@pytest.mark.slow
 def test_no_difference_is_found_where_there_is_none() -> None:
     """Under no difference at most 5% of evaluations should find one among their slices."""
     found = []
@@ -321,6 +323,7 @@ def test_no_difference_is_found_where_there_is_none() -> None:
 # ------------------------------------------------------------------------ without a bootstrap
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["AP", "PR-AUC"])
 def test_precision_recall_areas_vary_as_their_bootstrap_does(measure: str) -> None:
     random = np.random.default_rng(8)
@@ -443,6 +446,7 @@ def test_clusters_in_both_parts_vary_together() -> None:
     assert row.p == pytest.approx(2 * stats.t.sf(abs(row.value) / se, 60), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_no_difference_is_found_among_clusters_where_there_is_none(shared: bool) -> None:
     names = ["AUC", "AP", "Brier", "F1", "recall", "calibration-slope"]
@@ -772,6 +776,7 @@ def test_reports_show_slices() -> None:
     assert "differs significantly from all other rows: Oslo" in page
 
 
+@pytest.mark.slow
 def test_a_page_of_many_slices_is_bounded() -> None:
     d = data()
     many = {f"column {k}": np.arange(ROWS) % 40 for k in range(12)}
@@ -817,6 +822,7 @@ def test_columns_whose_names_are_shortened_alike_have_a_table_each() -> None:
     assert [len(columns[0].cells) for columns in tables.values()] == [3, 2]
 
 
+@pytest.mark.slow
 def test_measures_that_tell_slices_apart_come_first_where_there_is_no_room() -> None:
     d = data()
     names = {f"column {k}": d["site"] for k in range(12)}

@@ -80,6 +80,7 @@ def evaluated(task: str, data: Any, **more: Any) -> cal.Evaluation:
     return getattr(cal, given.pop("verb"))(data=data, engine="stream", **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("task", TASKS)
 def test_parts_are_the_whole_in_any_order(
@@ -118,6 +119,7 @@ def test_parts_are_the_whole_in_any_order(
             np.testing.assert_allclose(one.y, other.y, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_states_of_states_and_of_evaluations(table: pa.Table, tmp_path: Path) -> None:
     days = [evaluated("two", table.slice(k * 100, 100)) for k in range(7)]
     whole = evaluated("two", table)
@@ -211,6 +213,7 @@ def test_what_a_state_has_no_interval_of_says_so(table: pa.Table) -> None:
     assert ours["p", "AUC"].value == part["p", "AUC"].value
 
 
+@pytest.mark.slow
 def test_missing_rows_are_still_told(table: pa.Table) -> None:
     holes = table["q"].to_pylist()
     holes[5] = None
@@ -221,6 +224,7 @@ def test_missing_rows_are_still_told(table: pa.Table) -> None:
     )
 
 
+@pytest.mark.slow
 def test_large_tables_of_scores_stay_within_the_memory(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def table() -> pa.Table:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("task", TASKS)
 def test_slices_are_as_in_memory(table: pa.Table, task: str, design: str) -> None:
@@ -139,6 +140,7 @@ def test_rows_that_are_left_out_move_no_quartile(table: pa.Table) -> None:
     same(ours.slices, theirs.slices)
 
 
+@pytest.mark.slow
 def test_a_pipe_has_slices_that_need_no_look(table: pa.Table) -> None:
     asked = {"probability": "p", "labels": [0, 1], "positive": 1, "slices": ["age"]}
     bins = {"age": [40, 60]}
@@ -201,6 +203,7 @@ def test_squares_have_the_default_of_memory_in_slices_and_pipes(weight: str | No
     assert once["RMSE"].no_skill == pytest.approx(theirs["RMSE"].no_skill, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [{}, {"weight": "w"}, {"cluster": "user"}])
 def test_systems_are_compared_within_slices(table: pa.Table, design: dict[str, Any]) -> None:
     asked = {"slices": ["site", "half"], "data": table, "measures": ["Brier", "accuracy"], **design}

@@ -230,6 +230,7 @@ def test_on_how_many_rows_only_one_system_is_right(
             assert (a.low, a.high, a.p) == pytest.approx((b.low, b.high, b.p), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_skills_vary_by_the_delta_method(path: Path, table: pa.Table, weight: str | None) -> None:
     """The error of the difference and of clusters from the rows: by the derivative of 1 − L/D."""
@@ -288,6 +289,7 @@ def test_comparing_anew_asks_the_stream_again(path: Path, level: float) -> None:
     assert (a.low, a.high, a.p) == pytest.approx((b.low, b.high, b.p), rel=1e-7)
 
 
+@pytest.mark.slow
 def test_any_number_of_threads_gives_the_same_digits(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -529,6 +531,7 @@ def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.M
         cal.classification("y", score="s", measures=["recall@precision=0.5"], **asked)
 
 
+@pytest.mark.slow
 def test_a_batch_may_weigh_nothing(table: pa.Table) -> None:
     """Rows of weight 0 are no rows, also where a whole batch is of such."""
     weight = np.ones(ROWS)

@@ -47,6 +47,7 @@ def table() -> pa.Table:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [
@@ -173,6 +174,7 @@ def test_what_batches_do_not_have(more: dict[str, Any], words: str, table: pa.Ta
         cal.clustering(engine="stream", **asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"count": "often"}, {"slices": "site"}], ids=str)
 def test_costs_are_those_of_memory(more: dict[str, Any], table: pa.Table) -> None:
     random = np.random.default_rng(8)
@@ -243,6 +245,7 @@ def test_a_batch_without_a_complete_row(table: pa.Table, monkeypatch: pytest.Mon
         cal.clustering("x_*", engine="stream", **{**asked, "data": nothing, "labels": "nothing"})
 
 
+@pytest.mark.slow
 def test_more_ways_to_meet_than_memory_holds(table: pa.Table) -> None:
     rows = table.append_column("each", pa.array(range(900)))
     asked: dict[str, Any] = {"truth": "each", "data": rows, "measures": ["purity"]}

@@ -42,6 +42,7 @@ def table() -> pa.Table:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [{}, {"weight": "w"}, {"cluster": "user"}])
 def test_counts_are_as_in_memory(table: pa.Table, design: dict[str, Any]) -> None:
     for verb, given in (

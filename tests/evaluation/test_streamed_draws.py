@@ -32,6 +32,7 @@ def table() -> pa.Table:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("weight", "cells"), [(None, 4096), ("w", 400)])
 def test_intervals_are_those_of_drawn_rows(
     table: pa.Table, weight: str | None, cells: int, monkeypatch: pytest.MonkeyPatch
@@ -102,6 +103,7 @@ def test_what_is_not_drawn(table: pa.Table, how: dict[str, str]) -> None:
     assert found["KS"].method.startswith("delta, logit")
 
 
+@pytest.mark.slow
 def test_squares_of_weights_are_drawn_with_them(table: pa.Table) -> None:
     """Spiegelhalter's z has them in its denominator: drawn as if all weights were one, its
     interval began at the value itself, and went on with the scale of the weights."""

@@ -175,6 +175,7 @@ def test_p_values_are_adjusted_over_all_slices_of_a_measure() -> None:
     assert adjusted[order] == pytest.approx(stepped)
 
 
+@pytest.mark.slow
 def test_what_a_reader_has_to_know() -> None:
     ev = evaluated(slices=["kind", "length"])
     assert ev.slices is not None

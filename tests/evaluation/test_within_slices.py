@@ -123,6 +123,7 @@ def test_three_rows_that_agree_are_not_told_apart() -> None:
     assert found["many", "AUC", "y", "x"].p_adjusted <= 0.05
 
 
+@pytest.mark.slow
 def test_one_system_no_interval_and_too_many_pairs_have_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -135,6 +136,7 @@ def test_one_system_no_interval_and_too_many_pairs_have_none(
     assert slices_of(evaluated(data(), baseline="x")).differences
 
 
+@pytest.mark.slow
 def test_reports_and_json_have_them() -> None:
     d = data()
     ev = evaluated(d)

@@ -418,6 +418,7 @@ def border(share: float, repeats: int) -> float:
     return share + 3 * float(np.sqrt(share * (1 - share) / repeats))
 
 
+@pytest.mark.slow
 def test_scores_without_a_signal_are_seldom_called_turned() -> None:
     def make(rng: np.random.Generator) -> tuple[Finding, ...]:
         truth = np.repeat([0, 1], 60)
@@ -439,6 +440,7 @@ def guesses(rng: np.random.Generator) -> tuple[Finding, ...]:
     ).findings
 
 
+@pytest.mark.slow
 def test_guesses_are_seldom_called_anything_but_guesses() -> None:
     found = rates(guesses)
     assert found["below-chance"] <= border(0.025, 400)
@@ -454,6 +456,7 @@ def test_guesses_are_seldom_called_anything_but_guesses() -> None:
     assert found["accuracy-not-above-constant"] >= 1 - border(0.05, 400)
 
 
+@pytest.mark.slow
 def test_an_accuracy_that_equals_the_constant_is_seldom_called_below() -> None:
     # Of 300 rows about 60 are answered "1", half of them rightly: nothing is won and nothing lost.
     def make(rng: np.random.Generator) -> list[Finding]:
@@ -463,6 +466,7 @@ def test_an_accuracy_that_equals_the_constant_is_seldom_called_below() -> None:
     assert rates(make, 2000)["accuracy-below-constant"] <= border(0.025, 2000)
 
 
+@pytest.mark.slow
 def test_classes_that_are_alike_are_seldom_called_weak_or_confused() -> None:
     labels = ("a", "b", "c")
     rows = [np.where(np.arange(3) == i, 0.7, 0.15) for i in range(3)]
@@ -476,6 +480,7 @@ def test_classes_that_are_alike_are_seldom_called_weak_or_confused() -> None:
     assert found["confused-class"] <= border(0.05, 1000)
 
 
+@pytest.mark.slow
 def test_shares_at_the_border_are_seldom_called_unbalanced_or_leaning() -> None:
     # A tenth is positive, and 1.25 times as many are answered so: both exactly at the border.
     def make(rng: np.random.Generator) -> list[Finding]:
@@ -490,6 +495,7 @@ def test_shares_at_the_border_are_seldom_called_unbalanced_or_leaning() -> None:
     assert found["overpredicted-class"] <= border(0.025, 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "rows"), [(2, 200), (5, 200), (10, 300)])
 def test_guesses_among_many_classes_are_seldom_called_worse(number: int, rows: int) -> None:
     labels = tuple(map(str, range(number)))
@@ -501,6 +507,7 @@ def test_guesses_among_many_classes_are_seldom_called_worse(number: int, rows: i
     assert rates(make, 1000)["accuracy-below-constant"] <= border(0.05, 1000)
 
 
+@pytest.mark.slow
 def test_calibrated_probabilities_are_seldom_called_miscalibrated() -> None:
     def make(rng: np.random.Generator) -> tuple[Finding, ...]:
         probability = rng.beta(1.5, 2.0, 300)
@@ -515,6 +522,7 @@ def test_calibrated_probabilities_are_seldom_called_miscalibrated() -> None:
     assert rates(make)["miscalibrated"] <= border(0.05, 400)
 
 
+@pytest.mark.slow
 def test_systems_that_are_alike_are_seldom_told_apart() -> None:
     def make(rng: np.random.Generator) -> tuple[Finding, ...]:
         truth = np.repeat([0, 1], 50)
@@ -526,6 +534,7 @@ def test_systems_that_are_alike_are_seldom_told_apart() -> None:
     assert rates(make)["no-significant-difference"] >= 1 - border(0.05, 400)
 
 
+@pytest.mark.slow
 def test_slices_that_are_alike_are_seldom_said_to_differ() -> None:
     def make(rng: np.random.Generator) -> tuple[Finding, ...]:
         truth, noise = rng.integers(0, 2, 300), rng.random(300)
@@ -693,6 +702,7 @@ def test_of_what_is_not_claimed_a_rule_may_say_that_it_is_not() -> None:
     assert "adjusted p" not in found.values
 
 
+@pytest.mark.slow
 def test_ten_systems_that_err_evenly_are_not_said_to_err_unevenly() -> None:
     # Without the budget a fifth of such pages would claim something.
     rng, pages = np.random.default_rng(11), 100
@@ -757,6 +767,7 @@ def test_what_is_said_of_several_systems_is_said_once_of_the_same() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_slices_by_different_columns_are_not_put_together() -> None:
     rng = np.random.default_rng(1)
     religion, age = rng.integers(0, 3, (2, 900))

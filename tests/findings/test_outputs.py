@@ -255,6 +255,7 @@ def test_nothing_is_reversed_without_a_comparison() -> None:
     assert list(REVERSED.findings(Subject(None, 0.95, (results,)))) == []
 
 
+@pytest.mark.slow
 def test_slices_that_are_alike_within_are_seldom_reversed() -> None:
     spoken = sum(
         "simpsons-paradox" in kinds(by_site(np.random.default_rng([7, i]), 0.0)) for i in range(40)
@@ -295,6 +296,7 @@ def test_neighbouring_rows_that_err_alike() -> None:
     assert not found()
 
 
+@pytest.mark.slow
 def test_neighbours_are_no_more_often_alike_than_they_may_be() -> None:
     random, n = np.random.default_rng(9), 0
     for _ in range(150):

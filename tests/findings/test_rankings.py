@@ -155,6 +155,7 @@ def test_a_topic_that_decides_among_equal_differences(step: float) -> None:
     assert "topic-dependent-difference" not in found(runs, qrels, measures=["P@20"])
 
 
+@pytest.mark.slow
 def test_topics_that_do_not_stand_out_seldom_decide() -> None:
     rng = np.random.default_rng(4)
     spoken = 0

@@ -207,6 +207,7 @@ def test_normal_residuals_are_let_alone(rng: RNG) -> None:
     assert max(rates.values()) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
 
 
+@pytest.mark.slow
 def test_uneven_and_skewed_residuals_have_no_trend(rng: RNG) -> None:
     def uneven() -> Any:
         p = rng.normal(size=100)

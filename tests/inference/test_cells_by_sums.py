@@ -58,6 +58,7 @@ def test_rows_are_not_looked_at(rows: int, monkeypatch: pytest.MonkeyPatch):
     assert not touched
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [300, ROWS])
 def test_intervals_by_sums_are_those_by_rows(rows: int):
     """Rows drawn one by one, as many times as a Poisson number says."""

@@ -100,6 +100,7 @@ WORLDS = [
 KNOWN = {"max-F1", "precision@recall=0.9", "PR-AUC", "AP"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "simulations"), WORLDS)
 def test_defaults_and_tests_hold_what_they_say(
     coverage: ModuleType, name: str, simulations: int
@@ -108,6 +109,7 @@ def test_defaults_and_tests_hold_what_they_say(
     assert {measure: how for measure, how in found.items() if measure not in KNOWN} == {}
 
 
+@pytest.mark.slow
 def test_methods_say_what_speaks_against_them(coverage: ModuleType) -> None:
     """Intervals that end where the measure does are short, and the others are not."""
     world = coverage.everything()["points: binormal, AUC 0.92, 100 rows, 50% positive"]
@@ -127,6 +129,7 @@ def test_methods_say_what_speaks_against_them(coverage: ModuleType) -> None:
     assert np.mean(held[False]) > 0.935
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [1.0, 0.4])
 def test_only_turned_errors_of_calibration_are_called_biased(
     coverage: ModuleType, slope: float
@@ -154,6 +157,7 @@ def held_of_areas(coverage: ModuleType, simulations: int) -> int:
     return held
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("factor", "right"), [(1.0, True), (0.8, False), (1.25, False)])
 def test_a_wrong_variance_would_be_seen(
     coverage: ModuleType, monkeypatch: pytest.MonkeyPatch, factor: float, right: bool
@@ -182,6 +186,7 @@ SOME = [
 ]
 
 
+@pytest.mark.slow
 def test_what_is_kept_does_not_depend_on_how_it_is_shared_out(
     coverage: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +261,7 @@ def test_readings_are_those_of_the_verbs(coverage: ModuleType, name: str) -> Non
                     assert shown.p == pytest.approx(asked.p, rel=1e-12, nan_ok=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("design", "areas"),
     [  # Boyd, Eng and Page 2013: at 10%, 50% and 1% of positives
@@ -314,6 +320,7 @@ def test_every_world_that_costs_little_is_on_the_page(
     assert [name for name in cheap if name not in kept or kept[name].sets < 40] == []
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_results_say(coverage: ModuleType, kept: dict[str, Any]) -> None:
     page = sys.modules["coverage_page"]
     result, before = map(coverage.result, (kept, coverage.kept(folder=coverage.PARTS / "before")))

@@ -259,6 +259,7 @@ def test_a_paired_test_of_two_average_precisions_keeps_its_level() -> None:
     assert 0.021 <= rejected / 500 <= 0.079  # three standard errors about 0.05
 
 
+@pytest.mark.slow
 def test_clustered_rows_vary_as_their_clusters_do() -> None:
     """600 samples of 60 users with 5 rows each that share their luck."""
     generator = np.random.default_rng(3)

@@ -176,6 +176,7 @@ def difference_error(
     return found.se
 
 
+@pytest.mark.slow
 def test_delong_by_brute_force() -> None:
     """200 random data sets, half of them with ties: single and paired."""
     for seed in range(200):
@@ -378,6 +379,7 @@ def test_chi_square_of_ten_residuals() -> None:
     assert intervals.chi_square_interval(1.0, 0.0, 3.0, 0.95).reason == "too_few_rows"
 
 
+@pytest.mark.slow
 def test_chi_square_says_when_the_residuals_are_not_normal() -> None:
     """500 residuals: of normal ones (kurtosis 3) it warns in at most 1 sample of 100, of Laplace
     ones (kurtosis 6) in at least 95."""
@@ -396,6 +398,7 @@ def test_chi_square_says_when_the_residuals_are_not_normal() -> None:
     assert flagged["laplace"] >= 190
 
 
+@pytest.mark.slow
 def test_the_coverage_of_bootstrap_t() -> None:
     """2,000 normal samples of 20 in 40 bootstraps: about 95%, and not the 92% of the percentiles."""
     from calipers import _core

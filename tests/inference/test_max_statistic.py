@@ -178,6 +178,7 @@ def runs(systems: int, topics: int = 50, better: float = 0.5) -> dict[str, dict[
     return {f"run{j}": of[:, j] for j in range(systems)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjust", ["max-t", "tukey", "holm", "bonferroni", "benjamini-hochberg"])
 def test_among_17_runs_one_that_is_better_everywhere_is_found(adjust: str) -> None:
     ev = cal.from_values(runs(17), measure="AP", interval="none", n_resamples=200)
@@ -190,6 +191,7 @@ def test_among_17_runs_one_that_is_better_everywhere_is_found(adjust: str) -> No
     assert all(d.min_detectable > 2 * d.standard_error for d in made)
 
 
+@pytest.mark.slow
 def test_p_values_at_their_floor_are_asked_for_again() -> None:
     ev = cal.from_values(runs(6), measure="AP", interval="none", n_resamples=200)
     for test, floor in (("randomization", 1e-4), ("bootstrap", 2 / 201)):

@@ -24,6 +24,7 @@ def test_mcnemar_counts_the_observed_value_in(first: int, second: int, one_sided
         assert paired_tests.mcnemar(a, b).p == pytest.approx(2 * one_sided, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_mcnemar_is_the_binomial_test() -> None:
     """All pairs of counts up to 25."""
     for a, b in product(range(26), repeat=2):

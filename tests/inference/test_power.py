@@ -261,6 +261,7 @@ def test_the_interval_of_an_auc_has_the_half_width_and_the_power() -> None:
     assert abs(np.mean(left_out) - power.area_power(area, 0.76, se)) < 0.04
 
 
+@pytest.mark.slow
 def test_the_paired_test_of_two_aucs_has_the_power() -> None:
     random, n, prevalence = np.random.default_rng(11), 800, 0.3
     truth = np.arange(n) < n * prevalence

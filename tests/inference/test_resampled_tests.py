@@ -102,6 +102,7 @@ def test_what_goes_in_is_checked() -> None:
         resampled_tests.corrected_t(TABLE[0], 0, 10)
 
 
+@pytest.mark.slow
 def test_the_correction_keeps_the_level_and_the_plain_test_does_not() -> None:
     """Two rules as good as each other, 30 random hold-outs of a tenth of 200 rows: each
     predicts from one of two features that tell the same of the target."""

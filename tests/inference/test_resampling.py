@@ -106,6 +106,7 @@ def test_areas_of_replicates_are_the_measures_of_the_rows_drawn(weighted: bool) 
         np.testing.assert_allclose(areas[b], expected, rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_the_sweep_of_a_table_is_the_measures() -> None:
     """1,000 random tables, weighted and not."""
     for seed in range(1000):
@@ -194,6 +195,7 @@ def limits(seed: int) -> list[tuple[object, ...]]:
     return namespace["limits"](seed)  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
     first, again, other = limits(0), limits(0), limits(1)
     resampled = 0
@@ -211,6 +213,7 @@ def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
     assert resampled > 20
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_does_not_matter() -> None:
     outputs = {
         subprocess.run(

@@ -204,6 +204,7 @@ def test_what_rounding_leaves_is_no_length() -> None:
     assert own.high > 0.05
 
 
+@pytest.mark.slow
 def test_intervals_and_differences_of_every_measure_of_scores() -> None:
     random = np.random.default_rng(1)
     truth = random.random(500) < 0.4
@@ -219,6 +220,7 @@ def test_intervals_and_differences_of_every_measure_of_scores() -> None:
         assert 0 < d.p <= 1
 
 
+@pytest.mark.slow
 def test_the_interval_covers_what_it_says_where_the_truth_is_known() -> None:
     """Recall at FPR 0.1 of two normals one apart is 0.3891; a rough check, by 200 samples of 400."""
     from scipy.stats import norm

@@ -271,6 +271,7 @@ def test_measures_without_influence_say_so() -> None:
     assert any("of ECE take rows as independent" in note for note in evaluation.notes)
 
 
+@pytest.mark.slow
 def test_medians() -> None:
     """By whether rows lie above the median, and the density that Woodruff's interval tells."""
     errors = autoregressive(400, 200, 0.8, 11)

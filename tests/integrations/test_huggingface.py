@@ -91,6 +91,7 @@ def test_it_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(made)) == made
 
 
+@pytest.mark.slow
 def test_what_the_trainer_hands_over() -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     logits, truth = RANDOM.normal(size=(40, 2)), RANDOM.integers(0, 2, 40)

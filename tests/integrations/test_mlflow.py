@@ -45,6 +45,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return mlflow
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = store(tmp_path, monkeypatch)
     [block] = [
@@ -55,6 +56,7 @@ def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "b/AUC.high" in run.data.metrics
 
 
+@pytest.mark.slow
 def test_a_run_has_values_page_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = store(tmp_path, monkeypatch)
     ev = evaluation(**{"old model": 0, "new@2": 0})

@@ -82,6 +82,7 @@ def contradictions(made: Procedure, levels: tuple[float, ...] = LEVELS) -> list[
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["plain", "weighted", "clustered"])
 def test_every_procedure_of_every_kind_of_reading(design: str) -> None:
     """Of rows of which some tie, and of two systems that are one."""
@@ -209,6 +210,7 @@ def test_every_test(task: str, test: str) -> None:
             assert (d.p_equivalence <= 0.05) == inside, d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", BATCHES)
 def test_every_measure(task: str) -> None:
     """Of the catalogue, on few rows, two systems and both families: tasks by turns with one pair of

@@ -160,6 +160,7 @@ def _both(name: str, besides: dict[str, Any]) -> tuple[Any, Any]:
     return made(lambda column: column, count=COUNT), made(_written)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("besides", BESIDES)
 @pytest.mark.parametrize("name", VERBS)
 def test_a_count_is_the_row_so_often(name: str, besides: str) -> None:

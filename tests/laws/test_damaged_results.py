@@ -153,6 +153,7 @@ def parts(value: Any) -> Iterator[Any]:
             yield getattr(value, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_damaged_result_is_refused_or_shown(name: str) -> None:
     choice = random.Random(name)

@@ -141,12 +141,14 @@ USUAL = ["AUC", "PR-AUC", "AP", "max-F1", "KS", "log-loss", "Brier", "calibratio
 USUAL += ["accuracy", "precision", "recall", "F1", "MCC", "kappa", "balanced-accuracy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", TWO)
 def test_every_measure_of_two_classes(named: str) -> None:
     two_classes(named, PLAIN, OF_TWO, sliced=False, printed=False)
     two_classes(named, PLAIN, USUAL, sliced=True, printed=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS[1:], ids="-".join)
 def test_two_classes_whatever_the_weights_and_clusters(way: tuple[str, str, str]) -> None:
     few = ("no negatives", "constant scores", "no positives", "one row")
@@ -200,6 +202,7 @@ def test_several_labels(way: tuple[str, str, str]) -> None:
 OF_NUMBERS = ["RMSE", "MAPE", "R2", "CCC", "Spearman", "MedAE", "max-error", "D2-pinball"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_numbers(way: tuple[str, str, str]) -> None:
     line = np.arange(N, dtype=float)
@@ -246,6 +249,7 @@ def of_numbers(truth: Any, said: Any, way: tuple[str, str, str], sort: int) -> N
         looked_at(made, printed=few and way == PLAIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", ["auto", "bootstrap"])
 def test_topics(interval: str) -> None:
     whole = {"1": {"a": 1, "b": 0}, "2": {"a": 0}, "3": {"c": 2, "d": -1}}

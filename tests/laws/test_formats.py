@@ -75,6 +75,7 @@ def paged() -> set[str]:
     return {min(names, key=lambda name: len(as_json(result(name)))) for names in kinds.values()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MADE)
 def test_nothing_writes_another_format_than_asked(name: str, tmp_path: Path) -> None:
     file = tmp_path / "result.json"

@@ -553,6 +553,7 @@ def values_at(called: str, name: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("called", CALLS)
 def test_hostile_arguments(called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At every parameter; warnings are errors in this suite, and so fail as well."""

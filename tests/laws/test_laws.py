@@ -52,6 +52,7 @@ def test_every_family_is_of_a_known_kind() -> None:
 # ---------------------------------------------------------------------------- (a) (g) (j) values
 
 
+@pytest.mark.slow
 @every_kind
 @given(data=st.data())
 def test_what_holds_of_every_measure_of_random_rows(kind: Kind, data: st.DataObject) -> None:
@@ -209,6 +210,7 @@ def test_all_small_matrices() -> None:
             defined_or_explained(measure, stack)
 
 
+@pytest.mark.slow
 def test_all_small_rankings() -> None:
     """363 topics: every ranking of at most 4 documents of grades 0 to 2, missing none, a relevant
     or an irrelevant document."""
@@ -260,6 +262,7 @@ def better_or_equal(definition: Definition, a: Any, b: Any) -> Any:
     return np.isnan(a) | np.isnan(b) | (sign * (a - b) >= -1e-9 * (1 + np.abs(b)))
 
 
+@pytest.mark.slow
 @every_kind
 @given(data=st.data())
 def test_a_perfect_system_gets_the_perfect_value(kind: Kind, data: st.DataObject) -> None:
@@ -388,6 +391,7 @@ def test_no_constant_prediction_beats_the_best_one(family: str, data: st.DataObj
 # ------------------------------------------------------------------- (d) (e) (f) (h) statistics
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_the_order_of_documents_changes_nothing(data: st.DataObject) -> None:
     """Of judgments and of the run as they come in: ranks follow from scores and ids alone."""
@@ -443,6 +447,7 @@ def test_the_scale_of_weights_matters_to_counts_only(kind: Kind, data: st.DataOb
         same(measure, b, a * factor if definition.name in summed else a)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_stack_of_matrices_is_each_by_itself(data: st.DataObject) -> None:
     random = data.draw(RANDOM)
@@ -462,6 +467,7 @@ def test_a_stack_of_matrices_is_each_by_itself(data: st.DataObject) -> None:
                 assert bool(reasons[reason][place]) == bool(where), (measure, reason)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_stack_of_score_tables_is_each_by_itself(data: st.DataObject) -> None:
     random = data.draw(RANDOM)
@@ -622,6 +628,7 @@ def test_moving_a_prediction_towards_the_truth_is_never_worse(
 # -------------------------------------------------------------------------------- (i) (m) names
 
 
+@pytest.mark.slow
 @every_definition
 def test_a_name_parses_back(definition: Definition) -> None:
     for seed in range(20 if definition.parameters else 1):

@@ -123,6 +123,7 @@ def scored(measures: Iterable[Measure], model: Any, truth: Any) -> dict[str, Fou
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", TWO)
 def test_two_classes(case: str, tmp_path: Path) -> None:
     truth, predicted, probability = TWO[case]
@@ -154,6 +155,7 @@ def test_two_classes(case: str, tmp_path: Path) -> None:
         agree(ways)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "weights", [[0.3] * 6, [0.0, 2.0, 2.0, 0.0, 2.0, 2.0], [1.0, 2.0, 0.5, 0.0, 3.0, 1.0]]
 )

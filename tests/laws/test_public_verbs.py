@@ -206,6 +206,7 @@ DATA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", DATA)
 @every_task
 def test_an_estimate_has_an_interval_or_says_why_not(task: str, interval: str) -> None:

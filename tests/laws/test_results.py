@@ -137,6 +137,7 @@ def copies(value: Any) -> Iterator[Any]:
         yield pickle.loads(pickle.dumps(value, protocol))
 
 
+@pytest.mark.slow
 @every_verb
 def test_a_result_is_copied_and_pickled(verb: str) -> None:
     before = pickle.dumps(MADE[verb]())  # nothing of it was looked at
@@ -171,6 +172,7 @@ def test_a_copied_evaluation_can_be_worked_with(verb: str) -> None:
         assert same(*curves)
 
 
+@pytest.mark.slow
 def test_results_come_back_from_joblib() -> None:
     """From other processes, where they were made or where they were sent."""
     whole = [result(verb) for verb in MADE]
@@ -189,6 +191,7 @@ def test_results_come_back_from_joblib() -> None:
 # -------------------------------------------------------------------------------------------- JSON
 
 
+@pytest.mark.slow
 def test_every_kind_of_result_is_among_the_samples() -> None:
     assert set(samples()) == set(RESULT_CLASSES.values())
     assert set(RESULT_CLASSES.values()) == {
@@ -201,6 +204,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @every_verb
 def test_a_result_and_its_parts_are_read_back(verb: str) -> None:
     for part in parts(result(verb)):
@@ -295,6 +299,7 @@ def put(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 WRONG = ["abc", "inf", 0, -1, 1.5, 1e400, True, None, [], {}, [None], {"": None}, 2**70]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RESULT_CLASSES)
 @settings(max_examples=20)
 @given(st.data())
@@ -505,6 +510,7 @@ def test_values_per_unit_are_read_from_their_table() -> None:
 # ------------------------------------------------------------------------------------------ schema
 
 
+@pytest.mark.slow
 def test_the_published_schema_is_that_of_the_code() -> None:
     """``python tools/results_schema.py`` writes it anew."""
     jsonschema.Draft202012Validator.check_schema(json_schema())
@@ -531,6 +537,7 @@ def tables() -> Iterator[tuple[str, TidyResult]]:
                 yield verb, part
 
 
+@pytest.mark.slow
 def test_tables_have_the_same_rows_in_the_same_order() -> None:
     for verb, table in tables():
         rows, again = table.rows(), cal.from_json(written(table))

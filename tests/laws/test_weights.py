@@ -227,6 +227,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "part"), [(n, p) for n, interval, p in CASES if not interval])
 def test_equal_weights_are_none(name: str, part: str) -> None:
     without = _made(name, "", part, None, True)
@@ -234,6 +235,7 @@ def test_equal_weights_are_none(name: str, part: str) -> None:
     assert weighted.to_json(details=True) == without.to_json(details=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "interval", "part"), CASES)
 def test_scaled_weights_say_the_same(name: str, interval: str, part: str) -> None:
     before = _compared(_made(name, interval, part, 1e-3, False))

@@ -304,6 +304,7 @@ def test_weights_are_in_fits_and_measures():
 # ------------------------------------------------------------------------------ what it does not say
 
 
+@pytest.mark.slow
 def test_rows_of_folds_have_no_interval_and_no_band():
     ev = cal.cross_validate(GaussianNB(), *NOISY)
     assert all(e.low != e.low or e.unit == "folds" for e in ev)

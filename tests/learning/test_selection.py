@@ -55,6 +55,7 @@ def test_nested_cross_validation_is_two_loops() -> None:
     )
 
 
+@pytest.mark.slow
 def test_noise_is_worth_no_more_than_guessing() -> None:
     models = {f"{k}": KNeighborsClassifier(k) for k in (1, 3, 5, 9)}
     gaps = []

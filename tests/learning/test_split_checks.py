@@ -110,6 +110,7 @@ def test_nothing_is_found_in_what_scikit_learn_ships(name: str) -> None:
     assert found == [[]] * 2
 
 
+@pytest.mark.slow
 def test_copies_are_counted_shown_and_scored() -> None:
     table = features(300)
     y = RNG.integers(0, 2, 300)  # noise: nobody can do better than a half
@@ -128,6 +129,7 @@ def test_copies_are_counted_shown_and_scored() -> None:
     assert low < 0.5 < high
 
 
+@pytest.mark.slow
 def test_copies_are_rows_alike_in_all_columns_and_the_target() -> None:
     table, y = features(200), np.arange(200) % 2
     parts = cal.split(200, seed=1)
@@ -192,6 +194,7 @@ def test_rows_held_out_of_the_training_set_are_as_the_test_rows(
     assert len(at_random[1]) == 18
 
 
+@pytest.mark.slow
 def test_groups_on_both_sides() -> None:
     group = np.arange(300) // 3
     own = RNG.normal(size=(100, 4))[group]
@@ -205,6 +208,7 @@ def test_groups_on_both_sides() -> None:
     assert kinds(cal.check_split(whole, table, y, group=group)) == []
 
 
+@pytest.mark.slow
 def test_rows_trained_on_that_came_later() -> None:
     time = np.arange(300)
     walk = np.cumsum(RNG.normal(size=300))
@@ -226,6 +230,7 @@ def test_rows_of_few_times_cannot_be_split_by_time(n_late: int) -> None:
     assert "accuracy without" not in found.values
 
 
+@pytest.mark.slow
 def test_a_feature_that_gives_the_answer_away() -> None:
     table = features(300)
     y = classes(table)
@@ -249,6 +254,7 @@ def test_row_numbers_that_know_the_order_of_the_classes() -> None:
     assert kinds(cal.check_split(cal.split(150), shuffled, y)) == []
 
 
+@pytest.mark.slow
 def test_parts_that_differ() -> None:
     table = features(400)
     y = classes(table)

@@ -42,6 +42,7 @@ def inner_seed(seed: int, fold: int) -> int:
     return int(np.random.SeedSequence((seed, 1, 0, fold)).generate_state(1)[0] >> 1)
 
 
+@pytest.mark.slow
 def test_within_the_rows_trained_on() -> None:
     made = cal.cross_validate(
         MODEL, X, NAMES, cv=4, inner_cv=3, seed=5, positive="ill", threshold="F1",
@@ -126,6 +127,7 @@ def test_validation_rows_that_are_measured_choose_nothing() -> None:
     assert made["accuracy"].n == len(PARTS.validation)
 
 
+@pytest.mark.slow
 def test_what_it_seems_to_gain_flatters() -> None:
     random = np.random.default_rng(0)
     seemed, gained = [], []
@@ -140,6 +142,7 @@ def test_what_it_seems_to_gain_flatters() -> None:
     assert np.mean(gained) < np.mean(seemed) / 2
 
 
+@pytest.mark.slow
 def test_predictions_made_elsewhere_by_the_other_folds() -> None:
     fold = np.arange(len(Y)) % 3
     score = np.zeros(len(Y))
@@ -195,6 +198,7 @@ def test_a_rule_with_a_bound_is_told_by_both_measures() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_groups_stay_whole_within() -> None:
     group = np.arange(len(Y)) // 4
     made = cal.cross_validate(
@@ -211,6 +215,7 @@ def test_groups_stay_whole_within() -> None:
     assert made.tuned_thresholds[0].thresholds == pytest.approx(known, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_over_a_parameter_and_the_number_of_rows() -> None:
     how: dict[str, Any] = {"split": PARTS, "threshold": "F1", "measure": "F1", "inner_cv": 4}
     made = cal.validation_curve(MODEL, X, Y, param_name="C", param_range=[0.01, 1.0], **how)
@@ -241,6 +246,7 @@ def test_over_a_parameter_and_the_number_of_rows() -> None:
     assert growth.tuned_thresholds[0].system == f"{len(train)} rows"
 
 
+@pytest.mark.slow
 def test_a_threshold_is_a_part_of_each_candidate() -> None:
     models = {"nb": GaussianNB(), "near": KNeighborsClassifier(15)}
     made = cal.select_model(models, X, Y, split=PARTS, threshold="accuracy", measure="accuracy")

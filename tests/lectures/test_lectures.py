@@ -14,6 +14,7 @@ def test_worked_examples_come_out_as_printed(example: Example) -> None:
     check(example)
 
 
+@pytest.mark.slow
 def test_the_page_is_made_of_the_examples() -> None:
     """``python tests/lectures/page.py`` writes it."""
     assert PAGE.read_text(encoding="utf-8") == text()

@@ -119,6 +119,7 @@ def test_the_ideal_list_does_not_depend_on_the_run() -> None:
         assert value == pytest.approx(got / best, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_greedy_list_is_never_far_from_the_best() -> None:
     """And sometimes not the best, so that a run can beat it."""
     beaten = 0

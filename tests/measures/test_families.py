@@ -199,6 +199,7 @@ def test_what_a_measure_names_has_to_be_known(formula: Any, traits: Any, says: s
         cal.measure("mine")
 
 
+@pytest.mark.slow
 def test_a_task_of_a_module_is_known_behind_a_pickle(tmp_path: Any) -> None:
     (tmp_path / "own.py").write_text(
         "from calipers.measures import Family, measure, register_task\n"

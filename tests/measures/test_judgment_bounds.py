@@ -97,6 +97,7 @@ def measured(names: list[str]) -> list[Measure]:
     return [parse(name, "retrieval") for name in names]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_unretrieved", [0, 1, 2])
 @pytest.mark.parametrize("top", [1, 2])
 def test_exact_bounds_are_the_ends_of_all_completions(top: int, max_unretrieved: int) -> None:
@@ -236,6 +237,7 @@ def test_a_value_with_complete_judgments_is_its_own_bound() -> None:
         np.testing.assert_array_equal(possible.high, measure.apply(r))
 
 
+@pytest.mark.slow
 def test_topics_are_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     r = rankings(random_topics(11, 50, longest=6))
     measures = measured(EXACT)

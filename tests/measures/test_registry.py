@@ -268,6 +268,7 @@ def test_a_replaced_measure_is_pickled_by_value() -> None:
     assert pickle.loads(pickle.dumps(new)) == new
 
 
+@pytest.mark.slow
 def test_a_measure_of_ones_own_is_found_by_its_module_or_named(tmp_path: Any) -> None:
     (tmp_path / "own.py").write_text(
         "import numpy as np\n"
@@ -296,6 +297,7 @@ def test_a_measure_of_ones_own_is_found_by_its_module_or_named(tmp_path: Any) ->
     assert "'own'" in said
 
 
+@pytest.mark.slow
 def test_asking_for_a_family_brings_all_its_measures() -> None:
     """In a fresh process, for each family alone; and nothing more comes with the whole catalogue."""
     script = """
@@ -342,6 +344,7 @@ def refusal(typed: str, of: tuple[str, ...]) -> str:
     return ""
 
 
+@pytest.mark.slow
 def test_what_is_offered_instead_is_a_measure_of_the_task() -> None:
     offered = 0
     for of, typed in misspelt():

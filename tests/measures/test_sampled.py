@@ -227,6 +227,7 @@ def by_hand(name: str, strata: dict[str, dict[str, int]], run: list[str]) -> flo
     return result
 
 
+@pytest.mark.slow
 def test_random_samples_by_hand() -> None:
     random = np.random.default_rng(3)
     for _ in range(150):
@@ -286,6 +287,7 @@ def test_all_judged_is_what_it_estimates() -> None:
         assert found["xinfAP"].value == pytest.approx(ap, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("counts", "near"), [((5, 10, 10), 0.05), ((9, 16, 20), 0.015)], ids=["few", "many"]
 )

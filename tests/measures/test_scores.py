@@ -83,6 +83,7 @@ def brute_force(
     return (math.nan, math.nan) if found is None else (found[wanted], found["threshold"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "name",
@@ -165,6 +166,7 @@ def test_measures_of_no_single_threshold_have_none() -> None:
     assert at("max-F1", table) == at("KS", table) == at("max-accuracy", table) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_areas_of_scikit_learn(weighted: bool) -> None:
     for seed in range(50):
@@ -261,6 +263,7 @@ def test_the_area_under_precision_recall_gain_is_the_integral_of_its_curve() -> 
         assert value("PRG-AUC", table) == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_the_best_of_all_thresholds() -> None:
     from sklearn.metrics import accuracy_score, fbeta_score
 

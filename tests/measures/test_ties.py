@@ -69,6 +69,7 @@ def variants(definition: Definition) -> list[dict[str, Any]]:
     return [example, *({**example, **other} for other in OTHERS.get(definition.name, []))]
 
 
+@pytest.mark.slow
 @every_measure
 @settings(max_examples=25)
 @given(grades=GRADES, scores=SCORES)

@@ -45,6 +45,7 @@ def separation(books: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     sys.modules.pop("separation", None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("separation")
 def test_it_is_wherever_charts_are(tmp_path: Path) -> None:
     ev = cal.classification(TRUE, score=SCORES, measures=["AUC"], n_resamples=100)
@@ -82,6 +83,7 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("books")
 def test_of_numbers_and_of_what_else_an_evaluation_holds() -> None:
     def sorted_residuals(system: Any) -> Any:

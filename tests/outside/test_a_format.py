@@ -118,6 +118,7 @@ def test_other_packages_are_asked_for_nothing_but_what_is_not_ours(
         ev.to_format("rst")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("package")
 def test_on_the_medium_of_a_browser_it_has_what_the_page_has() -> None:
     """What it cannot show, as a slider, is left out; charts are their captions and numbers."""

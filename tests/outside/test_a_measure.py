@@ -148,6 +148,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], Callable[..., Evaluation], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("books")
 @pytest.mark.parametrize("case", CASES)
 def test_a_measure_has_all_that_others_have(case: str) -> None:

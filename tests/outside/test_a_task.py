@@ -62,6 +62,7 @@ def test_values_are_those_of_scikit_learn(task: ModuleType) -> None:
     assert one["pair-agreement"].undefined == {"one_group": 2}
 
 
+@pytest.mark.slow
 def test_intervals_and_differences_are_those_of_rows_drawn_by_hand(task: ModuleType) -> None:
     evaluation, random = (
         task.groupings(TRUTH, FOUND, interval="bootstrap"),
@@ -121,6 +122,7 @@ def test_slices_and_comparisons(task: ModuleType, options: Any) -> None:
         task.groupings(TRUTH, {"a": [1, 2, 3]})
 
 
+@pytest.mark.slow
 def test_results_and_pages(task: ModuleType) -> None:
     evaluation = task.groupings(TRUTH, FOUND, slices={"site": SITE})
     text = evaluation.to_json()

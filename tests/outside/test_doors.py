@@ -92,6 +92,7 @@ def large(s, of):
 '''
 
 
+@pytest.mark.slow
 def test_a_finding(plug: Plug) -> None:
     plug("findings", FINDING)
     truth = np.arange(30.0)
@@ -228,6 +229,7 @@ def command(folder: Path, *line: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_command_reads_with_pandas_what_a_plugin_reads_so(plug: Plug, tmp_path: Path) -> None:
     plug(
         "formats",
@@ -273,6 +275,7 @@ def test_the_page_of_plugins_is_about_what_there_is(plug: Plug) -> None:
     assert ".cols" in tables.TABLE_FORMATS
 
 
+@pytest.mark.slow
 def test_a_task_has_its_command_where_its_package_is_installed(plug: Plug, tmp_path: Path) -> None:
     """It is imported when commands are listed, or another is run."""
     plug("tasks", Path(__file__).with_name("survival.py").read_text("utf-8"))

@@ -100,6 +100,7 @@ def test_weights_counts_and_clusters(task: ModuleType) -> None:
     assert again.high - again.low == pytest.approx(alone.high - alone.low, rel=0.05)
 
 
+@pytest.mark.slow
 def test_errors_and_paired_tests_are_those_of_rows_left_out_and_drawn(task: ModuleType) -> None:
     found = task.survival(data=TABLE, **ASKED)
     everyone = np.arange(ROWS)
@@ -119,6 +120,7 @@ def test_errors_and_paired_tests_are_those_of_rows_left_out_and_drawn(task: Modu
     assert (drawn.high - drawn.low) / 2 / 1.96 == pytest.approx(jackknife[0], rel=0.1)
 
 
+@pytest.mark.slow
 def test_slices_and_costs(task: ModuleType) -> None:
     cost = {"ms": {"a": "ms", "b": "ms"}}
     found = task.survival(data=TABLE, slices=["site"], cost=cost, **ASKED)
@@ -171,6 +173,7 @@ def test_a_stream(task: ModuleType, how: str) -> None:
 
 
 # As in tests/engines/test_spark.py: PySpark says so of every newer pandas, and leaves sockets.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -191,6 +194,7 @@ def test_spark(task: ModuleType) -> None:
         session.stop()
 
 
+@pytest.mark.slow
 def test_json_and_the_page(task: ModuleType) -> None:
     found = task.survival(data=TABLE, slices=["site"], **ASKED)
     text = found.to_json()

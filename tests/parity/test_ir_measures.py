@@ -120,6 +120,7 @@ def pairs(
                 yield name, topic, float(value), expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_trec_evals_measures(seed: int) -> None:
     compared = 0
@@ -136,6 +137,7 @@ def test_trec_evals_measures(seed: int) -> None:
     assert compared > 15_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_cwl_framework(seed: int) -> None:
     pytest.importorskip("cwl", reason="cwl-eval is not installed")
@@ -194,6 +196,7 @@ def test_expected_reciprocal_rank(cutoff: int | None) -> None:
         assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), topic
 
 
+@pytest.mark.slow
 def test_ndeval() -> None:
     pytest.importorskip("pyndeval", reason="pyndeval is not installed")
     generator = np.random.default_rng(12)

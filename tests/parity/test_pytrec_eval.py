@@ -134,6 +134,7 @@ def undefined(measure: Measure, grades: list[int], level: int, retrieved: set[st
     return "no_relevant" in measure.definition.undefined and max(grades) < level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judged_only", [False, True])
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("scores", ["tied", "float32", "below float32"])

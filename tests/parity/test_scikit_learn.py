@@ -113,6 +113,7 @@ def of_matrix(
     return out
 
 
+@pytest.mark.slow
 def test_measures_of_counts() -> None:
     """100 random cases, a third each without weights, with real and with whole ones."""
     generator = np.random.default_rng(20)
@@ -144,6 +145,7 @@ def test_an_empty_margin_is_undefined_where_scikit_learn_has_a_number(name: str)
     assert np.isnan(parse(name, "counts").apply(one_class))
 
 
+@pytest.mark.slow
 def test_areas() -> None:
     """400 random cases: AUC and AP, half of them with tied scores, two thirds with weights."""
     generator = np.random.default_rng(21)
@@ -216,6 +218,7 @@ def test_the_lower_trapezoid() -> None:
         assert float(parse("PR-AUC").apply(table)) == pytest.approx(area, **CLOSE), case
 
 
+@pytest.mark.slow
 def test_losses_of_probabilities() -> None:
     """200 random cases: log loss and Brier score."""
     generator = np.random.default_rng(24)
@@ -243,6 +246,7 @@ def test_losses_of_probabilities() -> None:
             assert value == pytest.approx(expected, rel=1e-11, abs=1e-12), (case, name)
 
 
+@pytest.mark.slow
 def test_errors_of_numbers() -> None:
     """3,000 columns of predictions: RMSE, MSE and MAE, half of them weighted."""
     generator = np.random.default_rng(25)
@@ -309,6 +313,7 @@ def random_classes(
     return truth, predicted, weight[case % 3], k
 
 
+@pytest.mark.slow
 def test_averages_over_classes() -> None:
     """75 random cases: macro, micro and weighted averages, and every class against the rest.
 
@@ -358,6 +363,7 @@ def test_averages_over_classes() -> None:
     assert undefined > 24
 
 
+@pytest.mark.slow
 def test_measures_of_several_classes() -> None:
     """100 random cases: accuracy, balanced accuracy, Matthews correlation, κ."""
     generator = np.random.default_rng(28)
@@ -394,6 +400,7 @@ def test_measures_of_several_classes() -> None:
     assert compared > 480
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("undefined", "value"), [("zero", 0.0), ("one", 1.0)])
 def test_values_by_agreement(undefined: str, value: float) -> None:
     """25 random cases, small enough that classes lack a value: zero_division. Of classes that do
@@ -425,6 +432,7 @@ def test_values_by_agreement(undefined: str, value: float) -> None:
     assert stood > 7
 
 
+@pytest.mark.slow
 def test_averages_of_areas_over_classes() -> None:
     """30 random cases: one against the rest, one against one, and all pooled; with whole weights
     scikit-learn, which takes none for pairs, is given the rows as often."""
@@ -456,6 +464,7 @@ def test_averages_of_areas_over_classes() -> None:
     assert compared > 10
 
 
+@pytest.mark.slow
 def test_tables_of_confusion() -> None:
     """50 random cases: counts and all normalisations; a share of nothing is 0 there, none here."""
     generator = np.random.default_rng(29)
@@ -503,6 +512,7 @@ def test_the_report_of_classes() -> None:
         assert row["truth"] == report[row["class"]]["support"]
 
 
+@pytest.mark.slow
 def test_probabilities_of_several_classes() -> None:
     """50 random cases: log loss, Brier score, and accuracy among the best k without ties."""
     generator = np.random.default_rng(32)
@@ -588,6 +598,7 @@ def test_a_constant_answer_has_the_area_of_the_prevalence() -> None:
     assert metrics.average_precision_score(truth, score) == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_several_labels_in_a_row() -> None:
     """100 random tables of labels; a row without any is left out here where it has no value."""
     generator = np.random.default_rng(33)
@@ -699,6 +710,7 @@ def test_some_of_the_classes_beside_labels_of_scikit_learn() -> None:
             assert made.low < made.value < made.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("undefined", "value"), [("zero", 0.0), ("one", 1.0), ("omit", float("nan"))]
 )
@@ -747,6 +759,7 @@ def test_zero_division_of_classes_that_are_absent(undefined: str, value: float) 
     assert compared > 288
 
 
+@pytest.mark.slow
 def test_zero_division_of_labels() -> None:
     """Of rows with several labels each column counts, also one that no row has."""
     generator = np.random.default_rng(28)

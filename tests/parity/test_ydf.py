@@ -56,6 +56,7 @@ def random_rows(case: int) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     return truth, score, None if weight is None else weight.astype(float)
 
 
+@pytest.mark.slow
 def test_what_both_define_alike() -> None:
     """120 random cases: accuracy, log loss, AUC and the confusion matrix."""
     for case in range(120):

@@ -268,6 +268,7 @@ def test_charts_and_the_result_are_downloaded(page: Any) -> None:
         assert Path(waiting.value.path()).read_bytes().startswith(begins), name
 
 
+@pytest.mark.slow
 def test_a_link_opens_what_is_folded(page: Any) -> None:
     target = page.evaluate("document.querySelector('details.more figure').id")
     assert re.fullmatch(r"chart-[\w.-]+", target)

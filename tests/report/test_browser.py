@@ -53,6 +53,7 @@ def browse(path: Path, text: str) -> tuple[str, str]:
     return done.stdout.decode(), done.stderr.decode(errors="replace")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "evaluation",
     [
@@ -70,6 +71,7 @@ def test_charts_come_alive_and_nothing_is_refused(tmp_path: Path, evaluation: Ev
     assert "Refused" not in log
 
 
+@pytest.mark.slow
 def test_a_tooltip_shows_names_as_text(tmp_path: Path) -> None:
     # A script of the test's own would be refused, so here the policy makes way for it.
     text = re.sub(r"<meta http-equiv[^\n]*\n", "", page(hostile()), count=1)
@@ -84,6 +86,7 @@ def test_a_tooltip_shows_names_as_text(tmp_path: Path) -> None:
     assert "&lt;/script&gt;" in found[0]
 
 
+@pytest.mark.slow
 def test_the_charts_of_a_comparison_come_alive(tmp_path: Path) -> None:
     made = cal.from_values(values(), unit="units", n_resamples=200).compare(margin={"m2": 0.2})
     text = comparison_page(made)
@@ -99,6 +102,7 @@ def test_the_charts_of_a_comparison_come_alive(tmp_path: Path) -> None:
 
 
 # Specs of all tasks are looked at in test_charts.
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["clustering", "two classes", "topics"])
 def test_names_that_every_object_has_are_names_like_others(tmp_path: Path, task: str) -> None:
     text = page(OF_JAVASCRIPT[task]())

@@ -74,6 +74,7 @@ def test_curves_keep_the_colour_of_their_system() -> None:
     assert dict(zip(scale["domain"], scale["range"], strict=True))["logistic"] == vega.PALETTE[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("systems", [1, 2])
 @pytest.mark.parametrize("threshold", [0.5, 2.0])
 def test_every_kind_of_curve_is_drawn(systems: int, threshold: float) -> None:

@@ -76,6 +76,7 @@ def text_of(source: str) -> str:
 # --- The page -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone_and_is_the_same_twice(four: Comparison) -> None:
     text = page(four)
     assert text == page(four)
@@ -85,6 +86,7 @@ def test_the_page_stands_alone_and_is_the_same_twice(four: Comparison) -> None:
     assert not re.search(r"@import|url\((?!#|&quot;#)", outside)
 
 
+@pytest.mark.slow
 def test_the_page_shows_every_difference_as_it_is(four: Comparison) -> None:
     seen = text_of(page(four))
     for d in four:
@@ -112,6 +114,7 @@ def test_every_number_of_the_tables_is_one_of_the_data(four: Comparison) -> None
     assert all(min(abs(x - y) for y in [*known, 0.001]) <= 0.0051 for x in shown)
 
 
+@pytest.mark.slow
 def test_charts_of_three_systems_or_more(four: Comparison) -> None:
     text = page(four)
     for title in ("Differences <a", "Every pair: m1 <a", "Mean ranks: m2 <a",
@@ -132,6 +135,7 @@ def test_against_a_baseline_there_is_no_matrix() -> None:
     assert "Mean ranks: m1" in text
 
 
+@pytest.mark.slow
 def test_margins_are_drawn_and_told() -> None:
     made = compared(baseline="run1", margin={"m1": 0.2})
     text = page(made)
@@ -164,6 +168,7 @@ def test_names_are_text(name: str) -> None:
     assert "<script" not in markdown(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("systems", "measures", "units"), [(10, 5, 250), (2, 30, 250), (3, 1, 30_000), (20, 2, 40)]
 )
@@ -173,6 +178,7 @@ def test_size(systems: int, measures: int, units: int) -> None:
     assert len(text.encode()) < MOST_BYTES
 
 
+@pytest.mark.slow
 def test_what_is_not_drawn_is_said(four: Comparison) -> None:
     made, missing = all_unit_figures(four)
     assert (len(made), missing) == (12, 0)
@@ -265,6 +271,7 @@ def test_splits_have_their_differences() -> None:
         assert f"| {place} | {a - b:.4f} |" in text
 
 
+@pytest.mark.slow
 def test_every_test_is_explained() -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 200)
@@ -363,6 +370,7 @@ def test_a_margin_without_a_better_side() -> None:
     assert "A difference of -0.05 or less is not excluded (" in difference_sentence(d)
 
 
+@pytest.mark.slow
 def test_many_pairs_are_summed_up() -> None:
     made = compared(values(systems=10, measures=5), test="t", interval="analytic")
     said = comparison_headlines(made)

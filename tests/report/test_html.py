@@ -177,6 +177,7 @@ def skeleton(text: str) -> list[str]:
     return [tag for tag in Outline(text).tags if tag in CHECKED or tag.startswith("h")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_adds_no_markup(name: str) -> None:
     for build in (page, fragment):
@@ -201,6 +202,7 @@ def test_names_are_shown_as_they_are() -> None:
     assert HOSTILE[1] in text
 
 
+@pytest.mark.slow
 def test_names_from_right_to_left_leave_what_is_beside_them_alone() -> None:
     """In headings, sentences, remarks and cells: none stands in the open."""
     random, n = np.random.default_rng(0), 120
@@ -284,6 +286,7 @@ def anew() -> Iterator[None]:
     rendering.vega_script.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("anew")
 def test_the_bundle_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "cache_folder", lambda: tmp_path / "calipers")
@@ -346,6 +349,7 @@ assert page() == first
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 def test_a_page_in_a_forked_process() -> None:
     """vl-convert's thread is not there; waiting for it would take for ever."""

@@ -116,6 +116,7 @@ def test_systems_share_a_letter_exactly_where_they_are_not_told_apart(
     assert not any(one < other for one in sets.values() for other in sets.values())
 
 
+@pytest.mark.slow
 def test_of_many_systems_letters_are_shared() -> None:
     ev = topics(12)
     text = ev.to_latex()

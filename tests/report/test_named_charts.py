@@ -137,6 +137,7 @@ def test_each_of_many_has_a_name_of_its_own() -> None:
     assert "currentColor" in curves._repr_html_()
 
 
+@pytest.mark.slow
 def test_charts_on_the_command_line(tmp_path: Path) -> None:
     truth, p = rows(40)
     table = tmp_path / "t.csv"

@@ -56,6 +56,7 @@ def executed(cells: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     return [cell.outputs for cell in notebook.cells]
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_what_a_script_prints(tmp_path, monkeypatch):
     cells = [SETUP]
     for what in SHOWN:

@@ -66,6 +66,7 @@ def _agrees(seen: dict[str, Any], ev: cal.Evaluation) -> None:
     assert shares == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_slider_moves_all_that_stands_at_a_threshold(tmp_path: Path) -> None:
     random = np.random.default_rng(6)
     truth = np.arange(120) % 3 == 0

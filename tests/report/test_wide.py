@@ -140,6 +140,7 @@ def test_many_systems_compared_lead_by_their_mean_difference() -> None:
     assert len(text.splitlines()) < len(MANY.compare().to_text(layout="long").splitlines()) / 3
 
 
+@pytest.mark.slow
 def test_thirty_systems_fit_on_a_screen() -> None:
     draw = np.random.default_rng(0)
     truth = draw.normal(size=60)
@@ -152,6 +153,7 @@ def test_thirty_systems_fit_on_a_screen() -> None:
     assert head.count("\n- ") <= 6  # what is found of many is said once
 
 
+@pytest.mark.slow
 def test_the_page_has_every_pair_to_choose_from() -> None:
     page = MANY.to_html()
     data = json.loads(re.findall(r'<div class="pairs".*?json">(.*?)</script>', page, re.DOTALL)[0])

@@ -113,6 +113,7 @@ def test_what_is_gathered_is_settled() -> None:
     same(from_bytes(to_bytes(gathered)), gathered.finalize())
 
 
+@pytest.mark.slow
 def test_damage_shows(some: dict[str, Statistic]) -> None:
     whole = to_bytes(some)
     random = np.random.default_rng(2)
