@@ -27,9 +27,6 @@ from calipers.data.errors import InputError, did_you_mean, format_value, set_inp
 from calipers.data.frequency_weights import check_counts
 from calipers.data.streams import Batch, Stream, is_large, memory_budget
 from calipers.engines.base import Engine, Mergeable, P, identity
-from calipers.engines.local import StreamEngine
-from calipers.engines.pass_tasks import MissingCounts
-from calipers.engines.remote import RemoteEngine
 from calipers.evaluation.shared import unwrap_unnamed
 from calipers.evaluation.slice_definitions import bins_by_factor
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
@@ -41,6 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from calipers.data.trec import InputOrigin
+    from calipers.engines.pass_tasks import MissingCounts
     from calipers.evaluation.options import Options
 
 
@@ -207,12 +205,19 @@ class FrequencyWeightedRows(SelectedRows):
         return result
 
 
+def _no_missing() -> MissingCounts:
+    """Return the counts of a batch in which no value is missing."""
+    from calipers.engines.pass_tasks import MissingCounts
+
+    return MissingCounts()
+
+
 @dataclass(frozen=True, eq=False)
 class OptionalResult(Mergeable):
     """Result of a batch, or None if it has no rows; ``missing`` counts those of such batches."""
 
     result: Any
-    missing: MissingCounts = field(default_factory=MissingCounts)
+    missing: MissingCounts = field(default_factory=_no_missing)
 
     def __add__(self, other: OptionalResult) -> OptionalResult:
         missing = self.missing + other.missing
@@ -396,6 +401,8 @@ def get_engine(data: Any, engine: str | None, categories: CategorySelector | Non
 
     Columns of CSV that ``categories`` selects are numbers only if no text is lost.
     """
+    from calipers.engines.local import StreamEngine
+
     if isinstance(data, Engine):
         if categories is not None and isinstance(data, StreamEngine):
             return data.with_categories(categories)
@@ -415,6 +422,8 @@ def get_engine(data: Any, engine: str | None, categories: CategorySelector | Non
 
 def process_memory(memory: int | str | None, rows: Engine) -> int:
     """Return the number of bytes that each process may use."""
+    from calipers.engines.remote import RemoteEngine
+
     return (
         _PROCESS_MEMORY
         if memory is None and isinstance(unselected_rows(rows), RemoteEngine)
