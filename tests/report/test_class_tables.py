@@ -68,7 +68,7 @@ def test_figures_of_all_systems_share_an_order() -> None:
     assert [f.title for f in drawn] == [f"Confusion matrix: s{i}" for i in range(3)]
     assert [f.choice for f in drawn] == ["s0", "s1", "s2"]
     assert [len(place.figures) for place in group_selectable(drawn)] == [3]
-    assert len({f.head for f in drawn}) == 1
+    assert len({f.header for f in drawn}) == 1
     assert common_order(ev.confusions) is not None
     assert drawn[0].svg.startswith("<svg")
 

@@ -123,7 +123,7 @@ class Columns:
             specs = self.specs[column.role]
             if column.role == "slices":
                 arguments["slices"] = {text: _parse_crossing(text, names) for text in specs} or None
-            elif column.is_by_system:
+            elif column.is_keyed_by_system:
                 arguments[column.role] = _parse_by_system(column, specs, names)
             elif column.is_repeatable:
                 matches = [name for text in specs for name in match_prefix(text, names) or [text]]

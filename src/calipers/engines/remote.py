@@ -45,7 +45,7 @@ def make_worker_probe() -> Callable[[], tuple[str, ...]]:
     The function is pickled by value, because unpickling it must not need Calipers.
     """
 
-    def describe() -> tuple[str, ...]:
+    def probe() -> tuple[str, ...]:
         import importlib
         import platform
         import sys
@@ -59,7 +59,7 @@ def make_worker_probe() -> Callable[[], tuple[str, ...]]:
             message = f"{type(error).__name__}: {error}"
         return platform.node(), sys.executable, platform.python_version(), version, message
 
-    return describe
+    return probe
 
 
 def check_workers(engine: str, workers: Iterable[Worker]) -> None:
@@ -298,13 +298,13 @@ class RemoteEngine(Engine):
         """Create an engine from the parsed lines of text files."""
         raise NotImplementedError
 
-    def select_columns(
+    def project_columns(
         self,
         text_columns: Mapping[str, str],
         numeric_columns: Mapping[str, str],
         constants: Mapping[str, Any],
     ) -> Self:
-        """Return the same rows with renamed columns: text, numbers, and constants."""
+        """Return the rows with renamed columns, cast to text or numbers, and constant columns."""
         raise NotImplementedError
 
     def concat(self, others: Sequence[Self], name: str) -> Self:

@@ -335,7 +335,7 @@ def simplify(blocks: Iterable[Block]) -> Iterator[Block]:
 def figure_table(figure: Figure) -> Table:
     """Return the table of a chart."""
     head, rows = (
-        map(escape_unprintable, figure.head),
+        map(escape_unprintable, figure.header),
         [tuple(map(escape_unprintable, row)) for row in figure.rows],
     )
     table = Table.from_rows(list(head), rows, f"Numbers: {figure.title}")

@@ -528,7 +528,7 @@ def threshold_columns(threshold_tables: ThresholdTables, table: ThresholdTable) 
         cells = [
             numbers.UNDEFINED
             if math.isnan(t[0])
-            else numbers.rounding_of_one(*t).value_with_interval(*t)
+            else numbers.common_rounding(*t).value_with_interval(*t)
             for t in triples
         ]
         out.append(Column(shorten_name(threshold_tables.display_name(name)), NUMBERS, cells))

@@ -42,10 +42,10 @@ def confusion_figures(
         head, rows = matrix_table(ordered, orientation)
         yield Figure(
             title=title,
-            label=f"{title}. {matrix_summary(ordered)}",
+            alt_text=f"{title}. {matrix_summary(ordered)}",
             caption=caption(ordered, confusion.labels, orientation),
             spec=heat_map(ordered, orientation),
-            head=tuple(head),
+            header=tuple(head),
             rows=tuple(map(tuple, rows)),
             wide=len(confusion.labels) > MAX_CLASSES_WITH_COUNTS,
             choice=selector_label(confusion.system, len(evaluation.confusions)),

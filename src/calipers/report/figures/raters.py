@@ -82,12 +82,12 @@ def _pairs_figure(rater_table: LabelTable, pairs: LabelTable) -> Figure:
     tips = vega.tooltip(("rater", "rater"), ("other", "and"), ("value", shorten_name(measure)))
     return Figure(
         title="Pairs of raters",
-        label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {extremes_text}",
+        alt_text=f"{shorten_name(measure)} of every pair of {len(names)} raters. {extremes_text}",
         caption=f"{shorten_name(measure)} of every pair of raters; values of 0 or below have the "
         f"lightest color. {extremes_text} In the HTML report, hovering over a cell shows its "
         f"{numbers.format_percent(pairs.level)} CI.",
         spec=cell_heat_map(cells, ("rater", names), ("other", names), tips, ".1f"),
-        head=("pair", shorten_name(measure)),
+        header=("pair", shorten_name(measure)),
         rows=tuple(
             zip(
                 unique_labels(pairs.labels, 2 * vega.MAX_LABEL_LENGTH).values(),
@@ -132,14 +132,14 @@ def _categories_figure(each: LabelTable) -> Figure:
     )
     return Figure(
         title="Categories by rater",
-        label=f"Number of ratings of each of {len(names)} raters in each of {len(kinds)} "
+        alt_text=f"Number of ratings of each of {len(names)} raters in each of {len(kinds)} "
         "categories.",
         caption="Number of ratings of each rater by category. Color: proportion of the ratings "
         "of the rater. Raters who agree have similar rows.",
         spec=cell_heat_map(
             [dict(cell) for cell in cells], ("rater", names), ("category", kinds), tips
         ),
-        head=("rater", *kinds),
+        header=("rater", *kinds),
         rows=tuple(
             (name, *(f"{x:,.0f}" for x in row)) for name, row in zip(names, counts, strict=True)
         ),
