@@ -56,9 +56,9 @@ def test_the_heat_map_tells_every_cell() -> None:
     first = cells[0]
     assert (first["truth"], first["predicted"]) == ("c00", "c00")
     assert first["count"] == f"{own.counts[0, 0]:.0f}"
-    assert first["share"] == pytest.approx(own.counts[0, 0] / own.counts[0].sum(), abs=1e-4)
+    assert first["proportion"] == pytest.approx(own.counts[0, 0] / own.counts[0].sum(), abs=1e-4)
     low, high = own.low[0, 0], own.high[0, 0]
-    assert first["shares"].endswith(f"[{low:.3f}, {high:.3f}]")
+    assert first["proportion_text"].endswith(f"[{low:.3f}, {high:.3f}]")
     json.dumps(spec, allow_nan=False)
 
 

@@ -119,11 +119,11 @@ def _table(
 ) -> list[Block]:
     """Return a table with a title and a note; columns of numbers are right-aligned."""
     cells = [[escape_unprintable(_cell(row[k])) for row in rows] for k in range(len(head))]
-    kinds = [
+    column_types = [
         NUMBER if any(isinstance(row[k], int | float) for row in rows) else WORDS
         for k in range(len(head))
     ]
-    columns = list(map(Column, map(escape_unprintable, head), [KEY, *kinds[1:]], cells))
+    columns = list(map(Column, map(escape_unprintable, head), [KEY, *column_types[1:]], cells))
     blocks: list[Block] = [Heading(title, 3)] if title else []
     blocks.append(Table(columns, title=title))
     return [*blocks, Lines([mark_literal(note)], aside=True)] if note else blocks

@@ -105,8 +105,8 @@ def _columns(changes: list[MeasureChange]) -> list[Column]:
         )
         for name, text in zip(_HEADS, row, strict=True):
             cells[name].append(text)
-    kinds = (KEY, KEY, NUMBERS, NUMBERS, NUMBER, NUMBERS, NUMBER)
-    return [Column(n, kind, cells[n]) for n, kind in zip(_HEADS, kinds, strict=True)]
+    column_types = (KEY, KEY, NUMBERS, NUMBERS, NUMBER, NUMBERS, NUMBER)
+    return [Column(n, kind, cells[n]) for n, kind in zip(_HEADS, column_types, strict=True)]
 
 
 _HEADS = ("system", "measure", "before", "after", "change", "interval", "p")

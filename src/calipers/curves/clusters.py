@@ -327,10 +327,12 @@ def _size_figure(table: LabelTable) -> Figure:
     total = float(table.truth.sum())
     proportions = [f"{size / total:.1%}" for size in sizes]
     data = [
-        {"cluster": name, "points": size, "share": proportion}
+        {"cluster": name, "points": size, "proportion": proportion}
         for name, size, proportion in zip(names, sizes, proportions, strict=True)
     ]
-    tip = vega.tooltip(("cluster",) * 2, ("points",) * 2, ("share", "proportion of all points"))
+    tip = vega.tooltip(
+        ("cluster",) * 2, ("points",) * 2, ("proportion", "proportion of all points")
+    )
     bars = vega.layer(
         data,
         {"type": "bar", "color": vega.PALETTE[0], "opacity": 0.85},
@@ -390,8 +392,8 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
             "class": class_name,
             "cluster": cluster_name,
             "count": text[i][j],
-            "share": json_number(row_proportions[i, j], 4),
-            "shares": digits(float(row_proportions[i, j])),
+            "proportion": json_number(row_proportions[i, j], 4),
+            "proportion_text": digits(float(row_proportions[i, j])),
             "ofCluster": digits(float(column_proportions[i, j])),
         }
         for i, class_name in enumerate(classes)
@@ -399,7 +401,7 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
     ]
     tips = vega.tooltip(
         ("class", "class"), ("cluster", "cluster"), ("count", "points"),
-        ("shares", "proportion of the class"), ("ofCluster", "proportion of the cluster"),
+        ("proportion_text", "proportion of the class"), ("ofCluster", "proportion of the cluster"),
     )  # fmt: skip
     return confusions.cell_heat_map(data, ("class", classes), ("cluster", clusters), tips)
 

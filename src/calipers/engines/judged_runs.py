@@ -270,13 +270,13 @@ def _find_columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, 
     # The type of objects of pandas may be unknown.
     text_tests = of_type.is_string, of_type.is_large_string, of_type.is_integer, of_type.is_null
     number_tests = of_type.is_integer, of_type.is_floating, of_type.is_decimal
-    for column, kinds, expected in (
+    for column, type_tests, expected in (
         (topic, text_tests, "text or whole numbers"),
         (document, text_tests, "text or whole numbers"),
         (value, number_tests, "numbers"),
     ):
         data_type = rows.schema.field(column).type
-        if not any(is_such(data_type) for is_such in kinds):
+        if not any(is_such(data_type) for is_such in type_tests):
             raise InputError(
                 f"{name}: column {column!r} is of type {data_type}, expected {expected}"
             )
@@ -292,9 +292,9 @@ def _parse_lines(kind: Kind, location: str, first_line: int, text: bytes) -> pa.
 
     value = _VALUE_COLUMN[kind]
     names = "topic", "doc", "error", value
-    kinds = pa.string(), pa.string(), pa.string(), pa.float64()
+    types = pa.string(), pa.string(), pa.string(), pa.float64()
     if not text.strip():
-        return pa.record_batch([pa.array([], item) for item in kinds], names)
+        return pa.record_batch([pa.array([], item) for item in types], names)
     with tempfile.NamedTemporaryFile() as file:
         file.write(text)
         file.flush()
@@ -313,6 +313,6 @@ def _parse_lines(kind: Kind, location: str, first_line: int, text: bytes) -> pa.
             no_error = pa.array([""] * len(rows[value]), pa.string())
             return pa.record_batch([*ids, no_error, pa.array(rows[value], pa.float64())], names)
     error_row = [
-        pa.array([item], kind) for item, kind in zip(("", "", message, 0.0), kinds, strict=True)
+        pa.array([item], kind) for item, kind in zip(("", "", message, 0.0), types, strict=True)
     ]
     return pa.record_batch(error_row, names)

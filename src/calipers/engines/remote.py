@@ -368,11 +368,11 @@ def resolve_paths(source: Any, engine: str) -> tuple[list[str], str]:
 
 def table_kind(files: Sequence[str], name: str, engine: str) -> str:
     """Return the kind of the tables at some paths; without an extension it is Parquet."""
-    kinds = {tables.file_extension(path)[0] for path in files}
+    extensions = {tables.file_extension(path)[0] for path in files}
     kind = tables.TEXT_FORMATS.get(
-        extension := kinds.pop(), tables.BINARY_FORMATS.get(extension, "parquet")
+        extension := extensions.pop(), tables.BINARY_FORMATS.get(extension, "parquet")
     )
-    if kinds or kind not in _TABLE_KINDS:
+    if extensions or kind not in _TABLE_KINDS:
         raise InputError(
             f"{name}: {engine} reads paths of one kind: Parquet, CSV, TSV or JSON Lines"
         )

@@ -170,10 +170,10 @@ def estimate_from_table(
 ) -> PointEstimate:
     """Estimate a measure of calibration from a table of probabilities."""
     definition = measure.definition
-    kinds = {"recalibration": "recalibration", "none": "p-value"}
+    kind_by_interval = {"recalibration": "recalibration", "none": "p-value"}
     return PointEstimate(
         value=float(measure.apply(table)),
-        kind=kinds.get(definition.interval, "calibration"),
+        kind=kind_by_interval.get(definition.interval, "calibration"),
         settings=settings,
         n=n_rows,
         bounds=definition.range,

@@ -1208,10 +1208,10 @@ CLUSTERING = Task(
         ),
         Argument(
             "noise",
-            "Treat points labelled -1 (noise) as a cluster, or drop points that are noise in any "
+            "Treat points labeled -1 (noise) as a cluster, or drop points that are noise in any "
             "clustering.",
             choices=("cluster", "drop"),
-            description='Treatment of points labelled −1 (noise): ``"cluster"`` treats them as a '
+            description='Treatment of points labeled −1 (noise): ``"cluster"`` treats them as a '
             'cluster, as scikit-learn does; ``"drop"`` drops points that are noise in any of the '
             "clusterings.",
         ),

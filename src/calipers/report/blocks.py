@@ -188,8 +188,8 @@ class Table:
     ) -> Table:
         """Return a table from rows of numbers, each of which begins with a name."""
         cells = list(zip(*rows, strict=True)) or [()] * len(head)
-        kinds = [KEY, *[NUMBER] * (len(head) - 1)]
-        return cls(list(map(Column, head, kinds, cells)), is_plain=True, title=title)
+        column_types = [KEY, *[NUMBER] * (len(head) - 1)]
+        return cls(list(map(Column, head, column_types, cells)), is_plain=True, title=title)
 
     @property
     def text_columns(self) -> list[Column]:

@@ -17,7 +17,7 @@ def figure(result: MonitorResult) -> Figure:
     """Return the figure of the looks of a sequential evaluation."""
     columns = monitor.columns(result)
     caption = (
-        "Value at each look, with a confidence sequence, which covers the true value at all looks "
+        "Value at every look, with a confidence sequence, which covers the true value at all looks "
         "simultaneously with the stated confidence."
     )
     if not math.isnan(result.target):
