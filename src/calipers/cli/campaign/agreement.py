@@ -50,7 +50,7 @@ def command(
     rankings: bool,
     **options: Any,
 ) -> None:
-    """Measure inter-assessor agreement and its effect on the ranking of systems.
+    """Measure inter-assessor agreement and its effect on system rankings.
 
     Agreement is measured on the documents with two or more judgments; without any it is undefined.
     Intervals generalize to other documents. An additional interval generalizes to other topics; it
