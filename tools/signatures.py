@@ -45,9 +45,9 @@ INDENT = " " * 4
 #: Annotations by the kinds of arguments; those of all others are texts.
 _OF_KIND: Mapping[str, str] = {
     "switch": "bool",
-    "whole": "int",
+    "integer": "int",
     "number": "float",
-    "share": "float",
+    "proportion": "float",
 }
 #: What is said of options of a command, and of nothing in Python.
 _OF_COMMANDS = re.compile(r"(?<!\w)--?\w|\b[Rr]epeatable\b|\b(TABLE|FILE|DIR|COLS?)\b|\[default")

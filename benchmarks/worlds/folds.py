@@ -61,14 +61,14 @@ def least_squares(rows: int, features: int, folds: int, *, expected: bool) -> Tr
         means, losses = np.array([one.mean() for one in first]), np.concatenate(first)
         made = nested_interval([one for again in repeated for one in again], rows, folds).interval
         corrected = resampled_tests.corrected_t(means, folds - 1, 1)
-        plain = resampled_tests.k_fold_t(means)
+        plain = resampled_tests.uncorrected_t(means)
         se = float(losses.std(ddof=1)) / np.sqrt(rows)
         lengthened = np.sqrt(1 + folds / (folds - 1))
         return {
-            "corrected t over folds": _p(corrected.value, truth, corrected.interval.se, folds),
+            "corrected t over folds": _p(corrected.mean, truth, corrected.interval.se, folds),
             "nested cross-validation, 10 times": _p((made.low + made.high) / 2, truth, made.se),
             "z over pooled rows, lengthened": _p(float(losses.mean()), truth, lengthened * se),
-            "plain t over folds": _p(plain.value, truth, plain.interval.se, folds),
+            "plain t over folds": _p(plain.mean, truth, plain.interval.se, folds),
             "z over pooled rows": _p(float(losses.mean()), truth, se),
         }
 
@@ -99,11 +99,11 @@ def areas(rows: int, features: int, folds: int) -> Trial:
         )
         corrected, plain = (
             resampled_tests.corrected_t(values, folds - 1, 1),
-            resampled_tests.k_fold_t(values),
+            resampled_tests.uncorrected_t(values),
         )
         return {
-            "corrected t over folds": _p(corrected.value, truth, corrected.interval.se, folds),
-            "plain t over folds": _p(plain.value, truth, plain.interval.se, folds),
+            "corrected t over folds": _p(corrected.mean, truth, corrected.interval.se, folds),
+            "plain t over folds": _p(plain.mean, truth, plain.interval.se, folds),
         }
 
     size = f"{rows} rows, {features} features, {folds} folds"

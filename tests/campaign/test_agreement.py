@@ -189,10 +189,10 @@ def test_who_agrees_with_themselves() -> None:
     again = assessor_agreement.grades_by_assessor(
         [One("ann", "1", "d1", 1), One("ann", "1", "d2", 0)]
     )
-    value, low, high, number = assessor_agreement.self_agreement(first, again)["ann"]
+    value, low, high, number = assessor_agreement.intra_assessor_agreement(first, again)["ann"]
     assert (value, number) == (0.5, 2)
     assert low < 0.5 < high
-    assert assessor_agreement.self_agreement({}, again) == {}
+    assert assessor_agreement.intra_assessor_agreement({}, again) == {}
 
 
 def systems() -> tuple[Any, Any]:

@@ -350,7 +350,8 @@ def test_a_campaign_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "create", "c", "--goal", "high-recall", "--grade", "1=yes", "--grade", "0=no"
     ).stderr  # fmt: skip
     assert "is not overwritten" in run("create", "c", code=3)
-    assert "1 topic without description and narrative: 2" in run("topics", "c", "topics.tsv").stderr
+    message = run("topics", "c", "topics.tsv").stderr
+    assert "1 topic with neither a description nor a narrative: 2" in message
     told = run("runs", "c", "a.run", "--participant", "basel").stderr
     assert told == "c: a of basel: 1 topic, 1 document\n  a has no documents for topics 2\n"
     assert run("import", "c", "j.csv").stderr == "c: 1 judgment added\nc: new: ada\n"

@@ -243,7 +243,9 @@ def test_agreement_and_decisions(path: Path, tmp_path: Path) -> None:
         rows.append(("ann", "2", f"2{document}", int(k % 4 == 0)))
     judged(path, rows)
     judged(path, [("ann", "1", "1b", 0)], is_repeat=True)
-    said = run("agreement", path, "--assessor", "ann", "--assessor", "ben", "--orders").output
+    said = run(
+        "agreement", path, "--assessor", "ann", "--assessor", "ben", "--rankings", "--by-assessor"
+    ).output
     assert "percent-agreement" in said
     assert "10 of 24" not in said
     assert "12 of 24" in said
@@ -296,7 +298,7 @@ def test_a_program_is_no_person(path: Path) -> None:
     refused = CliRunner().invoke(cli, ["campaign", "check", str(path)])
     assert "no document is judged by a person" in str(refused.exception)
     refused = CliRunner().invoke(cli, ["campaign", "agreement", str(path)])
-    assert "judgments are of 0 assessors" in str(refused.exception)
+    assert "judgments by 0 assessors" in str(refused.exception)
 
 
 def test_checks(path: Path) -> None:

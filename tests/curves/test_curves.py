@@ -554,7 +554,7 @@ def test_points_share_the_plane_with_the_curves_of_scores() -> None:
         figure = next(f for f in figures(made) if f.title == "ROC curve")
         assert "Dots without a curve: systems that predict labels; boxes" in figure.caption
         assert figure.rows[-1][0] == "hard"
-        assert all(len(row) == len(figure.head) for row in figure.rows)
+        assert all(len(row) == len(figure.header) for row in figure.rows)
 
 
 def test_without_a_class_there_is_no_point() -> None:
@@ -570,7 +570,7 @@ def test_points_alone_are_drawn_in_the_whole_plane() -> None:
     )
     (figure,) = (f for f in figures(ev) if "ROC" in f.title)
     assert figure.title == "Predicted labels in the ROC plane"
-    assert figure.head == (
+    assert figure.header == (
         "system", "False positive rate", "True positive rate", "distance to the diagonal"
     )  # fmt: skip
     dots = figure.spec["layer"][-2]

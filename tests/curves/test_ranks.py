@@ -174,8 +174,8 @@ def test_the_page_draws_one_line_a_run() -> None:
     recalls, ranks = figures(ev)[:2]
     assert recalls.title == "Precision at recall levels"
     assert {row[0] for row in recalls.rows} == {row[0] for row in ranks.rows} == {"one", "two"}
-    assert recalls.head == ("system", "Recall", "Mean interpolated precision")
-    assert ranks.head == ("system", "Mean recall", "Mean precision", "rank")
+    assert recalls.header == ("system", "Recall", "Mean interpolated precision")
+    assert ranks.header == ("system", "Mean recall", "Mean precision", "rank")
     assert "first 5, 10 documents" in ranks.caption
     assert "95% pointwise band" in ranks.caption
     assert "rank" in json.dumps(ranks.spec)

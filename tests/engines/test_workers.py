@@ -109,7 +109,7 @@ def test_workers_that_came_later_are_told_of(
     )
     with workers_run(spark, str(tmp_path / "venv" / "bin" / "python")):
         engine._CHECKED_APPLICATIONS.add(engine._application_id(spark))
-        with pytest.raises(InputError, match="one of Spark's workers has no Calipers"):
+        with pytest.raises(InputError, match="Calipers is not installed on one of Spark's workers"):
             cal.classification("y", score="near", data=path, engine="spark", measures=["AUC"])
 
 

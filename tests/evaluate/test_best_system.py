@@ -29,7 +29,7 @@ def test_the_best_flatters_and_what_it_is_worth_does_not(models: int, shown: flo
         right = (np.random.default_rng(seed).random((models, 200)) < 0.8).astype(float)
         found = out_of_bag_value(
             lambda mask, right=right: right[:, mask].mean(axis=1),
-            200, level=0.95, n_draws=60, seed=seed,
+            200, level=0.95, n_subsamples=60, seed=seed,
         )  # fmt: skip
         looked.append(right.mean(axis=1).max())
         worth.append(found.value)
@@ -108,7 +108,7 @@ def test_what_cannot_be_asked(given: dict[str, Any], said: str) -> None:
 
 
 def test_one_system_is_no_choice() -> None:
-    with pytest.raises(cal.InputError, match="one system"):
+    with pytest.raises(cal.InputError, match="two or more systems"):
         cal.best_system(cal.classification([0, 1, 1, 0], [0, 1, 0, 0], measures="accuracy"))
 
 
@@ -134,7 +134,7 @@ def test_geometric_means_of_drawn_topics_are_geometric() -> None:
     table = np.array([per_unit.values[system]["AP"] for system in "abc"])
     expected = out_of_bag_value(
         lambda mask: np.exp(np.log(np.maximum(table[:, mask], 1e-5)).mean(axis=1)),
-        30, level=0.95, n_draws=100, seed=3,
+        30, level=0.95, n_subsamples=100, seed=3,
     )  # fmt: skip
     assert found.corrected.value == pytest.approx(expected.value, rel=1e-12)
 

@@ -99,5 +99,5 @@ def test_a_rate_beyond_which_hardly_a_row_lies(
         options = {"interval": interval, "n_resamples": 200, "curves": False}
         names = [name, "precision@recall=0.95"]
         for e in cal.classification(truth, score=score, measures=names, **options):
-            said = "few rows beyond the point" in e.method
+            said = "few rows beyond the threshold" in e.method
             assert said == (cautious and e.measure == name), e.method

@@ -118,7 +118,7 @@ def test_rows_without_a_value_are_counted() -> None:
     ev = cal.multilabel([set(), {"a"}], [{"a"}, {"a"}], measures=["example-recall"])
     assert ev["example-recall"].value == 1.0
     assert ev["example-recall"].n == 1
-    assert ev["example-recall"].undefined == {"nothing_to_share": 1}
+    assert ev["example-recall"].undefined == {"no_labels_to_compare": 1}
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,11 @@ def test_f1_of_no_prediction_is_undefined_by_option_alone() -> None:
     no_positive = cal.classification([0, 0, 0], [0, 1, 0], measures=names, interval="none")
     assert no_positive[names[1]].undefined == {"no_positive": 3}
     nothing = cal.classification([0, 0, 0], [0, 0, 0], measures=names, interval="none")
-    assert nothing[names[1]].undefined == nothing["F1"].undefined == {"no_positives_at_all": 3}
+    assert (
+        nothing[names[1]].undefined
+        == nothing["F1"].undefined
+        == {"no_positive_true_or_predicted": 3}
+    )
     wrong = cal.classification([1, 0], [0, 1], measures=names, interval="none")
     assert [e.value for e in wrong] == [0, 0, 0]  # both rates are 0, which is a value
 

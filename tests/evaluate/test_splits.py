@@ -181,7 +181,7 @@ def test_five_times_two_folds_in_any_order(order: str) -> None:
     )
     t = x[0, 0] / math.sqrt(variances.sum() / 5)  # the first fold of the first repetition is first
     assert found["logistic", "bayes", "value"].p == pytest.approx(stats.t.sf(t, 5), rel=1e-9)
-    assert any("rests on the first fold" in note for note in found.notes)
+    assert any("numerator is the difference on the first fold" in note for note in found.notes)
 
 
 def test_regression_over_folds() -> None:
@@ -309,7 +309,7 @@ TEN = {"a": [0.1] * 10, "b": [0.2] * 10}
         (NINE, {"design": "k-fold", "baseline": "c"}, "baseline 'c' is not a system"),
         (NINE, {"design": "k-fold", "level": 1.0}, "level is 1.0, expected a proportion"),
         (NINE, {"design": "k-fold", "adjust": "tukey"}, "adjust is 'tukey', expected one of holm"),
-        (NINE, {"design": "k-fold", "measure": "num_ret"}, "no measure has a direction"),
+        (NINE, {"design": "k-fold", "measure": "num_ret"}, "no measure is defined as higher-is-better"),
         (NINE, {"design": "k-fold", "lower_is_better": "x"}, "lower_is_better: 'x' is not among"),
         ({"a": [0.1], "b": [0.2]}, {"design": "k-fold"}, "there is 1 split, expected at least 2"),
         ({"a": [0.1, 0.2]}, {"design": "k-fold"}, r"there is one system only \('a'\)"),

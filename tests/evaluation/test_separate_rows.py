@@ -477,7 +477,7 @@ def test_the_roc_plane_names_points_and_inverts_what_lies_below() -> None:
     assert set(named) == {"A", "B", "B′", "C", "D"}
     assert named["B′"] == pytest.approx((0.2, 0.6))
     [figure] = chart.figures
-    assert figure.head[-1] == DISTANCE_HEADING
+    assert figure.header[-1] == DISTANCE_HEADING
     distances = {row[0]: row[-1] for row in figure.rows}
     expected = {"A": 0.65, "C": 0.2, "D": 0.55, "B′: B reversed": 0.4}
     for name, j in expected.items():

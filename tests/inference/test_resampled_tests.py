@@ -20,8 +20,8 @@ def test_dietterichs_t_by_hand() -> None:
     found = resampled_tests.five_by_two_t(TABLE)
     assert found.test.statistic == pytest.approx(t)
     assert found.test.p == pytest.approx(2 * stats.t.sf(t, 5))
-    assert found.value == pytest.approx(0.025)
-    assert found.summary == "averaged over 10 splits"
+    assert found.mean == pytest.approx(0.025)
+    assert found.mean_description == "averaged over 10 splits"
     assert found.caution
     assert resampled_tests.five_by_two_t(TABLE, "greater").test.p == pytest.approx(stats.t.sf(t, 5))
     assert resampled_tests.five_by_two_t(TABLE, "less").test.p == pytest.approx(stats.t.cdf(t, 5))
@@ -35,7 +35,7 @@ def test_alpaydins_f_by_hand() -> None:
     assert found.test.p == pytest.approx(stats.f.sf(f, 10, 5))
     assert found.interval.reason == "no_interval_of_test"
     # The folds of a repetition may stand in any order.
-    assert found.summary == "averaged over 10 splits"
+    assert found.mean_description == "averaged over 10 splits"
     assert resampled_tests.five_by_two_f(TABLE[::-1, ::-1]).test.p == pytest.approx(found.test.p)
 
 
@@ -44,7 +44,7 @@ def test_nadeau_and_bengio_by_scipy(side: str) -> None:
     """The plain t over splits, its variance times 1 + J · test/train."""
     d = np.random.default_rng(0).normal(0.02, 0.03, 10)
     plain = stats.ttest_1samp(d, 0, alternative=side)
-    assert resampled_tests.k_fold_t(d, side).test.p == pytest.approx(plain.pvalue, rel=1e-9)
+    assert resampled_tests.uncorrected_t(d, side).test.p == pytest.approx(plain.pvalue, rel=1e-9)
     corrected = resampled_tests.corrected_t(d, 900, 100, side)
     t = plain.statistic / math.sqrt(1 + 10 / 9)
     towards = {"two-sided": 2 * stats.t.sf(abs(t), 9), "greater": stats.t.sf(t, 9)}
@@ -57,7 +57,7 @@ def test_two_splits_by_hand() -> None:
     found = resampled_tests.corrected_t(np.array([0.02, 0.05]), n_train=80, n_test=20)
     t = 0.035 / np.sqrt(0.75 * 0.00045)
     assert found.test.p == pytest.approx(2 * stats.t.sf(t, 1), rel=1e-9)
-    assert found.summary == "averaged over 2 splits"
+    assert found.mean_description == "averaged over 2 splits"
 
 
 def test_intervals_and_tests_agree() -> None:
@@ -69,19 +69,19 @@ def test_intervals_and_tests_agree() -> None:
 
 
 def test_the_plain_t_carries_a_caution() -> None:
-    assert "too often" in str(resampled_tests.k_fold_t(TABLE[0]).caution)
+    assert "too often" in str(resampled_tests.uncorrected_t(TABLE[0]).caution)
     assert resampled_tests.corrected_t(TABLE[0], 9, 1).caution is None
     for test in (resampled_tests.five_by_two_t, resampled_tests.five_by_two_f):
-        assert str(test(TABLE).caution).endswith("finds differences too often")
+        assert str(test(TABLE).caution).endswith("rejects too often")
 
 
 def test_where_there_is_no_test() -> None:
     assert math.isnan(resampled_tests.corrected_t(np.array([0.1]), 9, 1).test.p)
-    assert math.isnan(resampled_tests.corrected_t(np.empty(0), 9, 1).value)
-    same = resampled_tests.k_fold_t(np.full(5, 0.1))
+    assert math.isnan(resampled_tests.corrected_t(np.empty(0), 9, 1).mean)
+    same = resampled_tests.uncorrected_t(np.full(5, 0.1))
     assert math.isnan(same.test.p)
     assert same.interval.reason == "no_spread"
-    assert resampled_tests.k_fold_t(np.zeros(5)).test.p == 1
+    assert resampled_tests.uncorrected_t(np.zeros(5)).test.p == 1
     agree = np.repeat([[0.1], [0.3], [0.2], [0.1], [0.7]], 2, axis=1)
     assert math.isnan(resampled_tests.five_by_two_f(agree).test.p)
     assert math.isnan(resampled_tests.five_by_two_t(agree).test.p)
@@ -97,7 +97,7 @@ def test_what_goes_in_is_checked() -> None:
     with pytest.raises(ValueError, match=r"shape \(2, 5\), expected \(5, 2\)"):
         resampled_tests.five_by_two_f(TABLE.T)
     with pytest.raises(ValueError, match=r"split \(1,\) is nan"):
-        resampled_tests.k_fold_t(np.array([0.1, np.nan]))
+        resampled_tests.uncorrected_t(np.array([0.1, np.nan]))
     with pytest.raises(ValueError, match="sizes are 0 and 10 rows"):
         resampled_tests.corrected_t(TABLE[0], 0, 10)
 
@@ -120,7 +120,7 @@ def test_the_correction_keeps_the_level_and_the_plain_test_does_not() -> None:
                 errors.append(np.square(target[test] - slope * feature[test]).mean())
             differences.append(errors[0] - errors[1])
         d = np.array(differences)
-        rejected["plain"] += resampled_tests.k_fold_t(d).test.p <= 0.05
+        rejected["plain"] += resampled_tests.uncorrected_t(d).test.p <= 0.05
         rejected["corrected"] += resampled_tests.corrected_t(d, 180, 20).test.p <= 0.05
     assert rejected["plain"] / 400 > 0.2
     assert rejected["corrected"] / 400 < 0.1

@@ -209,7 +209,7 @@ def test_a_bin_of_one_row_has_no_debiased_error() -> None:
     measure = cal.measure("RMSCE")
     table = ScoreTable.from_rows(np.array([True, False]), np.array([0.1, 0.9]))
     assert math.isnan(measure.apply(table))
-    assert measure.reasons(table)["one_row_in_a_bin"]
+    assert measure.reasons(table)["too_few_rows_in_bin"]
 
 
 # --- Recalibration --------------------------------------------------------------------------------

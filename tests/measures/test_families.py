@@ -161,8 +161,8 @@ def test_again_is_no_change_and_something_else_an_error() -> None:
         (lambda: register_family(PARTITIONS, "groupin"), "task is 'groupin', expected one of retrieval, "),
         (lambda: register_task("empty"), "the task 'empty' has no family"),
         (lambda: register_task("", PARTITIONS), "the name of a task is '', expected a word"),
-        (lambda: register_reason("not a name", "it is"), "a reason is 'not a name', expected a name"),
-        (lambda: register_reason("odd", ""), "odd: the meaning is '', expected a sentence"),
+        (lambda: register_reason("not a name", "it is"), "invalid reason name 'not a name': expected an identifier"),
+        (lambda: register_reason("odd", ""), "odd: the description is '', expected a clause"),
         (lambda: register_parameter("a b", ParameterDomain()), "a parameter is 'a b', expected the name of"),
     ],
 )  # fmt: skip

@@ -171,7 +171,7 @@ def test_nothing_is_known_of_a_stratum_that_was_not_drawn_from() -> None:
     for estimate in found:
         assert dict(estimate.undefined) == {"stratum_not_drawn": 1, "no_relevant": 1}
     [one] = cal.retrieval({"q": {"1": {"p1": 1, "p2": -1}}}, RANKED, measures=["HT-AP"])
-    assert dict(one.undefined) == {"one_drawn": 1}
+    assert dict(one.undefined) == {"one_judged_in_stratum": 1}
 
 
 def by_hand(name: str, strata: dict[str, dict[str, int]], run: list[str]) -> float:

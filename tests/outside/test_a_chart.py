@@ -57,7 +57,7 @@ def test_it_is_wherever_charts_are(tmp_path: Path) -> None:
     [figure] = ev.chart("KS").figures
     assert figure.title == "Distance of the classes"
     assert figure.caption.startswith("The highest point is the statistic of Kolmogorov and Smirnov")
-    assert figure.head == ("system", "Threshold", "TPR − FPR")
+    assert figure.header == ("system", "Threshold", "TPR − FPR")
     assert "Distance of the classes" in ev.chart("KS")._repr_html_()
     assert curves.chart().to_json() == ev.chart("KS").to_json()
     page = ev.to_html()

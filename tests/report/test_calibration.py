@@ -28,7 +28,7 @@ def test_one_figure_holds_curve_bins_and_probabilities(systems: int) -> None:
     found = [figure for figure in page(systems) if figure.title == "Calibration"]
     (figure,) = found
     assert len(figure.rows) == 10 * systems
-    assert all(len(row) == len(figure.head) for row in figure.rows)
+    assert all(len(row) == len(figure.header) for row in figure.rows)
     assert "Dashed: calibrated" in figure.caption
     upper, lower = figure.spec["vconcat"]
     assert lower["encoding"]["x"]["scale"]["domain"] == [0, 1]
@@ -36,7 +36,7 @@ def test_one_figure_holds_curve_bins_and_probabilities(systems: int) -> None:
     quiet = static_spec(figure.spec)["vconcat"][0]["layer"]
     assert len(quiet) == len(upper["layer"]) - 1
     for i in range(systems):
-        assert f"system {i}" in figure.label
+        assert f"system {i}" in figure.alt_text
 
 
 def test_without_bootstrap_there_is_no_band() -> None:

@@ -98,7 +98,7 @@ def test_every_kind_of_curve_is_drawn(systems: int, threshold: float) -> None:
         assert "NaN" not in svg
         assert "clip-path" not in svg
         assert unpacked(json.loads(figure.json)) == figure.spec
-        assert all(len(row) == len(figure.head) for row in figure.rows)
+        assert all(len(row) == len(figure.header) for row in figure.rows)
 
 
 def unpacked(spec: Any) -> Any:

@@ -56,9 +56,9 @@ def test_the_heat_map_tells_every_cell() -> None:
     first = cells[0]
     assert (first["truth"], first["predicted"]) == ("c00", "c00")
     assert first["count"] == f"{own.counts[0, 0]:.0f}"
-    assert first["share"] == pytest.approx(own.counts[0, 0] / own.counts[0].sum(), abs=1e-4)
+    assert first["proportion"] == pytest.approx(own.counts[0, 0] / own.counts[0].sum(), abs=1e-4)
     low, high = own.low[0, 0], own.high[0, 0]
-    assert first["shares"].endswith(f"[{low:.3f}, {high:.3f}]")
+    assert first["proportion_text"].endswith(f"[{low:.3f}, {high:.3f}]")
     json.dumps(spec, allow_nan=False)
 
 
@@ -68,7 +68,7 @@ def test_figures_of_all_systems_share_an_order() -> None:
     assert [f.title for f in drawn] == [f"Confusion matrix: s{i}" for i in range(3)]
     assert [f.choice for f in drawn] == ["s0", "s1", "s2"]
     assert [len(place.figures) for place in group_selectable(drawn)] == [3]
-    assert len({f.head for f in drawn}) == 1
+    assert len({f.header for f in drawn}) == 1
     assert common_order(ev.confusions) is not None
     assert drawn[0].svg.startswith("<svg")
 

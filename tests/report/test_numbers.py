@@ -42,7 +42,7 @@ NAN = float("nan")
     ],
 )
 def test_an_interval_decides_the_digits(triple: numbers.Triple, text: str) -> None:
-    assert numbers.rounding_of_one(*triple).value_with_interval(*triple) == text
+    assert numbers.common_rounding(*triple).value_with_interval(*triple) == text
 
 
 def test_a_limit_beside_zero_keeps_its_sign() -> None:
@@ -74,7 +74,7 @@ def test_counts_and_levels() -> None:
 @given(st.floats(1e-12, 1e12), st.floats(0, 1), st.floats(0, 1e12))
 def test_no_interval_costs_a_value_its_meaning(value: float, left: float, up: float) -> None:
     low, high = value * left, value + up
-    shown = numbers.rounding_of_one(value, low, high)
+    shown = numbers.common_rounding(value, low, high)
     a, b, c = (float(shown(x).replace(",", "")) for x in (low, value, high))
     assert abs(b - value) <= 0.0501 * value
     assert a <= b <= c
@@ -83,7 +83,7 @@ def test_no_interval_costs_a_value_its_meaning(value: float, left: float, up: fl
 @given(st.floats(-1e12, 1e12), st.floats(0, 1e6), st.floats(0, 1e6))
 def test_every_interval_can_be_read_back(value: float, down: float, up: float) -> None:
     low, high = value - down, value + up
-    digits = numbers.rounding_of_one(value, low, high)
+    digits = numbers.common_rounding(value, low, high)
     for x in (value, low, high):
         back = float(digits(x).replace(",", ""))
         assert abs(back - x) <= max((high - low) * 0.06, abs(x) * 1e-3, 1e-4)

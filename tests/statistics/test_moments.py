@@ -105,7 +105,7 @@ def test_third_moments_merge_and_are_the_skewness_of_what_rows_move(
     assert isinstance(merged, SkewMoments)
     assert merged.skewness == pytest.approx(skewness, rel=1e-12 if shift == 0 else 1e-7)
     # Of rows that weigh 2 each the same as of those that weigh 1.
-    twice = SkewMoments.from_rows(value, np.full(1000, 2.0)).with_unit_weights(2.0)
+    twice = SkewMoments.from_rows(value, np.full(1000, 2.0)).divide_weights(2.0)
     assert twice.skewness == pytest.approx(SkewMoments.from_rows(value).skewness, rel=1e-7)
     assert twice.cubes[0] == 1000
 

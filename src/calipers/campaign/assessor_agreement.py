@@ -234,7 +234,7 @@ def _topic_mean_interval(
     return max(lowest, min(low, interval.low)), max(high, interval.high)
 
 
-def self_agreement(
+def intra_assessor_agreement(
     first: Grades, second: Grades, *, level: float = 0.95
 ) -> dict[str, tuple[float, float, float, int]]:
     """Measure intra-assessor agreement of the assessors who judged documents a second time.
@@ -255,7 +255,8 @@ def self_agreement(
 
     Examples
     --------
-    >>> found = self_agreement({"ann": {"1": {"x": 1, "y": 0}}}, {"ann": {"1": {"x": 1, "y": 2}}})
+    >>> first, second = {"1": {"x": 1, "y": 0}}, {"1": {"x": 1, "y": 2}}
+    >>> found = intra_assessor_agreement({"ann": first}, {"ann": second})
     >>> found["ann"][0], found["ann"][3]
     (0.5, 2)
     """

@@ -432,9 +432,9 @@ def _body(
             return value.encode(), media
         except UnicodeEncodeError:
             raise InputError(f"{location}: the text contains an invalid character") from None
-    kinds = ", ".join((*_TEXT_COLUMNS, *_HTML, *_XML, *_IMAGES))
+    column_names = ", ".join((*_TEXT_COLUMNS, *_HTML, *_XML, *_IMAGES))
     raise InputError(
-        f"{location}: has no content; expected a column {kinds}, or one named by an option"
+        f"{location}: has no content; expected a column {column_names}, or one named by an option"
     )
 
 

@@ -207,8 +207,8 @@ def _strata(sample: StratifiedSample | None, topic: str) -> dict[str, tuple[str,
 
 
 def _is_judged(campaign: Campaign) -> bool:
-    kinds = "('grade', 'preference', 'import', 'adjudication')"
-    return bool(campaign.read(f"SELECT 1 FROM events WHERE kind IN {kinds} LIMIT 1"))
+    event_kinds = "('grade', 'preference', 'import', 'adjudication')"
+    return bool(campaign.read(f"SELECT 1 FROM events WHERE kind IN {event_kinds} LIMIT 1"))
 
 
 def pool_settings(campaign: Campaign) -> list[dict[str, Any]]:
@@ -347,10 +347,12 @@ def read_grades(
     campaign: Campaign, *, include_programs: bool = False, only_repeats: bool = False
 ) -> dict[str, dict[str, dict[str, int]]]:
     """Return the grades by assessor: of persons, and with ``include_programs`` also of programs."""
-    kinds = {name: record.kind for name, record in campaign.assessors().items()}
+    kind_by_assessor = {name: record.kind for name, record in campaign.assessors().items()}
     judgments = campaign.judgments(is_repeat=only_repeats)
     return grades_by_assessor(
-        record for record in judgments if include_programs or kinds[record.assessor] == "person"
+        record
+        for record in judgments
+        if include_programs or kind_by_assessor[record.assessor] == "person"
     )
 
 

@@ -119,11 +119,11 @@ def _table(
 ) -> list[Block]:
     """Return a table with a title and a note; columns of numbers are right-aligned."""
     cells = [[escape_unprintable(_cell(row[k])) for row in rows] for k in range(len(head))]
-    kinds = [
+    column_types = [
         NUMBER if any(isinstance(row[k], int | float) for row in rows) else WORDS
         for k in range(len(head))
     ]
-    columns = list(map(Column, map(escape_unprintable, head), [KEY, *kinds[1:]], cells))
+    columns = list(map(Column, map(escape_unprintable, head), [KEY, *column_types[1:]], cells))
     blocks: list[Block] = [Heading(title, 3)] if title else []
     blocks.append(Table(columns, title=title))
     return [*blocks, Lines([mark_literal(note)], aside=True)] if note else blocks
@@ -413,7 +413,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
             note="Confidence intervals generalize to other documents. The one of α that "
             f"generalizes to other topics is [{_cell(topic_level.low)}, "
             f"{_cell(topic_level.high)}], "
-            f"from {format_count(topic_level.n_topics, 'topics')} with a document that two judged"
+            f"from {format_count(topic_level.n_topics, 'topics')} with two judgments of a document"
             + (f" ({topic_level.caution})." if topic_level.caution else ".")
             + " Values depend on the depth of the pool.",
         )
@@ -430,7 +430,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
             )
         )  # fmt: skip
     all_grades = operations.read_grades(campaign, include_programs=True)
-    repeat_agreement = assessor_agreement.self_agreement(
+    repeat_agreement = assessor_agreement.intra_assessor_agreement(
         all_grades, operations.read_grades(campaign, include_programs=True, only_repeats=True)
     )
     if repeat_agreement:
@@ -492,10 +492,11 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
                     ]
                 )
     head = ("without", "run", "measure", "documents", "relevant", "value", "value without", "rank",
-            "τ", "τ_AP", "pairs lost", "reversed")  # fmt: skip
+            "τ", "τ_AP", "no longer significant", "reversed")  # fmt: skip
     note = (
-        "Judgments without the documents that only this participant found. Pairs lost: no longer "
-        "significantly different; reversed: significantly different in the other direction."
+        "Judgments without the documents that only this participant found. No longer significant, "
+        "reversed: the number of pairs of runs that lose their significant difference, or have one "
+        "in the other direction."
     )
     tables = [_table(head, rows, "Leave-one-group-out", note)] if rows else []
     points = [(s.measure, s.relevant, s.tau) for s in check.sparse]

@@ -192,8 +192,13 @@ class AssessorHistory:
             self.actions[event.event] = event
 
     def _events_by_task(self, kind: str) -> dict[JudgingTask, list[LoggedEvent]] | None:
-        kinds = {"skip": self.skips, "note": self.notes, "adjudication": None, "undo": None}
-        return kinds.get(kind, self.judged)
+        events_by_kind = {
+            "skip": self.skips,
+            "note": self.notes,
+            "adjudication": None,
+            "undo": None,
+        }
+        return events_by_kind.get(kind, self.judged)
 
     def judged_tasks(self, topic: str) -> Iterable[JudgingTask]:
         """Return the judged tasks of a topic, in the order of their first judgment."""

@@ -47,8 +47,8 @@ class ChartOptions:
         folder, formats = options.pop("charts"), options.pop("chart_formats")
         if folder is None and formats:
             raise click.UsageError("--chart-format goes with --charts DIR")
-        kinds = tuple(dict.fromkeys(formats)) or FORMATS[:1]
-        return None if folder is None else cls(os.fspath(folder), kinds)
+        unique_formats = tuple(dict.fromkeys(formats)) or FORMATS[:1]
+        return None if folder is None else cls(os.fspath(folder), unique_formats)
 
     def write(self, result: Evaluation | Comparison, **style: Any) -> None:
         """Draw all charts, then write them."""

@@ -57,11 +57,17 @@ class Columns:
             role: value if isinstance(value, tuple) else () if value is None else (value,)
             for role, value in value_by_role.items()
         }
-        kinds = task.per_system
-        if is_required and kinds and not any(specs[column.role] for column in kinds):
-            flags = ", ".join(column.option for column in kinds)
+        system_columns = task.per_system
+        if (
+            is_required
+            and system_columns
+            and not any(specs[column.role] for column in system_columns)
+        ):
+            flags = ", ".join(column.option for column in system_columns)
             raise click.UsageError(f"give at least one of {flags}")
-        separate = [column.option for column in kinds if column.is_separate and specs[column.role]]
+        separate = [
+            column.option for column in system_columns if column.is_separate and specs[column.role]
+        ]
         if len(separate) > 1:
             raise click.UsageError(
                 f"{' and '.join(separate)} are evaluated separately: give one of them"
@@ -123,7 +129,7 @@ class Columns:
             specs = self.specs[column.role]
             if column.role == "slices":
                 arguments["slices"] = {text: _parse_crossing(text, names) for text in specs} or None
-            elif column.is_by_system:
+            elif column.is_keyed_by_system:
                 arguments[column.role] = _parse_by_system(column, specs, names)
             elif column.is_repeatable:
                 matches = [name for text in specs for name in match_prefix(text, names) or [text]]

@@ -79,7 +79,7 @@ def _evaluation(file: str) -> Evaluation:
 
 def _columns(changes: list[MeasureChange]) -> list[Column]:
     """Return the changes as the columns of a table."""
-    from calipers.report.numbers import format_p_digits, rounding, rounding_of_one
+    from calipers.report.numbers import common_rounding, format_p_digits, rounding
     from calipers.report.safe_names import shorten_name
     from calipers.report.tables import KEY, NUMBER, NUMBERS, Column
 
@@ -89,7 +89,7 @@ def _columns(changes: list[MeasureChange]) -> list[Column]:
         digits = rounding([(e.value, e.low, e.high) for e in pair])
         difference = change.difference
         change_rounding = (
-            rounding_of_one(change.value)
+            common_rounding(change.value)
             if difference is None
             else rounding([(difference.value, difference.low, difference.high)], keep_sign=True)
         )
@@ -105,8 +105,8 @@ def _columns(changes: list[MeasureChange]) -> list[Column]:
         )
         for name, text in zip(_HEADS, row, strict=True):
             cells[name].append(text)
-    kinds = (KEY, KEY, NUMBERS, NUMBERS, NUMBER, NUMBERS, NUMBER)
-    return [Column(n, kind, cells[n]) for n, kind in zip(_HEADS, kinds, strict=True)]
+    column_types = (KEY, KEY, NUMBERS, NUMBERS, NUMBER, NUMBERS, NUMBER)
+    return [Column(n, kind, cells[n]) for n, kind in zip(_HEADS, column_types, strict=True)]
 
 
 _HEADS = ("system", "measure", "before", "after", "change", "interval", "p")

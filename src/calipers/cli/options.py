@@ -22,12 +22,12 @@ PROPORTION = click.FloatRange(0, 1, min_open=True, max_open=True)
 def combine_options(*options: Option) -> Option:
     """Combine options into a single decorator, in this order."""
 
-    def decorated(command: Command) -> Command:
+    def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
         return command
 
-    return decorated
+    return decorate
 
 
 def added_parameters(options: Option) -> list[click.Parameter]:
@@ -35,25 +35,25 @@ def added_parameters(options: Option) -> list[click.Parameter]:
     return click.command()(options(lambda: None)).params
 
 
-def text_option(flags: str, metavar: str, text: str, **attrs: Any) -> Option:
+def text_option(flags: str, metavar: str, help_text: str, **attrs: Any) -> Option:
     """Return a text option; ``flags`` may end with the name of the parameter."""
     return click.option(
-        *flags.split(), metavar=metavar, help=text, **_completion_option(metavar), **attrs
+        *flags.split(), metavar=metavar, help=help_text, **_completion_attrs(metavar), **attrs
     )
 
 
-def repeatable_option(flags: str, metavar: str, text: str, **attrs: Any) -> Option:
+def repeatable_option(flags: str, metavar: str, help_text: str, **attrs: Any) -> Option:
     """Return a text option that may be repeated."""
-    settings = {"metavar": metavar, "help": text, **_completion_option(metavar), **attrs}
+    settings = {"metavar": metavar, "help": help_text, **_completion_attrs(metavar), **attrs}
     return click.option(*flags.split(), multiple=True, **settings)
 
 
-def _completion_option(metavar: str) -> dict[str, Any]:
-    """Return the shell completion of an option that names columns."""
+def _completion_attrs(metavar: str) -> dict[str, Any]:
+    """Return the click attributes that complete column names, if the value is one."""
     return {"shell_complete": column_names} if "COL" in metavar else {}
 
 
-class _Choice(click.Choice):  # type: ignore[type-arg]
+class _ChoiceWithFormerNames(click.Choice):  # type: ignore[type-arg]
     """Choice that also accepts the former names of its values."""
 
     def __init__(self, values: Sequence[str], option: str) -> None:
@@ -67,29 +67,29 @@ class _Choice(click.Choice):  # type: ignore[type-arg]
         return choice
 
 
-def choice_option(flags: str, values: Sequence[str], text: str) -> Option:
+def choice_option(flags: str, values: Sequence[str], help_text: str) -> Option:
     """Return an option with one of several values, the first of which is the default."""
-    kind = _Choice(values, flags.split(maxsplit=1)[0].removeprefix("--"))
-    return option_with_default(flags, values[0], text, type=kind)
+    choice_type = _ChoiceWithFormerNames(values, flags.split(maxsplit=1)[0].removeprefix("--"))
+    return option_with_default(flags, values[0], help_text, type=choice_type)
 
 
-def option_with_default(flags: str, default: Any, text: str, **attrs: Any) -> Option:
+def option_with_default(flags: str, default: Any, help_text: str, **attrs: Any) -> Option:
     """Return an option with a default that is shown in the help."""
-    return click.option(*flags.split(), default=default, show_default=True, help=text, **attrs)
+    return click.option(*flags.split(), default=default, show_default=True, help=help_text, **attrs)
 
 
-def number_option(flags: str, metavar: str, text: str, **attrs: Any) -> Option:
+def number_option(flags: str, metavar: str, help_text: str, **attrs: Any) -> Option:
     """Return a numeric option."""
-    return click.option(*flags.split(), type=float, metavar=metavar, help=text, **attrs)
+    return click.option(*flags.split(), type=float, metavar=metavar, help=help_text, **attrs)
 
 
-def flag_option(flags: str, text: str) -> Option:
+def flag_option(flags: str, help_text: str) -> Option:
     """Return an option that is true if it is given."""
-    return click.option(*flags.split(), is_flag=True, help=text)
+    return click.option(*flags.split(), is_flag=True, help=help_text)
 
 
-def column_option(column: Column) -> Option:
-    """Return the option or argument for a declared column."""
+def column_parameter(column: Column) -> Option:
+    """Return the option for a declared column, or the positional argument for a file."""
     if column.is_file:
         nargs = -1 if column.is_repeatable else 1
         return click.argument(column.role, nargs=nargs, required=column.required, type=InputFile())
@@ -97,9 +97,9 @@ def column_option(column: Column) -> Option:
         column.option,
         column.role,
         metavar=f"[NAME=]{column.metavar}"
-        if column.per_system or column.is_by_system
+        if column.per_system or column.is_keyed_by_system
         else column.metavar,
-        multiple=column.per_system or column.is_repeatable or column.is_by_system,
+        multiple=column.per_system or column.is_repeatable or column.is_keyed_by_system,
         required=column.required,
         help=column.help,
         shell_complete=column_names,
@@ -113,7 +113,7 @@ def argument_option(argument: Argument) -> Option:
     """
     if argument.kind == "switch" and argument.default:
         return flag_option(argument.option, argument.help)
-    attrs: dict[str, Any] = {"help": argument.help, **_completion_option(argument.metavar)}
+    attrs: dict[str, Any] = {"help": argument.help, **_completion_attrs(argument.metavar)}
     default = argument.choices[0] if argument.choices else argument.default
     if default is not None:
         attrs |= {"default": default, "show_default": True}
@@ -123,7 +123,7 @@ def argument_option(argument: Argument) -> Option:
         attrs["is_flag"] = True
     elif argument.choices:
         attrs["type"] = click.Choice(argument.choices)
-    elif argument.kind == "whole":
+    elif argument.kind == "integer":
         attrs["type"] = click.IntRange(argument.low, argument.high)  # type: ignore[arg-type]
     elif argument.kind in _TYPE_BY_KIND:
         attrs["type"] = _TYPE_BY_KIND[argument.kind]
@@ -135,9 +135,9 @@ def argument_option(argument: Argument) -> Option:
 
 _TYPE_BY_KIND: Mapping[str, Any] = {
     "number": click.FLOAT,
-    "share": PROPORTION,
+    "proportion": PROPORTION,
     "file": InputFile(),
-    "earlier": BaselineName(),
+    "baseline": BaselineName(),
 }
 
 

@@ -9,7 +9,7 @@ import click
 from calipers.cli.files import Command, InputFile, OutputFile
 from calipers.cli.options import (
     choice_option,
-    column_option,
+    column_parameter,
     combine_options,
     flag_option,
     option_with_default,
@@ -52,7 +52,7 @@ _columns = combine_options(
 @text_option(
     "--reference", "SYSTEM", "System whose rating is 1000 (default: the mean of all is 1000)."
 )
-@combine_options(*map(column_option, (WEIGHT, COUNT, CLUSTER)))
+@combine_options(*map(column_parameter, (WEIGHT, COUNT, CLUSTER)))
 @shared_options("missing", "level", "seed")
 @text_option(
     "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(is_page=True)

@@ -17,7 +17,7 @@ from calipers.cli.options import (
     Option,
     added_parameters,
     argument_option,
-    column_option,
+    column_parameter,
     combine_options,
     flag_option,
     shared_options,
@@ -91,8 +91,8 @@ class TaskCommand(Command):
 
     def _options(self) -> Option:
         task = self.task
-        task_columns = [column_option(c) for c in task.columns if c.role not in SHARED_ROLES]
-        shared_columns = [column_option(c) for c in task.columns if c.role in SHARED_ROLES]
+        task_columns = [column_parameter(c) for c in task.columns if c.role not in SHARED_ROLES]
+        shared_columns = [column_parameter(c) for c in task.columns if c.role in SHARED_ROLES]
         joins = [shared_options("id"), system_option] if "id" in task.options else []
         missing = [shared_options("missing")] if "missing" in task.options else []
         table = [click.argument("table", type=InputFile())] if task.table else []

@@ -213,10 +213,10 @@ def _figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Fi
     return Figure(
         title="Calibration",
         kind=CALIBRATION,
-        label=_label(curves),
+        alt_text=_label(curves),
         caption=_caption(curves),
         spec=_calibration_spec(curves, systems),
-        head=head,
+        header=head,
         rows=rows,
     )
 

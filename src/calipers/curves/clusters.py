@@ -246,13 +246,13 @@ def _silhouette_figure(system: str, curves: Sequence[Curve]) -> Figure:
     )
     return Figure(
         title="Silhouettes",
-        label=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; their "
-        f"mean is {overall}.",
+        alt_text=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; "
+        f"their mean is {overall}.",
         caption=f"The {measure_name} of {points_phrase}, by cluster and size. "
         "Below 0 a point is closer to "
         f"another cluster than to its own. Dashed: {mean_phrase}, {overall}.",
         spec=_silhouette_spec(curves, names, mean),
-        head=("cluster", "points", f"mean {measure_name}"),
+        header=("cluster", "points", f"mean {measure_name}"),
         rows=rows,
     )
 
@@ -327,10 +327,12 @@ def _size_figure(table: LabelTable) -> Figure:
     total = float(table.truth.sum())
     proportions = [f"{size / total:.1%}" for size in sizes]
     data = [
-        {"cluster": name, "points": size, "share": proportion}
+        {"cluster": name, "points": size, "proportion": proportion}
         for name, size, proportion in zip(names, sizes, proportions, strict=True)
     ]
-    tip = vega.tooltip(("cluster",) * 2, ("points",) * 2, ("share", "proportion of all points"))
+    tip = vega.tooltip(
+        ("cluster",) * 2, ("points",) * 2, ("proportion", "proportion of all points")
+    )
     bars = vega.layer(
         data,
         {"type": "bar", "color": vega.PALETTE[0], "opacity": 0.85},
@@ -340,11 +342,11 @@ def _size_figure(table: LabelTable) -> Figure:
     )
     return Figure(
         title="Sizes of clusters",
-        label=f"Number of points of each of {len(nonempty)} clusters, from {min(sizes):,} to "
+        alt_text=f"Number of points of each of {len(nonempty)} clusters, from {min(sizes):,} to "
         f"{max(sizes):,}.",
         caption=f"Number of points of each cluster; {total:,.0f} in total.{truncation_note}",
         spec=vega.assemble_spec(width=400, height={"step": 20}, **bars),
-        head=("cluster", "points", "proportion"),
+        header=("cluster", "points", "proportion"),
         rows=tuple(zip(names, map(numbers.format_count, sizes), proportions, strict=True)),
     )
 
@@ -361,12 +363,12 @@ def _composition_figure(table: LabelTable) -> Figure:
     text = format_cells(counts, is_proportion=False)
     return Figure(
         title="Classes and clusters",
-        label=f"Number of points of each of {len(classes)} classes in each of {len(clusters)} "
+        alt_text=f"Number of points of each of {len(classes)} classes in each of {len(clusters)} "
         "clusters.",
         caption="Number of points of each class in each cluster. Color: proportion of the class, "
         "by row. Clusters are in the order of their most frequent classes.",
         spec=_heat_map(counts, classes, clusters),
-        head=("class \\ cluster", *clusters),
+        header=("class \\ cluster", *clusters),
         rows=tuple((name, *row) for name, row in zip(classes, text, strict=True)),
         wide=len(clusters) > confusions.MAX_CLASSES_WITH_COUNTS,
     )
@@ -390,8 +392,8 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
             "class": class_name,
             "cluster": cluster_name,
             "count": text[i][j],
-            "share": json_number(row_proportions[i, j], 4),
-            "shares": digits(float(row_proportions[i, j])),
+            "proportion": json_number(row_proportions[i, j], 4),
+            "proportion_text": digits(float(row_proportions[i, j])),
             "ofCluster": digits(float(column_proportions[i, j])),
         }
         for i, class_name in enumerate(classes)
@@ -399,7 +401,7 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
     ]
     tips = vega.tooltip(
         ("class", "class"), ("cluster", "cluster"), ("count", "points"),
-        ("shares", "proportion of the class"), ("ofCluster", "proportion of the cluster"),
+        ("proportion_text", "proportion of the class"), ("ofCluster", "proportion of the cluster"),
     )  # fmt: skip
     return confusions.cell_heat_map(data, ("class", classes), ("cluster", clusters), tips)
 
@@ -426,12 +428,12 @@ def _projection_figure(system: str, curves: Sequence[Curve]) -> Figure:
     title = "Points on two principal components"
     return Figure(
         title=title if n_total <= n_points else f"{title}, a sample of {n_points:,}",
-        label=f"{points_phrase} of {n_shown} clusters {axes_phrase}.",
+        alt_text=f"{points_phrase} of {n_shown} clusters {axes_phrase}.",
         caption=f"{points_phrase[0].upper()}{points_phrase[1:]} {axes_phrase}. Points that are "
         "apart here are apart on all axes; points that overlap here may differ on other axes."
         + _truncation_note(n_shown, curves[0]),
         spec=_projection_spec(shown_series),
-        head=("cluster", "points plotted", "mean of the first", "mean of the second"),
+        header=("cluster", "points plotted", "mean of the first", "mean of the second"),
         rows=rows,
     )
 
@@ -528,13 +530,13 @@ def _cluster_count_figure(
     has_intervals = any(math.isfinite(v) for c in curves for v in c.low)
     return Figure(
         title=f"{shorten_name(measure)} by the number of clusters",
-        label=f"{escape_unprintable(measure)} of {len(estimates)} clusterings of {ks[0]} to "
+        alt_text=f"{escape_unprintable(measure)} of {len(estimates)} clusterings of {ks[0]} to "
         f"{ks[-1]} clusters.",
         caption=f"Shaded: {level} CI of each clustering, not adjusted for their number."
         if has_intervals
         else "",
         spec=spec,
-        head=("system", "clusters", measure, f"{level} CI"),
+        header=("system", "clusters", measure, f"{level} CI"),
         rows=tuple(
             (
                 shorten_name(e.system),

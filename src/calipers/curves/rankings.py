@@ -68,7 +68,7 @@ class _TopicChart(CurveChart):
             yield replace(
                 figure,
                 title=f"{figure.title}: {shorten_name(topic)}",
-                label=f"Topic {shorten_name(topic)}. {figure.label}",
+                alt_text=f"Topic {shorten_name(topic)}. {figure.alt_text}",
                 caption=f"{note}{figure.caption}",
                 choice=shorten_name(topic) if len(curves_by_topic) > 1 else "",
                 chosen_from=figure.title,

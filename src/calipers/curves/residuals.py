@@ -293,7 +293,7 @@ def _add_output_selector(figure: Figure, output: str, n_outputs: int) -> Figure:
         figure,
         caption=" ".join(filter(None, [figure.caption, truncation_note])),
         title=f"{figure.title}: {shorten_name(output)}",
-        label=f"{shorten_name(output)}. {figure.label}",
+        alt_text=f"{shorten_name(output)}. {figure.alt_text}",
         choice=selector_label(output, n_outputs),
         chosen_from=figure.title,
         chosen_by="Output",
@@ -316,7 +316,7 @@ def _figure(
     return Figure(
         title=chart.title,
         kind=kind,
-        label=f"{chart.title}: {first.y_label} against {first.x_label}"
+        alt_text=f"{chart.title}: {first.y_label} against {first.x_label}"
         + (f", for {system_names}." if system_names else "."),
         caption=" ".join(
             filter(
@@ -329,7 +329,7 @@ def _figure(
             )
         ),
         spec=_spec(kind, curves, histogram_curves, systems),
-        head=("system", first.x_label, first.y_label),
+        header=("system", first.x_label, first.y_label),
         rows=tuple(rows),
     )
 

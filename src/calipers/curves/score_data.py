@@ -333,7 +333,7 @@ def make_score_data(system: BinaryOutput) -> ScoreData:
         system.name,
         partial(getattr, system, "score_table"),
         system.settings,
-        system.score_rows.bootstrap_rows(),
+        system.score_rows.bootstrap_inputs(),
         system.threshold,
         probabilities=system.probability is not None,
         names=(negative, positive),

@@ -256,12 +256,12 @@ def _from_list(values: list[Any]) -> Array:
     Masked values become missing values. In a list that mixes text and numbers, numbers keep their
     type, so that NaN does not become the text "nan".
     """
-    kinds = set(map(type, values))
-    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
-        if type(np.ma.masked) not in kinds:
+    value_types = set(map(type, values))
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in value_types):
+        if type(np.ma.masked) not in value_types:
             return np.ma.array(values)
         values = [None if value is np.ma.masked else value for value in values]
-    if len(kinds) > 1 and not kinds.isdisjoint((str, bytes, np.str_, np.bytes_)):
+    if len(value_types) > 1 and not value_types.isdisjoint((str, bytes, np.str_, np.bytes_)):
         return np.fromiter(values, object, len(values))
     return np.array(values)
 

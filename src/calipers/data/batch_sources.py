@@ -429,17 +429,17 @@ class TextFormat:
         """Return the columns of categories whose texts in the first rows would be lost."""
         import pyarrow as pa
 
-        kinds = self._possibly_lossy(schema)
-        if not kinds:
+        type_by_column = self._possibly_lossy(schema)
+        if not type_by_column:
             return set()
-        text_schema = pa.schema([(name, pa.string()) for name in kinds])
+        text_schema = pa.schema([(name, pa.string()) for name in type_by_column])
         with _lend_stream(io.BytesIO(head)) as lent, self._errors():
             batch = next(iter(self._open(lent, HEAD_BYTES, text_schema)), None)
         if batch is None:
             return set()
         forms = {
             name: (kind, written_forms(batch[name].unique(), kind, self._categories[name]))
-            for name, kind in kinds.items()
+            for name, kind in type_by_column.items()
         }
         return columns_of_text(forms, self._categories)
 
@@ -475,11 +475,11 @@ class TextFormat:
         """
         import pyarrow as pa
 
-        kinds = self._possibly_lossy(schema)
-        if not kinds:
+        type_by_column = self._possibly_lossy(schema)
+        if not type_by_column:
             yield from self._read(stream, schema)
-        elif reopen is None or not all(map(pa.types.is_integer, kinds.values())):
-            yield from self._read_categories(stream, schema, kinds)
+        elif reopen is None or not all(map(pa.types.is_integer, type_by_column.values())):
+            yield from self._read_categories(stream, schema, type_by_column)
         else:
             # Reading whole numbers is fast, and loses nothing unless one may have leading zeros.
             scanner, n_rows = PaddedNumbers(stream), 0
@@ -491,25 +491,28 @@ class TextFormat:
                     yield batch
             if scanner.has_padded:
                 with reopen() as reopened:
-                    for batch in self._read_categories(reopened, schema, kinds):
+                    for batch in self._read_categories(reopened, schema, type_by_column):
                         n_repeated = min(n_rows, batch.num_rows)
                         n_rows -= n_repeated
                         yield batch.slice(n_repeated)
 
     def _read_categories(
-        self, stream: Any, schema: pa.Schema, kinds: Mapping[str, pa.DataType]
+        self, stream: Any, schema: pa.Schema, type_by_column: Mapping[str, pa.DataType]
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows, of which categories are read as text and converted."""
         import pyarrow as pa
 
         text_schema = pa.schema(
-            [field.with_type(pa.string()) if field.name in kinds else field for field in schema]
+            [
+                field.with_type(pa.string()) if field.name in type_by_column else field
+                for field in schema
+            ]
         )
-        forms: dict[str, Forms] = dict.fromkeys(kinds)
+        forms: dict[str, Forms] = dict.fromkeys(type_by_column)
         n_rows = 0
         for batch in self._read(stream, text_schema):
             arrays = {name: batch[name] for name in schema.names}
-            for name, kind in kinds.items():
+            for name, kind in type_by_column.items():
                 try:
                     arrays[name], forms[name] = to_categories(
                         arrays[name],

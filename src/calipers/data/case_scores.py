@@ -133,8 +133,8 @@ def _to_arrow(values: Any) -> pa.Array | None:
     if isinstance(values, np.ma.MaskedArray):
         return pa.array(np.ma.getdata(values), mask=np.ma.getmaskarray(values))
     if isinstance(values, list | tuple):
-        kinds = set(map(type, values))
-        return _numbers(values) if kinds and kinds <= {bool, int, float} else None
+        value_types = set(map(type, values))
+        return _numbers(values) if value_types and value_types <= {bool, int, float} else None
     if isinstance(values, np.ndarray) and values.dtype.kind not in "fiub":
         return None
     try:

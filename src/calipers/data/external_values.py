@@ -90,12 +90,12 @@ def read_values(
     if not source:
         raise InputError("values: an empty dict, expected at least one system")
     systems = {str(name): system_values for name, system_values in source.items()}
-    kinds = {_values_form(system_values) for system_values in systems.values()}
-    if len(kinds) > 1:
+    forms = {_values_form(system_values) for system_values in systems.values()}
+    if len(forms) > 1:
         raise InputError(
-            f"values: systems are given as {' and as '.join(sorted(kinds))}; expected one of these"
+            f"values: systems are given as {' and as '.join(sorted(forms))}; expected one of these"
         )
-    if kinds == {"files"}:
+    if forms == {"files"}:
         sources = {name: ByteSource.from_input(path) for name, path in systems.items()}
         rows = [
             row
@@ -103,7 +103,7 @@ def read_values(
             for row in _read_file(name, byte_source, measure, units, repeated=repetition_names)
         ]
         return _collect(rows, tuple(map(_origin, sources.values())))
-    if kinds == {"dicts"}:
+    if forms == {"dicts"}:
         return _collect(
             ValueRow(f"values of {name!r}, unit {unit!r}", name, _unit_label(unit), measure, value)
             for name, system_values in systems.items()
@@ -178,10 +178,10 @@ def _read_file(
 ) -> list[ValueRow]:
     """Read the rows of a file or a pipe."""
     if tables.is_table(source.name) if source.is_file else _has_table(source):
-        kinds = {*SYSTEM, *MEASURE, *units, *repeated}
+        column_names = {*SYSTEM, *MEASURE, *units, *repeated}
         table = tables.read_table(
             source,
-            categories=lambda names: {n: Category() for n in names if n.lower() in kinds},
+            categories=lambda names: {n: Category() for n in names if n.lower() in column_names},
         )
         return _read_tidy_rows(source.name, table, system, measure, units, repeated=repeated)
     return _read_trec_output(source, system)
@@ -210,19 +210,19 @@ def _read_tidy_rows(
     """Read the rows of a tidy table; ``system`` is the default, the name of the file."""
     locations = [f"{input_name}, row {row + 1}" for row in range(table.num_rows)]
 
-    def column(kinds: Sequence[str]) -> list[Any] | None:
-        name = _column_name(table.column_names, kinds, input_name)
+    def column(names: Sequence[str]) -> list[Any] | None:
+        name = _column_name(table.column_names, names, input_name)
         return None if name is None else tables.combine_chunks(table.column(name)).to_pylist()
 
-    def labels(kinds: Sequence[str], default: str | None) -> list[str]:
-        cells = column(kinds)
+    def labels(names: Sequence[str], default: str | None) -> list[str]:
+        cells = column(names)
         if cells is None and default is None:
-            raise _missing_column_error(input_name, table, kinds)
+            raise _missing_column_error(input_name, table, names)
         if cells is None:
             return [str(default)] * len(locations)
         for location, value in zip(locations, cells, strict=True):
             if value is None or value != value:
-                raise InputError(f"{location}: has no {kinds[0]}")
+                raise InputError(f"{location}: has no {names[0]}")
         return [_unit_label(value) for value in cells]
 
     values, default_repetition = column(VALUE), "" if tuple(repeated) in ((), REPETITION) else None

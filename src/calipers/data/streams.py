@@ -212,8 +212,8 @@ def _container_memory(root: Path) -> Iterator[int]:
     group_paths = {""}
     with suppress(OSError, ValueError):
         for line in (root / "proc/self/cgroup").read_text("utf-8").splitlines():
-            _, kinds, path = line.split(":", 2)
-            if kinds in ("", "memory"):
+            _, controllers, path = line.split(":", 2)
+            if controllers in ("", "memory"):
                 inner = Path(path.strip("/"))
                 group_paths.update(str(group_path) for group_path in (inner, *inner.parents))
     for base in (groups, groups / "memory"):

@@ -404,12 +404,12 @@ class DelimitedText:
         import pyarrow as pa
 
         encoded_text = pa.dictionary(pa.int32(), pa.string())
-        kinds = {name: start.schema.field(name).type for name in categories}
+        type_by_column = {name: start.schema.field(name).type for name in categories}
         # Whole numbers are read as such, which is fast, unless one may have leading zeros.
-        is_whole = {name: pa.types.is_integer(kind) for name, kind in kinds.items()}
+        is_whole = {name: pa.types.is_integer(kind) for name, kind in type_by_column.items()}
         as_text = {
             name: encoded_text if len(start[name].unique()) <= _MOST_ENCODED else pa.string()
-            for name, kind in kinds.items()
+            for name, kind in type_by_column.items()
             if has_forms(kind) and not is_whole[name]
         }
         scanners: list[PaddedNumbers] = []
@@ -419,7 +419,7 @@ class DelimitedText:
             return scanners[-1]
 
         # A column that begins without values may have numbers later.
-        has_whole = any(is_whole.values()) or any(map(pa.types.is_null, kinds.values()))
+        has_whole = any(is_whole.values()) or any(map(pa.types.is_null, type_by_column.values()))
         table = self._read(source, {**types, **as_text}, (), *([wrap] if has_whole else []))
         is_lossless = has_whole and not scanners[-1].has_padded
         text_by_column = {name: encode_texts(table[name]) for name in as_text}
@@ -531,7 +531,7 @@ _KIND_BY_TYPE = {
 
 def check_json_lines(source: ByteSource) -> None:
     """Raise an error that names the first line that is not an object like those before it."""
-    kinds: dict[str, tuple[str, int]] = {}
+    kind_by_field: dict[str, tuple[str, int]] = {}
     with source.text() as stream:
         for number, line in stream.lines():
             if not line.strip():
@@ -550,7 +550,7 @@ def check_json_lines(source: ByteSource) -> None:
                 if value is None:
                     continue
                 kind = _KIND_BY_TYPE[type(value)]
-                earlier_kind, first = kinds.setdefault(name, (kind, number))
+                earlier_kind, first = kind_by_field.setdefault(name, (kind, number))
                 if earlier_kind != kind:
                     raise InputError(
                         f"{location}: {name!r} is {_add_article(kind)}, and "

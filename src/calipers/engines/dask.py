@@ -137,13 +137,13 @@ class DaskEngine(RemoteEngine):
         meta = _to_pandas(text_task.schema.empty_table())
         return cls(dd.from_delayed(delayed_frames, meta=meta, verify_meta=False), path, [path])
 
-    def select_columns(
+    def project_columns(
         self,
         text_columns: Mapping[str, str],
         numeric_columns: Mapping[str, str],
         constants: Mapping[str, Any],
     ) -> DaskEngine:
-        """Rename and cast columns; see :meth:`RemoteEngine.select_columns`."""
+        """Rename and cast columns, and add constants; see :meth:`RemoteEngine.project_columns`."""
         source_by_name = {**text_columns, **numeric_columns}
         frame = self.frame[list(dict.fromkeys(source_by_name.values()))]
         columns = {name: frame[source] for name, source in source_by_name.items()}
@@ -326,8 +326,11 @@ def _to_pandas(rows: pa.Table) -> Any:
     import pandas as pd
     import pyarrow as pa
 
-    kinds = {pa.string(): pd.StringDtype("pyarrow"), pa.large_string(): pd.StringDtype("pyarrow")}
-    return rows.to_pandas(types_mapper=kinds.get)
+    dtype_by_arrow_type = {
+        pa.string(): pd.StringDtype("pyarrow"),
+        pa.large_string(): pd.StringDtype("pyarrow"),
+    }
+    return rows.to_pandas(types_mapper=dtype_by_arrow_type.get)
 
 
 def _read_lines(text_task: TextTask, location: str, block: bytes) -> Any:

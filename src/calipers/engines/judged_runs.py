@@ -87,7 +87,7 @@ class _JudgeBatch:
         """Judge the runs on the topics of a batch."""
         import pyarrow.compute as pc
 
-        for message in pc.unique(batch.columns["wrong"]).to_pylist():
+        for message in pc.unique(batch.columns["error"]).to_pylist():
             if message:
                 raise InputError(message)
         try:
@@ -215,11 +215,11 @@ class _Source:
             origin = trec.InputOrigin(name, path)
             if _is_text(path):
                 lines = TextTask(
-                    partial(_parse_lines, kind), ("topic", "doc", "wrong"), _VALUE_COLUMN[kind]
+                    partial(_parse_lines, kind), ("topic", "doc", "error"), _VALUE_COLUMN[kind]
                 )
                 rows, error_column = (
                     engine_type.from_lines(path, lines, session),
-                    {"wrong": "wrong"},
+                    {"error": "error"},
                 )
             else:
                 rows = engine_type.from_source(path, session, (*TOPIC, *DOCUMENT))
@@ -230,8 +230,8 @@ class _Source:
                 table = table.set_column(column_index, column, table[column].cast("large_string"))
             rows = engine_type.from_table(table, session)
         topic, document, value = _find_columns(name, rows, kind)
-        constants: dict[str, Any] = {"source": index, **({} if error_column else {"wrong": ""})}
-        selected = rows.select_columns(
+        constants: dict[str, Any] = {"source": index, **({} if error_column else {"error": ""})}
+        selected = rows.project_columns(
             {"topic": topic, "doc": document, **error_column}, {"value": value}, constants
         )
         value_name = "grade" if kind == "qrels" else "rank" if value == "rank" else "score"
@@ -270,13 +270,13 @@ def _find_columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, 
     # The type of objects of pandas may be unknown.
     text_tests = of_type.is_string, of_type.is_large_string, of_type.is_integer, of_type.is_null
     number_tests = of_type.is_integer, of_type.is_floating, of_type.is_decimal
-    for column, kinds, expected in (
+    for column, type_tests, expected in (
         (topic, text_tests, "text or whole numbers"),
         (document, text_tests, "text or whole numbers"),
         (value, number_tests, "numbers"),
     ):
         data_type = rows.schema.field(column).type
-        if not any(is_such(data_type) for is_such in kinds):
+        if not any(is_such(data_type) for is_such in type_tests):
             raise InputError(
                 f"{name}: column {column!r} is of type {data_type}, expected {expected}"
             )
@@ -286,15 +286,15 @@ def _find_columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, 
 def _parse_lines(kind: Kind, location: str, first_line: int, text: bytes) -> pa.RecordBatch:
     """Parse lines of TREC text into topics, documents and values.
 
-    They are parsed as a file is; the column ``wrong`` has the first error, if any.
+    They are parsed as a file is; the column ``error`` has the first error, if any.
     """
     import pyarrow as pa
 
     value = _VALUE_COLUMN[kind]
-    names = "topic", "doc", "wrong", value
-    kinds = pa.string(), pa.string(), pa.string(), pa.float64()
+    names = "topic", "doc", "error", value
+    types = pa.string(), pa.string(), pa.string(), pa.float64()
     if not text.strip():
-        return pa.record_batch([pa.array([], item) for item in kinds], names)
+        return pa.record_batch([pa.array([], item) for item in types], names)
     with tempfile.NamedTemporaryFile() as file:
         file.write(text)
         file.flush()
@@ -313,6 +313,6 @@ def _parse_lines(kind: Kind, location: str, first_line: int, text: bytes) -> pa.
             no_error = pa.array([""] * len(rows[value]), pa.string())
             return pa.record_batch([*ids, no_error, pa.array(rows[value], pa.float64())], names)
     error_row = [
-        pa.array([item], kind) for item, kind in zip(("", "", message, 0.0), kinds, strict=True)
+        pa.array([item], kind) for item, kind in zip(("", "", message, 0.0), types, strict=True)
     ]
     return pa.record_batch(error_row, names)

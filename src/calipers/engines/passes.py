@@ -60,7 +60,7 @@ from calipers.estimation.rater_agreement import (
     complete_streamed_difference,
 )
 from calipers.estimation.regression import add_streamed_intervals, pairwise_interval
-from calipers.estimation.scores import separated_intervals, table_acceleration
+from calipers.estimation.scores import fallback_intervals, table_acceleration
 from calipers.estimation.statistic_estimates import applicable_measure, estimate_from_statistic
 from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
@@ -106,10 +106,10 @@ def _no_auxiliary(systems: Mapping[str, SystemOutput]) -> int:
     return 0
 
 
-def _separated_intervals(
+def _fallback_intervals(
     measure: Measure, estimate: PointEstimate, table: ScoreTable, influence: Influence
 ) -> Mapping[str, IntervalFunction]:
-    """Return the intervals for scores that separate the classes, from the clusters of each class.
+    """Return the intervals by the numbers of clusters of each class.
 
     Between the ends of the range a proportion of the smaller class has none, because the numbers
     of its clusters do not show how much these vary, unless all clusters are equal.
@@ -117,7 +117,7 @@ def _separated_intervals(
     space = influence.variance_estimator
     if not isinstance(space, TwoClassVariance):
         return {}
-    methods = separated_intervals(measure, estimate.value, table, space.clusters, space.positive)
+    methods = fallback_intervals(measure, estimate.value, table, space.clusters, space.positive)
     is_at_end = min(abs(estimate.value - end) for end in estimate.bounds) <= estimate.tolerance
     has_spread = influence.standard_error.se > NO_SPREAD
     return {} if has_spread and not is_at_end else methods
@@ -224,7 +224,7 @@ class TwoPassEvaluation:
             assert isinstance(statistic, StatisticVector)
             second_statistic = self._second_pass_statistic(request)
             if second_statistic is not None and self.common_weight != 1:
-                second_statistic = second_statistic.with_unit_weights(self.common_weight)
+                second_statistic = second_statistic.divide_weights(self.common_weight)
             value, statistic = terms.combined_moments(applied_measure, statistic, second_statistic)
             applied_measure = applied_measure.plain
 
@@ -362,7 +362,7 @@ class TwoPassEvaluation:
             by_cluster = counts.point_estimate(measure)
             methods, replicates = by_cluster.methods, by_cluster.replicates
         elif isinstance(statistic, ScoreTable) and influence is not None:
-            methods = _separated_intervals(measure, estimate, statistic, influence)
+            methods = _fallback_intervals(measure, estimate, statistic, influence)
         elif isinstance(statistic, Ratings):
             methods = add_cluster_method(replace(estimate, influence=lambda: influence)).methods
         elif isinstance(statistic, Moments) and clusters is not None:
@@ -562,7 +562,7 @@ class TwoPassEvaluation:
             measure,
             statistic,
             *rows,
-            uses_core_areas=True,
+            uses_compiled_areas=True,
             second_pass_statistic=second_pass_statistic,
         )
         if estimate is None or summary.has_clusters or not isinstance(statistic, ScoreTable):
@@ -684,7 +684,7 @@ class TwoPassEvaluation:
         statistics, unit = self.first_pass_result.statistics, self.common_weight
         if unit != 1:
             statistics = {
-                statistic_number: statistic.with_unit_weights(unit)
+                statistic_number: statistic.divide_weights(unit)
                 for statistic_number, statistic in statistics.items()
             }
         return {
@@ -902,7 +902,7 @@ class TwoPassEvaluation:
         return (
             unit_differences
             if unit_differences is None or self.common_weight == 1
-            else unit_differences.with_unit_weights(self.common_weight)
+            else unit_differences.divide_weights(self.common_weight)
         )
 
     def _pair_differences(

@@ -45,7 +45,7 @@ def make_worker_probe() -> Callable[[], tuple[str, ...]]:
     The function is pickled by value, because unpickling it must not need Calipers.
     """
 
-    def describe() -> tuple[str, ...]:
+    def probe() -> tuple[str, ...]:
         import importlib
         import platform
         import sys
@@ -59,7 +59,7 @@ def make_worker_probe() -> Callable[[], tuple[str, ...]]:
             message = f"{type(error).__name__}: {error}"
         return platform.node(), sys.executable, platform.python_version(), version, message
 
-    return describe
+    return probe
 
 
 def check_workers(engine: str, workers: Iterable[Worker]) -> None:
@@ -298,13 +298,13 @@ class RemoteEngine(Engine):
         """Create an engine from the parsed lines of text files."""
         raise NotImplementedError
 
-    def select_columns(
+    def project_columns(
         self,
         text_columns: Mapping[str, str],
         numeric_columns: Mapping[str, str],
         constants: Mapping[str, Any],
     ) -> Self:
-        """Return the same rows with renamed columns: text, numbers, and constants."""
+        """Return the rows with renamed columns, cast to text or numbers, and constant columns."""
         raise NotImplementedError
 
     def concat(self, others: Sequence[Self], name: str) -> Self:
@@ -368,11 +368,11 @@ def resolve_paths(source: Any, engine: str) -> tuple[list[str], str]:
 
 def table_kind(files: Sequence[str], name: str, engine: str) -> str:
     """Return the kind of the tables at some paths; without an extension it is Parquet."""
-    kinds = {tables.file_extension(path)[0] for path in files}
+    extensions = {tables.file_extension(path)[0] for path in files}
     kind = tables.TEXT_FORMATS.get(
-        extension := kinds.pop(), tables.BINARY_FORMATS.get(extension, "parquet")
+        extension := extensions.pop(), tables.BINARY_FORMATS.get(extension, "parquet")
     )
-    if kinds or kind not in _TABLE_KINDS:
+    if extensions or kind not in _TABLE_KINDS:
         raise InputError(
             f"{name}: {engine} reads paths of one kind: Parquet, CSV, TSV or JSON Lines"
         )

@@ -1,4 +1,4 @@
-"""Spark engine: sessions, and partitions that are processed by the workers that have them."""
+"""Spark engine: sessions, and partitions that are processed by the workers that hold them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
-#: Maximum number of tasks that check workers, the seconds that each sleeps, so that every worker
-#: process gets one, and the number of tasks if the number of workers is unknown.
-_MAX_SLOTS, _QUERY_SECONDS, _DEFAULT_SLOTS = 512, 0.3, 32
+#: Maximum number of tasks that probe workers.
+_MAX_SLOTS = 512
+#: Number of tasks that probe workers if the number of workers is unknown.
+_DEFAULT_SLOTS = 32
+#: Seconds that each of these tasks sleeps, so that every worker process gets one.
+_PROBE_SECONDS = 0.3
 #: Sessions whose workers have been checked, by the ids of their applications.
 _CHECKED_APPLICATIONS: set[str] = set()
 
@@ -58,12 +61,12 @@ def get_session(master: str | None = None) -> SparkSession:
     Raises
     ------
     InputError
-        If PySpark is not installed, or Spark does not start.
+        If PySpark is not installed, or Spark could not be started.
     """
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise InputError(f"engine='spark' takes PySpark 4: {install_command('spark')}") from None
+        raise InputError(f"engine='spark' requires PySpark 4: {install_command('spark')}") from None
     active = SparkSession.getActiveSession()
     if active is not None and master is None:
         return active
@@ -75,7 +78,7 @@ def get_session(master: str | None = None) -> SparkSession:
             session = builder.config(map=options).getOrCreate()
         except Exception as error:
             # There may be no Java, no such server, or no package that Spark needs.
-            raise InputError(f"Spark does not start: {str(error).splitlines()[0]}") from error
+            raise InputError(f"Spark could not be started: {str(error).splitlines()[0]}") from error
     if options and active is None and session.conf.get("spark.master", "").startswith("local"):
         _CHECKED_APPLICATIONS.add(
             _application_id(session)
@@ -91,11 +94,11 @@ def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
     which may lack Calipers. A Python that the user has configured is respected.
     """
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
-    # A server, or spark-submit, which has begun Spark already.
-    begun_variables = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
+    # They are set if a server or spark-submit is already running.
+    running_variables = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
     target_master = master or _find_master(arguments) or os.environ.get("MASTER") or "local"
     is_local = target_master.startswith("local") and (
-        master or not any(map(os.environ.get, begun_variables))
+        master or not any(map(os.environ.get, running_variables))
     )
     is_configured = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in arguments
     if not is_local or is_configured:
@@ -135,9 +138,9 @@ def check_workers(session: SparkSession) -> None:
     n_checked = 0
     # A cluster that has just started may have more workers after the first check.
     while (slots := _n_task_slots(session)) > n_checked:
-        query = _make_query(remote.make_worker_probe(), _QUERY_SECONDS if slots > 1 else 0)
+        task = _make_probe_task(remote.make_worker_probe(), _PROBE_SECONDS if slots > 1 else 0)
         try:
-            answers = session.range(0, slots, 1, slots).mapInArrow(query, _WORKER_SCHEMA).toArrow()
+            answers = session.range(0, slots, 1, slots).mapInArrow(task, _WORKER_SCHEMA).toArrow()
         except Exception as error:
             # There may be no such program, another version of Python, or no Arrow.
             raise InputError(
@@ -161,8 +164,8 @@ def _n_task_slots(session: SparkSession) -> int:
 
 
 @contextmanager
-def check_late_workers() -> Iterator[None]:
-    """Raise an informative error for workers that were added later and were not checked."""
+def explain_missing_package() -> Iterator[None]:
+    """Explain the error of a worker without Calipers, which was added after the check."""
     try:
         yield
     except InputError:
@@ -170,7 +173,7 @@ def check_late_workers() -> Iterator[None]:
     except Exception as error:
         if "No module named 'calipers" not in str(error):
             raise
-        message = f"one of Spark's workers has no Calipers; {remote.remedy('Spark')}"
+        message = f"Calipers is not installed on one of Spark's workers; {remote.remedy('Spark')}"
         raise InputError(message) from error
 
 
@@ -178,9 +181,10 @@ def check_late_workers() -> Iterator[None]:
 _WORKER_SCHEMA = ", ".join(f"{name} string" for name in remote.Worker._fields)
 
 
-def _make_query(
-    describe: Callable[[], tuple[str, ...]], seconds: float
+def _make_probe_task(
+    probe: Callable[[], tuple[str, ...]], seconds: float
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return a function for ``mapInArrow`` that probes the worker that runs it, after a sleep."""
     names = list(remote.Worker._fields)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -190,7 +194,7 @@ def _make_query(
 
         for _ in batches:
             time.sleep(seconds)
-            yield pa.record_batch([pa.array([value], pa.string()) for value in describe()], names)
+            yield pa.record_batch([pa.array([value], pa.string()) for value in probe()], names)
 
     return run
 
@@ -209,13 +213,15 @@ def _failure_reason(error: Exception) -> str:
     return f"cannot run Python: {lines[0] if lines else type(error).__name__}"
 
 
-#: Columns in transit: the index of a partition (later of a group of them), and its data in pieces.
-_RESULT_SCHEMA = "place long, piece int, data binary, wrong string"
+#: Columns of results in transit: the id of a partition (later of a group of partitions), the index
+#: of a piece of its result, the data of this piece, and the error in the partition, if any.
+_RESULT_SCHEMA = "partition_id long, piece int, data binary, error string"
 #: Bytes of a piece. A batch of Arrow may have 10,000 rows, and no more than 2 GiB.
 _PIECE_BYTES = 1 << 17
-#: Number of results that one process merges, until a few are left, and the number of bytes below
-#: which they are merged in this process.
-_MERGE_FAN_IN, _MAX_LOCAL_BYTES = 32, 1 << 26
+#: Number of results that one worker merges; this is repeated until no more than this are left.
+_MERGE_FAN_IN = 32
+#: Number of bytes up to which results are merged in this process.
+_MAX_LOCAL_BYTES = 1 << 26
 #: Seconds between two queries of the progress of Spark.
 _POLL_SECONDS = 1.0
 
@@ -232,7 +238,7 @@ class SparkEngine(RemoteEngine):
     files : sequence of str
         Files that the rows come from.
     group_column : str, optional
-        Column of which all rows with one value are in one batch.
+        Column whose equal values must be in the same batch.
     """
 
     kind = "spark"
@@ -254,7 +260,7 @@ class SparkEngine(RemoteEngine):
         self.column_names = tuple(frame.columns)
         check_unique(name, self.column_names)
         if frame.isStreaming:
-            raise InputError(f"{name}: has no end; expected a data frame that is read as a whole")
+            raise InputError(f"{name}: is a streaming data frame; expected a static one")
 
     @classmethod
     def get_session(cls, frames: Sequence[Any]) -> SparkSession:
@@ -321,15 +327,15 @@ class SparkEngine(RemoteEngine):
                 f"{text_task.numeric_column} double",
             ]
         )
-        return cls(lines.mapInArrow(_read_lines(text_task, path), columns), path, [path])
+        return cls(lines.mapInArrow(_make_line_reader(text_task, path), columns), path, [path])
 
-    def select_columns(
+    def project_columns(
         self,
         text_columns: Mapping[str, str],
         numeric_columns: Mapping[str, str],
         constants: Mapping[str, Any],
     ) -> SparkEngine:
-        """Rename and cast columns; see :meth:`RemoteEngine.select_columns`."""
+        """Rename and cast columns, and add constants; see :meth:`RemoteEngine.project_columns`."""
         from pyspark.sql.functions import lit
 
         columns = [
@@ -386,22 +392,22 @@ class SparkEngine(RemoteEngine):
             self.frame.select(*selected).mapInArrow(_make_mapper(task), _RESULT_SCHEMA).persist()
         )
         try:
-            with check_late_workers(), _watch_progress(self.frame.sparkSession, description):
+            with explain_missing_package(), _watch_progress(self.frame.sparkSession, description):
                 sizes = _result_sizes(results)
             while len(sizes) > _MERGE_FAN_IN and sum(sizes) > _MAX_LOCAL_BYTES:
                 previous_results = results
-                group = f.floor(f.col("place") / _MERGE_FAN_IN).alias("group")
+                group = f.floor(f.col("partition_id") / _MERGE_FAN_IN).alias("group")
                 results = (
                     results.select("*", group)
                     .repartition("group")
-                    .sortWithinPartitions("group", "place", "piece")
+                    .sortWithinPartitions("group", "partition_id", "piece")
                     .mapInArrow(_make_merger(merge), _RESULT_SCHEMA)
                     .persist()
                 )
                 sizes = _result_sizes(results)
                 previous_results.unpersist()
             final_table = results.toArrow().sort_by(
-                [("place", "ascending"), ("piece", "ascending")]
+                [("partition_id", "ascending"), ("piece", "ascending")]
             )
         finally:
             results.unpersist()
@@ -409,10 +415,10 @@ class SparkEngine(RemoteEngine):
 
 
 def _result_sizes(results: DataFrame) -> list[int]:
-    """Return the size in bytes of the result of each partition, which is then cached."""
+    """Return the size in bytes of the result of each partition; this caches the results."""
     from pyspark.sql import functions as f
 
-    sizes = results.groupBy("place").agg(f.sum(f.length("data")).alias("bytes"))
+    sizes = results.groupBy("partition_id").agg(f.sum(f.length("data")).alias("bytes"))
     return [int(size) for size in sizes.toArrow()["bytes"].to_pylist()]
 
 
@@ -427,7 +433,7 @@ def _watch_progress(session: SparkSession, description: str) -> Iterator[None]:
         yield
         return
     tracker, is_finished = context.statusTracker(), Event()
-    with track_counter(description, "partitions") as stage:
+    with track_counter(description, "partitions") as counter:
 
         def watch() -> None:
             while not is_finished.wait(_POLL_SECONDS):
@@ -438,7 +444,7 @@ def _watch_progress(session: SparkSession, description: str) -> Iterator[None]:
                     (info for info in stage_infos if info is not None), key=_n_tasks, default=None
                 )
                 if largest_stage is not None:
-                    stage.done, stage.total = (
+                    counter.done, counter.total = (
                         largest_stage.numCompletedTasks,
                         largest_stage.numTasks,
                     )
@@ -497,7 +503,7 @@ def _read_tables(
         raise InputError(f"{name}: {str(error).splitlines()[0]}") from None
 
 
-def _read_lines(
+def _make_line_reader(
     text_task: TextTask, path: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -534,12 +540,8 @@ def _make_merger(
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         results = _join_pieces(batches)
-        for group, group_results in groupby(
-            results, lambda indexed_result: indexed_result[0] // _MERGE_FAN_IN
-        ):
-            yield from _to_pieces(
-                group, merge.merge(indexed_result for _, indexed_result in group_results)
-            )
+        for group, group_pairs in groupby(results, lambda pair: pair[0] // _MERGE_FAN_IN):
+            yield from _to_pieces(group, merge.merge(result for _, result in group_pairs))
 
     return run
 
@@ -549,10 +551,12 @@ def _to_pieces(partition_id: int, result: PartitionResult) -> Iterator[pa.Record
     import pyarrow as pa
 
     names = [field.split()[0] for field in _RESULT_SCHEMA.split(", ")]
-    kinds = pa.int64(), pa.int32(), pa.binary(), pa.string()
+    types = pa.int64(), pa.int32(), pa.binary(), pa.string()
     for piece, begin in enumerate(range(0, max(len(result.data), 1), _PIECE_BYTES)):
         values = partition_id, piece, result.data[begin : begin + _PIECE_BYTES], result.error
-        columns = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
+        columns = [
+            pa.array([value], data_type) for value, data_type in zip(values, types, strict=True)
+        ]
         yield pa.record_batch(columns, names)
 
 
@@ -568,5 +572,5 @@ def _join_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Parti
 
 
 def _read_pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes, str]]:
-    columns = (batch.column(name).to_pylist() for name in ("place", "data", "wrong"))
+    columns = (batch.column(name).to_pylist() for name in ("partition_id", "data", "error"))
     return zip(*columns, strict=True)

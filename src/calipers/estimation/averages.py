@@ -113,7 +113,7 @@ def estimate_from_tables(
         (
             weight,
             scores.estimate_from_table(
-                measure.plain, table, settings, n_rows, uses_core_areas=True
+                measure.plain, table, settings, n_rows, uses_compiled_areas=True
             ),
         )
         for label, table in zip(tables.labels, tables.tables, strict=True)

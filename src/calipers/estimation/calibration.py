@@ -170,10 +170,10 @@ def estimate_from_table(
 ) -> PointEstimate:
     """Estimate a measure of calibration from a table of probabilities."""
     definition = measure.definition
-    kinds = {"recalibration": "recalibration", "none": "p-value"}
+    kind_by_interval = {"recalibration": "recalibration", "none": "p-value"}
     return PointEstimate(
         value=float(measure.apply(table)),
-        kind=kinds.get(definition.interval, "calibration"),
+        kind=kind_by_interval.get(definition.interval, "calibration"),
         settings=settings,
         n=n_rows,
         bounds=definition.range,
@@ -262,10 +262,10 @@ class ProbabilityRows:
             estimate_from_table(measure, rows.table, rows.settings, len(rows.positive)),
             weight=rows.weight,
             clusters=rows.clusters,
-            standalone_replicates=lambda: rows.replicates.evaluate(measure),
-            replicates=lambda: rows.row_replicates.evaluate(measure),
+            standalone_replicates=lambda: rows.standalone_replicates.evaluate(measure),
+            replicates=lambda: rows.paired_replicates.evaluate(measure),
             group_jackknife=lambda: group_jackknife(
-                measure, rows.table, rows.row_replicates.ranked_rows
+                measure, rows.table, rows.paired_replicates.ranked_rows
             ),
         )
         methods: dict[str, IntervalFunction] = {
@@ -431,7 +431,10 @@ def _estimate_coefficient(
         estimate,
         influence=lambda: recalibration_influence(rows, measure),
         compute_error=error,
-        jackknife=lambda: (group_jackknife(measure, rows.table, rows.replicates.ranked_rows), None),
+        jackknife=lambda: (
+            group_jackknife(measure, rows.table, rows.standalone_replicates.ranked_rows),
+            None,
+        ),
     )
 
 

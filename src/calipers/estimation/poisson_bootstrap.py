@@ -60,7 +60,7 @@ def add_replicates(
     estimate = replace(estimate, standalone_replicates=replicates, resampling_name=BOOTSTRAP_NAME)
     if definition.maximum_of is not None:
         size = min(intervals.class_sizes(table))
-        methods = {"basic bootstrap on logits": partial(_logit_interval, estimate, size)}
+        methods = {"basic bootstrap, logit": partial(_logit_interval, estimate, size)}
         return replace(estimate, methods={**estimate.methods, **methods})
     if estimate.kind == "calibration":
         basic_interval = partial(basic_bootstrap, measure, estimate, table, BOOTSTRAP_NAME)

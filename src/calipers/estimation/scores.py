@@ -1,4 +1,7 @@
-"""Measures of scores: point estimates from a table of distinct scores and the rows behind it."""
+"""Point estimates of measures computed from scores, such as AUC and average precision.
+
+They are computed from a table of the distinct scores and from its rows.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,11 @@ from calipers.inference.influence import group_jackknife, measure_influence, sta
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.method_limits import MAX_AREA_SKEWNESS, MIN_ROWS_BEYOND_THRESHOLD
 from calipers.inference.point_estimate import IntervalFunction, PointEstimate
-from calipers.inference.score_bootstrap import ScoreReplicates, stratified_replicates
+from calipers.inference.score_bootstrap import (
+    BootstrapInputs,
+    ScoreReplicates,
+    stratified_replicates,
+)
 from calipers.inference.variance_estimators import Influence, StandardError, TwoClassVariance
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
 from calipers.statistics.scores import DEFAULT_AREAS
@@ -29,16 +36,21 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
 
 #: Kinds of areas, by ``definition.interval``.
-_KIND_BY_INTERVAL = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision area"}
+_KIND_BY_INTERVAL = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision-recall area"}
 
-#: Rates at a rate of the other class: its parameter, and the place of that class.
-_CLASS_OF_RATE = {"FPR@recall": ("recall", 0), "recall@FPR": ("fpr", 1)}
-_INTERPOLATED_KINDS = {"PR-AUC": "interpolated precision area", "AP-DG": "interpolated precision"}
+#: For a rate at a fixed value of the other rate: the parameter that fixes it, and the index of its
+#: class (0 positive, 1 negative).
+_FIXED_RATES = {"FPR@recall": ("recall", 0), "recall@FPR": ("fpr", 1)}
+#: Kinds of areas under interpolated curves, by the name of the area.
+_INTERPOLATED_KINDS = {
+    "PR-AUC": "interpolated precision-recall area",
+    "AP-DG": "interpolated precision",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Sample of binary rows with a score each, and its bootstrap."""
+    """Sample of rows with a binary truth and a score, and its bootstrap."""
 
     positive: npt.NDArray[np.bool_]
     score: npt.NDArray[np.floating[Any]]
@@ -67,22 +79,26 @@ class ScoredRows:
         """Return None, as no measure of scores is a mean over rows."""
 
     @cached_property
-    def replicates(self) -> ScoreReplicates:
-        """Bootstrap replicates of the table."""
+    def standalone_replicates(self) -> ScoreReplicates:
+        """Bootstrap replicates for the interval of this system alone."""
         return ScoreReplicates(
-            self.table, self.settings, self.bootstrap_rows(), self.joint_measures
+            self.table, self.settings, self.bootstrap_inputs(), self.joint_measures
         )
 
     @cached_property
-    def row_replicates(self) -> ScoreReplicates:
-        """Bootstrap replicates with the same resampled rows for every system."""
+    def paired_replicates(self) -> ScoreReplicates:
+        """Bootstrap replicates that resample the same rows (or clusters) for every system."""
         return ScoreReplicates(
-            self.table, self.settings, self.bootstrap_rows(by_row=True), self.joint_measures
+            self.table, self.settings, self.bootstrap_inputs(is_paired=True), self.joint_measures
         )
 
-    def bootstrap_rows(self, *, by_row: bool = False) -> Any:
-        """Return truth, score order, weight and unit if the bootstrap needs them, else None."""
-        unit = np.arange(len(self.positive), dtype=np.uint32) if by_row else None
+    def bootstrap_inputs(self, *, is_paired: bool = False) -> BootstrapInputs | None:
+        """Return truth, score order, weight and resampling unit, or None if the table suffices.
+
+        Units are the clusters, if there are any, else the rows if ``is_paired``, so that all
+        systems draw the same.
+        """
+        unit = np.arange(len(self.positive), dtype=np.uint32) if is_paired else None
         if self.clusters is not None:
             unit = self.clusters.codes
         if self.weight is None and unit is None:
@@ -100,21 +116,23 @@ class ScoredRows:
                 measure_influence(measure, self.table),
                 self.order.score_index,
             )
-        else:  # of which many batches ask, each of them for several measures
+        else:  # cached, since each of many batches needs it for several measures
             score_influence = cached(
                 total, ("influence", measure), lambda: measure_influence(measure, total)
             )
-            score_index = cached(self, ("place", total), lambda: total.score_index(self.order))
+            score_index = cached(
+                self, ("score_index", total), lambda: total.score_index(self.order)
+            )
         if score_influence is None:
             return None
-        area = measure.definition.area
+        curve_area = measure.definition.area
         influence_values = score_influence.take(self.positive, score_index)
         influence_values = (
             influence_values if self.weight is None else influence_values * self.weight
         )
-        is_pairwise = area is not None and area.name == "AUC"
+        is_pairwise = curve_area is not None and curve_area.name == "AUC"
         variance_estimator = self.variance_estimator(total, pairs=is_pairwise)
-        if not is_pairwise or (self.clusters is None and area.scale != 1):
+        if not is_pairwise or (self.clusters is None and curve_area.scale != 1):
             return Influence(influence_values, variance_estimator)
         return Influence(
             influence_values,
@@ -125,8 +143,9 @@ class ScoredRows:
     def second_pass_statistic(self, measure: MeasureLike, total: ScoreTable) -> SkewMoments | None:
         """Return moments of the influence values of an area, for weighted rows.
 
-        Their skewness shows whether few of all rows determine the area; with equal weights the
-        table ``total`` shows it. These rows, a batch of all, may have equal weights nevertheless.
+        Their skewness shows whether a few rows dominate the area. With equal weights the table
+        alone gives it, and None is returned; the table ``total`` of all rows decides, since the
+        weights within one batch may be equal by chance.
         """
         if self.clusters is not None or measure.definition.area is None or not total.has_weights:
             return None
@@ -156,15 +175,15 @@ class ScoredRows:
             clusters=self.clusters,
             influence=score_estimate.influence,
             compute_error=score_estimate.standard_error,
-            standalone_replicates=lambda: self.replicates.evaluate(measure),
-            replicates=lambda: self.row_replicates.evaluate(measure),
+            standalone_replicates=lambda: self.standalone_replicates.evaluate(measure),
+            replicates=lambda: self.paired_replicates.evaluate(measure),
             stratified_replicates=score_estimate.stratified_replicates,
             studentized_replicates=score_estimate.studentized_replicates,
-            jackknife=score_estimate.jackknife,
+            jackknife=score_estimate.influence_or_jackknife,
             group_jackknife=lambda: group_jackknife(
-                measure, self.table, self.row_replicates.ranked_rows
+                measure, self.table, self.paired_replicates.ranked_rows
             ),
-            methods=score_estimate.methods(),
+            methods=score_estimate.interval_methods(),
         )
         return effective_sample_size.add_auc_interval(
             measure, estimate, [(1.0, estimate)], score_estimate.acceleration
@@ -177,21 +196,21 @@ def estimate_from_table(
     settings: Settings,
     n_rows: int,
     *,
-    uses_core_areas: bool = False,
+    uses_compiled_areas: bool = False,
 ) -> PointEstimate:
     """Estimate a measure from a table of scores.
 
-    ``uses_core_areas`` uses the values of the common areas as the core computes them, with their
-    standard errors in one pass over the table.
+    ``uses_compiled_areas`` takes the areas in :data:`DEFAULT_AREAS` (such as AUC and AP) from the
+    compiled core, which computes them with their standard errors in one pass over the table.
     """
     definition = measure.definition
-    area = definition.area if uses_core_areas else None
+    curve_area = definition.area if uses_compiled_areas else None
     if (
-        area is not None
-        and area.name in DEFAULT_AREAS
+        curve_area is not None
+        and curve_area.name in DEFAULT_AREAS
         and not undefined_reasons(measure, table, n_rows)
     ):
-        value = area.scale * table.area(area.name)[0] + area.shift
+        value = curve_area.scale * table.area(curve_area.name)[0] + curve_area.shift
     else:
         value = float(measure.apply(table))
     kind = _KIND_BY_INTERVAL.get(definition.interval, "measure of scores")
@@ -204,7 +223,8 @@ def estimate_from_table(
         se = standard_error(measure, table)
         return None if se is None else StandardError(se, "delta")
 
-    # Where replicates are missing, the interval of separated scores is not that of others.
+    # This estimate has no replicates. For a measure that is not an area, the intervals of the table
+    # are for values at an end of the range only: any other value needs the bootstrap.
     is_area = definition.area is not None
     is_at_end = min(abs(value - end) for end in definition.range) <= intervals.ROUNDING_TOLERANCE
     return PointEstimate(
@@ -224,7 +244,7 @@ def estimate_from_table(
 
 
 def table_acceleration(measure: MeasureLike, table: ScoreTable, max_weight: float) -> float | None:
-    """Return the acceleration of an area, if its table determines it.
+    """Return the BCa acceleration of an area, if its table determines it.
 
     With unequal weights, of which ``max_weight`` is the largest, it is 0 if no row has enough
     influence to matter, else None.
@@ -240,14 +260,14 @@ def table_acceleration(measure: MeasureLike, table: ScoreTable, max_weight: floa
 
 
 def _rare_rate_caution(measure: MeasureLike, table: ScoreTable) -> str:
-    """Return the warning for a rate at a rate of a class with few rows beyond the threshold."""
-    if measure.definition.name not in _CLASS_OF_RATE:
+    """Return a caution if few rows of the class whose rate is fixed lie beyond the threshold."""
+    if measure.definition.name not in _FIXED_RATES:
         return ""
-    parameter, class_index = _CLASS_OF_RATE[measure.definition.name]
+    parameter, class_index = _FIXED_RATES[measure.definition.name]
     rate = measure.parameters[parameter]
     beyond = min(rate, 1 - rate) * intervals.class_sizes(table)[class_index]
     has_few_rows = 0 < beyond < MIN_ROWS_BEYOND_THRESHOLD * (1 - ROUNDING_TOLERANCE)
-    return "few rows beyond the point" if has_few_rows else ""
+    return "few rows beyond the threshold" if has_few_rows else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,26 +299,27 @@ class _ScoreEstimate:
         return None if influence is None else replace(influence.standard_error, name="delta")
 
     def acceleration(self) -> float | None:
-        """Return the acceleration of an area, if the table alone determines it."""
-        area = self.measure.definition.area
-        if area is None or self.rows.clusters is not None:
+        """Return the BCa acceleration of an area, if the table alone determines it."""
+        curve_area = self.measure.definition.area
+        if curve_area is None or self.rows.clusters is not None:
             return None
         weight = self.rows.weight
         max_weight = 1.0 if weight is None else float(weight.max(initial=0.0))
         return table_acceleration(self.measure, self._table, max_weight)
 
-    def methods(self) -> dict[str, IntervalFunction]:
+    def interval_methods(self) -> dict[str, IntervalFunction]:
         """Return the interval methods specific to areas and to maxima over thresholds."""
-        clusters, area = self.rows.clusters, self.measure.definition.area
+        clusters, curve_area = self.rows.clusters, self.measure.definition.area
         methods: dict[str, IntervalFunction] = {}
         if self.measure.definition.maximum_of is not None:
-            methods["basic bootstrap on logits"] = self._basic_interval
+            methods["basic bootstrap, logit"] = self._basic_interval
         if clusters is None:
             return methods | _table_intervals(self.measure, self.value, self._table)
-        if area is not None and area.name == "AUC":
+        if curve_area is not None and curve_area.name == "AUC":
+            # Obuchowski's is DeLong's interval for clustered rows.
             methods["delong"] = self._obuchowski_interval
         columns = self._table, clusters, self.rows.positive
-        return methods | separated_intervals(self.measure, self.value, *columns)
+        return methods | fallback_intervals(self.measure, self.value, *columns)
 
     def _obuchowski_interval(self, level: float) -> Interval:
         clusters, influence = self.rows.clusters, self.influence()
@@ -314,7 +335,7 @@ class _ScoreEstimate:
         name = "bootstrap [B]" if clusters is None else clusters.bootstrap_name
         size, replicates = (
             min(intervals.class_sizes(self._table)),
-            self.rows.replicates.evaluate(self.measure),
+            self.rows.standalone_replicates.evaluate(self.measure),
         )
         return intervals.basic_bootstrap_on_logit(
             self.value, replicates, size, level, f"basic {name}, logit"
@@ -327,8 +348,11 @@ class _ScoreEstimate:
         tables = stratified_replicates(self._table, self.rows.settings)
         return np.concatenate([self.measure.apply(table) for table in tables])
 
-    def jackknife(self) -> tuple[FloatArray, FloatArray | None]:
-        """Return jackknife values, by the influence of rows or by leaving out groups of them."""
+    def influence_or_jackknife(self) -> tuple[FloatArray, FloatArray | None]:
+        """Return influence values, or delete-a-group jackknife values, and row counts.
+
+        The counts are the number of rows that share each value; None if each belongs to one row.
+        """
         if self.rows.clusters is None:
             is_unweighted = not self._table.has_weights
             score_influence = (
@@ -342,14 +366,17 @@ class _ScoreEstimate:
             row_influence = self.influence()
             if row_influence is not None:
                 return row_influence.column, None
-        return group_jackknife(self.measure, self._table, self.rows.replicates.ranked_rows), None
+        return group_jackknife(
+            self.measure, self._table, self.rows.standalone_replicates.ranked_rows
+        ), None
 
     def studentized_replicates(self) -> tuple[float, FloatArray, FloatArray] | None:
         """Return the standard error, the replicates and their standard errors.
 
-        They exist if the influence of rows has a formula, and the table is sufficient for the rows.
+        They exist if the influence of rows has a formula, and rows are independent with equal
+        weights.
         """
-        if self.rows.bootstrap_rows() is not None:
+        if self.rows.bootstrap_inputs() is not None:
             return None
         score_influence = measure_influence(self.measure, self._table)
         if score_influence is None or self.measure.definition.area is None:
@@ -361,20 +388,22 @@ class _ScoreEstimate:
             return np.stack([self.measure.apply(table), table_influence.standard_error(table)])
 
         replicates, errors = np.concatenate(
-            list(self.rows.replicates.map_tables(values_and_errors)), axis=1
+            list(self.rows.standalone_replicates.map_tables(values_and_errors)), axis=1
         )
         return float(score_influence.standard_error(self._table)), replicates, errors
 
 
-def separated_intervals(
+def fallback_intervals(
     measure: MeasureLike,
     value: float,
     table: ScoreTable,
     clusters: ClusterIndex | None = None,
     positive: npt.NDArray[np.bool_] | None = None,
 ) -> dict[str, IntervalFunction]:
-    """Return the intervals for scores that separate the classes, by numbers of rows or clusters.
+    """Return the intervals by the numbers of rows, or clusters, of each class.
 
+    They apply where replicates and influence values show no spread or do not exist, as those of
+    scores that separate the classes; for an AUC there is one only at 0 and 1, for clusters.
     ``clusters`` and ``positive`` are those of the rows, or of the parts of clusters of each class;
     without them rows are independent.
     """
@@ -388,74 +417,82 @@ def separated_intervals(
             return intervals.class_sizes(table)
         return clusters.n_clusters_by_class(positive) if clusters.n_clusters > 1 else (0, 0)
 
-    def minority_interval(level: float) -> Interval:
-        """Return the interval of a proportion of the class that has fewer rows, or clusters."""
+    def missing_reason() -> str:
+        """Return why there is no interval if one of the sizes is 0."""
+        return (
+            "too_few_clusters" if clusters is not None and clusters.n_clusters < 2 else "one_class"
+        )
+
+    def smaller_class_wilson(level: float) -> Interval:
+        """Return Wilson's interval with n = number of rows, or clusters, of the smaller class."""
         rows, suffix = min(sizes()), "of the smaller class"
         if not rows > 0:
-            has_one_cluster = clusters is not None and clusters.n_clusters < 2
-            return intervals.no_interval(
-                "none", "too_few_clusters" if has_one_cluster else "one_class"
-            )
+            return intervals.no_interval("none", missing_reason())
         if definition.area_fraction is None:
-            return _proportion_interval(value, rows, suffix, level)
+            return _wilson_interval(value, rows, suffix, level)
         min_value = float(measure.apply(_worst_table(table)))
+        # The rows outside of the range of a partial area carry no information on it.
         rows *= definition.area_fraction(measure.parameters)
-        interval = _proportion_interval((value - min_value) / (1 - min_value), rows, suffix, level)
+        interval = _wilson_interval((value - min_value) / (1 - min_value), rows, suffix, level)
         low, high = (min_value + (1 - min_value) * end for end in (interval.low, interval.high))
         return replace(interval, low=low, high=high, se=(1 - min_value) * interval.se)
 
     def separated_interval(level: float) -> Interval:
         assert clusters is not None
         assert positive is not None
-        auc = (value - area.shift) / area.scale
+        auc = (value - curve_area.shift) / curve_area.scale
         if auc not in (0.0, 1.0):
             return intervals.no_interval("none", "too_few_clusters")
-        return _transform_interval(area, clusters.separated_interval(auc, positive, level))
+        return _transform_interval(curve_area, clusters.separated_interval(auc, positive, level))
 
     definition = measure.definition
-    area = definition.area
-    if area is not None and area.name == "AUC":
+    curve_area = definition.area
+    if curve_area is not None and curve_area.name == "AUC":
         return {"area": separated_interval}
-    if area is not None:
-        return {"of positives": partial(_positives_interval, value, sizes()[0])}
+    if curve_area is not None:
+        positives = sizes()[0]
+        return {"of positives": partial(_positives_interval, value, positives, missing_reason())}
     is_proportion = definition.range == (0, 1) or definition.area_fraction is not None
     has_interval = is_proportion or definition.maximum_of is not None
-    return {"of the smaller class": minority_interval} if has_interval else {}
+    return {"of the smaller class": smaller_class_wilson} if has_interval else {}
 
 
 def _worst_table(table: ScoreTable) -> ScoreTable:
     """Return the table with all negatives ranked above all positives."""
-    low_level, high_level = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    at_low_score, at_high_score = np.array([0.0, 1.0]), np.array([1.0, 0.0])
     return replace(
         table,
-        scores=high_level,
-        positive=low_level * table.positive.sum(),
-        negative=high_level * table.negative.sum(),
-        positive_squares=low_level * table.positive_squares.sum(),
-        negative_squares=high_level * table.negative_squares.sum(),
+        scores=at_high_score,
+        positive=at_low_score * table.positive.sum(),
+        negative=at_high_score * table.negative.sum(),
+        positive_squares=at_low_score * table.positive_squares.sum(),
+        negative_squares=at_high_score * table.negative_squares.sum(),
     )
 
 
-def _proportion_interval(value: float, n_rows: float, suffix: str, level: float) -> Interval:
-    """Return the Wilson interval of a proportion of this number of rows."""
-    if not n_rows > 0:
-        return intervals.no_interval("none", "too_few_clusters")
+def _wilson_interval(value: float, n_rows: float, suffix: str, level: float) -> Interval:
+    """Return Wilson's interval of a proportion of this number of rows, which is above 0."""
     interval = proportions.wilson(value, n_rows, level)
     return replace(interval, method=f"{interval.method}, {suffix}")
 
 
-def _positives_interval(value: float, positives: float, level: float) -> Interval:
-    """Return the interval of a proportion of the positives.
+def _positives_interval(
+    value: float, positives: float, missing_reason: str, level: float
+) -> Interval:
+    """Return Wilson's interval with n = number of positives.
 
-    The area is a mean of their precisions.
+    Average precision is a mean over positives. Without positives the interval is missing for the
+    stated reason.
     """
-    return _proportion_interval(value, positives, "of positives", level)
+    if not positives > 0:
+        return intervals.no_interval("none", missing_reason)
+    return _wilson_interval(value, positives, "of positives", level)
 
 
-def _transform_interval(area: Any, interval: Interval) -> Interval:
+def _transform_interval(curve_area: Any, interval: Interval) -> Interval:
     """Transform the interval of an area to that of a linear function of it."""
-    low, high = (area.scale * end + area.shift for end in (interval.low, interval.high))
-    return replace(interval, low=low, high=high, se=area.scale * interval.se)
+    low, high = (curve_area.scale * end + curve_area.shift for end in (interval.low, interval.high))
+    return replace(interval, low=low, high=high, se=curve_area.scale * interval.se)
 
 
 def _table_intervals(
@@ -465,24 +502,28 @@ def _table_intervals(
 
     Those of a linear function of an AUC, A = (value − shift)/scale, are transformed back.
     """
-    area = measure.definition.area
-    if area is None:
-        return separated_intervals(measure, value, table)
-    if area.name != "AUC":
+    curve_area = measure.definition.area
+    if curve_area is None:
+        return fallback_intervals(measure, value, table)
+    if curve_area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
         methods: dict[str, IntervalFunction] = {
-            "of positives": partial(_positives_interval, value, positives)
+            "of positives": partial(_positives_interval, value, positives, "one_class")
         }
-        if area.name == "AP-DG":
+        if curve_area.name == "AP-DG":
             return methods
         on_logit = partial(intervals.precision_recall_logit, value, positives)
         return {**methods, "area": on_logit, "logit": on_logit}
 
-    def limits(method: Callable[[float, ScoreTable, float], Interval], level: float) -> Interval:
-        return _transform_interval(area, method((value - area.shift) / area.scale, table, level))
+    def transformed(
+        method: Callable[[float, ScoreTable, float], Interval], level: float
+    ) -> Interval:
+        return _transform_interval(
+            curve_area, method((value - curve_area.shift) / curve_area.scale, table, level)
+        )
 
     return {
-        "area": partial(limits, intervals.auc_interval),
-        "delong": partial(limits, intervals.delong_interval),
-        "hanley": partial(limits, intervals.hanley_interval),
+        "area": partial(transformed, intervals.auc_interval),
+        "delong": partial(transformed, intervals.delong_interval),
+        "hanley": partial(transformed, intervals.hanley_interval),
     }

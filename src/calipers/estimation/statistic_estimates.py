@@ -42,14 +42,14 @@ def estimate_from_statistic(
     settings: Settings,
     n_rows: int,
     *,
-    uses_core_areas: bool = False,
+    uses_compiled_areas: bool = False,
     second_pass_statistic: Callable[[], Any] | None = None,
 ) -> PointEstimate | None:
     """Estimate a measure from a statistic of this number of rows, or return None.
 
     The estimate has what is known of its sampling distribution from the statistic alone; None is
-    returned for statistics of other types. ``uses_core_areas`` uses areas as the core accumulates
-    them, in constant memory; otherwise they are computed as those of a slice are, so that equal
+    returned for statistics of other types. ``uses_compiled_areas`` takes areas from the compiled
+    core, in constant memory; otherwise they are computed as those of a slice are, so that equal
     tables have equal areas to the last digit. ``second_pass_statistic`` returns the merged
     statistic of a second pass over independent rows.
     """
@@ -72,7 +72,7 @@ def estimate_from_statistic(
         if measure.definition.reads == "probabilities":
             return calibration.estimate_from_table(measure, statistic, settings, n_rows)
         return scores.estimate_from_table(
-            measure, statistic, settings, n_rows, uses_core_areas=uses_core_areas
+            measure, statistic, settings, n_rows, uses_compiled_areas=uses_compiled_areas
         )
     if isinstance(statistic, LogitSummary):
         return calibration.estimate_from_sums(measure, statistic, settings, n_rows)

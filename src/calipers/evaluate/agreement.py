@@ -441,7 +441,7 @@ class AgreementProblem(Problem):
             is_without_errors = passes.first_pass_result.clustered and not sample.is_rereadable
             if summary.has_too_many_rows or is_without_errors:
                 return {}
-            summary = summary.with_unit_weights(passes.common_weight)
+            summary = summary.divide_weights(passes.common_weight)
         clusters = None
         if summary.cluster is not None:
             size = int(summary.cluster.max(initial=-1)) + 1

@@ -233,7 +233,7 @@ def clustering(
     metric : {'euclidean', 'sqeuclidean', 'manhattan', 'cosine'}, default='euclidean'
         Distance between points, for silhouettes. Centres and sums of squares are Euclidean.
     noise : {'cluster', 'drop'}, default='cluster'
-        Treatment of points labelled −1 (noise): ``"cluster"`` treats them as a cluster, as
+        Treatment of points labeled −1 (noise): ``"cluster"`` treats them as a cluster, as
         scikit-learn does; ``"drop"`` drops points that are noise in any of the clusterings.
     sample : int, optional
         Number of points whose silhouettes are computed, from their distances to all points. By

@@ -181,7 +181,7 @@ def compare_split_values(
     of all rows together.
     """
     if not higher_is_better:
-        raise InputError("no measure has a direction in which values are better")
+        raise InputError("no measure is defined as higher-is-better or lower-is-better")
     split_design = _SplitDesign.from_values(design, split_values, train, test)
     notes = [*split_design.notes, *notes]
     pairs = list(system_pairs(tuple(split_values.values), baseline))
@@ -224,7 +224,7 @@ def compare_split_values(
 
 
 def _notes(
-    split_test: resampled_tests.SplitTest,
+    split_test: resampled_tests.SplitTestResult,
     names: tuple[str, str, str],
     pooled: Mapping[tuple[str, str], float],
     *,
@@ -232,18 +232,18 @@ def _notes(
 ) -> Iterator[str]:
     """Yield the caveat of the test, and the difference pooled over all rows."""
     if split_test.caution is not None and has_caution:
-        yield f"The {split_test.test.name} {split_test.caution}."
+        yield f"{split_test.test.name}: {split_test.caution}."
     if pooled:
         system, base, name = names
         pooled_difference = pooled[system, name] - pooled[base, name]
         yield (
-            f"{name}, {system} - {base}: {split_test.value:.4f} {split_test.summary}, "
+            f"{name}, {system} - {base}: {split_test.mean:.4f} {split_test.mean_description}, "
             f"{pooled_difference:.4f} pooled over all rows."
         )
 
 
 def _difference(
-    split_test: resampled_tests.SplitTest,
+    split_test: resampled_tests.SplitTestResult,
     names: tuple[str, str, str],
     level: float,
     n_simultaneous: int,
@@ -256,7 +256,7 @@ def _difference(
         measure=measure,
         system=system,
         baseline=baseline,
-        value=split_test.value,
+        value=split_test.mean,
         low=split_test.interval.low,
         high=split_test.interval.high,
         level=level,
@@ -316,7 +316,7 @@ class _SplitDesign:
 
     def test_difference(
         self, read: ExternalValues, names: tuple[str, str, str], alternative: str, level: float
-    ) -> resampled_tests.SplitTest:
+    ) -> resampled_tests.SplitTestResult:
         """Test the difference of (system, baseline, measure)."""
         system, baseline, measure = names
         for name in (system, baseline):
@@ -330,7 +330,7 @@ class _SplitDesign:
             self.repetition_order
         ]
         if self.name == "independent":
-            return resampled_tests.k_fold_t(differences, alternative, level)
+            return resampled_tests.uncorrected_t(differences, alternative, level)
         if self.name == "5x2-t":
             return resampled_tests.five_by_two_t(differences.reshape(5, 2), alternative)
         if self.name == "5x2-f":

@@ -233,9 +233,9 @@ def validate_arguments(
             raise TypeError(f"{function_name}(): {error}") from None
         for arguments in (bound.arguments, bound.arguments.get(options_name, {})):
             for name, value in arguments.items():
-                kinds = _parse_annotation(annotations.get(name, ""))
-                if kinds is not None:
-                    arguments[name] = _convert_value(name, value, kinds)
+                argument_types = _parse_annotation(annotations.get(name, ""))
+                if argument_types is not None:
+                    arguments[name] = _convert_value(name, value, argument_types)
         with input_row_numbers():
             return function(*bound.args, **bound.kwargs)
 

@@ -188,7 +188,7 @@ class StreamedSample(Sample):
         if statistic is None or delegate is not self.template_systems[system]:
             return None
         estimate = estimate_from_statistic(
-            delegated_measure, statistic, settings, first_pass.rows, uses_core_areas=True
+            delegated_measure, statistic, settings, first_pass.rows, uses_compiled_areas=True
         )
         if estimate is None or not first_pass.clustered:
             return estimate

@@ -42,12 +42,12 @@ class Column:
     required : bool, default=False
         Whether the column is required.
     per_system : bool, default=False
-        Whether every system has such a column.
+        Whether every system has such a column; these columns define the systems.
     is_repeatable : bool, default=False
         Whether the option may be repeated; all its columns are used together.
-    is_by_system : bool, default=False
-        Whether there is such a column for each of the systems that other columns define, as in
-        ``NAME=COL``.
+    is_keyed_by_system : bool, default=False
+        Whether the option assigns such a column to each of the systems that other columns define,
+        as in ``NAME=COL``.
     wide : str, default=""
         How several columns may replace this one, out of :data:`WIDE_FORMS`; empty if they may not.
     has_lists : bool, default=False
@@ -72,7 +72,7 @@ class Column:
     required: bool = False
     per_system: bool = False
     is_repeatable: bool = False
-    is_by_system: bool = False
+    is_keyed_by_system: bool = False
     wide: str = ""
     has_lists: bool = False
     is_separate: bool = False
@@ -109,8 +109,9 @@ class Argument:
     metavar : str, default=""
         Placeholder of the value in the help of the command.
     kind : str, default="text"
-        Kind of the value: ``"text"``, ``"number"``, ``"whole"``, ``"share"``, ``"switch"``,
-        ``"file"`` or ``"measure"``.
+        Kind of the value: ``"text"``, ``"number"``, ``"integer"``, ``"proportion"``,
+        ``"switch"``, ``"file"``, ``"baseline"`` (a system, or the file of an earlier evaluation) or
+        ``"measure"``.
     choices : tuple of str, default=()
         Possible values, the default first.
     low, high : float, optional

@@ -163,7 +163,7 @@ OPTIONS: Mapping[str, Argument] = {
             "evaluation written with --keep-predictions; FILE.json:NAME selects one of its "
             "systems.",
             metavar="NAME|FILE.json",
-            kind="earlier",
+            kind="baseline",
             description="Reference system. By default all pairs are compared, the later minus "
             "the earlier. It may be a system of an earlier evaluation: the evaluation, or the "
             'path of a file with its stored predictions; ``"FILE.json:NAME"`` selects one of '
@@ -188,7 +188,7 @@ OPTIONS: Mapping[str, Argument] = {
             description="Primary measure, by default the first. p-values of the other measures "
             "are adjusted as a separate family.",
         ),
-        Argument("level", "Confidence level of the intervals.", 0.95, kind="share"),
+        Argument("level", "Confidence level of the intervals.", 0.95, kind="proportion"),
         Argument(
             "interval",
             "Interval method: auto, bootstrap, analytic or none; or a list of methods such as "
@@ -201,9 +201,9 @@ OPTIONS: Mapping[str, Argument] = {
             type="str or list of str",
             annotation="str | Sequence[str]",
         ),
-        Argument("n_resamples", "Number of bootstrap replicates.", 2000, kind="whole", low=100),
+        Argument("n_resamples", "Number of bootstrap replicates.", 2000, kind="integer", low=100),
         Argument(
-            "seed", "Seed of the random number generator.", 0, kind="whole", low=0, high=2**63 - 1
+            "seed", "Seed of the random number generator.", 0, kind="integer", low=0, high=2**63 - 1
         ),
         Argument(
             "memory",
@@ -360,7 +360,7 @@ REL = Argument(
     "rel",
     "Lowest grade that counts as relevant.",
     1,
-    kind="whole",
+    kind="integer",
     low=1,
     high=MAX_INT,
     description="Lowest grade that counts as relevant, for measures that do not state their own.",
@@ -472,7 +472,7 @@ RETRIEVAL = Task(
             "collection_size",
             "Number of documents in the collection, for fall-out.",
             metavar="N",
-            kind="whole",
+            kind="integer",
             low=1,
             high=MAX_INT,
             description="Number of documents in the collection, for fall-out and other measures "
@@ -599,7 +599,7 @@ RETRIEVAL = Task(
             "a "
             "run does not retrieve (default: no limit).",
             metavar="N",
-            kind="whole",
+            kind="integer",
             low=0,
             high=MAX_INT,
             is_shown=True,
@@ -616,7 +616,7 @@ RETRIEVAL = Task(
             "With --judgment-bounds: highest grade of an unjudged document (default: the highest "
             "judged grade).",
             metavar="N",
-            kind="whole",
+            kind="integer",
             low=1,
             high=MAX_INT,
             is_shown=True,
@@ -1208,10 +1208,10 @@ CLUSTERING = Task(
         ),
         Argument(
             "noise",
-            "Treat points labelled -1 (noise) as a cluster, or drop points that are noise in any "
+            "Treat points labeled -1 (noise) as a cluster, or drop points that are noise in any "
             "clustering.",
             choices=("cluster", "drop"),
-            description='Treatment of points labelled −1 (noise): ``"cluster"`` treats them as a '
+            description='Treatment of points labeled −1 (noise): ``"cluster"`` treats them as a '
             'cluster, as scikit-learn does; ``"drop"`` drops points that are noise in any of the '
             "clusterings.",
         ),
@@ -1220,7 +1220,7 @@ CLUSTERING = Task(
             "Number of points whose silhouettes are computed, from their distances to all points "
             "(default: all; 5,000 above 100,000 points).",
             metavar="N",
-            kind="whole",
+            kind="integer",
             low=2,
             description="Number of points whose silhouettes are computed, from their distances "
             "to all points. By default all of them, or 5,000 above 100,000 points.",
@@ -1257,7 +1257,7 @@ CLUSTERING = Task(
         Argument(
             "n_reclusterings",
             default=100,
-            kind="whole",
+            kind="integer",
             description="Number of re-clusterings of resampled points.",
         ),
     ),
@@ -1440,7 +1440,7 @@ SCORES = Task(
             "human",
             "Column of human labels of some cases, for the scores of a judge; repeatable, one for "
             "each system. With --system, the one column of all labels.",
-            is_by_system=True,
+            is_keyed_by_system=True,
             description="Human labels of some cases, if the scores are those of a judge, such as a "
             "language model: in the forms of ``score``, with a missing value where a case has no "
             "label. Values then rest on the labels, and on what the judge adds to them. For "
@@ -1480,7 +1480,7 @@ SCORES = Task(
             "samples",
             "Number of samples of each case and system: a case has a row for each of them.",
             metavar="K",
-            kind="whole",
+            kind="integer",
             low=1,
             description="Number of samples (repetitions, epochs) of each case and system, if "
             "``data`` has a row for each of them. A value of a case is then the mean over its "

@@ -137,8 +137,8 @@ _PROPORTION_KINDS = ("proportion of rows", "top-k proportion", "proportion of to
 _AREA_KINDS = (
     "AUC",
     "Gini",
-    "precision area",
-    "interpolated precision area",
+    "precision-recall area",
+    "interpolated precision-recall area",
     "interpolated precision",
     "measure of scores",
     "average of scores",

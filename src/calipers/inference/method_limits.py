@@ -51,7 +51,7 @@ MIN_ROWS_FOR_MAX_LOG_ERROR = 10
 MIN_POSITIVES_BY_KIND = {
     "AUC": 0,
     "Gini": 0,
-    "interpolated precision area": 200,
+    "interpolated precision-recall area": 200,
     "interpolated precision": 200,
 }
 DEFAULT_MIN_POSITIVES = 30

@@ -47,7 +47,7 @@ from calipers.plugins import NameTakenError
 RESAMPLING_METHODS = (
     "percentile",
     "basic bootstrap",
-    "basic bootstrap on logits",
+    "basic bootstrap, logit",
     "bca",
     "stratified",
     "studentized",
@@ -274,14 +274,12 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     ),
     "AUC": _PAIR_RULES,
     "Gini": _PAIR_RULES,
-    "precision area": _PRECISION_RULES,
-    "interpolated precision area": _PRECISION_RULES,
+    "precision-recall area": _PRECISION_RULES,
+    "interpolated precision-recall area": _PRECISION_RULES,
     # The best of all thresholds is optimistic, and its replicates are once more: percentiles
     # covered the truth 75 to 90 times of 100.
     "maximum over thresholds": (
-        MethodRule(
-            "basic bootstrap on logits", _has_multiple_clusters, _caution_maximum, tries=True
-        ),
+        MethodRule("basic bootstrap, logit", _has_multiple_clusters, _caution_maximum, tries=True),
         *_SCORE_RULES,
     ),
     "interpolated precision": (
@@ -483,8 +481,8 @@ DIFFERENCE_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "measure of counts": _PAIRED_COUNT_RULES,
     "AUC": _PAIRED_AREA_RULES,
     "Gini": _PAIRED_AREA_RULES,
-    "precision area": _PAIRED_AREA_RULES,
-    "interpolated precision area": _PAIRED_AREA_RULES,
+    "precision-recall area": _PAIRED_AREA_RULES,
+    "interpolated precision-recall area": _PAIRED_AREA_RULES,
     "interpolated precision": _PAIRED_AREA_RULES,
     "recalibration": _PAIRED_AREA_RULES,
     "maximum over thresholds": _PAIRED_SCORE_RULES,

@@ -21,24 +21,25 @@ from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.paired_tests import NAN, TestResult, t_test_from_stats
 from calipers.statistics import FloatArray
 
-OVERLAP_CAUTION = "splits share training rows: this test finds differences too often"
+OVERLAP_CAUTION = "training sets overlap across splits; this test rejects too often"
 FIRST_FOLD_CAUTION = (
-    "rests on the first fold of the first repetition alone; the combined F test uses all ten"
+    "its numerator is the difference on the first fold of the first repetition alone; the combined "
+    "F test uses all ten differences"
 )
 FOLD_DEPENDENCE_CAUTION = (
-    "takes the two folds of a repetition for independent; of systems that are erratic on as few "
-    "rows as they are trained on, they are not, and it finds differences too often"
+    "it treats the two folds of a repetition as independent; they are not if models trained on "
+    "half of the rows are unstable, and the test then rejects too often"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class SplitTest:
+class SplitTestResult:
     """Result of a test over splits.
 
     Attributes
     ----------
-    value : float
-        Mean difference over splits.
+    mean : float
+        Mean of the differences (or other values) over splits.
     interval : Interval
         Interval that belongs to the test, if there is one.
     test : TestResult
@@ -49,15 +50,15 @@ class SplitTest:
         Known problem of the test, if there is one.
     """
 
-    value: float
+    mean: float
     interval: Interval
     test: TestResult
     n_splits: int
     caution: str | None = None
 
     @property
-    def summary(self) -> str:
-        """Description of ``value`` in words."""
+    def mean_description(self) -> str:
+        """What the mean is taken over, in words."""
         return f"averaged over {self.n_splits} splits"
 
 
@@ -67,7 +68,7 @@ def corrected_t(
     n_test: float,
     alternative: str = "two-sided",
     level: float = 0.95,
-) -> SplitTest:
+) -> SplitTestResult:
     """Compute Nadeau and Bengio's corrected resampled t test.
 
     It is suitable for repeated hold-out and for (repeated) cross-validation.
@@ -86,7 +87,7 @@ def corrected_t(
 
     Returns
     -------
-    SplitTest
+    SplitTestResult
         The result; undefined with fewer than two splits, and if all differences are equal but not
         0.
 
@@ -114,10 +115,12 @@ def corrected_t(
     return _resampled_t(differences, n_test / n_train, "corrected resampled t", alternative, level)
 
 
-def k_fold_t(
+def uncorrected_t(
     differences: FloatArray, alternative: str = "two-sided", level: float = 0.95
-) -> SplitTest:
-    """Compute the plain t test over splits, t = mean/√(s²/J), for comparison with other reports.
+) -> SplitTestResult:
+    """Compute the uncorrected t test over splits, for comparison with other reports.
+
+    t = mean/√(s²/J) on J − 1 degrees of freedom.
 
     It assumes independent splits, which those of one data set are not, and rejects too often;
     :func:`corrected_t` does not. It is undefined in the same cases.
@@ -128,7 +131,7 @@ def k_fold_t(
 
     Examples
     --------
-    >>> found = k_fold_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]))
+    >>> found = uncorrected_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]))
     >>> print(found.test)  # t = 0.03/√(0.00025/5) = 4.2426
     uncorrected t over splits, two-sided: p = 0.01324
     """
@@ -137,26 +140,26 @@ def k_fold_t(
 
 
 def _resampled_t(
-    differences: FloatArray, overlap: float, name: str, alternative: str, level: float
-) -> SplitTest:
-    """Compute the t test with variance (1/J + overlap)s² of the mean of J differences."""
+    differences: FloatArray, test_train_ratio: float, name: str, alternative: str, level: float
+) -> SplitTestResult:
+    """Compute the t test with variance (1/J + test/train)s² of the mean of J differences."""
     values = _check_differences(differences, (len(differences),))
     j = len(values)
-    value = float(values.mean()) if j else NAN
+    mean = float(values.mean()) if j else NAN
     se = NAN
     if j > 1:
         spread = float(values.std(ddof=1))
         # Equal differences have no spread, whatever rounding leaves.
         se = (
             0.0
-            if spread <= ROUNDING_TOLERANCE * abs(value)
-            else spread * math.sqrt(1 / j + overlap)
+            if spread <= ROUNDING_TOLERANCE * abs(mean)
+            else spread * math.sqrt(1 / j + test_train_ratio)
         )
-    interval = replace(intervals.student_interval(value, se, j, level), method=name)
-    return SplitTest(value, interval, t_test_from_stats(value, se, j, name, alternative), j)
+    interval = replace(intervals.student_interval(mean, se, j, level), method=name)
+    return SplitTestResult(mean, interval, t_test_from_stats(mean, se, j, name, alternative), j)
 
 
-def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> SplitTest:
+def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> SplitTestResult:
     """Compute Dietterich's 5×2 cv t test: five repetitions of two-fold cross-validation.
 
     Parameters
@@ -168,8 +171,9 @@ def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> Sp
 
     Returns
     -------
-    SplitTest
-        The result, without an interval; undefined if the folds of every repetition agree.
+    SplitTestResult
+        The result, without an interval; undefined if the folds of every repetition agree and the
+        first difference is not 0.
 
     Raises
     ------
@@ -191,21 +195,21 @@ def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> Sp
     >>> print(five_by_two_t(table).test)  # sᵢ² = 0.0002, t = 0.04/√0.0002 = 2.8284
     5×2 cv t, two-sided: p = 0.03674
     """
-    values, variance = _check_five_by_two(differences)
+    values, variance = _five_by_two_variance(differences)
     name = "5×2 cv t"
-    # Six "units" make five degrees of freedom.
+    # The test has n − 1 degrees of freedom, so n = 6 gives the 5 of Dietterich's test.
     test = t_test_from_stats(float(values[0, 0]), math.sqrt(variance / 5), 6, name, alternative)
-    no_limits = intervals.no_interval(name, "no_interval_of_test")
-    return SplitTest(
+    no_interval = intervals.no_interval(name, "no_interval_of_test")
+    return SplitTestResult(
         float(values.mean()),
-        no_limits,
+        no_interval,
         test,
         10,
-        f"{FIRST_FOLD_CAUTION}. It {FOLD_DEPENDENCE_CAUTION}",
+        f"{FIRST_FOLD_CAUTION}. Moreover, {FOLD_DEPENDENCE_CAUTION}",
     )
 
 
-def five_by_two_f(differences: FloatArray) -> SplitTest:
+def five_by_two_f(differences: FloatArray) -> SplitTestResult:
     """Compute Alpaydın's combined 5×2 cv F test, which has no one-sided alternative.
 
     Parameters
@@ -215,8 +219,9 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
 
     Returns
     -------
-    SplitTest
-        The result, without an interval; undefined if the folds of every repetition agree.
+    SplitTestResult
+        The result, without an interval; undefined if the folds of every repetition agree and
+        not all differences are 0.
 
     Raises
     ------
@@ -225,8 +230,8 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
 
     Notes
     -----
-    F = ΣΣp²/(2Σsᵢ²) on (10, 5) degrees of freedom, with sᵢ² as in :func:`five_by_two_t`; it depends
-    less on chance than that test.
+    F = ΣΣp²/(2Σsᵢ²) on (10, 5) degrees of freedom, with sᵢ² as in :func:`five_by_two_t`. Unlike
+    that of this t test, the outcome does not depend on the order of the folds.
 
     References
     ----------
@@ -240,19 +245,19 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
     """
     from scipy.special import fdtrc
 
-    values, variance = _check_five_by_two(differences)
+    values, variance = _five_by_two_variance(differences)
     name, total = "5×2 cv F", float(np.square(values).sum())
     if variance > 0:
         f = total / (2 * variance)
         test = TestResult(float(fdtrc(10, 5, f)), name, statistic=f)
     else:
         test = TestResult(1.0 if total == 0 else NAN, name)
-    no_limits = intervals.no_interval(name, "no_interval_of_test")
-    return SplitTest(float(values.mean()), no_limits, test, 10, FOLD_DEPENDENCE_CAUTION)
+    no_interval = intervals.no_interval(name, "no_interval_of_test")
+    return SplitTestResult(float(values.mean()), no_interval, test, 10, FOLD_DEPENDENCE_CAUTION)
 
 
-def _check_five_by_two(differences: FloatArray) -> tuple[FloatArray, float]:
-    """Return the differences, and the sum of the variances of the repetitions."""
+def _five_by_two_variance(differences: FloatArray) -> tuple[FloatArray, float]:
+    """Return the valid differences, and the sum of the variances of the repetitions."""
     values = _check_differences(differences, (5, 2))
     fold_differences = values[:, 0] - values[:, 1]
     fold_differences = np.where(
@@ -269,5 +274,7 @@ def _check_differences(differences: FloatArray, shape: tuple[int, ...]) -> Float
         raise ValueError(f"differences have shape {values.shape}, expected {shape}")
     if not np.isfinite(values).all():
         index = tuple(int(i[0]) for i in np.nonzero(~np.isfinite(values)))
-        raise ValueError(f"the difference in split {index} is {values[index]}, expected a number")
+        raise ValueError(
+            f"the difference in split {index} is {values[index]}, expected a finite number"
+        )
     return values

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,12 @@ MAX_THREADS = 8
 
 T = TypeVar("T")
 
+#: Truth, score or its order, weight or None, and resampling unit or None, of rows.
+BootstrapInputs: TypeAlias = (
+    "tuple[npt.NDArray[np.bool_], ScoreOrder | npt.NDArray[np.floating[Any]], "
+    "FloatArray | None, npt.NDArray[np.uint32] | None]"
+)
+
 #: Function that returns a mask of the blocks that must be refined.
 BlockSelector = Callable[[ScoreTable], npt.NDArray[np.bool_]]
 
@@ -64,11 +70,11 @@ class RankedRows(NamedTuple):
     unit: npt.NDArray[np.uint32] | None
 
 
-def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
+def ranked_rows(table: ScoreTable, rows: BootstrapInputs | None = None) -> RankedRows:
     """Return the rows of a table of scores, as the core resamples them.
 
     Without weights the table is sufficient: a count represents this number of equal rows. Otherwise
-    ``rows`` are (truth, score or its order, weight or None, resampling unit or None).
+    ``rows`` has the columns that the bootstrap needs.
     """
     if rows is None:
         positive = np.repeat(
@@ -124,7 +130,7 @@ class ScoreReplicates:
 
     table: ScoreTable
     settings: Settings
-    row_columns: Any = None
+    row_columns: BootstrapInputs | None = None
     measures: tuple[MeasureLike, ...] = ()
 
     def evaluate(self, measure: MeasureLike) -> FloatArray:

@@ -49,7 +49,7 @@ CV = Argument(
 N_REPEATS = Argument(
     "n_repeats",
     description="Number of times that the rows are re-split, if ``cv`` is a number.",
-    kind="whole",
+    kind="integer",
 )
 SPLIT_ROWS = Argument(
     "split",
@@ -124,13 +124,13 @@ INNER_CV = Argument(
     metavar="N",
     low=2,
     description="Number of folds within the training rows that choose a threshold; 5 by default.",
-    kind="whole",
+    kind="integer",
 )
 N_JOBS = Argument(
     "n_jobs",
     default=1,
     description="Number of parallel fits, -1 for all processors. It does not change the results.",
-    kind="whole",
+    kind="integer",
     annotation="int | None",
 )
 PARAM_NAME = Argument(
@@ -283,7 +283,7 @@ LEARNING_CURVE = Function(
         ),
         Argument(
             "extrapolate_to",
-            kind="whole",
+            kind="integer",
             description="Training size to extrapolate to, at most twice the largest of the "
             "sizes, which is the default.",
         ),
@@ -373,7 +373,7 @@ BIAS_VARIANCE = Function(
         ),
         Argument(
             "training_sets",
-            kind="whole",
+            kind="integer",
             description="Number of training sets; by default 200 if they are generated or "
             "bootstrapped, and 10 disjoint ones otherwise.",
         ),
@@ -478,13 +478,13 @@ SPLIT = Function(
         Argument(
             "test",
             default=0.25,
-            kind="share",
+            kind="proportion",
             description="Proportion of all rows to test on; usually 0.2 to 0.3.",
         ),
         Argument(
             "validation",
             default=0.0,
-            kind="share",
+            kind="proportion",
             description="Proportion, *of the rows that are not tested on*, to validate on.",
         ),
         replace(

@@ -149,21 +149,21 @@ def is_classification(estimators: Mapping[str, Any]) -> bool:
     """Return whether all estimators are classifiers; raise InputError if kinds are mixed."""
     from sklearn.base import is_classifier, is_regressor
 
-    kinds = {}
+    is_classifier_by_name = {}
     for name, model in estimators.items():
         if not is_classifier(model) and not is_regressor(model):
             raise InputError(
                 f"{name} is neither a classifier nor a regressor for scikit-learn; give task="
             )
-        kinds[name] = bool(is_classifier(model))
-    if len(set(kinds.values())) > 1:
-        name_by_kind = {kind: name for name, kind in kinds.items()}
+        is_classifier_by_name[name] = bool(is_classifier(model))
+    if len(set(is_classifier_by_name.values())) > 1:
+        name_by_kind = {kind: name for name, kind in is_classifier_by_name.items()}
         raise InputError(
             f"{name_by_kind[True]} is a classifier and {name_by_kind[False]} a regressor, which "
             "have "
             "no measure in common"
         )
-    return next(iter(kinds.values()))
+    return next(iter(is_classifier_by_name.values()))
 
 
 def index_tested_rows(test_indices: Sequence[tuple[int, Indices]]) -> tuple[Indices, list[Indices]]:

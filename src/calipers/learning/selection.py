@@ -349,7 +349,7 @@ def _paired_optimism(task: ScoringTask, differences: FloatArray) -> Estimate:
     split_test = corrected_t(differences, *task.mean_sizes, level=task.level)
     interval = split_test.interval
     return Estimate(
-        task.measure, split_test.value, interval.low, interval.high, task.level, interval.method,
+        task.measure, split_test.mean, interval.low, interval.high, task.level, interval.method,
         n=split_test.n_splits, n_total=split_test.n_splits, unit="splits",
         interval_reason=interval.reason, standard_error=interval.se, system="optimism",
     )  # fmt: skip

@@ -321,11 +321,13 @@ def _choose_splitter(
     split_options = {"n_repeats": n_repeats} if is_repeated else {"shuffle": True}
     group = constraints.group
     if group is None:
-        kinds = {
+        splitter_by_options = {
             (True, True): has.RepeatedStratifiedKFold, (True, False): has.RepeatedKFold,
             (False, True): has.StratifiedKFold, (False, False): has.KFold,
         }  # fmt: skip
-        cv = kinds[is_repeated, is_stratified](n_splits=n_folds, random_state=seed, **split_options)
+        cv = splitter_by_options[is_repeated, is_stratified](
+            n_splits=n_folds, random_state=seed, **split_options
+        )
     elif is_repeated:
         splitter_class = RepeatedStratifiedGroupKFold if is_stratified else RepeatedGroupKFold
         cv = splitter_class(n_folds, n_repeats=n_repeats, random_state=seed)

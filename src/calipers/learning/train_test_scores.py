@@ -24,7 +24,7 @@ from calipers.evaluate.scorer import Scorer, has_only_known_classes, make_scorer
 from calipers.evaluate.splits import compare_splits
 from calipers.evaluation.models import n_rows
 from calipers.evaluation.options import check_level
-from calipers.inference.resampled_tests import SplitTest, corrected_t
+from calipers.inference.resampled_tests import SplitTestResult, corrected_t
 from calipers.learning.fitting import (
     FitJob,
     FitResult,
@@ -194,10 +194,10 @@ class ScoringTask:
         """Estimate the mean of values over splits, with the corrected resampled t interval."""
         return self._estimate(corrected_t(values, *sizes, level=self.level), name)
 
-    def _estimate(self, split_test: SplitTest, name: str) -> Estimate:
+    def _estimate(self, split_test: SplitTestResult, name: str) -> Estimate:
         interval = split_test.interval.clip(*self.scorer.measure.definition.range)
         return Estimate(
-            self.measure, split_test.value, interval.low, interval.high, self.level,
+            self.measure, split_test.mean, interval.low, interval.high, self.level,
             interval.method, n=split_test.n_splits, n_total=split_test.n_splits, unit="splits",
             interval_reason=interval.reason, standard_error=interval.se, system=name,
         )  # fmt: skip

@@ -301,7 +301,7 @@ def split_gain_estimator(
         split_test = corrected_t(values, *sizes, level=level)
         interval = split_test.interval
         return Estimate(
-            str(measure), split_test.value, interval.low, interval.high, level, interval.method,
+            str(measure), split_test.mean, interval.low, interval.high, level, interval.method,
             n=split_test.n_splits, n_total=split_test.n_splits, unit="splits",
             interval_reason=interval.reason, standard_error=interval.se, system="gain",
         )  # fmt: skip

@@ -282,7 +282,7 @@ def _has_singleton_bin(x: ProbabilityLevels, parameters: Mapping[str, Any]) -> b
 
 @binned_error("RMSCE", aliases=("root_mean_squared_calibration_error",),
        interval="root_mean_gap",
-       undefined={"one_row_in_a_bin": _level_condition(_has_singleton_bin)},
+       undefined={"too_few_rows_in_bin": _level_condition(_has_singleton_bin)},
        reference="Kumar, Liang and Ma 2019")  # fmt: skip
 def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) -> float:
     """Root mean squared calibration error, debiased.

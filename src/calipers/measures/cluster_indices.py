@@ -130,7 +130,7 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     higher_is_better=False,
     perfect=0.0,
     undefined=_ONE_CLUSTER
-    | {"same_centre": lambda m, _: (m.n_clusters > 1) & _same_center_mask(m)},
+    | {"same_center": lambda m, _: (m.n_clusters > 1) & _same_center_mask(m)},
     reference="Davies and Bouldin (1979)",
 )
 def davies_bouldin(m: ClusterMoments) -> FloatArray:
@@ -165,7 +165,7 @@ def _same_center_mask(m: ClusterMoments) -> np.ndarray:
     interval="none",
     undefined={
         "one_cluster": lambda s, _: np.isinf(s.min_distances).all(axis=(-2, -1)),
-        "no_width": lambda s, _: s.widest.max(axis=-1) == 0,
+        "zero_diameter": lambda s, _: s.widest.max(axis=-1) == 0,
     },
     reference="Dunn (1974)",
 )

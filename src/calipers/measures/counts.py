@@ -315,7 +315,7 @@ def multiply_ignoring_zero(proportion: float | FloatArray, value: FloatArray) ->
     aliases=("f_score", "fbeta", "fbeta_score", "f-measure"),
     suffix="beta",
     undefined={
-        "no_positives_at_all": lambda c, _: c.tp + c.fp + c.fn == 0,
+        "no_positive_true_or_predicted": lambda c, _: c.tp + c.fp + c.fn == 0,
         "nothing_predicted_positive": lambda c, p: (
             p["from_rates"] & (c.tp + c.fp == 0) & (c.fn > 0)
         ),
@@ -366,7 +366,7 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
 @rate(
     "Jaccard",
     aliases=("jaccard_score", "JI", "IoU", "critical_success_index", "threat_score"),
-    undefined={"no_positives_at_all": lambda c, _: c.tp + c.fp + c.fn == 0},
+    undefined={"no_positive_true_or_predicted": lambda c, _: c.tp + c.fp + c.fn == 0},
     reference="Jaccard 1912",
 )
 def jaccard(c: ConfusionMatrix) -> FloatArray:
@@ -483,7 +483,7 @@ def negative_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     "DOR",
     aliases=("diagnostic_odds_ratio",),
     higher_is_better=True,
-    undefined={"no_false_of_a_kind": lambda c, _: (c.fp == 0) | (c.fn == 0)},
+    undefined={"no_false_positive_or_negative": lambda c, _: (c.fp == 0) | (c.fn == 0)},
 )
 def diagnostic_odds_ratio(c: ConfusionMatrix) -> FloatArray:
     """Diagnostic odds ratio: (TP·TN) / (FP·FN), which is LR+ / LR−.

@@ -29,7 +29,7 @@ example_measure = partial(
     higher_is_better=True,
     range=(0, 1),
     perfect=1.0,
-    undefined={"nothing_to_share": lambda m, _: m.weight == 0},
+    undefined={"no_labels_to_compare": lambda m, _: m.weight == 0},
 )
 
 

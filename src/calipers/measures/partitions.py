@@ -28,12 +28,12 @@ partition_measure = partial(
 )
 
 _NO_ROWS = {"no_rows": lambda t, _: t.total == 0}
-_NO_PAIRS = {"one_point": lambda t, _: t.total < 2}
+_NO_PAIRS = {"too_few_points": lambda t, _: t.total < 2}
 _NO_PAIR_TOGETHER = {
-    "no_pair_together": lambda t, _: (t.pair_counts[1] == 0) & (t.pair_counts[2] == 0)
+    "only_singletons": lambda t, _: (t.pair_counts[1] == 0) & (t.pair_counts[2] == 0)
 }
 _NO_PAIR_IN_EITHER = {
-    "no_pair_together": lambda t, _: (t.pair_counts[1] == 0) | (t.pair_counts[2] == 0)
+    "only_singletons": lambda t, _: (t.pair_counts[1] == 0) | (t.pair_counts[2] == 0)
 }
 
 
@@ -171,7 +171,7 @@ def normalized_information(t: ContingencyTable, average: str = "arithmetic") -> 
     range=(-inf, 1),
     no_skill=0.0,
     interval="information",
-    undefined=_NO_ROWS | {"all_by_chance": lambda t, p: _all_by_chance_mask(t, p["average"])},
+    undefined=_NO_ROWS | {"no_adjustment_range": lambda t, p: _all_by_chance_mask(t, p["average"])},
     reference="Vinh, Epps and Bailey (2010)",
 )
 def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:

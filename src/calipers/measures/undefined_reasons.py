@@ -13,26 +13,26 @@ EMPTY_MARGIN_REASONS = {
     "total": "no_rows",
 }
 
-#: Descriptions of the reasons, as in the glossary.
+#: Descriptions of the reasons, as clauses.
 REASONS = {
     "no_positive": "no row is positive",
     "no_negative": "no row is negative",
-    "nothing_predicted_positive": "nothing is predicted positive",
-    "nothing_predicted_negative": "nothing is predicted negative",
+    "nothing_predicted_positive": "no row is predicted positive",
+    "nothing_predicted_negative": "no row is predicted negative",
     "no_rows": "there are no rows",
     "one_class": "all rows belong to one class",
     "one_prediction": "all rows are predicted to be of one class",
     "same_single_class": "truth and prediction have a single class, the same one",
-    "no_positives_at_all": "nothing is positive, neither in truth nor in prediction",
+    "no_positive_true_or_predicted": "no row is positive, in truth or in prediction",
     "no_false_positive": "there is no false positive to divide by",
     "no_true_negative": "there is no true negative to divide by",
-    "no_false_of_a_kind": "there is no false positive, or no false negative, to divide by",
+    "no_false_positive_or_negative": "there is no false positive or no false negative to divide by",
     "no_relevant": "no document is relevant",
     "empty_ranking": "one of the two rankings has no documents for the topic",
     "stratum_not_drawn": "a stratum was not sampled, so nothing is known of its documents",
     "no_strata": "documents have inclusion probabilities, but the strata are not known",
     "no_gain": "no document has a positive gain",
-    "no_preference": "the judgments of the topic have no preference",
+    "no_preference": "the judgments contain no preference (no document is preferred to another)",
     "all_relevant": "every document of the collection is relevant",
     "collection_too_small": "run and judgments have more documents than the stated collection size",
     "nothing_retrieved": "nothing was retrieved",
@@ -43,10 +43,10 @@ REASONS = {
     "nothing_retrieved_or_relevant": "nothing was retrieved, and nothing is relevant",
     "grade_above_scale": "a grade is above the highest one stated",
     "too_many_orders": "tied documents have too many orders to average over",
-    "class_without_value": "a class that occurs has no value, so the mean is undefined",
-    "class_without_rows": "a class that is predicted has no row",
+    "class_without_value": "the measure is undefined for a class that occurs",
+    "class_without_rows": "a predicted class does not occur in the truth",
     "no_occurring_class": "no class occurs",
-    "nothing_to_share": "no row has labels to compare",
+    "no_labels_to_compare": "no row has labels to compare",
     "nothing_to_rank": "no row has labels to order",
     "precision_not_reached": "no threshold reaches that precision",
     "empty_fpr_range": "the range of false positive rates is empty",
@@ -54,37 +54,39 @@ REASONS = {
     "certain_probability": "a probability is 0 or 1, whose logit is infinite",
     "certain_group": "all probabilities of a group are 0, or all are 1",
     "too_few_groups": "too few groups of distinct probabilities to have a degree of freedom",
-    "separated": "a threshold separates the classes, so there is no maximum likelihood line",
-    "too_steep": "the line is too steep to be fitted in batches, given the range of the logits",
+    "separated": "the classes are perfectly separated, so the calibration line has no maximum "
+    "likelihood estimate",
+    "too_steep": "the calibration line is too steep to fit in batches",
     "constant_truth": "the truth is the same in all rows",
     "constant_prediction": "the prediction is the same in all rows",
     "constant_and_equal": "truth and prediction are the same number in all rows",
     "constant_without_loss": "the best constant prediction has no loss that could be reduced",
     "zero_truth": "a true value is 0, so the relative error is undefined",
     "minus_one_or_less": "a number is −1 or less, so that log(1 + x) is not finite",
-    "outside_of_domain": "a number is negative, or 0, where the deviance is not defined",
+    "outside_of_domain": "a value is outside the domain of the deviance (negative or zero)",
     "too_few_for_predictors": "the number of rows is at most the number of predictors plus one",
-    "one_row_in_a_bin": "a bin has at most one row, so its variance is undefined",
-    "one_point": "there are fewer than two points, so there is no pair",
-    "no_pair_together": "every point is alone, in the classes or in the clusters",
-    "no_width": "no cluster has two distinct points",
-    "one_cluster": "there is one cluster only",
-    "no_spread_within": "in every cluster all points coincide",
-    "same_centre": "two clusters have the same centre",
-    "all_by_chance": "the expected mutual information of random partitions equals the mean entropy",
+    "too_few_rows_in_bin": "a bin has fewer than two rows, so its variance is undefined",
+    "too_few_points": "there are fewer than two points, so there is no pair",
+    "only_singletons": "all classes, or all clusters, are singletons",
+    "zero_diameter": "no cluster has two distinct points",
+    "one_cluster": "there is only one cluster",
+    "no_spread_within": "all points of each cluster coincide",
+    "same_center": "two clusters have the same center",
+    "no_adjustment_range": "the expected mutual information of random partitions equals the mean "
+    "entropy",
     "no_shared_item": "no item has two ratings",
-    "one_drawn": "only one document of a larger stratum is judged, so there is no pair",
-    "one_category": "all ratings are of one category",
+    "one_judged_in_stratum": "only one document of a larger stratum is judged, so there is no pair",
+    "one_category": "all ratings are in one category",
     "unequal_ratings": "items have unequal numbers of ratings",
     "no_distances": "ratings are text, which has no distances",
     "no_score": "no case has a score",
-    "too_few_samples": "no case has as many samples as k",
+    "too_few_samples": "no case has k or more samples",
     "neither_pass_nor_fail": "a score is neither 0 nor 1, and no score to pass is stated",
     "nothing_to_test": "all probabilities are 0, 1/2 or 1, which carry no information for the test",
 }
 
 
-def register_reason(name: str, meaning: str) -> None:
+def register_reason(name: str, description: str) -> None:
     """Register a reason why a measure is undefined.
 
     Registering the same reason again has no effect.
@@ -93,20 +95,23 @@ def register_reason(name: str, meaning: str) -> None:
     ----------
     name : str
         Name of the reason, such as ``"no_rows"``.
-    meaning : str
-        Description, as in a glossary: "no row is positive".
+    description : str
+        Description as a clause: "no row is positive".
 
     Raises
     ------
     NameTakenError
-        If the name has another meaning.
+        If the name has another description.
     ValueError
-        If the name is not an identifier, or the meaning is empty.
+        If the name is not an identifier, or the description is empty.
     """
     if not name or not str(name).isidentifier():
-        raise ValueError(f"a reason is {name!r}, expected a name such as 'no_rows'")
-    if not meaning:
-        raise ValueError(f"{name}: the meaning is {meaning!r}, expected a sentence")
-    if REASONS.get(name, meaning) != meaning:
+        raise ValueError(f"invalid reason name {name!r}: expected an identifier such as 'no_rows'")
+    if not description:
+        raise ValueError(
+            f"{name}: the description is {description!r}, expected a clause such as "
+            "'no row is positive'"
+        )
+    if REASONS.get(name, description) != description:
         raise NameTakenError(f"{name!r} is taken: it means that {REASONS[name]}")
-    REASONS[name] = meaning
+    REASONS[name] = description

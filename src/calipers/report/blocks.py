@@ -188,8 +188,8 @@ class Table:
     ) -> Table:
         """Return a table from rows of numbers, each of which begins with a name."""
         cells = list(zip(*rows, strict=True)) or [()] * len(head)
-        kinds = [KEY, *[NUMBER] * (len(head) - 1)]
-        return cls(list(map(Column, head, kinds, cells)), is_plain=True, title=title)
+        column_types = [KEY, *[NUMBER] * (len(head) - 1)]
+        return cls(list(map(Column, head, column_types, cells)), is_plain=True, title=title)
 
     @property
     def text_columns(self) -> list[Column]:
@@ -335,7 +335,7 @@ def simplify(blocks: Iterable[Block]) -> Iterator[Block]:
 def figure_table(figure: Figure) -> Table:
     """Return the table of a chart."""
     head, rows = (
-        map(escape_unprintable, figure.head),
+        map(escape_unprintable, figure.header),
         [tuple(map(escape_unprintable, row)) for row in figure.rows],
     )
     table = Table.from_rows(list(head), rows, f"Numbers: {figure.title}")

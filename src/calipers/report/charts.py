@@ -138,7 +138,7 @@ class Chart:
         return {kind: value for kind, value in bundle.items() if kind in requested}
 
     def __str__(self) -> str:
-        return "\n".join(f"{shorten_name(self.name)}: {figure.label}" for figure in self.figures)
+        return "\n".join(f"{shorten_name(self.name)}: {figure.alt_text}" for figure in self.figures)
 
     __repr__ = __str__
 

@@ -258,7 +258,7 @@ def row_kind_plural(table: LabelTable) -> str:
 
 def label_titles(tables: Sequence[LabelTable]) -> list[str]:
     """Return the titles of the tables: the system, and the kind if there are several kinds."""
-    kinds = {table.row_kind: row_kind_plural(table).capitalize() for table in tables}
+    title_by_row_kind = {table.row_kind: row_kind_plural(table).capitalize() for table in tables}
     titles = []
     for table in tables:
         system = (
@@ -266,7 +266,11 @@ def label_titles(tables: Sequence[LabelTable]) -> list[str]:
             if table.system in (DEFAULT_SYSTEM_NAME, RATER_SET_NAME)
             else shorten_name(table.system)
         )
-        kind = kinds[table.row_kind] + (" of" if system else "") if len(kinds) > 1 else ""
+        kind = (
+            title_by_row_kind[table.row_kind] + (" of" if system else "")
+            if len(title_by_row_kind) > 1
+            else ""
+        )
         titles.append(
             " ".join(filter(None, (kind, system if kind else shorten_name(table.system))))
         )

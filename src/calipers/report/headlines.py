@@ -255,7 +255,7 @@ def estimate_verdict(estimate: Estimate, show: NameFormatter = shorten_name) -> 
     if math.isnan(e.value):
         reasons = f" ({'; '.join(map(show, undefined_reasons(e)))})" if e.undefined else ""
         return f"{show(e.measure)} is undefined{reasons}."
-    digits = numbers.rounding_of_one(e.value, e.low, e.high)
+    digits = numbers.common_rounding(e.value, e.low, e.high)
     units = numbers.format_count(e.n, e.unit)
     method = (show if len(e.method) <= MAX_NAME_LENGTH else method_text)(e.method)
     details = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
@@ -324,7 +324,7 @@ def _overlap_headline(evaluation: Evaluation, show: NameFormatter) -> str:
 def estimate_sentence(estimate: Estimate) -> str:
     """Return a sentence such as ``nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics``."""
     e = estimate
-    digits = numbers.rounding_of_one(e.value, e.low, e.high)
+    digits = numbers.common_rounding(e.value, e.low, e.high)
     phrases = [f"{shorten_name(e.system)}:"] if e.system else []
     phrases += [shorten_name(e.display_name), digits.value_with_interval(e.value, e.low, e.high)]
     if e.has_interval:

@@ -108,7 +108,7 @@ def notes(board: Leaderboard) -> list[str]:
 
 def _triple(estimate: Estimate) -> str:
     triple = estimate.value, estimate.low, estimate.high
-    return numbers.rounding_of_one(*triple).value_with_interval(*triple)
+    return numbers.common_rounding(*triple).value_with_interval(*triple)
 
 
 def columns(board: Leaderboard) -> list[Column]:

@@ -82,7 +82,7 @@ def _validation_sentences(curve: ValidationCurve) -> Iterator[str]:
         shorten_name(curve.measure),
         parameter_label(curve.parameter),
     )
-    rounding = numbers.rounding_of_one(
+    rounding = numbers.common_rounding(
         best.validation.value, best.validation.low, best.validation.high
     )
     word = "highest" if curve.higher_is_better else "lowest"
@@ -108,7 +108,7 @@ def _validation_sentences(curve: ValidationCurve) -> Iterator[str]:
         unit = "rows" if has_single_split(curve) else "splits"
         yield f"No other value is significantly worse on the same {unit}."
     if (tested := curve.test) is not None:
-        test_digits = numbers.rounding_of_one(tested.value, tested.low, tested.high)
+        test_digits = numbers.common_rounding(tested.value, tested.low, tested.high)
         yield (
             f"On the test rows, which were not used for selection, {measure} at {name} "
             f"{shorten_name(curve.one_se)} is "
@@ -133,7 +133,7 @@ def _learning_sentences(curve: LearningCurve) -> Iterator[str]:
         yield f"No extrapolation to {extrapolation.n:,} training rows: {extrapolation.reason}."
         return
     e = extrapolation
-    digits = numbers.rounding_of_one(e.value, e.low, e.high)
+    digits = numbers.common_rounding(e.value, e.low, e.high)
     gain = e.gain, e.gain_low, e.gain_high
     is_worse = e.gain < 0
     if is_worse:
@@ -279,7 +279,7 @@ def _names(result: ValidationCurve | BiasVariance) -> list[str]:
 def _cells(estimates: Sequence[Estimate]) -> list[str]:
     """Format estimates, each with its own digits, since errors differ by orders of magnitude."""
     return [
-        numbers.rounding_of_one(e.value, e.low, e.high).value_with_interval(e.value, e.low, e.high)
+        numbers.common_rounding(e.value, e.low, e.high).value_with_interval(e.value, e.low, e.high)
         if e.has_interval
         else f"{e.value:.3g}"
         for e in estimates
@@ -331,7 +331,7 @@ def selection_sentence(selection: Selection) -> str:
     digits = numbers.rounding(
         [(estimate.value, estimate.low, estimate.high) for estimate in (apparent, corrected)]
     )
-    optimism_digits = numbers.rounding_of_one(optimism.value, optimism.low, optimism.high)
+    optimism_digits = numbers.common_rounding(optimism.value, optimism.low, optimism.high)
     optimism_text = optimism_digits.value_with_interval(optimism.value, optimism.low, optimism.high)
     return (
         f"{shorten_name(selection.best)} is the best of {len(selection.candidates)} candidates: "
@@ -405,11 +405,11 @@ def threshold_sentence(threshold: TunedThreshold) -> str:
             f"{rounding(threshold.tuned)}."
         )
     gain = threshold.gain.value, threshold.gain.low, threshold.gain.high
-    gain_digits = numbers.rounding_of_one(*gain)
+    gain_digits = numbers.common_rounding(*gain)
     apparent_digits = (
         gain_digits
         if threshold.gain.has_interval
-        else numbers.rounding_of_one(threshold.apparent_gain)
+        else numbers.common_rounding(threshold.apparent_gain)
     )
     return (
         f"{chosen}. There it changes {measure} from {rounding(threshold.apparent_default)} to "

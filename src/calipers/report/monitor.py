@@ -66,7 +66,7 @@ def _sentences(result: MonitorResult) -> Iterator[str]:
         )
         yield f"Mean scores: {', '.join(means)}."
     if result.fixed_half_width > 0:
-        half = numbers.rounding_of_one(
+        half = numbers.common_rounding(
             look.value, look.value - result.fixed_half_width, look.value + result.fixed_half_width
         )(result.fixed_half_width)
         yield (
@@ -114,7 +114,7 @@ def _evidence(look: MonitorLook) -> str:
 
 
 def _value(name: str, look: MonitorLook) -> str:
-    digits = numbers.rounding_of_one(look.value, look.low, look.high)
+    digits = numbers.common_rounding(look.value, look.low, look.high)
     return f"{name} {digits.value_with_interval(look.value, look.low, look.high)}"
 
 

@@ -118,19 +118,19 @@ def _exponent(x: float) -> int:
     return math.floor(math.log10(x))
 
 
-def rounding_of_one(value: float, low: float = NAN, high: float = NAN) -> Rounding:
+def common_rounding(value: float, low: float = NAN, high: float = NAN) -> Rounding:
     """Return the rounding of one number."""
     return rounding([(value, low, high)])
 
 
 def rounding_of_counts(values: Any) -> Rounding:
     """Return the rounding of an array of counts, which are written in full, or of weights."""
-    return Rounding(0) if (values == values.round()).all() else rounding_of_one(float(values.max()))
+    return Rounding(0) if (values == values.round()).all() else common_rounding(float(values.max()))
 
 
 def format_number(value: float) -> str:
     """Format one number without an interval."""
-    return rounding_of_one(value)(value)
+    return common_rounding(value)(value)
 
 
 def format_p(p: float, name: str = "p") -> str:

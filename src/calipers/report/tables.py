@@ -227,13 +227,13 @@ def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list
 
 def omnibus_columns(comparison: Comparison) -> list[Column]:
     """Return the columns of omnibus tests with a row per measure; empty if there are none."""
-    kinds = (KEY, KEY, *[NUMBER] * (len(OMNIBUS_HEADINGS) - 3), WORDS)
+    column_types = (KEY, KEY, *[NUMBER] * (len(OMNIBUS_HEADINGS) - 3), WORDS)
     columns = zip(*omnibus_rows(comparison), strict=True)
     return [
         Column(
             *column_fields, is_worded=column_fields[0] in ("measure", "units", "homogeneous groups")
         )
-        for column_fields in zip(OMNIBUS_HEADINGS, kinds, columns, strict=False)
+        for column_fields in zip(OMNIBUS_HEADINGS, column_types, columns, strict=False)
     ]
 
 
@@ -528,7 +528,7 @@ def threshold_columns(threshold_tables: ThresholdTables, table: ThresholdTable) 
         cells = [
             numbers.UNDEFINED
             if math.isnan(t[0])
-            else numbers.rounding_of_one(*t).value_with_interval(*t)
+            else numbers.common_rounding(*t).value_with_interval(*t)
             for t in triples
         ]
         out.append(Column(shorten_name(threshold_tables.display_name(name)), NUMBERS, cells))

@@ -44,6 +44,7 @@ INTERVAL_REASONS = {
     "no_analytic_interval": "there is no analytic interval for this measure",
     "one_pass": "needs a second pass, but the input can be read only once",
     "no_interval_of_test": "this test has no interval",
+    "no_interval_of_optimism": "the optimism has no interval, only the corrected value has",
     "known_constant": "known in advance; nothing is estimated",
     "exact_count": "an exact count; nothing is estimated",
     "p_value": "a test statistic or p-value is not an estimate",

@@ -137,8 +137,14 @@ class PerUnit(JsonSerializable, TidyResult):
             ``"count or none"``.
         """
         unit = self.unit.removesuffix("s")
-        kinds = {"system": TEXT, unit: TEXT, "measure": TEXT, "value": NUMBER, "undefined": TEXT}
-        return kinds | (dict.fromkeys(_BOUND_FIELDS, NUMBER) if self.bounds else {})
+        type_by_column = {
+            "system": TEXT,
+            unit: TEXT,
+            "measure": TEXT,
+            "value": NUMBER,
+            "undefined": TEXT,
+        }
+        return type_by_column | (dict.fromkeys(_BOUND_FIELDS, NUMBER) if self.bounds else {})
 
     def columns_of_rows(self) -> dict[str, list[Any]]:
         """Return the table by column.

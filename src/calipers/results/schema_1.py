@@ -105,10 +105,20 @@ FIELD_NAMES: Mapping[str, Mapping[str, str]] = {
 #: Why there is no interval, or no value.
 _REASONS: Mapping[str, str] = {
     "agreed_value": "conventional_value",
+    "all_by_chance": "no_adjustment_range",
     "known": "known_constant",
+    "no_false_of_a_kind": "no_false_positive_or_negative",
+    "no_pair_together": "only_singletons",
+    "no_positives_at_all": "no_positive_true_or_predicted",
     "no_rest": "empty_complement",
+    "no_width": "zero_diameter",
     "not_asked": "not_requested",
     "nothing_found": "no_relevant_retrieved",
+    "nothing_to_share": "no_labels_to_compare",
+    "one_drawn": "one_judged_in_stratum",
+    "one_point": "too_few_points",
+    "one_row_in_a_bin": "too_few_rows_in_bin",
+    "same_centre": "same_center",
 }
 _FINDING_KINDS: Mapping[str, str] = {
     "accuracy-like-constant": "accuracy-not-above-constant",
@@ -221,7 +231,7 @@ METHOD_WORDS: Mapping[str, str] = {
     "clusters, as many as ": "clusters, effectively ",
     "Woodruff [W]": "Woodruff",
     "dealt anew": "permuted",
-    "hardly a row lies beyond the point": "few rows beyond the point",
+    "hardly a row lies beyond the point": "few rows beyond the threshold",
     "few ratings beside the commonest": "few ratings outside the most frequent category",
 }
 

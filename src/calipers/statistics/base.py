@@ -135,12 +135,14 @@ class Statistic:
         """
         return self
 
-    def with_unit_weights(self, weight: float) -> Statistic:
-        """Return the statistic of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Statistic:
+        """Return the statistic with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight of every row.
 
         Returns

@@ -1,4 +1,4 @@
-"""Losses of multiclass predictions, with the class frequencies."""
+"""Losses of multiclass predictions, with the weights of the classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClassLosses(Statistic):
-    """Moments of a loss per row, with the class frequencies.
+    """Moments of a loss over all rows, with the weight of each class.
 
     They determine the mean loss of a system and that of the best constant prediction, the class
     proportions.
@@ -24,22 +24,28 @@ class ClassLosses(Statistic):
     ----------
     losses : Moments
         Moments of the losses.
-    sizes : ndarray of shape (K,)
-        Weight of the rows of each class.
+    class_weights : ndarray of shape (K,)
+        Total weight of the rows of each class.
     """
 
     losses: Moments
-    sizes: FloatArray
+    class_weights: FloatArray
 
     def __add__(self, other: Self) -> Self:
-        return replace(self, losses=self.losses + other.losses, sizes=self.sizes + other.sizes)
+        return replace(
+            self,
+            losses=self.losses + other.losses,
+            class_weights=self.class_weights + other.class_weights,
+        )
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the statistic with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -48,7 +54,9 @@ class ClassLosses(Statistic):
             Statistic of the same rows with weight 1.
         """
         return replace(
-            self, losses=self.losses.with_unit_weights(weight), sizes=np.rint(self.sizes / weight)
+            self,
+            losses=self.losses.divide_weights(common_weight),
+            class_weights=np.rint(self.class_weights / common_weight),
         )
 
     @property
@@ -60,4 +68,4 @@ class ClassLosses(Statistic):
     def proportions(self) -> FloatArray:
         """Proportion of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
-            return np.asarray(self.sizes / self.sizes.sum())
+            return np.asarray(self.class_weights / self.class_weights.sum())

@@ -24,18 +24,18 @@ class ClassTables(Statistic):
         Names of the K classes.
     tables : tuple of ScoreTable
         Table of the scores of each class, against all others.
-    sizes : ndarray of shape (K,)
-        Weight of the rows of each class.
+    class_weights : ndarray of shape (K,)
+        Total weight of the rows of each class.
     """
 
     labels: tuple[str, ...]
     tables: tuple[Any, ...]
-    sizes: FloatArray
+    class_weights: FloatArray
 
     def __add__(self, other: Self) -> Self:
         pairs = zip(self.tables, other.tables, strict=True)
         tables = tuple(first + second for first, second in pairs)
-        return replace(self, tables=tables, sizes=self.sizes + other.sizes)
+        return replace(self, tables=tables, class_weights=self.class_weights + other.class_weights)
 
     def map_tables(self, function: Callable[[Any], Any]) -> Self:
         """Return the statistic with a function applied to each table.
@@ -48,7 +48,7 @@ class ClassTables(Statistic):
         Returns
         -------
         ClassTables
-            Statistic with the new tables; the sizes of the classes are the same.
+            Statistic with the new tables; the weights of the classes are the same.
         """
         return replace(self, tables=tuple(map(function, self.tables)))
 
@@ -62,12 +62,14 @@ class ClassTables(Statistic):
         """
         return self.map_tables(lambda table: table.finalize())
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the statistic with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -75,8 +77,8 @@ class ClassTables(Statistic):
         ClassTables
             Statistic of the same rows with weight 1.
         """
-        result = self.map_tables(lambda table: table.with_unit_weights(weight))
-        return replace(result, sizes=np.rint(self.sizes / weight))
+        result = self.map_tables(lambda table: table.divide_weights(common_weight))
+        return replace(result, class_weights=np.rint(self.class_weights / common_weight))
 
     def compress(self, max_cells: int) -> Self:
         """Compress the tables to at most this number of cells in all.
@@ -102,4 +104,4 @@ class ClassTables(Statistic):
     def proportions(self) -> FloatArray:
         """Proportion of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
-            return np.asarray(self.sizes / self.sizes.sum())
+            return np.asarray(self.class_weights / self.class_weights.sum())

@@ -100,12 +100,14 @@ class ConfusionMatrix(Statistic):
             raise ValueError(f"labels {self.labels} and {other.labels} do not match")
         return self._add_fields(other, "counts", "squares", "rows")
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the matrix of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the matrix with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -113,7 +115,7 @@ class ConfusionMatrix(Statistic):
         ConfusionMatrix
             Matrix of the same rows with weight 1.
         """
-        counts = np.rint(self.counts / weight)
+        counts = np.rint(self.counts / common_weight)
         return replace(self, counts=counts, squares=counts)
 
     @property

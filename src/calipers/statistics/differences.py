@@ -335,12 +335,14 @@ class UnitDifferences(Statistic):
             else self.moments + other.moments,
         )
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the statistic with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -348,7 +350,7 @@ class UnitDifferences(Statistic):
         UnitDifferences
             Statistic of the same rows with weight 1.
         """
-        return replace(self, spread=self.spread.with_unit_weights(weight))
+        return replace(self, spread=self.spread.divide_weights(common_weight))
 
 
 def _add_counts(first: int | None, second: int | None) -> int | None:

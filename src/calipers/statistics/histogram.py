@@ -297,12 +297,14 @@ class Histogram(Statistic):
             largest=factor * self.largest + shift if is_increasing else np.zeros(0),
         )
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the histogram of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the histogram with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -310,7 +312,7 @@ class Histogram(Statistic):
         Histogram
             Histogram of the same rows with weight 1.
         """
-        result = replace(self, sums=np.rint(self.sums / weight))
+        result = replace(self, sums=np.rint(self.sums / common_weight))
         result = replace(result, squares=result.sums)
         return (
             result._merge_equal(result.mean, result.sums, result.squares) if self.single else result

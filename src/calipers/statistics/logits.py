@@ -267,9 +267,12 @@ class LogitSummary(Statistic):
             merged[1, :, bin_slice] += summary.squares
         return type(self)(lowest, merged[0], merged[1], logit_ranges, certain, rows, width)
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of rows of weight 1, where every row has this weight."""
-        sums = self.sums / weight
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the statistic with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
+        """
+        sums = self.sums / common_weight
         return replace(self, sums=sums, squares=sums)
 
     def _widen(self, width: float) -> Self:

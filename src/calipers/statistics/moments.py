@@ -92,12 +92,14 @@ class Moments(Statistic):
             self.infinite + other.infinite,
         )
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the moments of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the moments with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -105,9 +107,9 @@ class Moments(Statistic):
         Moments
             Moments of the same rows with weight 1.
         """
-        n, m2 = float(np.rint(self.weight / weight)), self.m2 / weight
-        cross = self.cross / weight**2
-        return replace(self, weight=n, m2=m2, squares=n, v2=self.v2 / weight**2, cross=cross)
+        n, m2 = float(np.rint(self.weight / common_weight)), self.m2 / common_weight
+        cross = self.cross / common_weight**2
+        return replace(self, weight=n, m2=m2, squares=n, v2=self.v2 / common_weight**2, cross=cross)
 
     def _recenter(self, center: float) -> tuple[float, float, float]:
         """Return M2, V2 and Σw²(x − centre) about another centre."""
@@ -230,12 +232,14 @@ class SkewMoments(Moments):
             + order_zero * step * step * step,
         )
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the moments of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the moments with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -243,9 +247,12 @@ class SkewMoments(Moments):
         SkewMoments
             Moments of the same rows with weight 1.
         """
-        cubes: Any = (self.weight / weight, *(cube / weight**3 for cube in self.cubes[1:]))
-        histogram = None if self.spread is None else self.spread.with_unit_weights(weight)
-        return replace(super().with_unit_weights(weight), cubes=cubes, spread=histogram)
+        cubes: Any = (
+            self.weight / common_weight,
+            *(cube / common_weight**3 for cube in self.cubes[1:]),
+        )
+        histogram = None if self.spread is None else self.spread.divide_weights(common_weight)
+        return replace(super().divide_weights(common_weight), cubes=cubes, spread=histogram)
 
     @property
     def skewness(self) -> float:

@@ -198,12 +198,14 @@ class Ratings(Statistic):
         no_codes = np.zeros((0, 0), np.int64)
         return self + self._from_sorted(no_codes, (np.zeros(0),) * 3, self.categories, self.values)
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of items of weight 1, where every item has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the statistic with every weight divided by ``common_weight``.
+
+        Each item then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every item has.
 
         Returns
@@ -211,8 +213,8 @@ class Ratings(Statistic):
         Ratings
             Statistic of the same items with weight 1.
         """
-        squares = self.weight_squares / weight**2
-        return replace(self, weight=self.weight / weight, weight_squares=squares)
+        squares = self.weight_squares / common_weight**2
+        return replace(self, weight=self.weight / common_weight, weight_squares=squares)
 
     @property
     def max_ratings(self) -> int:
@@ -483,12 +485,14 @@ class RatingRows(Statistic):
         cluster = np.append(self.cluster, other.cluster) if has_clusters else None  # type: ignore[arg-type]
         return self._from_grouped_rows(codes, sums, self.categories, cluster)
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of items of weight 1, where every item has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the statistic with every weight divided by ``common_weight``.
+
+        Each item then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every item has.
 
         Returns
@@ -496,8 +500,8 @@ class RatingRows(Statistic):
         RatingRows
             Statistic of the same items with weight 1.
         """
-        squares = self.weight_squares / weight**2
-        return replace(self, weight=self.weight / weight, weight_squares=squares)
+        squares = self.weight_squares / common_weight**2
+        return replace(self, weight=self.weight / common_weight, weight_squares=squares)
 
 
 def _distinct_rows(codes: IntArray, n_categories: int) -> tuple[IntArray, IntArray]:

@@ -169,12 +169,14 @@ class NumericMoments(Statistic):
         r = predicted - truth - self.residual
         return np.stack([y, p, r, y * y, p * p, r * r, y * p], axis=-1)
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the moments of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the moments with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -182,8 +184,8 @@ class NumericMoments(Statistic):
         NumericMoments
             Moments of the same rows with weight 1.
         """
-        n = np.rint(self.weight / weight)
-        sums: Any = {name: np.asarray(getattr(self, name) / weight) for name in _SUMS}
+        n = np.rint(self.weight / common_weight)
+        sums: Any = {name: np.asarray(getattr(self, name) / common_weight) for name in _SUMS}
         return replace(self, weight=n, squares=n, **sums)
 
     def __add__(self, other: Self) -> Self:
@@ -326,12 +328,14 @@ class FitMoments(NumericMoments):
         """
         return replace(super().leave_out(subset), squared=None)
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the moments of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the moments with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -339,8 +343,8 @@ class FitMoments(NumericMoments):
         FitMoments
             Moments of the same rows with weight 1.
         """
-        squared = None if self.squared is None else self.squared.with_unit_weights(weight)
-        return replace(super().with_unit_weights(weight), squared=squared)
+        squared = None if self.squared is None else self.squared.divide_weights(common_weight)
+        return replace(super().divide_weights(common_weight), squared=squared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,12 +390,14 @@ class NumericRows(Statistic):
         columns = zip(self._columns, other._columns, strict=True)
         return type(self)(*(np.concatenate(pair, axis=-1) for pair in columns))
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the rows with weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the statistic with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns

@@ -379,12 +379,14 @@ class ScoreTable(Statistic):
     def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         return self.positive, self.negative, self.positive_squares, self.negative_squares
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the table of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the table with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -392,7 +394,10 @@ class ScoreTable(Statistic):
         ScoreTable
             Table of the same rows with weight 1.
         """
-        positive, negative = np.rint(self.positive / weight), np.rint(self.negative / weight)
+        positive, negative = (
+            np.rint(self.positive / common_weight),
+            np.rint(self.negative / common_weight),
+        )
         return replace(
             self,
             positive=positive,

@@ -47,7 +47,8 @@ RENAMED_CLASSES = {
 #: Former names of their fields, by the current name of the class. (Those of statistics in JSON are
 #: in ``former_fields`` of the class.)
 RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
-    "ClassLosses": {"lost": "losses"},
+    "ClassLosses": {"lost": "losses", "sizes": "class_weights"},
+    "ClassTables": {"sizes": "class_weights"},
     "ClusterMoments": {"apart": "summed_distances", "centres": "centers"},
     "ClusterSeparation": {"apart": "min_distances"},
     "ContingencyTable": {"held": "cell_counts"},

@@ -102,12 +102,14 @@ class SparseConfusionMatrix(ConfusionMatrix):
         names = ("cell_counts", "cell_squares", "cell_index", "labels", "rows")
         return {name: getattr(self, name) for name in names}
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the matrix of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the matrix with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -115,7 +117,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         SparseConfusionMatrix
             Matrix of the same rows with weight 1.
         """
-        cell_counts = np.rint(self.cell_counts / weight)
+        cell_counts = np.rint(self.cell_counts / common_weight)
         return type(self)(
             **{**self._field_values(), "cell_counts": cell_counts, "cell_squares": cell_counts}
         )

@@ -48,12 +48,14 @@ class StatisticVector(Statistic):
         """
         return self.map_components(lambda component: component.finalize())
 
-    def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistics of rows of weight 1, where every row has this weight.
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the statistics with every weight divided by ``common_weight``.
+
+        Each row then has weight 1.
 
         Parameters
         ----------
-        weight : float
+        common_weight : float
             Weight that every row has.
 
         Returns
@@ -61,7 +63,7 @@ class StatisticVector(Statistic):
         StatisticVector
             Statistics of the same rows with weight 1.
         """
-        return self.map_components(lambda component: component.with_unit_weights(weight))
+        return self.map_components(lambda component: component.divide_weights(common_weight))
 
     def map_components(self, function: Callable[[Any], Any]) -> Self:
         """Return the statistics with a function applied to each.

@@ -175,7 +175,9 @@ class BinaryOutput(base.SystemOutput):
         """Threshold, if a rule chose it on these rows."""
         if self.rule is None or self.threshold is None:
             return None
-        return ChosenThreshold(self.name, self.rule, self.threshold, self.score_rows.replicates)
+        return ChosenThreshold(
+            self.name, self.rule, self.threshold, self.score_rows.standalone_replicates
+        )
 
     def binary_problem(self, measure: Measure) -> BinaryOutput:
         """Return the system itself, which is a binary problem."""

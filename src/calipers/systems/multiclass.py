@@ -448,7 +448,7 @@ class MulticlassOutput(base.SystemOutput):
             VarianceEstimator(p.weight, p.clusters),
             lambda: self._pair_output(
                 pair, only_pair_rows=False
-            ).score_rows.row_replicates.evaluate(plain),
+            ).score_rows.paired_replicates.evaluate(plain),
         )
 
     def _pooled_output(self, measure: Measure) -> binary.BinaryOutput:

@@ -20,7 +20,7 @@ COMMANDS = {
     "judge": "Serve the judging page for assessors.",
     "import": "Import existing judgments.",
     "status": "Report the contents and the progress of a campaign.",
-    "agreement": "Measure inter-assessor agreement and its effect on systems.",
+    "agreement": "Measure inter-assessor agreement and its effect on system rankings.",
     "adjudicate": "List disputed documents, or record adjudicated grades.",
     "check": "Assess the reliability and power of the test collection.",
     "report": "Write the report of a campaign as HTML or a document.",

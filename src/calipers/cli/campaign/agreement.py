@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from calipers.campaign.assessor_agreement import Grades
     from calipers.campaign.store import Campaign
     from calipers.report.blocks import Table
+    from calipers.results import Evaluation
 
 
 @click.command("agreement", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @repeatable_option(
-    "--assessor assessors", "NAME", "Assessor to compare; repeatable (default: all persons)."
+    "--assessor assessors",
+    "NAME",
+    "Assessor to compare; repeatable (default: all human assessors).",
 )
 @flag_option("--programs", "Also compare programs.")
 @choice_option(
@@ -29,10 +32,13 @@ if TYPE_CHECKING:
     ("ordinal", "nominal", "interval"),
     "Scale of the grades, which defines the distance between them.",
 )
-@flag_option("--by-assessor", "Also show the tables of assessors and of pairs, with Cohen's kappa.")
 @flag_option(
-    "--orders",
-    "Also show the effect on the ranking of systems, and the intra-assessor agreement.",
+    "--by-assessor",
+    "Also show the tables of assessors and of pairs, with Cohen's kappa, and the intra-assessor "
+    "agreement.",
+)
+@flag_option(
+    "--rankings", "Also show the effect of the choice of assessors on the ranking of systems."
 )
 @measure_options
 @output_options
@@ -41,10 +47,10 @@ def command(
     assessors: tuple[str, ...],
     programs: bool,
     by_assessor: bool,
-    orders: bool,
+    rankings: bool,
     **options: Any,
 ) -> None:
-    """Measure inter-assessor agreement and its effect on systems.
+    """Measure inter-assessor agreement and its effect on system rankings.
 
     Agreement is measured on the documents with two or more judgments; without any it is undefined.
     Intervals generalize to other documents. An additional interval generalizes to other topics; it
@@ -52,15 +58,16 @@ def command(
 
     \b
     Example:
-      calipers campaign agreement digits.campaign --by-assessor --orders
+      calipers campaign agreement digits.campaign --by-assessor --rankings
     """
     output = OutputOptions.pop_from(options)
-    for is_requested, flag in ((by_assessor, "--by-assessor"), (orders, "--orders")):
+    for is_requested, flag in ((by_assessor, "--by-assessor"), (rankings, "--rankings")):
         if is_requested:
             check_table_output(flag, output.kind, output.path)
     from calipers.campaign import assessor_agreement, operations
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError, did_you_mean
+    from calipers.report.numbers import format_count
 
     with Campaign.open(file, readonly=True) as campaign:
         grades = operations.read_grades(campaign, include_programs=programs or bool(assessors))
@@ -76,7 +83,8 @@ def command(
         }
         if len(grades) < 2:
             raise InputError(
-                f"{file}: judgments are of {len(grades)} assessors; expected two or more"
+                f"{file}: has judgments by {format_count(len(grades), 'assessors')}; "
+                "expected two or more"
             )
         measures = options.pop("measures")
         evaluation = assessor_agreement.agreement(
@@ -86,34 +94,50 @@ def command(
             output.finish(evaluation)
         finally:
             if output.kind == "table" and output.path is None:
-                _print_agreement(
-                    campaign, grades, options, by_assessor and evaluation, orders=orders
+                _print_details(
+                    campaign,
+                    grades,
+                    options,
+                    assessor_tables=evaluation if by_assessor else None,
+                    rankings=rankings,
                 )
 
 
-def _print_agreement(
-    campaign: Campaign, grades: Grades, options: dict[str, Any], evaluation: Any, *, orders: bool
+def _print_details(
+    campaign: Campaign,
+    grades: Grades,
+    options: dict[str, Any],
+    *,
+    assessor_tables: Evaluation | None,
+    rankings: bool,
 ) -> None:
+    """Print the interval over topics and the requested tables, below the agreement."""
     from calipers.campaign.assessor_agreement import topic_level_agreement
+    from calipers.report.numbers import format_count, format_percent
 
+    level = options["level"]
     measure = f"Krippendorff-alpha(scale={options['scale']!r})"
-    topic_level = topic_level_agreement(grades, measure, level=options["level"])
+    topic_level = topic_level_agreement(grades, measure, level=level)
+    have = "has" if topic_level.n_topics == 1 else "have"
     click.echo(
-        f"\nInterval for other topics ({topic_level.n_topics} have a document that two judged): "
-        f"Krippendorff's alpha {format_cell(topic_level.value)} [{format_cell(topic_level.low)}, "
+        f"\n{format_percent(level)} interval over topics "
+        f"({format_count(topic_level.n_topics, 'topics')} {have} a document with two judgments): "
+        "Krippendorff's alpha "
+        f"{format_cell(topic_level.value)} [{format_cell(topic_level.low)}, "
         f"{format_cell(topic_level.high)}]"
         + (f" ({topic_level.caution})" if topic_level.caution else "")
     )
-    if evaluation:
-        print_tables(evaluation)
-    if orders:
-        _print_stability(campaign, grades, options["level"])
+    if assessor_tables is not None:
+        print_tables(assessor_tables)
+        _print_intra_assessor_agreement(campaign, grades)
+    if rankings:
+        _print_ranking_effects(campaign, grades, level)
 
 
-def _print_stability(campaign: Campaign, grades: Grades, level: float) -> None:
+def _print_intra_assessor_agreement(campaign: Campaign, grades: Grades) -> None:
     from calipers.campaign import assessor_agreement, operations
 
-    repeat_agreement = assessor_agreement.self_agreement(
+    repeat_agreement = assessor_agreement.intra_assessor_agreement(
         grades, operations.read_grades(campaign, include_programs=True, only_repeats=True)
     )
     if repeat_agreement:
@@ -124,6 +148,12 @@ def _print_stability(campaign: Campaign, grades: Grades, level: float) -> None:
                 [(name, *values) for name, values in repeat_agreement.items()],
             ),
         )
+
+
+def _print_ranking_effects(campaign: Campaign, grades: Grades, level: float) -> None:
+    """Print how the choice of assessors changes the ranking of systems."""
+    from calipers.campaign import assessor_agreement, operations
+
     rankings, _ = operations.read_rankings(campaign)
     final, measures = (
         operations.final_grades(campaign),
@@ -133,21 +163,21 @@ def _print_stability(campaign: Campaign, grades: Grades, level: float) -> None:
         grades, final, rankings, measures=measures, level=level
     )
     _print_section(
-        "Ranking of systems by each assessor",
+        "Ranking of systems under each assessor's judgments",
         format_table(
-            ("assessor", "topics", "measure", "tau", "tau_AP", "pairs lost", "reversed"),
+            ("assessor", "topics", "measure", "tau", "tau_AP", "no longer significant", "reversed"),
             [
                 (
-                    o.assessor,
-                    o.n_topics,
-                    c.measure,
-                    c.tau,
-                    c.tau_ap,
-                    len(c.no_longer_significant),
-                    len(c.reversed),
+                    swap.assessor,
+                    swap.n_topics,
+                    change.measure,
+                    change.tau,
+                    change.tau_ap,
+                    len(change.no_longer_significant),
+                    len(change.reversed),
                 )
-                for o in swaps
-                for c in o.changes
+                for swap in swaps
+                for change in swap.changes
             ],
         ),
     )
@@ -155,13 +185,14 @@ def _print_stability(campaign: Campaign, grades: Grades, level: float) -> None:
         grades, final, rankings, measures=measures, level=level
     )
     _print_section(
-        "Ranking of systems by random assessors of each topic",
+        "Ranking of systems with an assessor drawn at random for each topic",
         format_table(
             ("measure", "tau", "low", "high", "tau_AP", "rankings", "pairs reversed"),
             [
-                (o.measure, o.tau, o.tau_low, o.tau_high, o.tau_ap, o.n_rankings,
-                 f"{len(o.reversed_pairs)}/{o.n_significant_pairs}")
-                for o in stabilities
+                (stability.measure, stability.tau, stability.tau_low, stability.tau_high,
+                 stability.tau_ap, stability.n_rankings,
+                 f"{len(stability.reversed_pairs)}/{stability.n_significant_pairs}")
+                for stability in stabilities
             ],
         ),
     )  # fmt: skip

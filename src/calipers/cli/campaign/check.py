@@ -71,19 +71,21 @@ def _format_report(report: Any) -> Iterator[str | Table]:
     yield from ("", "Without the documents that only one participant found:", "")
     yield format_table(
         ("participant", "measure", "documents", "relevant", "value", "value without", "rank",
-         "rank without", "tau", "tau_AP", "pairs lost", "reversed"),
+         "rank without", "tau", "tau_AP", "no longer significant", "reversed"),
         [
-            (result.group, c.measure, result.documents, result.relevant, *best.values,
-             *(f"{rank:g}" for rank in best.ranks), c.tau, c.tau_ap,
-             len(c.no_longer_significant), len(c.reversed))
+            (result.group, change.measure, result.documents, result.relevant, *best.values,
+             *(f"{rank:g}" for rank in best.ranks), change.tau, change.tau_ap,
+             len(change.no_longer_significant), len(change.reversed))
             for result in report.leave_one_group_out
-            for c, best in ((c, _best_run(c, result.runs)) for c in result.changes)
+            for change in result.changes
+            for best in (_best_run(change, result.runs),)
         ],
     )  # fmt: skip
     yield "(Values and ranks are those of the best run of the participant.)"
     yield from ("", "With few relevant documents of each topic known:", "")
     yield format_table(
-        ("measure", "known", "tau", "tau_AP", "pairs", "lost", "reversed", "mean", "with all"),
+        ("measure", "known", "tau", "tau_AP", "pairs", "no longer significant", "reversed", "mean",
+         "with all"),
         [
             (s.measure, s.relevant, s.tau, s.tau_ap, s.pairs,
              f"{s.no_longer_significant:.1f}", f"{s.reversed:.1f}", s.value[1], s.value[0])

@@ -74,9 +74,9 @@ def command(file: str, *, force: bool, **options: Any) -> None:
 
     --qrels has a grade for each judged document: the adjudicator's, else that of the persons who
     judged it. Pooled documents that were not judged, or not sampled from their stratum, have −1.
-    Repeated judgments for self-agreement are excluded, and so are programs unless --assessor names
-    one. In CSV and TSV, text that a spreadsheet would run as a formula is prefixed with an
-    apostrophe (except in --qrels, --sampled and --prefs, which other tools read).
+    Repeated judgments for intra-assessor agreement are excluded, and so are programs unless
+    --assessor names one. In CSV and TSV, text that a spreadsheet would run as a formula is prefixed
+    with an apostrophe (except in --qrels, --sampled and --prefs, which other tools read).
 
     The extension determines the format: .json, .csv, .tsv, .jsonl, .parquet or .feather; .txt,
     .trec, .qrels or none for TREC text; text formats may be followed by .gz or .zst. Other

@@ -106,12 +106,12 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     from calipers.report.tables import KEY, NUMBER, WORDS, Column
 
     cells = [[escape_unprintable(format_cell(value)) for value in row] for row in rows]
-    kinds = [
+    column_types = [
         NUMBER if any(isinstance(row[k], int | float) for row in rows) else WORDS
         for k in range(1, len(head))
     ]
     columns = [[row[k] for row in cells] for k in range(len(head))]
-    return Table(list(map(Column, head, [KEY, *kinds], columns)), is_plain=True)
+    return Table(list(map(Column, head, [KEY, *column_types], columns)), is_plain=True)
 
 
 def render_table(table: Table) -> str:

@@ -12,14 +12,15 @@ from calipers.cli.process import write_stderr
 @click.command("topics", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @click.argument("topics", metavar="TOPICS...", nargs=-1, required=True, type=InputFile())
-@text_option("--author", "PARTICIPANT", "Author of topics that do not name one.")
+@text_option("--author", "AUTHOR", "Author of topics that do not name one.")
 def command(file: str, topics: tuple[str, ...], author: str | None) -> None:
-    """Add topics to a campaign, from one or more files: all of them or none.
+    """Add topics from one or more files; if any is invalid, none is added.
 
-    TOPICS is XML of INEX (<INEX-Topic>) or TREC (<topic>), classic TREC text with unclosed tags
-    (<top> <num> <title> <desc> <narr>), TSV (id and title, or columns named by a header), CSV,
+    TOPICS are files in INEX XML (<INEX-Topic>), TREC XML (<topic>), classic TREC text with unclosed
+    tags (<top> <num> <title> <desc> <narr>), TSV (id and title, or columns named by a header), CSV,
     Parquet or JSON Lines. Fields are title, description, narrative, keywords, kind (CO or CAS) and
-    author; other fields are stored as details. XML that defines entities is an error.
+    author; other fields are stored as details. XML that defines entities is
+    rejected.
 
     \b
     Examples:
@@ -39,6 +40,6 @@ def command(file: str, topics: tuple[str, ...], author: str | None) -> None:
     without_text = [topic.topic for topic in added if not (topic.narrative or topic.description)]
     if without_text:
         write_stderr(
-            f"{format_count(len(without_text), 'topics')} without description and narrative: "
-            f"{format_names(without_text)}; assessors need them to know what is relevant"
+            f"{format_count(len(without_text), 'topics')} with neither a description nor a "
+            f"narrative: {format_names(without_text)}; assessors need one to judge relevance"
         )

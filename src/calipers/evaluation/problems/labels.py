@@ -106,9 +106,9 @@ class MultilabelProblem(Problem):
     ) -> tuple[MultilabelProblem, dict[str, Any]]:
         """Build the problem from the named labels, or all that occur, and parse the columns."""
         truth = read_label_rows(columns["truth"], "truth", separator)
-        kinds = ("predicted", "score", "probability")
+        roles = ("predicted", "score", "probability")
         read = partial(read_label_rows, separator=separator)
-        outputs = _outputs_by_key(read, **{kind: columns[kind] for kind in kinds})
+        outputs = _outputs_by_key(read, **{kind: columns[kind] for kind in roles})
         check_forms({"truth": truth, **{column_name(*key): rows for key, rows in outputs.items()}})
         names = label_names([truth, *outputs.values()], labels)
         parsed: dict[str, Any] = {
@@ -116,7 +116,7 @@ class MultilabelProblem(Problem):
                 name: rows for (output_kind, name), rows in outputs.items() if output_kind == kind
             }
             or None
-            for kind in kinds
+            for kind in roles
         }
         parsed["truth"] = LabelMatrix(to_indicators(truth, names, "truth"), None, len(names))
         return cls(names, separator, threshold, undefined), {**columns, **parsed}
@@ -145,8 +145,8 @@ class MultilabelProblem(Problem):
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MultilabelOutput]:
         """Return the systems on a batch of rows."""
         sets = to_indicators(self._read_rows(batch["truth"], "truth"), self.names, "truth")
-        kinds = ("predicted", "score", "probability")
-        outputs = _outputs_by_key(self._read_rows, **{kind: batch[kind] for kind in kinds})
+        roles = ("predicted", "score", "probability")
+        outputs = _outputs_by_key(self._read_rows, **{kind: batch[kind] for kind in roles})
         make_system = partial(
             MultilabelOutput,
             labels=self.names,

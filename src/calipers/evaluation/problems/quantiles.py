@@ -56,8 +56,8 @@ class QuantileProblem(RegressionProblem):
         """Return the default measures; of prediction intervals those of the widest."""
         levels = next(iter(systems.values())).levels
         widest = nominal_coverages(levels)[:1]
-        kinds = ("interval-score", "interval-coverage", "mean-width")
-        interval_measures = [f"{kind}@{level:.10g}" for level in widest for kind in kinds]
+        measure_names = ("interval-score", "interval-coverage", "mean-width")
+        interval_measures = [f"{kind}@{level:.10g}" for level in widest for kind in measure_names]
         return [
             "mean-pinball",
             *(interval_measures or [f"quantile-coverage@{a:.10g}" for a in levels[:3]]),

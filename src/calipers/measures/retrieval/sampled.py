@@ -28,7 +28,9 @@ STRATUM_CONDITIONS = {**NOT_ESTIMABLE, "no_strata": lambda s, _: s.nonrandom_mas
 #: A stratum of several documents with a single sampled one has no sampled pair.
 PAIR_CONDITIONS = {
     **STRATUM_CONDITIONS,
-    "one_drawn": lambda s, _: s.sum_by_topic((s.n_sampled == 1) & (s.stratum_sizes > 1)) > 0,
+    "one_judged_in_stratum": lambda s, _: (
+        s.sum_by_topic((s.n_sampled == 1) & (s.stratum_sizes > 1)) > 0
+    ),
 }
 
 sample_measure = partial(

@@ -42,10 +42,10 @@ def confusion_figures(
         head, rows = matrix_table(ordered, orientation)
         yield Figure(
             title=title,
-            label=f"{title}. {matrix_summary(ordered)}",
+            alt_text=f"{title}. {matrix_summary(ordered)}",
             caption=caption(ordered, confusion.labels, orientation),
             spec=heat_map(ordered, orientation),
-            head=tuple(head),
+            header=tuple(head),
             rows=tuple(map(tuple, rows)),
             wide=len(confusion.labels) > MAX_CLASSES_WITH_COUNTS,
             choice=selector_label(confusion.system, len(evaluation.confusions)),
@@ -76,7 +76,7 @@ def heat_map(confusion: ConfusionBase, orientation: str = ORIENTATIONS[0]) -> Sp
     down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     tips = vega.tooltip(
         ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
-        ("shares", "proportion of the true class"),
+        ("proportion_text", "proportion of the true class"),
         ("ofPrediction", "proportion of the predicted class"),
     )  # fmt: skip
     return cell_heat_map(_cell_data(confusion, names), (down, names), (across, names), tips)
@@ -107,7 +107,7 @@ def cell_heat_map(
     legend = {"format": legend_format, "gradientLength": 160}
     layers = [
         vega.mark_layer(
-            "rect", color=vega.quantity("share", title=None, scale=shades, legend=legend)
+            "rect", color=vega.quantity("proportion", title=None, scale=shades, legend=legend)
         )
     ]
     if max_classes <= MAX_CLASSES_WITH_COUNTS:
@@ -136,8 +136,10 @@ def _cell_data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str,
             "truth": true,
             "predicted": predicted,
             "count": counts[i][j],
-            "share": None if np.isnan(proportions[i, j]) else round(float(proportions[i, j]), 4),
-            "shares": digits.value_with_interval(
+            "proportion": None
+            if np.isnan(proportions[i, j])
+            else round(float(proportions[i, j]), 4),
+            "proportion_text": digits.value_with_interval(
                 float(proportions[i, j]), float(confusion.low[i, j]), float(confusion.high[i, j])
             ),
             "ofPrediction": digits(float(predicted_proportions[i, j])),

@@ -229,10 +229,11 @@ class CurveChart(ChartDefinition):
         head, rows = (self.table or self.points)(curves)
         return Figure(
             title=title,
-            label=f"{title}: {y_text} against {escape_unprintable(first.x_label)}{systems_text}.",
+            alt_text=f"{title}: {y_text} against {escape_unprintable(first.x_label)}"
+            f"{systems_text}.",
             caption=self.caption(curves),
             spec=(self.draw or self.lines)(curves, drawn_systems),
-            head=head,
+            header=head,
             rows=rows,
             kind=self.name,
             on_request=self.on_request,

@@ -99,11 +99,11 @@ def _zero_figure(
 ) -> Figure:  # fmt: skip
     return Figure(
         title=title,
-        label=" ".join(comparison_headlines(comparison)),
+        alt_text=" ".join(comparison_headlines(comparison)),
         caption="Filled dots: significant differences; open dots: not significant. Whiskers: "
         f"{numbers.format_percent(comparison.level)} CIs.",
         spec=differences_chart(comparison, definitions),
-        head=_HEAD,
+        header=_HEAD,
         rows=_cells(comparison),
     )
 
@@ -214,13 +214,13 @@ def _margins_figure(comparison: Comparison, title: str) -> Figure:
     equivalence_level = numbers.format_percent(round(2 * comparison.level - 1, 12))
     return Figure(
         title=title,
-        label=" ".join(comparison_headlines(comparison)),
+        alt_text=" ".join(comparison_headlines(comparison)),
         caption=f"Differences{baseline_text}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
         f"{numbers.format_percent(comparison.level)} CIs; a filled dot marks an interval within "
         "the margins, which is stricter than the equivalence test, whose intervals are at "
         f"{equivalence_level}.",
         spec=margins_chart(difference_by_label),
-        head=(*_HEAD, "p (non-inferiority)", "p (equivalence)"),
+        header=(*_HEAD, "p (non-inferiority)", "p (equivalence)"),
         rows=tuple(
             (*cells, row.p_noninferiority, row.p_equivalence)
             for cells, row in zip(_cells(comparison), rows, strict=True)

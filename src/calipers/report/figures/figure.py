@@ -35,13 +35,13 @@ class Figure:
     ----------
     title : str
         Title of the chart.
-    label : str
+    alt_text : str
         Description of the chart for those who cannot see it.
     caption : str
         Explanation that a reader needs.
     spec : dict
         Vega-Lite spec.
-    head : tuple of str
+    header : tuple of str
         Headings of the table of the chart.
     rows : tuple of tuple of str
         Rows of the table of the chart.
@@ -67,10 +67,10 @@ class Figure:
     """
 
     title: str
-    label: str
+    alt_text: str
     caption: str
     spec: Spec
-    head: tuple[str, ...]
+    header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     wide: bool = False
     on_request: bool = False

@@ -46,10 +46,10 @@ def _figure(front: ParetoFront) -> Figure:
     )
     return Figure(
         title=f"Quality and cost: {shorten_name(front.cost_measure)}",
-        label=" ".join(pareto_fronts.front_sentences(front)),
+        alt_text=" ".join(pareto_fronts.front_sentences(front)),
         caption=" ".join([explanation, bars, *missing]),
         spec=front_chart(front),
-        head=(
+        header=(
             *("system", shorten_name(front.measure), "CI"),
             *(shorten_name(front.cost_measure), "CI", "Pareto front"),
         ),

@@ -52,11 +52,11 @@ def figure(board: Leaderboard) -> Figure:
     return Figure(
         title="Ratings",
         kind="leaderboard",
-        label=" ".join(leaderboard.sentences(board)),
+        alt_text=" ".join(leaderboard.sentences(board)),
         caption=caption,
         spec=vega.assemble_spec(
             width=_WIDTH, height=_ROW_HEIGHT * len(rows), layer=[whisker, dots]
         ),
-        head=tuple(column.name for column in table.text_columns),
+        header=tuple(column.name for column in table.text_columns),
         rows=tuple(table.rows),
     )

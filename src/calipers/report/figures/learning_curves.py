@@ -60,10 +60,10 @@ def figure(result: LearningResult) -> Figure:
     return Figure(
         title=learning.heading(result),
         kind=kind,
-        label=" ".join(learning.sentences(result)),
+        alt_text=" ".join(learning.sentences(result)),
         caption=" ".join(_caption(result, points, floor)),
         spec=_spec(result, points, y_title, scale, floor),
-        head=tuple(head),
+        header=tuple(head),
         rows=tuple(map(tuple, rows)),
     )
 
@@ -208,7 +208,7 @@ def _spec(
 def _datum(p: _PlottedPoint, floor: float) -> Spec:
     value, low, high = (max(e, floor) if math.isfinite(e) else math.nan for e in p.triple)
     e = p.estimate
-    text = numbers.rounding_of_one(*p.triple).value_with_interval(e.value, e.low, e.high)
+    text = numbers.common_rounding(*p.triple).value_with_interval(e.value, e.low, e.high)
     return {
         "x": p.x, "y": json_number(value, 4),
         "low": json_number(low, 4), "high": json_number(high, 4),

@@ -17,18 +17,18 @@ def figure(result: MonitorResult) -> Figure:
     """Return the figure of the looks of a sequential evaluation."""
     columns = monitor.columns(result)
     caption = (
-        "The value at every look, with the confidence sequence, which covers the truth at all "
-        "looks at once."
+        "Value at every look, with a confidence sequence, which covers the true value at all looks "
+        "simultaneously with the stated confidence."
     )
     if not math.isnan(result.target):
-        caption += f" The dashed line is the hypothesis, {result.target:g}."
+        caption += f" The dashed line marks the hypothesized value, {result.target:g}."
     return Figure(
         title=monitor.heading(result),
         kind="confidence sequence",
-        label=" ".join(monitor.sentences(result)),
+        alt_text=" ".join(monitor.sentences(result)),
         caption=caption,
         spec=_spec(result),
-        head=tuple(column.name for column in columns),
+        header=tuple(column.name for column in columns),
         rows=tuple(zip(*(column.cells for column in columns), strict=True)),
     )
 
@@ -39,7 +39,7 @@ def _spec(result: MonitorResult) -> Spec:
     x = vega.quantity("x", title="requests", axis={"format": ","})
     name = monitor.quantity(result)
     y = vega.quantity("value", title=name, scale={"zero": False})
-    tips = vega.tooltip(("at", "requests"), ("text", name))
+    tips = vega.tooltip(("requests", "requests"), ("text", name))
     main_color = {"value": vega.color(0)}
     layers = [
         {
@@ -58,16 +58,16 @@ def _spec(result: MonitorResult) -> Spec:
         }
     ]
     if not math.isnan(result.target):
-        rows = [{"value": json_number(result.target)}]
-        layers.append(vega.layer(rows, vega.rule(strokeDash=[3, 4]), y=y))
+        target_rows = [{"value": json_number(result.target)}]
+        layers.append(vega.layer(target_rows, vega.rule(strokeDash=[3, 4]), y=y))
     return vega.assemble_spec(width=_WIDTH, height=_HEIGHT, layer=layers)
 
 
 def _datum(look: MonitorLook) -> Spec:
-    text = numbers.rounding_of_one(look.value, look.low, look.high)
+    rounding = numbers.common_rounding(look.value, look.low, look.high)
     return {
         "x": look.n,
         **vega.limits(look.value, look.low, look.high),
-        "at": f"{look.n:,}",
-        "text": text.value_with_interval(look.value, look.low, look.high),
+        "requests": f"{look.n:,}",
+        "text": rounding.value_with_interval(look.value, look.low, look.high),
     }

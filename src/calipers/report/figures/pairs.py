@@ -44,12 +44,12 @@ def pair_figures(
         side = "higher" if group[0].higher_is_better is None else "better"
         figure = Figure(
             title=f"Every pair: {shorten_name(measure)}",
-            label=f"{shorten_name(measure)} of every pair of {len(systems)} systems: {counts_text} "
-            "pairs differ significantly.",
+            alt_text=f"{shorten_name(measure)} of every pair of {len(systems)} systems: "
+            f"{counts_text} pairs differ significantly.",
             caption=f"Row minus column. Colored: significant differences ({counts_text}), blue if "
             f"the row is {side}; the smaller the p-value, the stronger the color.",
             spec=pairs_chart(group),
-            head=(),
+            header=(),
             rows=(),
             wide=len(systems) > _MAX_NARROW_SYSTEMS,
         )

@@ -100,10 +100,10 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
         kind="units",
         title=f"{common_title}: {system} minus {baseline}",
         chosen_from=common_title,
-        label=sentence,
+        alt_text=sentence,
         caption=f"{sentence}{sampling_note} Dashed: the difference over all {units}.",
         spec=unit_chart(rows, d.value, d.higher_is_better),
-        head=(units, "difference", system, baseline),
+        header=(units, "difference", system, baseline),
         rows=tuple(
             (escape_unprintable(unit)[:80], digits(a - b), digits(a), digits(b))
             for unit, a, b in select_extremes(rows, max_rows)

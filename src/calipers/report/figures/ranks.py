@@ -57,11 +57,11 @@ def _figure(o: OmnibusTest) -> Figure:
     ranks = dict(zip(o.systems, o.mean_ranks, strict=True))
     return Figure(
         title=f"Mean ranks: {shorten_name(o.measure)}",
-        label=f"{sentence}{groups_note}",
+        alt_text=f"{sentence}{groups_note}",
         caption=f"{sentence} Mean ranks over {numbers.format_count(o.n, shorten_name(o.unit))}; "
         f"rank 1 is the best.{bars}",
         spec=critical_difference_chart(ranks, o.critical_difference),
-        head=("system", "mean rank", f"mean {shorten_name(o.measure)}"),
+        header=("system", "mean rank", f"mean {shorten_name(o.measure)}"),
         rows=tuple(
             (shorten_name(name), f"{rank:.2f}", digits(mean)) for name, mean, rank in ranked
         ),

@@ -82,12 +82,12 @@ def _pairs_figure(rater_table: LabelTable, pairs: LabelTable) -> Figure:
     tips = vega.tooltip(("rater", "rater"), ("other", "and"), ("value", shorten_name(measure)))
     return Figure(
         title="Pairs of raters",
-        label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {extremes_text}",
+        alt_text=f"{shorten_name(measure)} of every pair of {len(names)} raters. {extremes_text}",
         caption=f"{shorten_name(measure)} of every pair of raters; values of 0 or below have the "
         f"lightest color. {extremes_text} In the HTML report, hovering over a cell shows its "
         f"{numbers.format_percent(pairs.level)} CI.",
         spec=cell_heat_map(cells, ("rater", names), ("other", names), tips, ".1f"),
-        head=("pair", shorten_name(measure)),
+        header=("pair", shorten_name(measure)),
         rows=tuple(
             zip(
                 unique_labels(pairs.labels, 2 * vega.MAX_LABEL_LENGTH).values(),
@@ -105,7 +105,7 @@ def _cell(
     return {
         "rater": rater,
         "other": second_rater,
-        "share": round(max(value, 0.0), 4) if is_defined else None,
+        "proportion": round(max(value, 0.0), 4) if is_defined else None,
         "count": digits(value) if is_defined else "",
         "value": value_text,
     }
@@ -114,32 +114,35 @@ def _cell(
 def _categories_figure(each: LabelTable) -> Figure:
     """Return the figure of ratings of each rater by category."""
     names = list(unique_labels(each.labels, vega.MAX_LABEL_LENGTH).values())
-    kinds = list(unique_labels(list(each.counts), vega.MAX_LABEL_LENGTH).values())
+    categories = list(unique_labels(list(each.counts), vega.MAX_LABEL_LENGTH).values())
     counts = np.column_stack(list(each.counts.values()))
     proportions = counts / np.maximum(counts.sum(axis=1), 1)[:, None]
     cells: list[Mapping[str, object]] = [
         {
             "rater": names[i],
-            "category": kinds[k],
+            "category": categories[k],
             "count": f"{counts[i, k]:,.0f}",
-            "share": round(float(proportions[i, k]), 4),
-            "shares": numbers.format_percent(float(proportions[i, k])),
+            "proportion": round(float(proportions[i, k]), 4),
+            "proportion_text": numbers.format_percent(float(proportions[i, k])),
         }
         for i, k in np.ndindex(counts.shape)
     ]
     tips = vega.tooltip(
-        ("rater", "rater"), ("category", "category"), ("count", "ratings"), ("shares", "proportion")
+        ("rater", "rater"),
+        ("category", "category"),
+        ("count", "ratings"),
+        ("proportion_text", "proportion"),
     )
     return Figure(
         title="Categories by rater",
-        label=f"Number of ratings of each of {len(names)} raters in each of {len(kinds)} "
+        alt_text=f"Number of ratings of each of {len(names)} raters in each of {len(categories)} "
         "categories.",
         caption="Number of ratings of each rater by category. Color: proportion of the ratings "
         "of the rater. Raters who agree have similar rows.",
         spec=cell_heat_map(
-            [dict(cell) for cell in cells], ("rater", names), ("category", kinds), tips
+            [dict(cell) for cell in cells], ("rater", names), ("category", categories), tips
         ),
-        head=("rater", *kinds),
+        header=("rater", *categories),
         rows=tuple(
             (name, *(f"{x:,.0f}" for x in row)) for name, row in zip(names, counts, strict=True)
         ),
