@@ -57,11 +57,12 @@ def claims_with_labels(n_cases: int, n_labels: int, n_sets: int) -> tuple[float,
         evaluation = cal.scores(
             {"A": verdicts[0], "B": verdicts[1]},
             human={"A": labels[0], "B": labels[1]},
-            baseline="A",
             measures=["pass-rate"],
+            compare=False,
         )
-        difference = evaluation.comparison["pass-rate"]
+        difference = evaluation.compare(baseline="A")["pass-rate"]
         judged = difference.judged
+        assert judged is not None
         n_claims += difference.p < 0.05
         lengths.append(
             (difference.high - difference.low) / (judged.human_only_high - judged.human_only_low)
