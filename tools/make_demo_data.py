@@ -1,11 +1,12 @@
-"""Remake the small real data sets that ``calipers demo`` evaluates.
+"""Remake the small data sets that ``calipers demo`` evaluates.
 
 Run it from the root of the repository, in an environment that has numpy, scikit-learn and pyarrow:
 
     python tools/make_demo_data.py
 
 It rewrites every data file in ``src/calipers/data/demo`` (``--out FOLDER`` writes elsewhere) and
-needs no network: the source data come with scikit-learn. All random choices have a fixed seed, so
+needs no network: the source data come with scikit-learn, and those of the assistant are simulated.
+All random choices have a fixed seed, so
 the same library versions give the same files; other versions may change the last digits of model
 outputs. What the files hold, where they come from and their licences: ``README.md`` beside them.
 """
@@ -50,6 +51,21 @@ LABELLED_PER_DIGIT = 50  # images of the collection whose label the `nca` system
 DEPTH = 100
 POOL_DEPTH = 50
 SCORE_DECIMALS = 6
+
+ASSISTANT_SEED = 20260620
+CASES = 200
+LABELED = 60  # cases with labels by people
+SAMPLED_CASES, SAMPLES = 100, 5
+USERS = 90
+REQUESTS = 1500
+TOPICS = ("billing", "delivery", "returns", "technical")
+#: Of each version: quality, proportions of good and of bad answers that the judge passes, price of
+#: an answer in cents and tokens of it, both on average, and strength in votes.
+VERSIONS = {
+    "old": (0.40, 0.95, 0.20, 0.80, 180, 0.0),
+    "new": (1.00, 0.95, 0.20, 1.10, 220, 0.6),
+    "small": (0.30, 0.97, 0.65, 0.15, 290, 0.1),
+}
 
 
 # --- Files ----------------------------------------------------------------------------------------
@@ -327,6 +343,78 @@ def make_iris(folder: Path) -> None:
     write_csv(folder / "iris.csv", columns)
 
 
+# --- Scores, votes and traffic of an assistant: simulated -----------------------------------------
+
+
+def make_assistant(folder: Path) -> None:
+    """Write the case of language models: three versions of an assistant that do not exist."""
+    folder.mkdir(parents=True, exist_ok=True)
+    random = np.random.default_rng(ASSISTANT_SEED)
+    write_csv(folder / "scores.csv", _assistant_scores(random))
+    write_csv(folder / "votes.csv", _assistant_votes(random))
+    write_csv(folder / "samples.csv", _assistant_samples(random))
+    wins, losses = 0.125, 0.07
+    p = [wins, losses, 1 - wins - losses]
+    outcomes = random.choice(["won", "lost", "tied"], REQUESTS, p=p)
+    write_csv(folder / "traffic.csv", {"outcome": outcomes.tolist()})
+
+
+def _assistant_scores(random: np.random.Generator) -> Columns:
+    """Verdicts of a judge on each answer, labels of some cases, prices and lengths."""
+    ease = random.normal(size=CASES)
+    labeled = np.zeros(CASES, bool)
+    labeled[random.permutation(CASES)[:LABELED]] = True
+    columns: Columns = {
+        "case": [f"case{row:03d}" for row in range(CASES)],
+        "topic": random.choice(TOPICS, CASES, p=[0.3, 0.3, 0.25, 0.15]).tolist(),
+    }
+    labels: Columns = {}
+    costs: Columns = {}
+    for name, (quality, good, bad, cents, tokens, _) in VERSIONS.items():
+        passes = ease + 0.8 * random.normal(size=CASES) > -quality
+        judged = random.random(CASES) < np.where(passes, good, bad)
+        length = tokens * random.lognormal(0, 0.35, CASES)
+        columns[name] = judged.astype(int).tolist()
+        labels[f"human_{name}"] = [
+            str(int(value)) if known else "" for value, known in zip(passes, labeled, strict=True)
+        ]
+        costs[f"cents_{name}"] = np.round(cents * length / tokens, 3).tolist()
+        costs[f"tokens_{name}"] = np.round(length).astype(int).tolist()
+    return columns | labels | costs
+
+
+def _assistant_votes(random: np.random.Generator) -> Columns:
+    """Votes of users between two versions, with ties (Davidson's model) and users of own taste."""
+    names = list(VERSIONS)
+    strengths = np.array([VERSIONS[name][-1] for name in names])
+    rows: list[tuple[str, str, str, str]] = []
+    for user in range(USERS):
+        taste = strengths + 0.5 * random.normal(size=len(names))
+        for _ in range(random.integers(1, 9)):
+            first, second = random.choice(len(names), 2, replace=False)
+            difference = taste[first] - taste[second]
+            odds = np.array([np.exp(difference / 2), np.exp(-difference / 2), 0.6])
+            winner = random.choice(["model_a", "model_b", "tie"], p=odds / odds.sum())
+            rows.append((f"user{user:02d}", names[first], names[second], str(winner)))
+    rows += [
+        (f"user{user:02d}", "next", other, "model_a") for user, other in ((3, "old"), (7, "new"))
+    ]
+    heads = ("user", "model_a", "model_b", "winner")
+    return {head: list(column) for head, column in zip(heads, zip(*rows, strict=True), strict=True)}
+
+
+def _assistant_samples(random: np.random.Generator) -> Columns:
+    """Several answers of two versions to each case, passed or not."""
+    passes = random.beta(0.9, 0.6, SAMPLED_CASES)
+    better = np.clip(passes + 0.07 + 0.1 * random.normal(size=SAMPLED_CASES), 0, 1)
+    size = (SAMPLED_CASES, SAMPLES)
+    return {
+        "case": np.repeat([f"case{row:03d}" for row in range(SAMPLED_CASES)], SAMPLES).tolist(),
+        "old": (random.random(size) < passes[:, None]).astype(int).ravel().tolist(),
+        "new": (random.random(size) < better[:, None]).astype(int).ravel().tolist(),
+    }
+
+
 def main() -> None:
     """Make all files."""
     parser = argparse.ArgumentParser(description="Remake the data of `calipers demo`.")
@@ -336,6 +424,7 @@ def main() -> None:
     make_breast_cancer(folder)
     make_diabetes(folder)
     make_iris(folder)
+    make_assistant(folder / "assistant")
 
 
 if __name__ == "__main__":

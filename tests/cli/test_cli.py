@@ -137,6 +137,7 @@ def test_the_demo_evaluates_its_cases_and_writes_a_page_of_each(tmp_path: Path) 
         ("regression", "RMSE"),
         ("ranking", "RR@5"),
         ("clustering", "silhouette"),
+        ("scores", "pass-rate"),
     ):
         assert figure in done.stdout
         page = (tmp_path / "out" / f"{name}.html").read_text(encoding="utf-8")

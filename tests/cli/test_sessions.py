@@ -25,6 +25,29 @@ def test_values_of_other_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert run_session(page, monkeypatch) == 1
 
 
+@pytest.mark.parametrize(
+    ("page", "n_commands"),
+    [
+        ("new-prompt", 4),
+        ("judged-retrieval", 2),
+        ("repeated-samples", 1),
+        ("leaderboard", 1),
+        ("live-traffic", 2),
+    ],
+)
+def test_tutorials_of_language_models(
+    page: str, n_commands: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What their Python prints is compared where the examples of all pages are."""
+    path = DOCS / "language-models" / f"{page}.md"
+    monkeypatch.chdir(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        exec(block, names)
+    assert run_session(path, monkeypatch) == n_commands
+
+
 def test_the_lectures_tasks_are_all_named() -> None:
     """Tasks that the lectures list and nothing here measures; each has a section that says so."""
     text = (DOCS / "outside.md").read_text(encoding="utf-8")

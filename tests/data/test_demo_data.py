@@ -17,6 +17,10 @@ import calipers
 DEMO = Path(calipers.__file__).parent / "data" / "demo"
 FILES = {
     "README.md",
+    "assistant/samples.csv",
+    "assistant/scores.csv",
+    "assistant/traffic.csv",
+    "assistant/votes.csv",
     "breast_cancer.csv",
     "breast_cancer.parquet",
     "diabetes.csv",
@@ -261,3 +265,42 @@ def test_the_flowers_are_those_of_fisher() -> None:
     assert means == pytest.approx([5.8433, 3.0573, 3.7580, 1.1993], abs=1e-4)
     for name in ("kmeans_2", "kmeans_3", "ward_3"):
         assert len(set(columns[name])) == int(name[-1])
+
+
+# --- Language models ------------------------------------------------------------------------------
+
+
+def labels(columns: dict[str, list[str]], name: str) -> list[int]:
+    return [int(text) for text in columns[f"human_{name}"] if text]
+
+
+def test_the_judge_of_the_assistant_is_as_the_card_says() -> None:
+    columns = read_columns("assistant/scores.csv")
+    assert columns["case"] == [f"case{row:03d}" for row in range(200)]
+    labeled = [bool(text) for text in columns["human_old"]]
+    card = (DEMO / "README.md").read_text(encoding="utf-8")
+    by_judge, by_people = [], []
+    for name in ("old", "new", "small"):
+        assert [bool(text) for text in columns[f"human_{name}"]] == labeled
+        assert len(labels(columns, name)) == 60
+        by_judge.append(np.mean([int(text) for text in columns[name]]))
+        by_people.append(np.mean(labels(columns, name)))
+        assert min(float(text) for text in columns[f"cents_{name}"]) > 0
+    for values in (by_judge, by_people):
+        assert " | ".join(f"{value:.3f}" for value in values) in card
+    quality = np.array([0.4, 1.0, 0.3]) / np.sqrt(1 + 0.8**2)
+    true = pytest.importorskip("scipy.stats").norm.cdf(quality)
+    assert " | ".join(f"{value:.3f}" for value in true) in card
+
+
+def test_votes_samples_and_traffic_have_what_the_card_says() -> None:
+    votes = read_columns("assistant/votes.csv")
+    assert (len(votes["user"]), len(set(votes["user"]))) == (417, 90)
+    assert set(votes["winner"]) == {"model_a", "model_b", "tie"}
+    of_next = [row for row in zip(*votes.values(), strict=True) if "next" in row]
+    assert [row[3] for row in of_next] == ["model_a", "model_a"]
+    assert all(row[1] == "next" for row in of_next)
+    samples = read_columns("assistant/samples.csv")
+    assert set(Counter(samples["case"]).values()) == {5}
+    assert len(set(samples["case"])) == 100
+    assert len(read_columns("assistant/traffic.csv")["outcome"]) == 1500

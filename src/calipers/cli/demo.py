@@ -28,8 +28,9 @@ def command(output: Path) -> None:
     """Evaluate the bundled example data sets and write their reports.
 
     The cases are image retrieval on handwritten digits, diagnosis of breast cancer, progression of
-    diabetes, and ranking of patients of equal age by it, with two systems each; and three
-    clusterings of flowers. Prints the results, and writes one HTML report per case.
+    diabetes, and ranking of patients of equal age by it, with two systems each; three clusterings
+    of flowers; and three versions of an assistant, with scores by a judge and labels by people.
+    Prints the results, and writes one HTML report per case.
     """
     from calipers.cli.output import write_result
 
@@ -126,10 +127,27 @@ def iris(data: Path) -> Evaluation:
     )
 
 
+def assistant(data: Path) -> Evaluation:
+    """200 answers of three (simulated) assistants, scored by a judge; 60 with human labels."""
+    from calipers.cli.tables import read_input_table
+    from calipers.evaluate.case_scores import scores
+
+    rows, _, origin, *_ = read_input_table(str(data / "assistant" / "scores.csv"))
+    names = ("old", "new", "small")
+    return scores(
+        {name: rows[name] for name in names},
+        human={name: rows[f"human_{name}"] for name in names},
+        cost={"cents": {name: rows[f"cents_{name}"] for name in names}},
+        baseline="old",
+        inputs=[origin],
+    )
+
+
 CASES = {
     "retrieval": digits,
     "classification": breast_cancer,
     "regression": diabetes,
     "ranking": diabetes_by_age,
     "clustering": iris,
+    "scores": assistant,
 }
