@@ -64,7 +64,7 @@ _METHOD_WORDS = [
         (r"\bStudent t of each bin\b", "Student's t"),
         (r"\bStudent t\b", "Student's t"),
         (r"\bdelta\b(?! method)", "delta method"),
-        (r", logit\b", " on the logit scale"),
+        (r", logit(?: scale)?\b", " on the logit scale"),
         (r", of logarithms\b", " on the log scale"),
         (r", of Fisher's z\b", " after Fisher's z transformation"),
         (r", Fisher z\b", " on Fisher's z scale"),
