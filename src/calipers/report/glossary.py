@@ -89,10 +89,10 @@ adjusted by the judge: Rubin 1981; Angelopoulos, Duchi and Zrnic 2023
     What human labels leave unexplained by the judge, with half a label added at either end, and
     the error of the judge's mean of the other cases, together (MOVER).
 simultaneous, max-t by permutation: Westfall and Young 1993
-    The difference ± a quantile of the largest standardised difference when values are permuted
+    The difference ± a quantile of the largest standardized difference when values are permuted
     among the systems of each unit: all intervals hold simultaneously.
 simultaneous, max-t: Hothorn, Bretz and Westfall 2008
-    The difference ± a quantile of the largest standardised difference, from the joint influence
+    The difference ± a quantile of the largest standardized difference, from the joint influence
     of rows on all differences: all intervals hold simultaneously.
 simultaneous, randomized Tukey HSD: Carterette 2012
     The difference ± a quantile of the largest difference when values are permuted among the
@@ -152,7 +152,7 @@ normal: Wald 1943
 
 ADJUSTMENTS = _parse_entries("""
 max-t: Westfall and Young 1993
-    The probability under the null hypothesis that the largest standardised difference is at
+    The probability under the null hypothesis that the largest standardized difference is at
     least as large as this one: controls the familywise error rate.
 Holm: Holm 1979
     The smallest of m p-values times m, the next times m - 1, and so on: controls the familywise
