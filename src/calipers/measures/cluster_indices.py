@@ -98,8 +98,8 @@ _ONE_CLUSTER = {"one_cluster": lambda m, _: (m.total > 0) & (m.n_clusters < 2)} 
 def within_sum_squares(m: ClusterMoments) -> FloatArray:
     """Within-cluster sum of squares W (inertia).
 
-    The minimum W decreases with the number of clusters. It is nonnegative; it is undefined without
-    points.
+    The smallest possible W decreases with the number of clusters. It is nonnegative; it is
+    undefined without points.
     """
     return np.where(m.total > 0, m.within_sum_squares, np.nan)
 
