@@ -167,8 +167,10 @@ def _one_sided_message(
         )
         values[name] = cells.ratio(numerators, denominators)(subject.level)
     values |= {name: subject.get_estimate(name) for name in subject.shown_among(*values)}
-    high, other = ("NPV", "precision") if codes[0] == 0 else ("precision", "NPV")
-    predictive = f"{high} is high ({values[high]}), but {other} is not ({values[other]}),"
+    reliable, unreliable = ("NPV", "precision") if codes[0] == 0 else ("precision", "NPV")
+    predictive = (
+        f"{reliable} is high ({values[reliable]}), but {unreliable} is not ({values[unreliable]}),"
+    )
     ratio_text = ", ".join(
         f"{name} {values[name]}" for name in ("LR+", "LR-") if not math.isnan(values[name].value)
     )

@@ -168,9 +168,9 @@ def estimate_columns(
         ("worth labels", NUMBERS, "worth"),
         ("remarks", WORDS, "remarks", REMARKS),
     )
-    units = {r.estimate.unit for r in rows if r.no_skill}
-    if len(units) == 1:
-        explanation = no_skill_explanation(units.pop())
+    reference_units = {r.estimate.unit for r in rows if r.no_skill}
+    if len(reference_units) == 1:
+        explanation = no_skill_explanation(reference_units.pop())
         columns = [
             c._replace(explanation=explanation) if c.name == "no skill" else c for c in columns
         ]
