@@ -67,7 +67,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "random category by its frequency.",
     ),
     "case scores": (
-        "Scores without a truth",
+        "Scores without ground truth",
         "Scores of cases are drawn independently; where some cases have no score, this does not depend on "
         "the score they would have had. Of five samples of a case each passes with the probability of the "
         "case, which is Beta(8, 1), Beta(½, ½) or Beta(½, 4).",

@@ -329,8 +329,8 @@ def page(kept: Kept) -> str:
     )
     if busy > IDLE:
         text += (
-            f" Other processes used up to {busy:.0%} of the processors in the meantime, so processor "
-            "time is more reliable than wall-clock time."
+            f" Other processes used up to {busy:.0%} of the CPU capacity during the measurements, so "
+            "processor time is more reliable than wall-clock time."
         )
     made = [HEAD + text, "", "## Overview", "", *glance(kept), ""]
     for name, (title, _) in CHARTS.items():

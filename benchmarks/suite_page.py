@@ -106,6 +106,13 @@ def ratio(theirs: Sequence[float], ours: Sequence[float], *, brackets: bool = Fa
     return text
 
 
+def quoted_ratio(theirs: Sequence[float], ours: Sequence[float]) -> str:
+    """Of the turns, with a remark if they do not tell the tools apart."""
+    turns = [a / max(b, 1e-9) for a, b in zip(theirs, ours, strict=True)]
+    remark = " (range includes 1)" if min(turns) <= 1 <= max(turns) else ""
+    return ratio(theirs, ours) + remark
+
+
 def lines(row: Row) -> list[str]:
     """The table of a row."""
     own = next(iter(row["tools"].values()))
@@ -172,8 +179,8 @@ def crowded(kept: Mapping[str, Any]) -> str:
     if (busy := busiest(kept)) <= IDLE:
         return ""
     return (
-        f" Other processes used up to {busy:.0%} of the processors in the meantime, so ratios of "
-        "processor time are more reliable than those of wall-clock time."
+        f" Other processes used up to {busy:.0%} of the CPU capacity during the measurements, so "
+        "ratios of processor time are more reliable than those of wall-clock time."
     )
 
 
@@ -195,17 +202,27 @@ def quoted(kept: Mapping[str, Any]) -> str:
         for tool, of in others:
             if tool in UNQUOTED:
                 continue
-            kind = "memory" if key == "memory" else "time" if (name, "memory") in QUOTED else ""
+            kind = (
+                "memory"
+                if key == "memory"
+                else "wall-clock time"
+                if (name, "memory") in QUOTED
+                else ""
+            )
             what = "the same" if before == name else row["what"]
             cells = (f"{what}, {kind}".rstrip(", "), amount(own[key], key)) if first else ("", "")
-            star = " (scaled from a few)" if of.get("scaled") and key != "memory" else ""
+            star = (
+                " (extrapolated from a few replicates)"
+                if of.get("scaled") and key != "memory"
+                else ""
+            )
             them = f"{tool}: {amount(of[key], key)}{star}"
-            made.append(f"| {' | '.join(cells)} | {them} | {ratio(of[key], own[key])} |")
+            made.append(f"| {' | '.join(cells)} | {them} | {quoted_ratio(of[key], own[key])} |")
             first = False
         before = name
     of = kept["machine"]
     told = (
-        f"Medians on {of['cores']} {of['kind']} cores; the tools alternate, each in its own process. "
+        f"Medians of wall-clock time and memory on {of['cores']} {of['kind']} cores; the tools alternate, each in its own process. "
         "Compare the ratios, not the seconds."
     )
     more = (

@@ -86,7 +86,7 @@ LOOP = "scikit-learn in a loop"
 CALLS: Mapping[str, Call] = {
     "bootstrap": Call(
         f"{REPLICATES} bootstrap replicates of {len(RESAMPLED)} measures of scores, {{n:,}} rows "
-        "(ydf: of both classes)",
+        "(ydf computes them for both classes)",
         *(200_000, probabilities),
         {"Calipers": scores_here, "ydf": scores_in_ydf, LOOP: scores_in_a_loop},
         part={LOOP: FEW_REPLICATES / REPLICATES},

@@ -97,7 +97,7 @@ CALLS: Mapping[str, Call] = {
 }
 WHOLES: Mapping[str, Whole] = {
     "run": Whole(
-        "run of {n:,} topics × 1,000 documents: read, and AP, nDCG@10, RR and R@100",
+        "reading a run ({n:,} topics × 1,000 documents) and computing AP, nDCG@10, RR and R@100",
         *(6980, "run", RUNS),
         apart=("ranx",),
         most=3,

@@ -20,7 +20,7 @@ def helping(command: str, main: str) -> str:
 
 WHOLES: Mapping[str, Whole] = {
     "import": Whole(
-        "start of Python, and an import",
+        "Python startup plus import",
         *(1, ""),
         {
             "Calipers": "import calipers",

@@ -116,7 +116,7 @@ CALLS: Mapping[str, Call] = {
         *(1_000_000, numbers, {"Calipers": regression_here, SKLEARN: regression_there}),
     ),
     "ndcg": Call(
-        "nDCG@10 over ties of {n:,} rows, 100 of each query",
+        "nDCG@10 averaged over ties, {n:,} rows, 100 per query",
         *(1_000_000, graded, {"Calipers": ndcg_here, SKLEARN: ndcg_there}),
     ),
     "silhouette": Call(

@@ -76,7 +76,7 @@ def test_retrieval(tmp_path: Path) -> None:
     text = done("compare", "retrieval", *DIGITS, "-m", "AP", "-m", "nDCG@10", "--report",
                 str(report))  # fmt: skip
     assert "pixels - nca" in text
-    assert "paired t or Bayesian bootstrap" in text
+    assert "paired t and Bayesian bootstrap (larger p)" in text
     expected = cal.retrieval(*DIGITS[:1], DIGITS[1:], measures=["AP"]).compare()["AP"]
     assert f"{expected.value:.3f}" in text
     page = report.read_text(encoding="utf-8")
@@ -114,7 +114,7 @@ def test_multilabel(tmp_path: Path) -> None:
         out.writerows(np.hstack([truth, a, b]).astype(int).tolist())
     text = done("compare", "multilabel", str(path), "--truth", "t_*", "--predicted", "a=a_*",
                 "--predicted", "b=b_*", "-m", "Hamming-loss")  # fmt: skip
-    assert "b is higher (worse) than a on Hamming-loss" in text
+    assert "b has a higher (worse) Hamming-loss than a" in text
 
 
 def test_regression() -> None:

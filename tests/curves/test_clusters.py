@@ -87,7 +87,7 @@ def test_captions_name_the_points_whose_silhouettes_are_drawn(
     else:
         assert n_drawn == (sample or 200)
     (figure,) = (x for x in figures(evaluation) if x.kind == "silhouettes")
-    assert f"The silhouette of {expected}, by cluster and size." in figure.caption
+    assert f"The silhouette of {expected}, sorted within each cluster." in figure.caption
     assert f"Dashed: {mean}, " in figure.caption
 
 

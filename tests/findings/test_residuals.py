@@ -126,9 +126,9 @@ def test_errors_that_grow_or_shrink(rng: RNG) -> None:
     p = rng.normal(size=400)
     grow = said(p, rng.normal(size=400) * np.exp(p / 2))
     assert set(grow) >= {"heteroscedastic-errors"}
-    assert "reflect rows with large predictions" in grow["heteroscedastic-errors"].message
+    assert "Rows with large predictions contribute more" in grow["heteroscedastic-errors"].message
     shrink = said(p, rng.normal(size=400) * np.exp(-p / 2))
-    assert "reflect rows with small predictions" in shrink["heteroscedastic-errors"].message
+    assert "Rows with small predictions contribute more" in shrink["heteroscedastic-errors"].message
 
 
 def test_rows_that_carry_are_named(rng: RNG) -> None:

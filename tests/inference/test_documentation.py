@@ -135,14 +135,14 @@ def test_pages_for_newcomers_name_the_default_tests() -> None:
     [default] = re.findall(
         r"^\| means over topics or groups;.*", pages["choosing.md"], re.MULTILINE
     )
-    assert "paired t or Bayesian bootstrap" in default
+    assert "paired t and Bayesian bootstrap" in default
     assert not re.search(r"(McNemar|DeLong|randomization)[^|]*\(default", pages["choosing.md"])
     [default] = re.findall(
         r"^\| a value for each topic.*", pages["concepts/better.md"], re.MULTILINE
     )
-    assert "paired t or Bayesian bootstrap" in default
+    assert "paired t and Bayesian bootstrap" in default
     method = pages["paper.md"].split("## What to write")[1].split("\n\n")[2].replace("\n> ", " ")
-    assert "the paired t test or the Bayesian bootstrap of the mean difference" in method
+    assert "the paired t test and the Bayesian bootstrap of the mean difference" in method
 
 
 def test_the_detectable_difference_of_the_first_page_is_that_of_its_example() -> None:

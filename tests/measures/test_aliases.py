@@ -33,7 +33,7 @@ def notes(verb: Any, name: str, *data: Any) -> str:
         ("hole@2", "in BEIR and MTEB", cal.retrieval, (QRELS, RUN)),
         ("hole_2", "in BEIR and MTEB", cal.retrieval, (QRELS, RUN)),
         ("sDCG(max_grade=2)@2", "session DCG", cal.retrieval, (QRELS, RUN)),
-        ("R-Precision", "first reached, here P@recall=0.2", cal.retrieval, (QRELS, RUN)),
+        ("R-Precision", "given recall level, here P@recall=0.2", cal.retrieval, (QRELS, RUN)),
         ("R precision", "from that recall on, here IPrec@0.2", cal.retrieval, (QRELS, RUN)),
         ("F_1", "F₁ of the retrieved set is F1", cal.retrieval, (QRELS, RUN)),
         ("ERR", "in retrieval, ERR is expected reciprocal", cal.classification, ([0, 1], [0, 1])),

@@ -220,8 +220,8 @@ def test_the_threshold_moves_everything_together(page: Any) -> None:
 
 def test_regions_are_those_of_rule_in_rule_out(page: Any) -> None:
     page.select_option(".explorer select", label="fine")
-    page.get_by_label("Rule in from PPV").fill("0.8")
-    page.get_by_label("Rule out from NPV").fill("0.9")
+    page.get_by_label("Rule in: PPV ≥").fill("0.8")
+    page.get_by_label("Rule out: NPV ≥").fill("0.9")
     made = cal.rule_in_rule_out(SICK, SCORES["fine"], ppv=0.8, npv=0.9, interval="none")
     said = page.locator(".explorer > .traits").inner_text()
     assert f"Rule in at {made.rule_in:g} and above: {100 * made.proportions['in']:.1f}%" in said

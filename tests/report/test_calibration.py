@@ -29,7 +29,7 @@ def test_one_figure_holds_curve_bins_and_probabilities(systems: int) -> None:
     (figure,) = found
     assert len(figure.rows) == 10 * systems
     assert all(len(row) == len(figure.header) for row in figure.rows)
-    assert "Dashed: calibrated" in figure.caption
+    assert "Dashed: perfect calibration" in figure.caption
     upper, lower = figure.spec["vconcat"]
     assert lower["encoding"]["x"]["scale"]["domain"] == [0, 1]
     assert "<svg" in figure.svg

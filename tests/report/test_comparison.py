@@ -22,6 +22,7 @@ from calipers.report.figures.per_unit import all_unit_figures
 from calipers.report.glossary import glossary
 from calipers.report.headlines import comparison_headlines
 from calipers.report.page_data import all_pairs_data
+from calipers.report.safe_names import method_text
 from calipers.report.table_rows import comparison_heading as heading
 from calipers.report.verdict import (
     adjustment_text,
@@ -297,10 +298,10 @@ def test_every_test_is_explained() -> None:
     for comparison in made:
         explained = {name for name, _, _ in glossary(comparison)}
         for d in comparison:
-            assert d.test == "none" or f"{d.test} (test)" in explained
-            assert not d.has_interval or f"{d.method} (interval)" in explained
+            assert d.test == "none" or f"{method_text(d.test)} (test)" in explained
+            assert not d.has_interval or f"{method_text(d.method)} (interval)" in explained
             none = d.margin_test in (None, "none")
-            assert none or f"{d.margin_test} (test of the margin)" in explained
+            assert none or f"{method_text(d.margin_test)} (test of the margin)" in explained
         assert (
             f"{comparison.adjustment} (adjustment)" in explained
             or len(comparison) < 3
@@ -321,7 +322,7 @@ def test_each_bootstrap_has_its_own_source() -> None:
     }
     assert sources == {
         "basic paired bootstrap": "Efron and Tibshirani 1993, chapter 13",
-        "t or Bayesian bootstrap, paired": "Student 1908; Rubin 1981",
+        "t and Bayesian bootstrap": "Student 1908; Rubin 1981",
     }
 
 

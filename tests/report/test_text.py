@@ -42,7 +42,7 @@ def test_the_table_says_everything() -> None:
 def test_a_comparison_says_each_verdict() -> None:
     comparison = binary().comparison
     assert comparison is not None
-    assert "logistic is lower (better) than forest on LogLoss" in str(comparison)
+    assert "logistic has a lower (better) LogLoss than forest" in str(comparison)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -21,13 +21,13 @@ NAN = float("nan")
          "dense is worse than bm25 on nDCG@10: difference -0.021 [-0.032, -0.011] "
          "(adjusted p < 0.001, paired randomization, 50 topics)."),
         ({"value": -0.021, "low": -0.032, "high": -0.011, "higher_is_better": False},
-         "dense is lower (better) than bm25 on nDCG@10: difference -0.021 [-0.032, -0.011] "
+         "dense has a lower (better) nDCG@10 than bm25: difference -0.021 [-0.032, -0.011] "
          "(adjusted p < 0.001, paired randomization, 50 topics)."),
         ({"higher_is_better": False},
-         "dense is higher (worse) than bm25 on nDCG@10 by 0.021 [0.011, 0.032] "
+         "dense has a higher (worse) nDCG@10 than bm25: difference 0.021 [0.011, 0.032] "
          "(adjusted p < 0.001, paired randomization, 50 topics)."),
         ({"higher_is_better": None},
-         "dense is higher than bm25 on nDCG@10 by 0.021 [0.011, 0.032] "
+         "dense has a higher nDCG@10 than bm25: difference 0.021 [0.011, 0.032] "
          "(adjusted p < 0.001, paired randomization, 50 topics)."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41},
          "No significant difference between dense and bm25 on nDCG@10: "
@@ -108,18 +108,19 @@ KINDS: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize(
     ("outcomes", "first", "others"),
     [
-        ("bbn", "A is better than B on m0", "Significant among the 2 other measures: m1 0.021."),
+        ("bbn", "A is better than B on m0",
+         "Other significant difference (A - B): m1 0.021 (better)."),
         ("nb", "No significant difference between A and B on m0",
-         "Significant on the other measure: m1 0.021."),
+         "Other significant difference (A - B): m1 0.021 (better)."),
         ("bn", "A is better than B on m0",
          "On m1, the other measure, there is no significant difference."),
-        ("wnn", "A is higher (worse) than B on m0",
+        ("wnn", "A has a higher (worse) m0 than B",
          "On the 2 other measures there is no significant difference."),
         ("nbbbbbbb", "No significant difference between A and B on m0",
-         "Significant among the 7 other measures: m1, m2, m3, m4, m5, m6 and m7."),
+         "Significant differences (A - B) on other measures: m1, m2, m3, m4, m5, m6 and m7."),
         ("un", "On m0 the difference between A and B is undefined",
          "On m1, the other measure, there is no significant difference."),
-        ("h", "A is higher than B on m0", ""),
+        ("h", "A has a higher m0 than B", ""),
     ],
 )  # fmt: skip
 def test_the_primary_measure_leads(outcomes: str, first: str, others: str) -> None:
@@ -133,7 +134,7 @@ def test_the_primary_measure_leads(outcomes: str, first: str, others: str) -> No
         assert said.startswith(first)
         assert headlines.other_measures_sentence(comparison) == others
     turned = Comparison(tuple(found), adjustment="max-t", primary=f"m{len(outcomes) - 1}")
-    assert f" on m{len(outcomes) - 1}" in headlines.comparison_headlines(turned)[0]
+    assert f" m{len(outcomes) - 1}" in headlines.comparison_headlines(turned)[0]
 
 
 def several(values: dict[str, float], apart: float, baseline: str | None = None) -> Comparison:
@@ -212,7 +213,7 @@ def test_headlines_of_evaluations() -> None:
 def test_an_estimate_says_how_it_was_made() -> None:
     e = Estimate("AUC", 0.912, 0.880, 0.936, method="DeLong, logit scale", n=569, no_skill=0.627)
     assert headlines.estimate_verdict(e) == (
-        "AUC is 0.912 [0.880, 0.936] (95% DeLong, logit scale; 569 rows); "
+        "AUC is 0.912 [0.880, 0.936] (95% DeLong on the logit scale; 569 rows); "
         "best constant prediction: 0.627."
     )
 

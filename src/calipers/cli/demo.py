@@ -68,7 +68,7 @@ def digits(data: Path) -> Evaluation:
 
 
 def breast_cancer(data: Path) -> Evaluation:
-    """569 biopsies with out-of-fold probabilities of malignancy; two models."""
+    """569 tumors with out-of-fold probabilities of malignancy; two models."""
     from calipers.cli.tables import read_input_table
     from calipers.evaluate.classification import classification
 

@@ -272,7 +272,7 @@ def _bin_intervals(curve: Curve) -> list[tuple[float, float]]:
 def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
     """Return the caption."""
     first = curves[CALIBRATION][0]
-    sentences = ["Line: isotonic regression (CORP). Dashed: calibrated."]
+    sentences = ["Line: isotonic regression (CORP). Dashed: perfect calibration."]
     if any(len(c.low) for c in curves[CALIBRATION]):
         sentences.append(
             f"Shaded: pointwise {numbers.format_percent(first.level)} consistency band under "

@@ -246,11 +246,11 @@ def _silhouette_figure(system: str, curves: Sequence[Curve]) -> Figure:
     )
     return Figure(
         title="Silhouettes",
-        alt_text=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; "
-        f"their mean is {overall}.",
-        caption=f"The {measure_name} of {points_phrase}, by cluster and size. "
-        "Below 0 a point is closer to "
-        f"another cluster than to its own. Dashed: {mean_phrase}, {overall}.",
+        alt_text=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; their "
+        f"mean is {overall}.",
+        caption=f"The {measure_name} of {points_phrase}, sorted within each "
+        "cluster. A negative value means that the point is closer on average to another cluster "
+        f"than to its own. Dashed: {mean_phrase}, {overall}.",
         spec=_silhouette_spec(curves, names, mean),
         header=("cluster", "points", f"mean {measure_name}"),
         rows=rows,
@@ -429,9 +429,9 @@ def _projection_figure(system: str, curves: Sequence[Curve]) -> Figure:
     return Figure(
         title=title if n_total <= n_points else f"{title}, a sample of {n_points:,}",
         alt_text=f"{points_phrase} of {n_shown} clusters {axes_phrase}.",
-        caption=f"{points_phrase[0].upper()}{points_phrase[1:]} {axes_phrase}. Points that are "
-        "apart here are apart on all axes; points that overlap here may differ on other axes."
-        + _truncation_note(n_shown, curves[0]),
+        caption=f"{points_phrase[0].upper()}{points_phrase[1:]} {axes_phrase}. Points "
+        "far apart in this projection are also far apart in the full space; points that overlap "
+        "here may differ on other axes." + _truncation_note(n_shown, curves[0]),
         spec=_projection_spec(shown_series),
         header=("cluster", "points plotted", "mean of the first", "mean of the second"),
         rows=rows,

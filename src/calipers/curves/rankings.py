@@ -32,7 +32,7 @@ class _RankChart(CurveChart):
     def caption(self, curves: Sequence[Curve]) -> str:
         """Return the caption."""
         ranks = ", ".join(f"{rank:g}" for rank in curves[0].threshold)
-        sentence = f"Means over topics, of the first {ranks} documents."
+        sentence = f"Mean precision and recall over topics, for the first {ranks} documents."
         return f"{sentence} {super().caption(curves)}".rstrip()
 
 

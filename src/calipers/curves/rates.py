@@ -124,7 +124,8 @@ register_chart(
     CurveChart(
         name="DET",
         title="Detection error tradeoff",
-        explanation="Both axes in normal deviates, in which normal scores give a straight line.",
+        explanation="Both axes are on the normal-deviate (probit) scale, on which normally "
+        "distributed scores give a straight line.",
         source="scores",
         curve=det_curve,
         on_request=True,

@@ -21,7 +21,7 @@ from calipers.report.figures.figure import Figure, selector_label
 from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, json_number, sample_evenly
 from calipers.report.grouping import group_by
-from calipers.report.safe_names import shorten_name, unique_labels
+from calipers.report.safe_names import method_text, shorten_name, unique_labels
 from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
 from calipers.statistics import Moments
 
@@ -337,7 +337,7 @@ def _figure(
 def _band_sentences(curves: Sequence[Curve]) -> Iterator[str]:
     level = numbers.format_percent(curves[0].level)
     if any(math.isfinite(v) for c in curves for v in c.low):
-        yield f"Shaded: {level} CI of each bin ({shorten_name(curves[0].method)})."
+        yield f"Shaded: {level} CI of each bin ({method_text(curves[0].method)})."
     if any(len(c.simultaneous_low) for c in curves):
         yield f"Shaded: simultaneous {level} band of normal samples of this size with mean 0."
 
@@ -401,10 +401,11 @@ def _conditional_chart(name: str, title: str, explanation: str) -> CurveChart:
 register_chart(
     _ResidualChart(
         name=NORMAL_QUANTILES,
-        title="Residuals against the normal distribution",
-        explanation="Sorted residuals in standard deviations; their mean is not subtracted. On the "
-        "line they are normal with mean 0, on a parallel to it normal and biased; if they are "
-        "steeper than the line at an end, that tail is heavier than that of a normal distribution.",
+        title="Normal Q-Q plot of the residuals",
+        explanation="Sorted residuals in standard deviations; their mean is not subtracted. "
+        "Points on the line are consistent with normal residuals of mean 0; points on a parallel "
+        "line, with normal but biased residuals. If the points are steeper than the line at one "
+        "end, that tail is heavier than that of a normal distribution.",
         source="numbers",
         curve=normal_quantiles,
     ),
@@ -421,7 +422,8 @@ register_chart(
     _conditional_chart(
         "prediction given truth",
         "Prediction by truth",
-        "Even the best predictions are closer to the mean than the truth.",
+        "Even optimal predictions vary less about the mean than the true values do (regression to "
+        "the mean).",
     ),
     _conditional_chart(
         "truth given prediction",
@@ -431,11 +433,13 @@ register_chart(
     _conditional_chart(
         "residual given prediction",
         "Residual by prediction",
-        "Where the mean residual is not 0, predictions are biased and could be corrected.",
+        "Where the interval excludes 0, there is evidence that predictions are biased; they could "
+        "be recalibrated.",
     ),
     _conditional_chart(
         "residual given truth",
         "Residual by truth",
-        "They decrease even for the best predictions, which are closer to the mean than the truth.",
+        "Even optimal predictions vary less about the mean than the true values do (regression to "
+        "the mean), so the mean residual decreases with the truth.",
     ),
 )

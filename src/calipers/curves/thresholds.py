@@ -212,8 +212,8 @@ register_chart(
     CurveChart(
         name="density",
         title="Scores of the classes",
-        explanation="Histogram of the scores of each class with an area of 1, whatever its "
-        "frequency.",
+        explanation="Histogram of the scores of each class, normalized to an area of 1 regardless "
+        "of class frequency.",
         source="scores",
         curve=density_curve,
         variants=lambda scored: [{"series": name} for name in scored.names],

@@ -77,7 +77,7 @@ def _low_recall_message(
 def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     """One other class is predicted for most errors on a class, and for many of its rows.
 
-    It is predicted for more than half of the errors and for more than {MIN_CONFUSED_PROPORTION:g}
+    It is predicted for more than half of the errors and for more than {MIN_CONFUSED_PROPORTION:.0%}
     of the rows, both by the entire interval (exact, corrected for two candidate classes).
     """
     m = cells.matrix

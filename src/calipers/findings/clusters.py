@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from calipers.findings.formatting import format_first, quote, system_subject
+from calipers.findings.formatting import format_first, quote, system_name
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.report.numbers import format_count, format_number, format_p
 from calipers.report.safe_names import join_words
@@ -117,8 +117,8 @@ class ClusterCounts:
 def not_above_chance(subject: Subject, independence: PermutationTest) -> Iterator[FindingDraft]:
     """ARI is not significantly above chance: its interval contains 0.
 
-    In addition, the p-value of a permutation test that keeps the sizes of the clusters exceeds one
-    minus the level.
+    In addition, the p-value of a permutation test that keeps the sizes of the clusters exceeds the
+    significance level.
     """
     ari = subject.get_estimate("ARI")
     if ari.low <= 0 <= ari.high and (p := independence.compute_p()) > 1 - subject.level:
@@ -152,15 +152,15 @@ def negative_mean_silhouette(
 
 @rule("negative-silhouettes", "information", PointSilhouettes, cost="rows", counts=True)
 def negative_silhouettes(subject: Subject, clustering: PointSilhouettes) -> Iterator[FindingDraft]:
-    """At least {MIN_NEGATIVE_PROPORTION} of the points have a negative silhouette."""
+    """At least {MIN_NEGATIVE_PROPORTION:.0%} of the points have a negative silhouette."""
     proportion = float((clustering.silhouettes < 0).mean())
     if proportion >= MIN_NEGATIVE_PROPORTION:
         first, second, points = clustering.most_overlapping_pair
         yield FindingDraft(
             f"{subject.title}: {proportion:.0%} of the points have a negative silhouette, that is, "
-            "they are closer to another cluster than to their own. The most frequent pair of "
-            f"clusters is {quote(clustering.names[first])} and {quote(clustering.names[second])} "
-            f"({format_count(points, 'points')}).",
+            "they are closer on average to another cluster than to their own. The most frequent "
+            f"pair of clusters is {quote(clustering.names[first])} and "
+            f"{quote(clustering.names[second])} ({format_count(points, 'points')}).",
             {"proportion": proportion, "points of this pair": float(points)},
             subject.shown_among("silhouette"),
         )
@@ -195,8 +195,9 @@ def disagreement_on_k(subject: Subject, counts: ClusterCounts) -> Iterator[Findi
             best.setdefault(best_name, []).append(measure)
     if len({counts.n_clusters[name] for name in best}) > 1:
         listed = "; ".join(
-            f"{system_subject(name)} with {format_count(counts.n_clusters[name], 'clusters')} by "
-            f"{join_words(measures)}" + _bias_note(counts.biases[m] for m in measures)
+            f"{join_words([m + _bias_note(counts.biases[m]) for m in measures])} "
+            f"select{'s' if len(measures) == 1 else ''} {system_name(name)} "
+            f"({format_count(counts.n_clusters[name], 'clusters')})"
             for name, measures in best.items()
         )
         measures = [measure for measure_names in best.values() for measure in measure_names]
@@ -211,9 +212,8 @@ def disagreement_on_k(subject: Subject, counts: ClusterCounts) -> Iterator[Findi
         )
 
 
-def _bias_note(descriptions: Iterable[str]) -> str:
-    distinct = [words for words in dict.fromkeys(descriptions) if words]
-    return f" (which favor {join_words(distinct)})" if distinct else ""
+def _bias_note(description: str) -> str:
+    return f" (which favors {description})" if description else ""
 
 
 @rule("bimodal-cluster", "information", Bisections, cost="results", counts=True)

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 #: The largest number of pairs of systems that have a finding each.
 MAX_PAIRS = 6
-#: The largest sample size that is recommended.
-MAX_RECOMMENDED_N = 1e9
+#: The largest sample size that is recommended, and its largest ratio to that of the data: beyond
+#: it, the observed difference says nothing about the true one.
+MAX_RECOMMENDED_N, MAX_RECOMMENDED_RATIO = 1e9, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +211,8 @@ def _reversal_message(
 def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterator[FindingDraft]:
     """Two systems do not differ significantly on the primary measure.
 
-    The adjusted p-value of their difference exceeds one minus the level, or its interval contains
-    0.
+    The p-value of the difference (adjusted, if there are several pairs) exceeds the significance
+    level, or the confidence interval of the difference contains 0.
     """
     comparison = compared.comparison
     if comparison is None:
@@ -255,12 +256,12 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
     )
     size_note, judged = "", difference.judged
     labels = "" if judged is None else f", {judged.n_human:,} of them with human labels,"
-    if difference.n < required_n < MAX_RECOMMENDED_N:
+    if difference.n < required_n < min(MAX_RECOMMENDED_N, MAX_RECOMMENDED_RATIO * difference.n):
         values[f"{difference.unit} needed"] = float(math.ceil(required_n))
         in_proportion = "" if judged is None else ", with as many labels in proportion,"
         size_note = (
-            f"; about {round_count(required_n)} {difference.unit}{in_proportion} would be needed "
-            "to detect the observed one"
+            f"; if the true difference equaled the observed one, about {round_count(required_n)} "
+            f"{difference.unit}{in_proportion} would be needed for 80% power"
         )
     return FindingDraft(
         f"The difference in {shorten_name(difference.measure)} between "

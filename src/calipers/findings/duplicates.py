@@ -198,8 +198,8 @@ def _perfect_score(subject: Subject, rows: float, claim: str) -> Iterator[Findin
 
 @rule("duplicated-rows", "caution", RowOutputs, cost="rows", counts=True)
 def duplicated_rows(subject: Subject, outputs: RowOutputs) -> Iterator[Claim]:
-    """At least {MIN_DUPLICATED_PROPORTION:g} of the rows duplicate another in the truth and in all
-    outputs.
+    """At least {MIN_DUPLICATED_PROPORTION:.0%} of the rows duplicate another in the truth and in
+    all outputs.
 
     Some of the outputs are continuous, and rows with equal outputs have the same truth
     significantly more often than rows with neighbouring outputs (sign test).

@@ -320,8 +320,8 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
     """One other label is wrongly predicted for most of the rows that miss a label.
 
     It is predicted for more than half of the rows that miss the label, and for more than
-    {MIN_CONFUSED_PROPORTION:g} of all rows with the label (both by the entire interval, exact); and
-    more often than for other rows that do not have it (by the interval of the difference). The
+    {MIN_CONFUSED_PROPORTION:.0%} of all rows with the label (both by the entire interval, exact);
+    and more often than for other rows that do not have it (by the interval of the difference). The
     intervals are corrected for the number of other labels.
     """
     rows, truth, predicted = predictions.rows, predictions.rows.truth, predictions.predicted

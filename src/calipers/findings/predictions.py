@@ -167,17 +167,17 @@ def _one_sided_message(
         )
         values[name] = cells.ratio(numerators, denominators)(subject.level)
     values |= {name: subject.get_estimate(name) for name in subject.shown_among(*values)}
-    sure, unsure = codes
-    names = ("NPV", "precision") if sure == 0 else ("precision", "NPV")
-    predictive = " and ".join(f"{name} {values[name]}" for name in names)
+    reliable, unreliable = ("NPV", "precision") if codes[0] == 0 else ("precision", "NPV")
+    predictive = (
+        f"{reliable} is high ({values[reliable]}), but {unreliable} is not ({values[unreliable]}),"
+    )
     ratio_text = ", ".join(
         f"{name} {values[name]}" for name in ("LR+", "LR-") if not math.isnan(values[name].value)
     )
     prevalence = float(m.truth_margin[1] / m.total)
     note = _prevalence_note(cells, actions[0], values)
     return FindingDraft(
-        f"{subject.title} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
-        f"{predictive} at a prevalence of "
+        f"{subject.title}: {predictive} at a prevalence of "
         f"{format_number(prevalence)}{f' ({ratio_text})' if ratio_text else ''}.{note}",
         {
             "precision": values["precision"],
@@ -198,8 +198,7 @@ def _prevalence_note(cells: BinaryCells, does: str, values: Mapping[str, Interva
         return (
             f" The NPV is high because {positive} is rare: with LR- above {MAX_NEGATIVE_LR:g} a "
             "negative prediction is weak evidence, and "
-            f"{format_number(float(m.fn / m.truth_margin[1]))} "
-            f"of the {positive} rows are missed."
+            f"{float(m.fn / m.truth_margin[1]):.0%} of the {positive} rows are missed."
         )
     if does == "in" and values["LR+"].value < MIN_POSITIVE_LR:
         return (
@@ -283,7 +282,7 @@ def tuned_threshold(
 
 @rule("tied-class-scores", "caution", ScoreTable, cost="scores", counts=True)
 def tied_class_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
-    """At least {MIN_TIED_PROPORTION:g} of the pairs of a positive and a negative row are tied."""
+    """At least {MIN_TIED_PROPORTION:.0%} of the pairs of a positive and a negative row are tied."""
     pairs = float(table.total_positive * table.total_negative)
     tied = float((table.positive * table.negative).sum()) / pairs if pairs else 0.0
     if tied >= MIN_TIED_PROPORTION:

@@ -116,7 +116,7 @@ def no_judged_documents(subject: Subject, run: RunStatistics) -> Iterator[Findin
 
 @rule("missing-topics", "caution", RunStatistics, cost="rows", counts=True)
 def missing_topics(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """At least {MIN_MISSING_PROPORTION:g} of the judged topics have no retrieved documents in a
+    """At least {MIN_MISSING_PROPORTION:.0%} of the judged topics have no retrieved documents in a
     run.
     """  # noqa: D205
     retrieved = run.rankings.retrieved
@@ -141,8 +141,8 @@ def missing_topics(subject: Subject, run: RunStatistics) -> Iterator[FindingDraf
 
 @rule("low-judged-fraction", "caution", RunStatisticsByName, cost="rows", counts=True)
 def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
-    """On average, less than {MIN_JUDGED_FRACTION:g} of the first {JUDGED_CUTOFF} documents of a run
-    are judged.
+    """On average, less than {MIN_JUDGED_FRACTION:.0%} of the first {JUDGED_CUTOFF} documents of a
+    run are judged.
 
     The mean is over the topics for which the run retrieves documents.
     """  # noqa: D205
@@ -173,7 +173,7 @@ def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator
 
 @rule("tied-scores", "caution", RunStatistics, cost="sorted rows", counts=True)
 def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """At least {MIN_TIED_PROPORTION:g} of the judged documents that a run retrieves have tied
+    """At least {MIN_TIED_PROPORTION:.0%} of the judged documents that a run retrieves have tied
     scores.
 
     Their score is that of another document of the topic.
@@ -209,7 +209,7 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
 
 @rule("single-grade-groups", "information", GradedGroups, cost="rows", counts=True)
 def single_grade_groups(subject: Subject, graded: GradedGroups) -> Iterator[FindingDraft]:
-    """In at least {MIN_SINGLE_GRADE_PROPORTION:g} of the groups all rows have the same grade."""
+    """In at least {MIN_SINGLE_GRADE_PROPORTION:.0%} of the groups all rows have the same grade."""
     n_single_grade, groups = int((graded.n_grades == 1).sum()), len(graded.n_grades)
     if n_single_grade >= MIN_SINGLE_GRADE_PROPORTION * groups:
         yield FindingDraft(
@@ -369,7 +369,7 @@ def _decisive_topic_message(
 
 @rule("mostly-tied-topics", "caution", TopicValues, cost="rows", counts=True)
 def mostly_tied_topics(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
-    """On at least {MIN_TIED_TOPIC_PROPORTION:g} of the topics, but not on all, all systems are
+    """On at least {MIN_TIED_TOPIC_PROPORTION:.0%} of the topics, but not on all, all systems are
     tied.
 
     They have the same value of the leading measure.

@@ -138,7 +138,7 @@ def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraf
 def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals have a significant linear trend in the rank of the prediction.
 
-    With {MIN_ROWS} rows or more, the trend explains at least {MIN_EXPLAINED_PROPORTION:g} of the
+    With {MIN_ROWS} rows or more, the trend explains at least {MIN_EXPLAINED_PROPORTION:.0%} of the
     residual variance, and the interval of its slope excludes 0 (HC3, with at least {MIN_ROWS}
     degrees of freedom or half the number of rows).
     """
@@ -181,8 +181,8 @@ def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -
 def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Absolute residuals depend significantly on the rank of the prediction.
 
-    With {MIN_ROWS} rows or more, their mean is {MIN_QUINTILE_RATIO:g} times as large or larger in
-    one extreme quintile of the predictions than in the other, and Glejser's test (corrected for
+    With {MIN_ROWS} rows or more, their mean in one extreme quintile of the predictions is at least
+    {MIN_QUINTILE_RATIO:g} times their mean in the other, and Glejser's test (corrected for
     skewness, HC3) is significant.
     """
     residuals = predictions.residuals
@@ -218,10 +218,10 @@ def _heteroscedasticity_message(
 ) -> FindingDraft:
     grow, affected = ("grow", "large") if trend.slope > 0 else ("shrink", "small")
     return FindingDraft(
-        f"{subject.title}: errors are heteroscedastic; the mean absolute error is {low} in the "
-        f"lowest quintile of the predictions and {high} in the highest. RMSE and MAE mostly "
-        f"reflect rows with {affected} predictions; report relative errors (RMSLE, MAPE) or errors "
-        "by slice as well.",
+        f"The errors of {subject.name_in_sentence} are heteroscedastic; the mean absolute error is "
+        f"{low} in the lowest quintile of the predictions and {high} in the highest. Rows with "
+        f"{affected} predictions contribute more to RMSE and MAE; report relative errors (RMSLE, "
+        "MAPE) or errors by slice as well.",
         {
             "mean absolute error in the lowest quintile": low,
             "mean absolute error in the highest quintile": high,
@@ -236,8 +236,8 @@ def _heteroscedasticity_message(
 def influential_rows(subject: Subject, predictions: NumericPredictions) -> Iterator[FindingDraft]:
     """Few rows account for half of the squared error.
 
-    With {MIN_ROWS} rows or more, they are at most {MAX_INFLUENTIAL_PROPORTION:g} of the rows, or a
-    single one (in batches, at most {MAX_LARGEST_RESIDUALS:,} rows).
+    With {MIN_ROWS} rows or more, they are at most {MAX_INFLUENTIAL_PROPORTION:.0%} of the rows, or
+    a single one (in batches, at most {MAX_LARGEST_RESIDUALS:,} rows).
     """
     residuals = predictions.residuals
     if residuals.effective_size < MIN_ROWS:

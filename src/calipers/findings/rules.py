@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers import plugins
 from calipers.caching import cached_property
-from calipers.findings.formatting import IntervalNumber, quote, system_subject
+from calipers.findings.formatting import IntervalNumber, quote, system_name, system_subject
 from calipers.inference import intervals
 from calipers.plugins import NameTakenError
 from calipers.results import SEVERITIES, Finding
@@ -193,9 +193,16 @@ class Subject:
     @property
     def title(self) -> str:
         """Name of the system as the subject of a sentence."""
-        return system_subject(self.name or "") + (
-            f" on {quote(self.output)}" if self.output else ""
-        )
+        return system_subject(self.name or "") + self._output_text
+
+    @property
+    def name_in_sentence(self) -> str:
+        """Name of the system within a sentence."""
+        return system_name(self.name or "") + self._output_text
+
+    @property
+    def _output_text(self) -> str:
+        return f" on {quote(self.output)}" if self.output else ""
 
     def get(self, kind: type[E]) -> E | None:
         """Return the data of a type.

@@ -72,8 +72,7 @@ OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = {
         "rank."
     },
     ("retrieval", "Rprec"): {
-        "r-precision": "R-precision is the precision at rank R, the number of relevant documents; "
-        "some texts use the name for the precision at which a recall is first reached, here "
+        "r-precision": "Some texts use R-precision for the precision at a given recall level, here "
         "P@recall=0.2, or for the largest precision from that recall on, here IPrec@0.2."
     },
     ("retrieval", "F"): {

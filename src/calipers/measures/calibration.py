@@ -149,8 +149,8 @@ def brier_skill(x: ProbabilityLevels) -> float:
 
     The best constant prediction is the prevalence π; the score is negative if that prediction is
     better. With more than two classes the best constant prediction is the class proportions πₖ,
-    with a Brier score of 1 − Σ πₖ². It is at most 1 and undefined without rows, or if all rows
-    belong to one class.
+    with a Brier score of 1 − Σ πₖ². It is at most 1; it is undefined if there are no rows, or if
+    all rows belong to one class.
     """
     return _skill(x, "Brier")
 
@@ -175,8 +175,8 @@ def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
 
     It is Loss(p) − Loss(p̂), where p̂ is the isotonic regression of the outcome on p (CORP). With
     ``discrimination`` and ``uncertainty``, loss = miscalibration − discrimination + uncertainty,
-    exactly. It is 0 or more, and undefined without rows, or if the loss is the log loss and a true
-    class has probability 0.
+    exactly. It is nonnegative; it is undefined if there are no rows, or if the loss is the log loss
+    and a true class has probability 0.
     """
     return max(_loss(x, loss) - _loss(x, loss, x.isotonic_fit), 0.0)
 
@@ -188,7 +188,7 @@ def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
 
     It is Loss(π) − Loss(p̂), the difference in mean loss of the best constant prediction, which is
     the prevalence π, and of the recalibrated probabilities p̂, which are the isotonic regression of
-    the outcome on p (CORP). It is 0 or more, and undefined without rows.
+    the outcome on p (CORP). It is nonnegative; it is undefined if there are no rows.
     """
     return max(_loss(x, loss, x.prevalence) - _loss(x, loss, x.isotonic_fit), 0.0)
 

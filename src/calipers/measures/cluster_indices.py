@@ -26,7 +26,7 @@ def bias_description(measure: Measure) -> str:
 
 
 def silhouettes(own_distance: FloatArray, nearest_distance: FloatArray, **_: object) -> FloatArray:
-    """Compute silhouettes from the distances to the own cluster and to the nearest other one.
+    """Compute silhouettes from the distances to its own cluster and to the nearest other one.
 
     The distance to the own cluster is NaN if it has no other point; the silhouette is then 0.
     """
@@ -51,12 +51,12 @@ silhouette = partial(
 def mean_silhouette(m: Moments, to: str = "points", exponent: int = 1) -> FloatArray:
     """Silhouette: the mean of (b − a)/max(a, b) over all points.
 
-    a and b are the mean distances to the other points of the own cluster, and to the points of the
-    nearest other cluster. The silhouette of a singleton is 0. The point itself does not count in a:
-    for a cluster of n points it is a sum over n − 1, as in scikit-learn. Texts that divide by n,
-    with the point's distance of 0 to itself in the sum, have a smaller a, (n − 1)/n of this one,
-    and so larger silhouettes, most of all in small clusters. It ranges from −1 to 1 and is
-    undefined without points, or for a single cluster.
+    For each point, a and b are the mean distances to the other points of its own cluster, and to
+    the points of the nearest other cluster. The silhouette of a singleton is 0. The point itself
+    does not count in a: for a cluster of n points it is a sum over n − 1, as in scikit-learn. Texts
+    that divide by n, with the point's distance of 0 to itself in the sum, have a smaller a, (n −
+    1)/n of this one, and so larger silhouettes, most of all in small clusters. It ranges from −1 to
+    1 and is undefined without points, or for a single cluster.
     """
     return np.asarray(m.mean)
 
@@ -73,10 +73,11 @@ def squared_silhouette(m: Moments, to: str = "points", exponent: int = 2) -> Flo
 
 @silhouette("simplified-silhouette", reference="Vendramin, Campello and Hruschka (2010)")
 def simplified_silhouette(m: Moments, to: str = "centres", exponent: int = 1) -> FloatArray:
-    """Simplified silhouette: the silhouette with distances to centres instead of points.
+    """Simplified silhouette: the silhouette with distances to centers instead of points.
 
-    a and b are the Euclidean distances to the centre of the own cluster and to the nearest other
-    centre. It ranges from −1 to 1 and is undefined without points, or for a single cluster.
+    For each point, a and b are the Euclidean distances to the center of its own cluster and to the
+    nearest other center. It ranges from −1 to 1 and is undefined without points, or for a single
+    cluster.
     """
     return np.asarray(m.mean)
 
@@ -97,7 +98,8 @@ _ONE_CLUSTER = {"one_cluster": lambda m, _: (m.total > 0) & (m.n_clusters < 2)} 
 def within_sum_squares(m: ClusterMoments) -> FloatArray:
     """Within-cluster sum of squares W (inertia).
 
-    It decreases with the number of clusters. It is 0 or more and undefined without points.
+    The smallest possible W decreases with the number of clusters. It is nonnegative; it is
+    undefined without points.
     """
     return np.where(m.total > 0, m.within_sum_squares, np.nan)
 
@@ -113,7 +115,7 @@ def within_sum_squares(m: ClusterMoments) -> FloatArray:
 def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     """Calinski–Harabasz index: B/(k − 1) over W/(n − k), of n points in k clusters.
 
-    B and W are the sums of squares between and within clusters. It is 0 or more. It is undefined
+    B and W are the sums of squares between and within clusters. It is nonnegative; it is undefined
     without points, for a single cluster, or if no cluster has any dispersion.
     """
     value = (
@@ -136,9 +138,9 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
 def davies_bouldin(m: ClusterMoments) -> FloatArray:
     """Davies–Bouldin index: the mean over clusters of the largest (Sᵢ + Sⱼ)/Mᵢⱼ to any other.
 
-    Sᵢ is the mean distance of the points of a cluster to their centre, and Mᵢⱼ the distance of two
-    centres. It is 0 or more. It is undefined without points, for a single cluster, or if two
-    clusters have the same centre.
+    Sᵢ is the mean distance of the points of a cluster to their center, and Mᵢⱼ the distance of two
+    centers. It is nonnegative; it is undefined without points, for a single cluster, or if two
+    clusters have the same center.
     """
     value = np.where(m.size > 0, m.max_overlaps, 0.0).sum(axis=-1) / m.n_clusters
     return np.where((m.n_clusters > 1) & ~_same_center_mask(m), value, np.nan)
@@ -174,7 +176,7 @@ def dunn(s: ClusterSeparation) -> FloatArray:
 
     The numerator is the smallest distance of two points of different clusters, and the denominator
     the largest of two points of one cluster. The index depends on two pairs of points only, so its
-    sampling distribution cannot be estimated. It is 0 or more. It is undefined for a single
+    sampling distribution cannot be estimated. It is nonnegative; it is undefined for a single
     cluster, or if no cluster has two distinct points.
     """
     min_distance, max_diameter = s.min_distances.min(axis=(-2, -1)), s.widest.max(axis=-1)

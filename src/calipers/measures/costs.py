@@ -41,7 +41,7 @@ def _row_cost(truth: FloatArray, cost: FloatArray) -> FloatArray:
 def mean_cost(m: Moments) -> FloatArray:
     """Mean cost per row or topic.
 
-    It is 0 or more, in the unit of the cost, and undefined without rows.
+    It is nonnegative, in the unit of the cost; it is undefined if there are no rows.
     """
     return np.asarray(m.mean)
 

@@ -114,9 +114,10 @@ def error_rate(c: ConfusionMatrix) -> FloatArray:
 
 @rate("precision", aliases=("PPV", "positive_predictive_value"), proportion_of="predicted_positive")
 def precision(c: ConfusionMatrix) -> FloatArray:
-    """Precision (positive predictive value), the proportion of predicted positives that are true.
+    """Precision, the proportion of predicted positives that are actually positive.
 
-    It is TP / (TP + FP), ranges from 0 to 1 and is undefined without positive predictions.
+    It is the positive predictive value (PPV), TP / (TP + FP). It ranges from 0 to 1 and is
+    undefined without positive predictions.
     """
     return c.tp / c.predicted_positive
 
@@ -231,8 +232,8 @@ def detection_prevalence(c: ConfusionMatrix) -> FloatArray:
 def lift(c: ConfusionMatrix) -> FloatArray:
     """Lift: precision / prevalence.
 
-    It is 0 or more, 1 for random predictions, and undefined without positives or without positive
-    predictions.
+    It is nonnegative, and 1 for random predictions; it is undefined without positives or without
+    positive predictions.
     """
     return precision(c) / prevalence(c)
 
@@ -250,7 +251,7 @@ def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
 
     ``odds`` is the number of true positives that one false positive costs: p / (1 − p) for a
     decision maker who would act from a probability of p on. With no positive predictions the net
-    benefit is 0. It is at most 1 and undefined without rows.
+    benefit is 0. It is at most 1; it is undefined if there are no rows.
     """
     return (c.tp - odds * c.fp) / c.total
 
@@ -353,7 +354,7 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
     """Matthews correlation: (TP·TN − FP·FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
 
     For K classes it is Gorodkin's R_K, which equals it for two. It ranges from −1 to 1 and is
-    undefined if all rows belong to one class or are predicted to.
+    undefined if all rows belong to one class, or are all predicted to belong to one class.
     """
     truth, prediction, total = c.truth_margin, c.prediction_margin, c.total[..., None]
     covariance = c.correct * c.total - (truth * prediction).sum(axis=-1)
@@ -456,8 +457,8 @@ def markedness(c: ConfusionMatrix) -> FloatArray:
 def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     """Positive likelihood ratio: recall / FPR.
 
-    It is the factor by which a positive prediction raises the odds. It is 0 or more, and undefined
-    if there are only positives or only negatives, or no false positives.
+    It is the factor by which a positive prediction multiplies the odds. It is nonnegative; it is
+    undefined if there are only positives or only negatives, or no false positives.
     """
     return recall(c) / false_positive_rate(c)
 
@@ -473,8 +474,8 @@ def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
 def negative_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     """Negative likelihood ratio: FNR / specificity.
 
-    It is the factor by which a negative prediction lowers the odds. It is 0 or more, and undefined
-    if there are only positives or only negatives, or no true negatives.
+    It is the factor by which a negative prediction multiplies the odds. It is nonnegative; it is
+    undefined if there are only positives or only negatives, or no true negatives.
     """
     return false_negative_rate(c) / specificity(c)
 
@@ -488,7 +489,7 @@ def negative_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
 def diagnostic_odds_ratio(c: ConfusionMatrix) -> FloatArray:
     """Diagnostic odds ratio: (TP·TN) / (FP·FN), which is LR+ / LR−.
 
-    It is 0 or more, and undefined without false positives or without false negatives.
+    It is nonnegative; it is undefined without false positives or without false negatives.
     """
     return (c.tp / c.fp) * (c.tn / c.fn)
 

@@ -51,8 +51,8 @@ def _effective_size(m: NumericMoments) -> FloatArray:
 def r_squared(m: NumericMoments) -> FloatArray:
     """R², the coefficient of determination: 1 − Σr²/Σ(y − ȳ)².
 
-    It is 0 for always predicting the mean of the truth, and below 0 for worse predictions. It is at
-    most 1 and undefined without rows, or if the truth is constant.
+    It is 0 if the mean of the truth is always predicted, and below 0 for worse predictions. It is
+    at most 1; it is undefined if there are no rows, or if the truth is constant.
     """
     return np.asarray(1 - m.residual_sum_squares / m.of_truth)
 
@@ -72,8 +72,8 @@ def adjusted_r_squared(m: NumericMoments, predictors: int) -> FloatArray:
     """R² adjusted for the number of predictors: 1 − (1 − R²)(n − 1)/(n − k − 1) (Theil 1961).
 
     It is for rows that a linear model of k predictors was fitted to, with n − 1 and n − k − 1
-    degrees of freedom. For weighted rows n is their effective number, (Σw)²/Σw². It is at most 1
-    and undefined without rows, if the truth is constant, or if n is not above k + 1.
+    degrees of freedom. For weighted rows n is their effective number, (Σw)²/Σw². It is at most 1;
+    it is undefined if there are no rows, if the truth is constant, or if n is not above k + 1.
     """
     n = _effective_size(m)
     return np.asarray(1 - m.residual_sum_squares / m.of_truth * (n - 1) / (n - predictors - 1))
@@ -83,8 +83,8 @@ def adjusted_r_squared(m: NumericMoments, predictors: int) -> FloatArray:
 def explained_variance(m: NumericMoments) -> FloatArray:
     """Explained variance: 1 − variance of residuals/variance of the truth.
 
-    Unlike R², it ignores a constant error. It is at most 1 and undefined without rows, or if the
-    truth is constant.
+    Unlike R², it ignores a constant error. It is at most 1; it is undefined if there are no rows,
+    or if the truth is constant.
     """
     return np.asarray(1 - m.of_residual / m.of_truth)
 

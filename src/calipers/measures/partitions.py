@@ -60,9 +60,11 @@ MEANS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 def adjusted_rand(t: ContingencyTable) -> FloatArray:
     """ARI (adjusted Rand index): (T − AB/N) / ((A + B)/2 − AB/N).
 
-    AB/N is the expected value of T for random partitions with clusters of the same sizes, for which
-    the index is 0. It is 1 if both partitions are the same, also if all points are together or each
-    is alone. It ranges from −½ to 1 and is undefined for fewer than two points.
+    T, A and B are the numbers of pairs of points that are together in both partitions, in the
+    classes, and in the clusters; N is the number of all pairs. AB/N is the expected value of T for
+    random partitions with clusters of the same sizes, for which the index is 0. It is 1 if both
+    partitions are the same, also if all points are together or each is alone. It ranges from −½ to
+    1 and is undefined for fewer than two points.
     """
     joint, classes, clusters, pairs = t.pair_counts
     expected = classes * clusters / pairs
@@ -77,7 +79,9 @@ def adjusted_rand(t: ContingencyTable) -> FloatArray:
 def rand(t: ContingencyTable) -> FloatArray:
     """Rand index: the proportion of pairs of points on which both partitions agree.
 
-    It is (N + 2T − A − B)/N, ranges from 0 to 1 and is undefined for fewer than two points.
+    It is (N + 2T − A − B)/N, with the numbers of pairs as in ARI: T together in both partitions, A
+    in the classes, B in the clusters, and N in all. It ranges from 0 to 1 and is undefined for
+    fewer than two points.
     """
     joint, classes, clusters, pairs = t.pair_counts
     return np.asarray((pairs + 2 * joint - classes - clusters) / pairs)
@@ -90,8 +94,8 @@ def pair_f1(t: ContingencyTable) -> FloatArray:
     """F1 of pairs: 2T/(A + B), the harmonic mean of precision T/B and recall T/A of pairs.
 
     A pair is positive if its points are in one class, and predicted positive if they are in one
-    cluster. It ranges from 0 to 1 and is undefined if no pair is together, or for fewer than two
-    points.
+    cluster: A pairs are positive, B are predicted positive, and T are both. It ranges from 0 to 1
+    and is undefined if no pair is together, or for fewer than two points.
     """
     joint, classes, clusters, _ = t.pair_counts
     return np.asarray(2 * joint / (classes + clusters))
@@ -103,8 +107,9 @@ def pair_f1(t: ContingencyTable) -> FloatArray:
 def pair_jaccard(t: ContingencyTable) -> FloatArray:
     """Jaccard index of pairs: T/(A + B − T).
 
-    It is the proportion of the pairs together in either partition that are together in both. It
-    ranges from 0 to 1 and is undefined if no pair is together, or for fewer than two points.
+    Of the pairs together in either partition, it is the proportion together in both: T pairs are
+    together in both, A in the classes and B in the clusters. It ranges from 0 to 1 and is undefined
+    if no pair is together, or for fewer than two points.
     """
     joint, classes, clusters, _ = t.pair_counts
     return np.asarray(joint / (classes + clusters - joint))
@@ -120,8 +125,9 @@ def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
     """Fowlkes–Mallows index: T/√(AB), the geometric mean of precision and recall of pairs.
 
     A pair is positive if its points are in one class, and predicted positive if they are in one
-    cluster. It ranges from 0 to 1 and is undefined if no pair is together in the classes, or none
-    in the clusters, or for fewer than two points.
+    cluster: A pairs are positive, B are predicted positive, and T are both. It ranges from 0 to 1
+    and is undefined if no pair is together in the classes, or none in the clusters, or for fewer
+    than two points.
     """
     joint, classes, clusters, _ = t.pair_counts
     return np.asarray(np.sqrt(joint / classes) * np.sqrt(joint / clusters))
@@ -140,8 +146,8 @@ def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
 def mutual_information(t: ContingencyTable) -> FloatArray:
     """Mutual information: I = Σ p(c, k) log(p(c, k)/(p(c)·p(k))) in nats.
 
-    It increases with the number of clusters, also by chance. It is 0 or more and undefined without
-    points.
+    It tends to increase with the number of clusters, also by chance. It is nonnegative; it is
+    undefined without points.
     """
     return t.entropies_and_information[2]
 
@@ -157,8 +163,9 @@ def mutual_information(t: ContingencyTable) -> FloatArray:
 def normalized_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
     """Normalized mutual information: I over a mean of both entropies.
 
-    It is 1 if all points are in one class and in one cluster. It is above 0 for independent
-    partitions, for which AMI is adjusted. It ranges from 0 to 1 and is undefined without points.
+    I is the mutual information of classes and clusters. The measure is 1 if all points are in one
+    class and in one cluster. It is above 0 for independent partitions, for which AMI is adjusted.
+    It ranges from 0 to 1 and is undefined without points.
     """  # noqa: D401  # a noun
     class_entropy, cluster_entropy, information = t.entropies_and_information
     mean = MEANS[average](class_entropy, cluster_entropy)
@@ -177,9 +184,10 @@ def normalized_information(t: ContingencyTable, average: str = "arithmetic") -> 
 def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
     """AMI (adjusted mutual information): (I − E)/(mean of both entropies − E).
 
-    E is the expected mutual information of random partitions with clusters of the same sizes. It is
-    1 if both partitions are the same, and at most 1. It is undefined without points, or if E is the
-    mean of both entropies, as when every point is alone in one partition.
+    I is the mutual information of classes and clusters, and E its expected value for random
+    partitions with clusters of the same sizes. It is 1 if both partitions are the same, and at most
+    1. It is undefined without points, or if E is the mean of both entropies, as when every point is
+    alone in one partition.
     """
     class_entropy, cluster_entropy, information = t.entropies_and_information
     expected = t.expected_information
@@ -220,7 +228,8 @@ def _all_by_chance_mask(t: ContingencyTable, average: str) -> npt.NDArray[np.boo
 def homogeneity(t: ContingencyTable) -> FloatArray:
     """Homogeneity: I/H(classes), the proportion of the entropy of classes that clusters explain.
 
-    It is 1 if there is only one class. It ranges from 0 to 1 and is undefined without points.
+    I is the mutual information of classes and clusters, and H the entropy. The measure is 1 if
+    there is only one class. It ranges from 0 to 1 and is undefined without points.
     """
     class_entropy, _, information = t.entropies_and_information
     return np.where(class_entropy > 0, np.minimum(information / class_entropy, 1.0), 1.0)
@@ -237,7 +246,8 @@ def homogeneity(t: ContingencyTable) -> FloatArray:
 def completeness(t: ContingencyTable) -> FloatArray:
     """Completeness: I/H(clusters), the proportion of the entropy of clusters that classes explain.
 
-    It is 1 if there is only one cluster. It ranges from 0 to 1 and is undefined without points.
+    I is the mutual information of classes and clusters, and H the entropy. The measure is 1 if
+    there is only one cluster. It ranges from 0 to 1 and is undefined without points.
     """
     _, cluster_entropy, information = t.entropies_and_information
     return np.where(cluster_entropy > 0, np.minimum(information / cluster_entropy, 1.0), 1.0)
@@ -253,8 +263,9 @@ def completeness(t: ContingencyTable) -> FloatArray:
 def v_measure(t: ContingencyTable, beta: float = 1.0) -> FloatArray:
     """V-measure: the weighted harmonic mean of homogeneity h and completeness c.
 
-    It is (1 + β)hc/(βh + c), 0 if both are 0, and completeness if β is infinite. With β = 1 it is
-    NMI. It ranges from 0 to 1 and is undefined without points.
+    It is (1 + β)hc/(βh + c), 0 if both are 0, and completeness if β is infinite. With β = 1 it
+    equals NMI with the arithmetic mean of the entropies. It ranges from 0 to 1 and is undefined
+    without points.
     """
     h, c = homogeneity(t), completeness(t)
     weight = 1 / (1 + beta)  # of homogeneity
@@ -265,8 +276,8 @@ def v_measure(t: ContingencyTable, beta: float = 1.0) -> FloatArray:
 def purity(t: ContingencyTable) -> FloatArray:
     """Purity: the proportion of points that belong to the most frequent class of their cluster.
 
-    It increases with the number of clusters, up to 1 for clusters of one point. It ranges from 0 to
-    1 and is undefined without points.
+    It tends to increase with the number of clusters, up to 1 for clusters of one point. It ranges
+    from 0 to 1 and is undefined without points.
     """
     return np.asarray(t.majority_counts.sum(axis=-1) / t.total)
 

@@ -126,9 +126,9 @@ def log_loss(m: Moments, delta: float = 0.0) -> FloatArray:
     A true class with predicted probability 0 makes it infinite, which is reported as undefined with
     that reason and the number of such rows. ``delta`` = Δ clips each p to [Δ, 1 − Δ], so that every
     such row has a loss of −ln Δ: 34.5 for 1e-15, the default of scikit-learn before 1.3, where it
-    was called eps. The log loss of the best constant prediction is the entropy of the labels.
-    ``binary-cross-entropy`` is one-vs-rest, summed over rows and classes. It is 0 or more and
-    undefined without rows as well.
+    was called eps. The log loss of the best constant prediction is the entropy of the labels. The
+    log loss is nonnegative; it is also undefined if there are no rows. (``binary-cross-entropy`` is
+    the one-vs-rest loss, summed over rows and classes.)
     """
     return np.asarray(m.mean)
 
@@ -168,8 +168,8 @@ def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
 
     It is −Σₓ Σₖ (cₖ(x) ln yₖ(x) + (1 − cₖ(x)) ln(1 − yₖ(x))), where cₖ(x) is 1 for the class of x
     and 0 for the others, and each yₖ(x) is clipped to [Δ, 1 − Δ] with ``delta`` = Δ. It increases
-    with the number of rows; with two classes it is 2n times the log loss. It is 0 or more and
-    undefined without rows, or if it is infinite.
+    with the number of rows; with two classes it is 2n times the log loss. It is nonnegative; it is
+    undefined if there are no rows, or if it is infinite.
     """
     return np.asarray(m.weight * m.mean)
 
@@ -186,8 +186,8 @@ def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
 def perplexity(m: Moments, delta: float = 0.0) -> FloatArray:
     """Perplexity: exp(log loss), the number of equally likely classes with the same uncertainty.
 
-    ``delta`` is that of the log loss. It is 1 or more and undefined without rows, or if it is
-    infinite.
+    ``delta`` is that of the log loss. It is at least 1; it is undefined if there are no rows, or if
+    it is infinite.
     """
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(m.mean))

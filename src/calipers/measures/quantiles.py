@@ -69,8 +69,8 @@ def mean_pinball(m: Moments) -> FloatArray:
     The loss is α·(y − q) above the quantile q, and (1 − α)·(q − y) below it. Its expected value is
     minimal for the true quantiles, so it rewards both sharpness and calibration.
     ``pinball(alpha=0.9)`` is the loss of one level. As the number of levels increases, twice the
-    mean tends to the continuous ranked probability score (Gneiting and Raftery 2007). It is 0 or
-    more and undefined without rows.
+    mean tends to the continuous ranked probability score (Gneiting and Raftery 2007). It is
+    nonnegative; it is undefined if there are no rows.
     """
     return np.asarray(m.mean)
 
@@ -81,8 +81,8 @@ def weighted_interval_score(m: Moments) -> FloatArray:
 
     For K central intervals and the median it is the sum of the absolute error of the median times
     ½, and of the interval scores, each times half of its nominal non-coverage, over K + ½ (Bracher,
-    Ray, Gneiting and Reich 2021). It is 0 or more if quantiles do not cross, and undefined without
-    rows.
+    Ray, Gneiting and Reich 2021). It is nonnegative if quantiles do not cross; it is undefined if
+    there are no rows.
     """
     return np.asarray(m.mean)
 
@@ -98,7 +98,8 @@ def interval_score(m: Moments, coverage: float) -> FloatArray:
 
     It is the mean over rows of the width plus 2/α times the distance of the truth from the
     interval, with α = 1 − coverage. Its expected value is minimal for the true quantiles (Gneiting
-    and Raftery 2007). It is 0 or more if quantiles do not cross, and undefined without rows.
+    and Raftery 2007). It is nonnegative if quantiles do not cross; it is undefined if there are no
+    rows.
     """
     return np.asarray(m.mean)
 

@@ -70,8 +70,8 @@ def spearman(rows: NumericRows) -> FloatArray:
 def median_absolute_error(rows: NumericRows) -> FloatArray:
     """Median absolute error: the median of |residual|.
 
-    For an even number of rows it is the mean of the two middle values. It is 0 or more and
-    undefined without rows.
+    For an even number of rows it is the mean of the two middle values. It is nonnegative; it is
+    undefined if there are no rows.
     """
     return rows.sorted_errors.quantile(rows.weight, 0.5)
 
@@ -92,7 +92,7 @@ def max_error(rows: NumericRows) -> FloatArray:
     """Maximum error: the largest |residual|.
 
     Its sampling distribution cannot be estimated from the rows, so it has no interval and systems
-    are not compared by it. It is 0 or more and undefined without rows.
+    are not compared by it. It is nonnegative; it is undefined if there are no rows.
     """
     error = np.abs(rows.predicted - rows.truth)
     return np.asarray(np.where(rows.weight > 0, error, 0.0).max(axis=-1, initial=0.0))
@@ -127,7 +127,8 @@ _NOTHING_TO_SAVE = {
 def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
     """D² for the pinball loss: 1 − loss/loss of the α-quantile of the truth.
 
-    It is at most 1 and undefined without rows, or if the quantile of the truth has no loss.
+    It is at most 1; it is undefined if there are no rows, or if the quantile of the truth has no
+    loss.
     """
     loss = rows.mean(pinball(rows.truth, rows.predicted, alpha))
     return _skill_score(loss, _minimum_pinball_loss(rows, alpha))
@@ -142,7 +143,8 @@ def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
 def d2_absolute(rows: NumericRows) -> FloatArray:
     """D² for the absolute error: 1 − MAE/MAE of the median of the truth.
 
-    It is at most 1 and undefined without rows, or if the median of the truth has no error.
+    It is at most 1; it is undefined if there are no rows, or if the median of the truth has no
+    error.
     """
     return d2_pinball(rows, 0.5)
 
@@ -162,8 +164,8 @@ def _n_outside_domain(rows: NumericRows, parameters: Any) -> Any:
 def d2_tweedie(rows: NumericRows, power: float) -> FloatArray:
     """D² for the Tweedie deviance: 1 − deviance/deviance of the mean of the truth.
 
-    The power 1 is Poisson, 2 is gamma. It is at most 1 and undefined without rows, if the truth is
-    constant, or if a value is outside of the domain of the deviance.
+    The power 1 is Poisson, 2 is gamma. It is at most 1; it is undefined if there are no rows, if
+    the truth is constant, or if a value is outside of the domain of the deviance.
     """
     mean = rows.mean(rows.truth)[..., None]
     constant_deviance = rows.mean(deviance(rows.truth, mean, power))

@@ -141,8 +141,9 @@ SQUARED_LOSSES = (squared_error, _squared_log_error)
 def root_mean_squared_error(m: Moments) -> FloatArray:
     """Root mean squared error, √(mean of residual²), in the units of the truth.
 
-    Large errors in fewer than 3/n of all rows may be absent from a sample of n rows, and then the
-    interval does not allow for them. It is 0 or more and undefined without rows.
+    Large errors that occur with a probability below 3/n may be absent from a sample of n rows; the
+    interval then does not account for them. It is nonnegative; it is undefined if there are no
+    rows.
     """
     return np.asarray(np.sqrt(m.mean))
 
@@ -156,8 +157,9 @@ def root_mean_squared_error(m: Moments) -> FloatArray:
 def mean_squared_error(m: Moments) -> FloatArray:
     """Mean squared error: mean of residual².
 
-    Large errors in fewer than 3/n of all rows may be absent from a sample of n rows, and then the
-    interval does not allow for them. It is 0 or more and undefined without rows.
+    Large errors that occur with a probability below 3/n may be absent from a sample of n rows; the
+    interval then does not account for them. It is nonnegative; it is undefined if there are no
+    rows.
     """
     return np.asarray(m.mean)
 
@@ -171,7 +173,7 @@ def mean_squared_error(m: Moments) -> FloatArray:
 def mean_absolute_error(m: Moments) -> FloatArray:
     """Mean absolute error: mean of |residual|.
 
-    It is 0 or more and undefined without rows.
+    It is nonnegative; it is undefined if there are no rows.
     """
     return np.asarray(m.mean)
 
@@ -191,7 +193,7 @@ def mean_absolute_scaled_error(m: Moments, naive_mae: float) -> FloatArray:
     ``naive_mae`` is the mean of |y_t − y_{t−m}| over the training data in the order of time, with m
     = 1, or the number of time steps in a season. It is taken as a known constant: intervals are
     those of the mean alone, and each of several series is scaled by its own value before they are
-    evaluated together. The measure is 0 or more and undefined without rows.
+    evaluated together. The measure is nonnegative; it is undefined if there are no rows.
     """
     return np.asarray(m.mean)
 
@@ -227,7 +229,7 @@ def mean_error(m: Moments) -> FloatArray:
 def mean_absolute_percentage_error(m: Moments) -> FloatArray:
     """Mean absolute percentage error: mean of |residual|/|truth|, as a proportion (0.1 is 10%).
 
-    It is 0 or more and undefined without rows, or if a true value is 0.
+    It is nonnegative; it is undefined if there are no rows, or if a true value is 0.
     """
     return np.asarray(m.mean)
 
@@ -259,7 +261,7 @@ def symmetric_percentage_error(m: Moments) -> FloatArray:
 def mean_squared_log_error(m: Moments) -> FloatArray:
     """Mean squared logarithmic error: mean of (log(1 + prediction) − log(1 + truth))².
 
-    It is 0 or more and undefined without rows, or if a value is −1 or less.
+    It is nonnegative; it is undefined if there are no rows, or if a value is −1 or less.
     """
     return np.asarray(m.mean)
 
@@ -276,7 +278,7 @@ def mean_squared_log_error(m: Moments) -> FloatArray:
 def root_mean_squared_log_error(m: Moments) -> FloatArray:
     """Root mean squared logarithmic error: √(mean of (log(1 + prediction) − log(1 + truth))²).
 
-    It is 0 or more and undefined without rows, or if a value is −1 or less.
+    It is nonnegative; it is undefined if there are no rows, or if a value is −1 or less.
     """
     return np.asarray(np.sqrt(m.mean))
 
@@ -291,8 +293,8 @@ def pinball_loss(m: Moments, alpha: float = 0.5) -> FloatArray:
     """Pinball loss of predictions of the α-quantile (Koenker and Bassett 1978).
 
     It is the mean of α·(truth − prediction) where the truth is above the prediction, and of (1 −
-    α)·(prediction − truth) where it is below. For α = ½ it is half the MAE. It is 0 or more and
-    undefined without rows.
+    α)·(prediction − truth) where it is below. For α = ½ it is half the MAE. It is nonnegative; it
+    is undefined if there are no rows.
     """
     return np.asarray(m.mean)
 

@@ -68,8 +68,9 @@ def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
 def step_average_precision(s: ScoreTable) -> FloatArray:
     """Average precision by the step rule: Σ pₖ(rₖ − rₖ₋₁) over the distinct scores.
 
-    pₖ and rₖ are the precision and the recall when all rows of the score are predicted positive. It
-    ranges from 0 to 1 and is undefined without positives.
+    pₖ and rₖ are the precision and the recall when all rows whose score is at least the k-th
+    largest distinct score are predicted positive. It ranges from 0 to 1 and is undefined without
+    positives.
     """
     tp, fp = np.cumsum(s.positive, axis=-1), np.cumsum(s.negative, axis=-1)
     gained = s.positive * precision_from_counts(tp, fp)
@@ -87,12 +88,12 @@ def step_average_precision(s: ScoreTable) -> FloatArray:
 def pr_auc(s: ScoreTable) -> FloatArray:
     """Area under the precision-recall curve by the lower trapezoid.
 
-    A step of positives only adds a trapezoid between the precisions before and after it. A block of
-    tied scores with both classes is interpolated as by Davis and Goadrich, as if its rows were
-    evenly mixed: after x positives the precision is x/(x + fp(x)), with fp linear in x. The area is
-    therefore Boyd's lower trapezoid if no scores are tied, and the prevalence for constant scores.
-    (The trapezoid lies below this interpolation, so resolving a tie correctly can slightly reduce
-    the area.) It ranges from 0 to 1 and is undefined without positives.
+    A step that contains only positives adds a trapezoid between the precisions before and after it.
+    A block of tied scores with both classes is interpolated as by Davis and Goadrich, as if its
+    rows were evenly mixed: after x positives the precision is x/(x + fp(x)), with fp linear in x.
+    The area is therefore Boyd's lower trapezoid if no scores are tied, and the prevalence for
+    constant scores. (The trapezoid lies below this interpolation, so resolving a tie correctly can
+    slightly reduce the area.) It ranges from 0 to 1 and is undefined without positives.
     """
     tp, fp = np.cumsum(s.positive, axis=-1), np.cumsum(s.negative, axis=-1)
     precision_after = precision_from_counts(tp, fp)

@@ -236,8 +236,8 @@ def label_caption(table: LabelTable) -> str:
             "label": f"{labels}; rows: number of rows with the label.",
             "class": f"{numbers.format_count(len(table.labels), 'classes')}, each against all "
             "others; rows: number of rows of the class. PPV is the precision.",
-            "cluster": "Points: number of points in the cluster, then by class; measures are means "
-            "over the points.",
+            "cluster": "Points: number in the cluster, then the number of each class; measures: "
+            "means over the points of the cluster.",
             "rater": "Number of ratings of each rater, in total and by category; and the value "
             "without this rater.",
             "pair": "Items: number of items that both raters rated.",

@@ -47,7 +47,7 @@ from calipers.report.blocks import (
     mark_name,
 )
 from calipers.report.display_names import use_display_names
-from calipers.report.glossary import glossary
+from calipers.report.glossary import glossary, letters_text
 from calipers.report.grouping import group_by
 from calipers.report.headlines import (
     MAX_SHOWN_PAIRS,
@@ -251,7 +251,7 @@ def evaluation_document(
             yield from section
     if look.is_in_browser:
         yield from _chart_blocks(result, look.orientation)
-        yield from _definitions(_all_definitions(result))
+        yield from _definitions(_all_definitions(result), _letters(result))
     if look.is_on_screen:
         yield from (verdict, notes)
     elif look.medium.has_sections:
@@ -700,11 +700,18 @@ def _all_definitions(result: Evaluation) -> list[Definition]:
     return [*result.definitions, *(() if result.costs is None else result.costs.definitions)]
 
 
-def _definitions(definitions: Sequence[Definition]) -> Iterator[Block]:
-    """Yield the definitions of the measures."""
+def _letters(result: Evaluation) -> str:
+    """Return what letters in the names of the interval methods of a page stand for."""
+    methods = {e.method for e in result if e.has_interval}
+    return letters_text(methods.union(c.method for c in result.curves))
+
+
+def _definitions(definitions: Sequence[Definition], letters: str) -> Iterator[Block]:
+    """Yield the definitions of the measures, and of letters in names of methods."""
     if definitions:
         yield Heading("Definitions", anchor="definitions")
-        yield Terms([_definition(d, f"definition-{i}") for i, d in enumerate(definitions)])
+        terms = [_definition(d, f"definition-{i}") for i, d in enumerate(definitions)]
+        yield Terms([*terms, *([Term("Letters of methods", f"{letters}.")] if letters else [])])
 
 
 def _definition(definition: Definition, anchor: str) -> Term:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from calipers.report.safe_names import shorten_name
+from calipers.report.safe_names import method_text
 from calipers.report.verdict import is_adjusted
 from calipers.results import Comparison
 
@@ -88,10 +89,10 @@ adjusted by the judge: Rubin 1981; Angelopoulos, Duchi and Zrnic 2023
     What human labels leave unexplained by the judge, with half a label added at either end, and
     the error of the judge's mean of the other cases, together (MOVER).
 simultaneous, max-t by permutation: Westfall and Young 1993
-    The difference ± a quantile of the largest standardised difference when values are permuted
+    The difference ± a quantile of the largest standardized difference when values are permuted
     among the systems of each unit: all intervals hold simultaneously.
 simultaneous, max-t: Hothorn, Bretz and Westfall 2008
-    The difference ± a quantile of the largest standardised difference, from the joint influence
+    The difference ± a quantile of the largest standardized difference, from the joint influence
     of rows on all differences: all intervals hold simultaneously.
 simultaneous, randomized Tukey HSD: Carterette 2012
     The difference ± a quantile of the largest difference when values are permuted among the
@@ -151,7 +152,7 @@ normal: Wald 1943
 
 ADJUSTMENTS = _parse_entries("""
 max-t: Westfall and Young 1993
-    The probability under the null hypothesis that the largest standardised difference is at
+    The probability under the null hypothesis that the largest standardized difference is at
     least as large as this one: controls the familywise error rate.
 Holm: Holm 1979
     The smallest of m p-values times m, the next times m - 1, and so on: controls the familywise
@@ -188,6 +189,24 @@ ANOVA F, ω²: Carterette 2012; ω²: Hays 1963
 """)
 
 
+#: Letters at the end of names of interval methods.
+METHOD_LETTERS = {
+    "[B]": "bootstrap, with percentiles of the replicates as limits",
+    "[H]": "interval of an AUC by Hanley and McNeil",
+    "[L]": "logit interval of an area under the precision-recall curve",
+    "[W]": "Wilson's score interval of a proportion",
+    "[X2]": "χ² interval of an RMSE, for normal residuals of mean 0",
+}
+
+
+def letters_text(methods: Iterable[str]) -> str:
+    """Return what the letters in names of methods stand for; empty if there are none."""
+    names = " ".join(methods)
+    return "; ".join(
+        f"{letter}, {meaning}" for letter, meaning in METHOD_LETTERS.items() if letter in names
+    )
+
+
 def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
     """Return name, description and source of every method that ``comparison`` uses."""
     used: dict[str, tuple[str, str]] = {}
@@ -202,7 +221,7 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
             None,
         )
         if match is not None:
-            used.setdefault(f"{shorten_name(method_name)} ({kind})", match)
+            used.setdefault(f"{method_text(method_name)} ({kind})", match)
 
     for d in comparison:
         add("test", d.test, TESTS)

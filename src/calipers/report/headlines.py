@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from calipers.report import numbers
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import MAX_NAME_LENGTH, join_words, method_text, shorten_name
-from calipers.report.table_rows import CASES, judgment_bounds_text, remarks_text, tolerance_text
+from calipers.report.table_rows import (
+    CASES,
+    judgment_bounds_text,
+    no_skill_reference,
+    remarks_text,
+    tolerance_text,
+)
 from calipers.report.verdict import (
     NameFormatter,
     Outcome,
@@ -221,16 +227,15 @@ def other_measures_sentence(comparison: Comparison, show: NameFormatter = shorte
             prefix_text = f"On {show(other_differences[0].measure)}, the other measure,"
             return f"{prefix_text} there is no significant difference."
         return f"On the {measures_text} there is no significant difference.{untested_note}"
-    prefix = (
-        f"Significant among the {measures_text}"
-        if len(measures) > 1
-        else "Significant on the other measure"
-    )
+    first = significant[0]
+    pair_text = f" ({_pair(first, show)})" if n_pairs == 1 else ""
     if len(significant) <= _MAX_NAMED_DIFFERENCES:
         descriptions = [
             _short_difference(d, show, is_single_pair=n_pairs == 1) for d in significant
         ]
-        return f"{prefix}: {', '.join(descriptions)}.{untested_note}"
+        noun = "difference" if len(significant) == 1 else "differences"
+        return f"Other significant {noun}{pair_text}: {', '.join(descriptions)}.{untested_note}"
+    prefix = f"Significant differences{pair_text} on other measures"
     significant_by_measure = group_by(significant, lambda d: d.measure)
     if n_pairs == 1:
         names_text = format_names([show(name) for name in significant_by_measure])
@@ -244,22 +249,29 @@ def other_measures_sentence(comparison: Comparison, show: NameFormatter = shorte
 
 
 def _short_difference(d: Difference, show: NameFormatter, *, is_single_pair: bool) -> str:
-    pair = "" if is_single_pair else f" ({show(d.system)} and {show(d.baseline)})"
+    words = [] if is_single_pair else [_pair(d, show)]
+    words += [] if d.higher_is_better is None else [outcome(d).value]
     digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
-    return f"{show(d.measure)} {digits(d.value)}{pair}"
+    remark = f" ({', '.join(words)})" if words else ""
+    return f"{show(d.measure)} {digits(d.value)}{remark}"
+
+
+def _pair(d: Difference, show: NameFormatter) -> str:
+    return f"{show(d.system)} - {show(d.baseline)}"
 
 
 def estimate_verdict(estimate: Estimate, show: NameFormatter = shorten_name) -> str:
-    """Return a sentence on one estimate, with the value of the best constant prediction."""
+    """Return a sentence on one estimate, with the value that needs no skill."""
     e = estimate
     if math.isnan(e.value):
         reasons = f" ({'; '.join(map(show, undefined_reasons(e)))})" if e.undefined else ""
         return f"{show(e.measure)} is undefined{reasons}."
     digits = numbers.common_rounding(e.value, e.low, e.high)
     units = numbers.format_count(e.n, e.unit)
-    method = (show if len(e.method) <= MAX_NAME_LENGTH else method_text)(e.method)
+    method = method_text(e.method)
+    method = show(method) if len(method) <= MAX_NAME_LENGTH else method
     details = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
-    scores = f"; best constant prediction: {digits(e.no_skill)}"
+    scores = f"; {no_skill_reference(e.unit)}: {digits(e.no_skill)}"
     no_skill_text = "" if math.isnan(e.no_skill) else scores
     value = digits.value_with_interval(e.value, e.low, e.high)
     return f"{show(e.measure)} is {value} ({details}){no_skill_text}."
@@ -303,7 +315,7 @@ def omitted_pairs_note(comparison: Comparison) -> str:
         f"No significant difference on {shorten_name(differences[0].measure)} for "
         f"{n_nonsignificant:,} of {numbers.format_count(len(differences), 'pairs')} of "
         f"systems.{untested_note} All pairs are listed by `calipers compare --layout long`, in "
-        "JSON and on the page."
+        "JSON and in the HTML report."
     )
 
 
@@ -328,11 +340,7 @@ def estimate_sentence(estimate: Estimate) -> str:
     phrases = [f"{shorten_name(e.system)}:"] if e.system else []
     phrases += [shorten_name(e.display_name), digits.value_with_interval(e.value, e.low, e.high)]
     if e.has_interval:
-        # A caveat of the method ends with a comma.
-        phrases.append(
-            f"{numbers.format_percent(e.level)} {method_text(e.method)}"
-            + "," * (", but " in e.method)
-        )
+        phrases.append(f"{numbers.format_percent(e.level)} {method_text(e.method)}")
     if not math.isnan(e.value):
         phrases.append(f"over {numbers.format_count(e.n, shorten_name(e.unit))}")
     if judged := judgment_bounds_text(e, digits):
@@ -356,6 +364,6 @@ def curve_sentence(curve: Curve) -> str:
         return f"{shorten_name(curve.kind)}{suffix}: {curve.y[0]:.4g} at {curve.x[0]:.4g}, {axes}"
     band = ""
     if len(curve.low):
-        band = f", {numbers.format_percent(curve.level)} band by {shorten_name(curve.method)}"
+        band = f", {numbers.format_percent(curve.level)} band by {method_text(curve.method)}"
     points = numbers.format_count(len(curve), "points")
     return f"{shorten_name(curve.kind)}{suffix}: {points} of {axes}{band}"

@@ -8,7 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from calipers.report import numbers
-from calipers.report.safe_names import escape_unprintable, join_words, shorten_name, unique_labels
+from calipers.report.safe_names import (
+    escape_unprintable,
+    join_words,
+    method_text,
+    shorten_name,
+    unique_labels,
+)
 from calipers.report.tables import KEY, NUMBERS, WORDS, Column, drop_empty_columns
 from calipers.results import Estimate
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
@@ -221,7 +227,7 @@ def _methods(result: LearningResult, names: Sequence[str]) -> Iterator[str]:
     level = numbers.format_percent(result.level)
     if names_by_method:
         methods_text = "; ".join(
-            f"{join_words(list(method_names))}: {shorten_name(method)}"
+            f"{join_words(list(method_names))}: {method_text(method)}"
             for method, method_names in names_by_method.items()
         )
         yield f"{level} CIs: {methods_text}."
@@ -351,7 +357,7 @@ def selection_notes(selection: Selection) -> list[str]:
         "optimism": selection.optimism.method,
     }
     methods_text = "; ".join(
-        f"{label}: {shorten_name(method)}"
+        f"{label}: {method_text(method)}"
         for label, method in method_by_label.items()
         if method != "none"
     )

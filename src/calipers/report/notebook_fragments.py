@@ -11,7 +11,7 @@ from calipers.report.class_tables import label_caption, label_grid
 from calipers.report.figures.figure import Figure
 from calipers.report.headlines import estimate_sentence
 from calipers.report.plan import columns, plan_sentences
-from calipers.report.safe_names import shorten_name
+from calipers.report.safe_names import method_text, shorten_name
 from calipers.report.table_rows import finding_text, finding_values, severity_prefix
 from calipers.report.verdict import difference_sentence, outcome
 from calipers.report.writers.html import markup, render_template, resource
@@ -50,9 +50,9 @@ def estimate_fragment(e: Estimate) -> str:
 
 def difference_fragment(d: Difference) -> str:
     """Return the fragment of a difference: its verdict and the methods."""
-    methods = [f"Interval: {shorten_name(d.method)}."] if d.has_interval else []
+    methods = [f"Interval: {method_text(d.method)}."] if d.has_interval else []
     if d.test != "none":
-        methods.append(f"Test: {shorten_name(d.test)}.")
+        methods.append(f"Test: {method_text(d.test)}.")
     units_text = f"Over {numbers.format_count(d.n, shorten_name(d.unit))}; {outcome(d).value}."
     return compact_fragment(
         [("", difference_sentence(d)), ("soft", " ".join([units_text, *methods]))]

@@ -24,10 +24,11 @@ MAX_SYSTEMS = 40
 
 #: Explanation of the threshold explorer.
 _EXPLORER_NOTE = (
-    "Scores at or above the threshold are predicted positive. The explorer has the thresholds at "
-    "the corners of the plotted curve, with exact counts, and the one in use; a threshold table "
-    "(--threshold-table, threshold_table()) has others, and intervals of likelihood ratios. "
-    "Intervals hold for each threshold separately, as if it had been fixed in advance."
+    "Scores at or above the threshold are predicted positive. The slider offers the thresholds at "
+    "the vertices of the plotted curve, and the one in use, all with exact counts. For other "
+    "thresholds, and for intervals of likelihood ratios, use a threshold table "
+    "(--threshold-table, threshold_table()). Intervals hold for each threshold separately, "
+    "as if it had been fixed in advance."
 )
 
 

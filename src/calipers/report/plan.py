@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from calipers.report import numbers
-from calipers.report.safe_names import shorten_name
+from calipers.report.safe_names import method_text, shorten_name
 from calipers.report.tables import NUMBER, Column
 from calipers.results import NAN, Plan
 
@@ -18,7 +18,7 @@ def plan_sentence(plan: Plan) -> str:
     half_width_text = _digits(plan.half_width)
     size = f"has a half-width of about {half_width_text}"
     half_width_sentence = (
-        f"With {units}, the {level} interval of {name} {size} ({plan.half_width_of})."
+        f"With {units}, the {level} interval of {name} {size} ({method_text(plan.half_width_of)})."
     )
     if "half_width" in plan.targets:
         return half_width_sentence
@@ -35,7 +35,7 @@ def plan_sentence(plan: Plan) -> str:
     else:
         effect = f"a true difference of {_digits(plan.min_detectable)} or more in {name}"
         power = numbers.format_percent(plan.targets["power"])
-    return f"With {units}, {effect} is {verb} with {power} power ({plan.method})."
+    return f"With {units}, {effect} is {verb} with {power} power ({method_text(plan.method)})."
 
 
 def plan_sentences(plan: Plan) -> Iterator[str]:

@@ -6,6 +6,7 @@ chart.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -52,9 +53,39 @@ def shorten_name(text: object) -> str:
     return shorten(escape_unprintable(text))
 
 
-def method_text(text: object) -> str:
-    """Return the method of an interval with its caveat, which may be longer than a name."""
-    return shorten(escape_unprintable(text), 2 * MAX_NAME_LENGTH)
+#: Phrases of the names of methods and tests that a reader sees in other words; names are keys of
+#: results, and short, so that they stay as they are.
+_METHOD_WORDS = [
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"\bpaired t or Bayesian bootstrap\b", "paired t and Bayesian bootstrap (larger p)"),
+        (r"\bt or Bayesian bootstrap\b", "t and Bayesian bootstrap (wider)"),
+        (r"\bJeffreys, Dirichlet posterior\b", "Dirichlet posterior (Jeffreys prior)"),
+        (r"\bStudent t of each bin\b", "Student's t"),
+        (r"\bStudent t\b", "Student's t"),
+        (r"\bdelta\b(?! method)", "delta method"),
+        (r", logit(?: scale)?\b", " on the logit scale"),
+        (r", of logarithms\b", " on the log scale"),
+        (r", of Fisher's z\b", " after Fisher's z transformation"),
+        (r", Fisher z\b", " on Fisher's z scale"),
+        (r", log of 1 − value\b", " on the scale log(1 − value)"),
+        (r", but (?:an? )?(.+)", r" (caution: \1)"),
+    )
+]
+
+
+def method_text(name: object) -> str:
+    """Return the words for a method or a test, with its caution, which may be longer than a name.
+
+    Examples
+    --------
+    >>> method_text("delta, logit, but a heavy tail")
+    'delta method on the logit scale (caution: heavy tail)'
+    """
+    text = escape_unprintable(name)
+    for pattern, words in _METHOD_WORDS:
+        text = pattern.sub(words, text)
+    return shorten(text, 2 * MAX_NAME_LENGTH)
 
 
 def unique_labels(names: Iterable[str], limit: int = MAX_NAME_LENGTH) -> dict[str, str]:

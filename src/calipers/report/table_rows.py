@@ -233,7 +233,7 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
         value=digits(d.value),
         interval=digits.format_interval(d.low, d.high),
         p=numbers.format_p_digits(d.p_adjusted),
-        test="" if d.test == "none" else shorten_name(d.test),
+        test="" if d.test == "none" else method_text(d.test),
         effect_size="" if math.isnan(d.effect_size) else f"{d.effect_size:.2f}",
         counts=_counts_text(d),
         # The minimum detectable difference, if the difference is not significant.
@@ -358,8 +358,29 @@ def finding_values(finding: Finding) -> list[tuple[str, str]]:
     for name, value in finding.values.items():
         low, high = finding.intervals.get(name, (math.nan, math.nan))
         digits = numbers.rounding([(value, low, high)], keep_sign=True)
-        out.append((escape_unprintable(name), digits.value_with_interval(value, low, high)))
+        text = digits.value_with_interval(value, low, high)
+        if name.startswith("detectable difference"):
+            text = format_detectable(value)  # as in the sentence
+        out.append((escape_unprintable(name), text))
     return out
+
+
+#: What has no skill, by the unit of the values; of others, the best constant prediction.
+_NO_SKILL_REFERENCES = {"groups": "equal scores of all rows", "points": "a single cluster"}
+
+
+def no_skill_reference(unit: str) -> str:
+    """Return what a value is compared with that any system should exceed."""
+    return _NO_SKILL_REFERENCES.get(unit, "best constant prediction")
+
+
+def no_skill_explanation(unit: str) -> str:
+    """Return the explanation of a column of values without skill."""
+    explanations = {
+        "groups": "Value for equal scores of all rows (the mean over all orders)",
+        "points": "Value for a single cluster of all points",
+    }
+    return f"{explanations.get(unit, 'Value of the best constant prediction')}; dashed in the plot"
 
 
 def definitions_by_measure(evaluation: Evaluation) -> dict[str, Definition]:

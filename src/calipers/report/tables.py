@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from calipers.report import numbers
 from calipers.report.grouping import group_by
-from calipers.report.safe_names import shorten_name, unique_labels
+from calipers.report.safe_names import method_text, shorten_name, unique_labels
 from calipers.report.table_rows import (
     OMNIBUS_HEADINGS,
     DifferenceRow,
@@ -22,6 +22,7 @@ from calipers.report.table_rows import (
     direction_arrow,
     estimate_row,
     estimate_rows,
+    no_skill_explanation,
     omnibus_rows,
     remarks_text,
     unit_label,
@@ -101,13 +102,12 @@ def drop_empty_columns(columns: Iterable[Column]) -> list[Column]:
 #: Explanations of headings.
 EXPLANATIONS = {
     "judgments": "Bounds for incomplete judgments: the range of the value over all grades of "
-    "unjudged documents; pale in the drawing",
+    "unjudged documents; pale in the plot",
     "if scored": "Bounds for cases without a score: the value if all of them had the lowest "
-    "score, and the highest; pale in the drawing",
+    "score, and the highest; pale in the plot",
     "bounds": "Bounds of the exact value, as not all scores fitted into memory",
     "pooled": "Measure of the pooled out-of-fold predictions of all rows; the value is "
     "the mean over folds",
-    "no skill": "Value of the best constant prediction; dashed in the drawing",
     "optimism": "Optimism: the value minus that on rows that were not used to choose the threshold",
     "human only": "Value by the human labels alone",
     "judge only": "Value by the judge alone, which ignores its errors",
@@ -116,7 +116,7 @@ EXPLANATIONS = {
     "effect": "Hedges' g for paired data",
     "wins/ties/losses": "Units on which the first system is better, equal and worse",
     "MDD (80% power)": "Minimum detectable difference: the smallest true difference that a test of "
-    "this pair alone detects with 80% power",
+    "this pair, at the level that it is adjusted to, detects with 80% power",
     "margin": "Margin of the non-inferiority and equivalence tests",
     "p (non-inferiority)": "One-sided test, adjusted: the first system is not worse by the margin "
     "or more",
@@ -168,6 +168,12 @@ def estimate_columns(
         ("worth labels", NUMBERS, "worth"),
         ("remarks", WORDS, "remarks", REMARKS),
     )
+    reference_units = {r.estimate.unit for r in rows if r.no_skill}
+    if len(reference_units) == 1:
+        explanation = no_skill_explanation(reference_units.pop())
+        columns = [
+            c._replace(explanation=explanation) if c.name == "no skill" else c for c in columns
+        ]
     definitions = definitions_by_measure(evaluation)
     if arrows:
         cells = [
@@ -541,7 +547,7 @@ def threshold_caption(threshold_tables: ThresholdTables) -> str:
     for name, method in (pair for table in threshold_tables for pair in table.methods.items()):
         methods.setdefault(method, []).append(shorten_name(threshold_tables.display_name(name)))
     methods_text = "; ".join(
-        f"{shorten_name(method)}: {', '.join(dict.fromkeys(names))}"
+        f"{method_text(method)}: {', '.join(dict.fromkeys(names))}"
         for method, names in methods.items()
     )
     level = numbers.format_percent(threshold_tables.level)

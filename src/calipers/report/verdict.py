@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from calipers.report import numbers
 from calipers.report.grouping import group_by
-from calipers.report.safe_names import shorten_name
+from calipers.report.safe_names import method_text, shorten_name
 from calipers.results.name_lookup import is_measure, needs_classes
 
 if TYPE_CHECKING:
@@ -256,25 +256,23 @@ def _margin_sentence(d: Difference, adjusted: str, show: NameFormatter) -> str:
 
 _WORDS = {
     # (outcome, sign of the difference > 0): the sign is part of the word wherever lower is better.
-    (Outcome.BETTER, True): "is better than",
-    (Outcome.WORSE, False): "is worse than",
-    (Outcome.BETTER, False): "is lower (better) than",
-    (Outcome.WORSE, True): "is higher (worse) than",
-    (Outcome.HIGHER, True): "is higher than",
-    (Outcome.LOWER, False): "is lower than",
+    (Outcome.BETTER, True): "is better than {baseline} on {measure} by {amount}",
+    (Outcome.WORSE, False): "is worse than {baseline} on {measure}: difference {amount}",
+    (Outcome.BETTER, False): "has a lower (better) {measure} than {baseline}: difference {amount}",
+    (Outcome.WORSE, True): "has a higher (worse) {measure} than {baseline}: difference {amount}",
+    (Outcome.HIGHER, True): "has a higher {measure} than {baseline}: difference {amount}",
+    (Outcome.LOWER, False): "has a lower {measure} than {baseline}: difference {amount}",
 }
 
 
 def _significant_sentence(
     d: Difference, difference_outcome: Outcome, adjusted: str, show: NameFormatter
 ) -> str:
-    words = _WORDS[difference_outcome, d.value > 0]
-    amount = f" by {_amount(d)}" if d.value > 0 else f": difference {_amount(d)}"
-    facts = [_p_text(d, adjusted), show(d.test), numbers.format_count(d.n, d.unit)]
-    return (
-        f"{show(d.system)} {words} {show(d.baseline)} on {show(d.display_name)}{amount} "
-        f"({', '.join(facts)})."
+    claim = _WORDS[difference_outcome, d.value > 0].format(
+        baseline=show(d.baseline), measure=show(d.display_name), amount=_amount(d)
     )
+    facts = [_p_text(d, adjusted), show(method_text(d.test)), numbers.format_count(d.n, d.unit)]
+    return f"{show(d.system)} {claim} ({', '.join(facts)})."
 
 
 def _amount(d: Difference) -> str:
@@ -308,7 +306,8 @@ def p_heading(comparison: Comparison) -> str:
     """Return the heading of a column of p-values."""
     sided = all(d.alternative != "two-sided" for d in comparison) and len(comparison)
     p = "one-sided p" if sided else "p"
-    if not is_adjusted(comparison):
+    # With two systems the primary measure is not adjusted, which the note below the table says.
+    if not all(adjusted_word(comparison, measure) for measure in {d.measure for d in comparison}):
         return p
     rate = ", FDR" if comparison.error_rate == _FDR else ""
     return f"{p} ({shorten_name(comparison.adjustment)}{rate})"

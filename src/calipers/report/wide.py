@@ -20,7 +20,7 @@ from calipers.report.headlines import (
     primary_differences,
     sort_by_value,
 )
-from calipers.report.safe_names import join_words, shorten_name, unique_labels
+from calipers.report.safe_names import join_words, method_text, shorten_name, unique_labels
 from calipers.report.table_rows import (
     definitions_by_measure,
     direction_arrow,
@@ -301,15 +301,16 @@ def _value_notes(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
     over = f" {unit_texts.pop()}" if len(unit_texts) == 1 else ""
     level = ""
     if intervals and any(e.has_interval for e in evaluation):
-        level = f", with {numbers.format_percent(evaluation.level)} CIs ({_methods(evaluation)})"
+        level = f"{numbers.format_percent(evaluation.level)} CIs: {_methods(evaluation)}"
     if over or level:
-        yield f"Values{over}{level}."
+        values = f"Values{over}"
+        yield f"{values}, with {level}." if level else f"{values}."
 
 
 def _methods(evaluation: Evaluation) -> str:
     """Return the interval methods: the most frequent one, then the others and where they are used.
 
-    An example is ``Bayesian bootstrap; bootstrap-t: AP of bm25``.
+    An example is ``Bayesian bootstrap, except bootstrap-t for AP of bm25``.
     """
     cells = [e for e in evaluation if e.has_interval]
     main_method, *other_methods = (
@@ -324,12 +325,10 @@ def _methods(evaluation: Evaluation) -> str:
             if len(location) <= MAX_LOCATION_LENGTH
             else f"{len(method_cells):,} of {len(cells):,}"
         )
-    return "; ".join(
-        [
-            shorten_name(main_method),
-            *(f"{shorten_name(m)}: {location}" for m, location in location_by_method.items()),
-        ]
+    exceptions = "; ".join(
+        f"{method_text(m)} for {location}" for m, location in location_by_method.items()
     )
+    return method_text(main_method) + (f", except {exceptions}" if exceptions else "")
 
 
 def _format_units(e: Estimate) -> str:
@@ -398,7 +397,7 @@ def _marks_key(
     elif baseline is not None:
         yield f"{BETTER} ({WORSE}): significantly better (worse) than {shorten_name(baseline)}."
     elif has_system_marks(comparison, n_systems):
-        yield "Letters name the systems that are significantly worse."
+        yield "Superscript letters denote the systems that are significantly worse."
     else:
         if any(mark not in ("", AS_BEST) for mark in used_marks):
             yield "Systems that share a letter do not differ significantly by that measure."
@@ -426,7 +425,7 @@ def _tests(comparison: Comparison | None) -> Iterator[str]:
     if comparison is None or not len(comparison):
         return
     level = numbers.format_percent(significance_level(comparison.level))
-    tests = list(dict.fromkeys(shorten_name(d.test) for d in comparison if d.test != "none"))
+    tests = list(dict.fromkeys(method_text(d.test) for d in comparison if d.test != "none"))
     if tests:
         yield f"Tested at the {level} level by {join_words(tests)}."
     if text := adjustment_text(comparison):

@@ -124,8 +124,8 @@ def command(table: str, truth: str, **options: Any) -> None:
       calipers learn cv patients.csv --truth progression -m MSE --n-repeats 5 \\
         --estimator 'ridge=sklearn.linear_model.Ridge(alpha=0.01)' \\
         --estimator ols=sklearn.linear_model.LinearRegression
-      calipers learn cv scans.csv --truth malignant --probability p_net --fold fold
-      calipers learn cv scans.csv --truth malignant --probability p_net --split set \\
+      calipers learn cv tumors.csv --truth malignant --probability p_net --fold fold
+      calipers learn cv tumors.csv --truth malignant --probability p_net --split set \\
         --threshold accuracy
     """
     output = OutputOptions.pop_from(options)

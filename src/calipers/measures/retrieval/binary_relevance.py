@@ -17,7 +17,7 @@ ELEVEN_RECALLS = tuple(tenth / 10 for tenth in range(11))
 
 @ranking_measure("P", aliases=("precision", "prec"), shared_names=("precision",), ties="linear")
 def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """Precision at k: the number of relevant documents among the first k, over k.
+    """Precision at k: the number of relevant documents among the first k, divided by k.
 
     It is divided by k even if fewer documents were retrieved. It ranges from 0 to 1.
     """
@@ -28,16 +28,17 @@ def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     "R", aliases=("recall",), shared_names=("recall",), undefined=NO_RELEVANT, ties="linear"
 )
 def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """Recall at k: the number of relevant documents among the first k, over R.
+    """Recall at k: the number of relevant documents among the first k, divided by R.
 
-    It ranges from 0 to 1 and is undefined without relevant documents.
+    R is the number of relevant documents. It ranges from 0 to 1 and is undefined without relevant
+    documents.
     """
     return r.n_relevant_retrieved(rel, cutoff) / r.n_relevant(rel)
 
 
 @relevance_measure("RelP", aliases=("relative_P", "R_cap", "capped_recall"), ties="linear")
 def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """Relative precision at k: the number of relevant documents among the first k, over min(k, R).
+    """Relative precision at k: relevant documents among the first k, divided by min(k, R).
 
     The denominator is the largest possible number. The measure is also called capped recall. It
     ranges from 0 to 1 and is undefined without relevant documents.
@@ -131,13 +132,14 @@ def _none_retrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 def average_precision(
     r: JudgedRankings, cutoff: int | None = None, rel: int = 1, denominator: str = "R"
 ) -> FloatArray:
-    """Average precision: the sum of the precision at the rank of each relevant document, over R.
+    """Average precision: the sum of the precisions at all relevant documents, divided by R.
 
-    Relevant documents that were not retrieved (within the cutoff) add 0. The mean over topics is
-    MAP. ``denominator`` is what the sum is divided by: ``'R'``, as in trec_eval; ``'min(k,R)'``, so
-    that a perfect ranking scores 1 at every cutoff; or ``'found'``, the number of relevant
-    documents retrieved within the cutoff. It ranges from 0 to 1 and is undefined without relevant
-    documents.
+    The precision at a relevant document is that at its rank, and R is the number of relevant
+    documents. Relevant documents that were not retrieved (within the cutoff) add 0. The mean over
+    topics is MAP. The parameter ``denominator`` sets the divisor: ``'R'``, as in trec_eval;
+    ``'min(k,R)'``, so that a perfect ranking scores 1 at every cutoff; or ``'found'``, the number
+    of relevant documents retrieved within the cutoff. It ranges from 0 to 1 and is undefined
+    without relevant documents.
     """
     precision = np.where(r.hit_mask(rel, cutoff), r.cumulative_hits(rel) / r.rank, 0.0)
     return r.sum_by_topic(precision) / _denominator(r, cutoff, rel, denominator)

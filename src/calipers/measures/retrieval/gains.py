@@ -139,8 +139,8 @@ def ndcg(
 
     The ideal list has all judged documents of the topic, in decreasing order of gain, and is cut at
     k. With ``ideal='uncut'`` it is not cut; with ``'retrieved'`` it has the retrieved documents
-    only, as in libraries that do not know the others. Gain and discount are those of DCG. It ranges
-    from 0 to 1 and is undefined if no judged document has a positive gain.
+    only, as in libraries that see only the retrieved documents. Gain and discount are those of DCG.
+    It ranges from 0 to 1 and is undefined if no judged document has a positive gain.
     """  # noqa: D401  # a noun
     dcg_value = _dcg(r, cutoff, dcg, gains, min_grade, base)
     if ideal == "retrieved":

@@ -112,7 +112,7 @@ def judged_fraction(r: JudgedRankings, cutoff: int | None = None) -> FloatArray:
 
 @ranking_measure("Unjudged", aliases=("unj", "hole"), higher_is_better=None, ties="linear")
 def unjudged_fraction(r: JudgedRankings, cutoff: int) -> FloatArray:
-    """Unjudged documents among the first k, over k.
+    """Unjudged documents among the first k, divided by k.
 
     If fewer documents were retrieved, the missing documents count as judged. It ranges from 0 to 1.
     """

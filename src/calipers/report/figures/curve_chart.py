@@ -264,6 +264,14 @@ def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
     )
 
 
+#: Labels of reference lines, whose names are keys of results, that differ from these.
+_REFERENCE_LABELS = {"act on all": "treat all", "act on none": "treat none"}
+
+
+def _reference_label(name: str) -> str:
+    return escape_unprintable(_REFERENCE_LABELS.get(name, name))
+
+
 def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
     """Return the layers of reference lines, each with its name at its highest point.
 
@@ -292,7 +300,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
     layers = [vega.layer(data, mark, x=keep_data_order(x), y=y, detail=vega.nominal("line"))]
     for is_left in (True, False):
         name_rows = [
-            {"x": json_number(a, 4), "y": json_number(b, 4), "name": escape_unprintable(name)}
+            {"x": json_number(a, 4), "y": json_number(b, 4), "name": _reference_label(name)}
             for name, (a, b) in tops.items()
             if (a < 1 / 2) is is_left
         ]

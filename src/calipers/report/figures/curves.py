@@ -15,7 +15,12 @@ from calipers.report.figures.figure import Figure, FigureTable, selector_label
 from calipers.report.figures.registry import CHARTS, ChartDefinition
 from calipers.report.figures.vega import Spec, sample_evenly
 from calipers.report.grouping import group_by
-from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
+from calipers.report.safe_names import (
+    escape_unprintable,
+    method_text,
+    shorten_name,
+    unique_labels,
+)
 from calipers.report.wide import is_ranked, order_systems, primary_measure
 from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
 from calipers.results.name_lookup import match_case_insensitive
@@ -288,11 +293,11 @@ class CurveChart(ChartDefinition):
         if any(math.isfinite(v) for c in curves if not is_point(c) for v in c.low):
             band_note = f" {self.band_note}" if self.band_note else ""
             sentences.append(
-                f"Shaded: {level} pointwise band{band_note} ({shorten_name(first.method)})."
+                f"Shaded: {level} pointwise band{band_note} ({method_text(first.method)})."
             )
         if any(len(c.simultaneous_low) for c in curves):
             sentences.append(
-                f"Paler: {level} simultaneous band ({shorten_name(first.simultaneous_method)}), "
+                f"Paler: {level} simultaneous band ({method_text(first.simultaneous_method)}), "
                 "which is conservative."
             )
         sentences += _points_caption([c for c in curves if is_point(c)], len(curves), level)
@@ -382,7 +387,9 @@ def get_chart(kind: str) -> CurveChart:
 def tolerance_note(curves: Sequence[Curve]) -> list[str]:
     """Return a sentence on the deviation of the drawn from the exact curve, if there is any."""
     tolerance = max(c.tolerance for c in curves)
-    sentence = f"Plotted to within {tolerance:.2g} of the exact curve, as a fraction of the axes."
+    sentence = (
+        f"The plotted curve is within {100 * tolerance:.2g}% of each axis range of the exact curve."
+    )
     return [sentence] if tolerance > 0 else []
 
 
@@ -401,7 +408,7 @@ def _points_caption(points: Sequence[Curve], n_curves: int, level: str) -> Itera
     if not points:
         return
     dots = "Dots" if len(points) == n_curves else "Dots without a curve"
-    boxes = list(dict.fromkeys(shorten_name(c.method) for c in points if len(c.low)))
+    boxes = list(dict.fromkeys(method_text(c.method) for c in points if len(c.low)))
     subject = "systems that predict labels"
     if points[0].series:
         subject = "predicted labels of each class or label, against all others"

@@ -101,7 +101,7 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
         title=f"{common_title}: {system} minus {baseline}",
         chosen_from=common_title,
         alt_text=sentence,
-        caption=f"{sentence}{sampling_note} Dashed: the difference over all {units}.",
+        caption=f"{sentence}{sampling_note} Dashed: the mean difference.",
         spec=unit_chart(rows, d.value, d.higher_is_better),
         header=(units, "difference", system, baseline),
         rows=tuple(

@@ -93,9 +93,9 @@
       type: "number", min: 0, max: 1, step: "any", placeholder: "–", title });
     return labelled(text, input);
   };
-  const ppv = asked("Rule in from PPV", "The largest region of scores with at least this PPV");
-  const npv = asked("Rule out from NPV", "The largest region of scores with at least this NPV");
-  const use = asked("Prevalence of use", "Prevalence in the target population");
+  const ppv = asked("Rule in: PPV ≥", "The largest region of scores with at least this PPV");
+  const npv = asked("Rule out: NPV ≥", "The largest region of scores with at least this NPV");
+  const use = asked("Target prevalence", "Prevalence in the target population");
   const given = (input) => (input.value === "" ? null : Number(input.value));
 
   // --- The drawings -----------------------------------------------------------------------------
@@ -232,7 +232,7 @@
       [positive, number(of.tp), number(of.fn)],
       [negative, number(of.fp), number(of.tn)],
     ]);
-    table(list, `At the threshold ${at}`, ["Measure", "Value", `${data.level} interval`],
+    table(list, `At threshold ${at}`, ["Measure", "Value", `${data.level} CI`],
       measures(of, given(use)).map(([name, { value, interval }]) => {
         const digits = name.startsWith("LR") && value >= 10 ? 1 : 3;
         const ends = interval ? `[${interval.map((x) => x.toFixed(3)).join(", ")}]` : "";

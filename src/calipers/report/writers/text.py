@@ -123,7 +123,7 @@ def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> Non
 
 def _print_wide_table(block: WideTable, console: Console, *, first: bool) -> None:
     """Print a wide table, and explanations of its numbers and marks."""
-    sentences = block.layout.caption(f"{BEST_MARK} the best.", tests=block.shows_tests)
+    sentences = block.layout.caption(f"{BEST_MARK} best value.", tests=block.shows_tests)
     tables = text_tables(block.layout, console.width if console.is_terminal else None)
     for index, columns in enumerate(tables):
         _print_columns(columns, console, first=first and not index)
