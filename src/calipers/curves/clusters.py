@@ -246,8 +246,8 @@ def _silhouette_figure(system: str, curves: Sequence[Curve]) -> Figure:
     )
     return Figure(
         title="Silhouettes",
-        alt_text=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; their "
-        f"mean is {overall}.",
+        alt_text=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; "
+        f"their mean is {overall}.",
         caption=f"The {measure_name} of {points_phrase}, sorted within each "
         "cluster. A negative value means that the point is closer on average to another cluster "
         f"than to its own. Dashed: {mean_phrase}, {overall}.",
