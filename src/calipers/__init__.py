@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
     from calipers.evaluate.external_values import from_values
     from calipers.evaluate.interleaving import interleaving
+    from calipers.evaluate.judge import judge
     from calipers.evaluate.merge_states import merge_states, save_state
     from calipers.evaluate.monitor import monitor
     from calipers.evaluate.multilabel import multilabel
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.pairs import pairs
     from calipers.evaluate.plan import plan
+    from calipers.evaluate.plan_labels import plan_labels
     from calipers.evaluate.precision_recall import precision_recall
     from calipers.evaluate.rank_correlation import rank_correlation, system_rank_correlation
     from calipers.evaluate.ranking import ranking
@@ -94,6 +96,7 @@ _HOMES = {
     "evaluate.requirements": "check_requirements",
     "evaluation.stored_predictions": "keep_predictions",
     "evaluate.interleaving": "interleaving",
+    "evaluate.judge": "judge",
     "evaluate.merge_states": "merge_states, save_state",
     "evaluate.monitor": "monitor",
     "evaluate.multilabel": "multilabel",
@@ -101,6 +104,7 @@ _HOMES = {
     "evaluate.overlap": "overlap, rbo",
     "evaluate.pairs": "pairs",
     "evaluate.plan": "plan",
+    "evaluate.plan_labels": "plan_labels",
     "evaluate.precision_recall": "precision_recall",
     "evaluate.ranking": "ranking",
     "evaluate.regression": "regression",
@@ -148,6 +152,7 @@ __all__ = [
     "from_json",
     "from_values",
     "interleaving",
+    "judge",
     "keep_predictions",
     "learning_curve",
     "measure",
@@ -159,6 +164,7 @@ __all__ = [
     "overlap",
     "pairs",
     "plan",
+    "plan_labels",
     "precision_recall",
     "rank_correlation",
     "ranking",

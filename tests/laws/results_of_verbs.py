@@ -168,6 +168,24 @@ MADE: dict[str, Callable[[], Any]] = {
         Ridge(), SCORES["fine"][:, None], NUMBERS, training_sets=4
     ),
     "the best of several": lambda: cal.best_system(_scored(), measure="AUC", n_resamples=20),
+    "judge": lambda: cal.judge(
+        {"a": [0, 1, 1, 0, 1] * 8, "b": [1, 1, 0, 0, 1] * 8},
+        human={"a": [0, 1, 0, 0] * 5 + [None] * 20, "b": [1, 1, 1, 0] * 5 + [None] * 20},
+        first={"a": [0, 1] * 20, "b": [1, 0] * 20},
+        length={"a": list(range(1, 41)), "b": [7, 5, 3, 9] * 10},
+        own_systems="a",
+        judged_at=list(range(40)),
+        **FEW,
+    ),
+    "plan of labels": lambda: cal.plan_labels(
+        "pass-rate",
+        cal.scores(
+            {"a": [0, 1, 1, 0, 1] * 8, "b": [1, 1, 0, 0, 1] * 8},
+            human={"a": [0, 1, 0, 0] * 5 + [None] * 20, "b": [1, 1, 1, 0] * 5 + [None] * 20},
+        ),
+        n=30,
+        min_labels=2,
+    ),
     "leaderboard": lambda: cal.pairs(
         {
             "model_a": ["a", "b", "c", "a", "b", "c", "new"] * 6,

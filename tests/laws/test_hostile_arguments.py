@@ -176,6 +176,32 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             **QUICK,
         },
     ),
+    "judge": (
+        cal.judge,
+        {
+            "score": {"a": [0, 1, 1, 0, 1, 1] * 2, "b": [1, 1, 0, 0, 1, 1] * 2},
+            "human": {"a": [0, 1, 0, 0, 1, 1] * 2, "b": [1, 1, 1, 0, 0, 1] * 2},
+            "first": {"a": [0, 1] * 6, "b": [1, 0] * 6},
+            "length": {"a": [1, 2, 3] * 4, "b": [2, 5, 4, 3] * 3},
+            "own_systems": "a",
+            "cluster": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6],
+            "human_weight": [1, 2] * 6,
+            **QUICK,
+        },
+    ),
+    "plan of labels": (
+        cal.plan_labels,
+        {
+            "measure": "pass-rate",
+            "pilot": cal.scores(
+                {"a": [0, 1, 1, 0, 1] * 8, "b": [1, 1, 0, 0, 1] * 8},
+                human={"a": [0, 1, 0, 0] * 5 + [None] * 20, "b": [1, 1, 1, 0] * 5 + [None] * 20},
+            ),
+            "difference": 0.3,
+            "system": "b",
+            "baseline": "a",
+        },
+    ),
     "pairs": (
         cal.pairs,
         {

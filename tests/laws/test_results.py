@@ -37,6 +37,9 @@ from calipers.results import (
     Estimate,
     Evaluation,
     Finding,
+    JudgeBias,
+    LabelSelection,
+    LabelStratum,
     LabelTable,
     Leaderboard,
     LeaderboardRow,
@@ -200,6 +203,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
         ValidationCurveRow, BiasVarianceRow, BiasVariance, LearningCurve, LearningCurveExtrapolation, LearningCurveRow, ValidationCurve,
         Candidate, Selection, TunedThreshold, Leaderboard, LeaderboardRow,
         MonitorResult, MonitorLook, MonitoredSystem,
+        JudgeBias, LabelSelection, LabelStratum,
         ParetoFront, ParetoRow, LabelTable, OmnibusTest, PerUnit, Plan, PlanRow, DecisionRegions, SliceEstimate, SliceDifference, Slices,
     }  # fmt: skip
 

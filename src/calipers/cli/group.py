@@ -9,7 +9,7 @@ import click
 
 from calipers import __version__
 from calipers.cli.files import Group, import_command
-from calipers.evaluation.tasks import TASKS
+from calipers.evaluation.tasks import JUDGE, TASKS
 
 #: Sub-commands, the modules that hold them, and their one line in ``calipers --help``.
 COMMANDS = {
@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Run the evaluations of calipers.toml and check their requirements.",
     "merge": "Merge saved states (of days or shards) into one evaluation.",
     "overlap": "Measure the overlap of runs (RBO, overlap@k) without judgments.",
+    "judge": JUDGE.summary,
     "pairs": "Rate systems from pairwise battles (Elo, ranks, expected scores).",
     "monitor": "Evaluate requests as they arrive, valid at every look.",
     "interleaving": "Compare two rankers by clicks on interleaved results.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import Command, Group, is_given
+from calipers.cli.files import Command, Group, OutputFile, is_given
 from calipers.cli.options import (
     added_parameters,
     choice_option,
@@ -113,6 +114,7 @@ ASSUMPTIONS = added_parameters(
 
 SUBCOMMANDS = {
     "assumed": "Plan from assumptions; MEASURE alone means this.",
+    "labels": "Plan human labels for a judge: how many, and of which cases.",
     **{name: f"Plan from a pilot on the input of `calipers {name}`." for name in TASKS},
 }
 
@@ -131,7 +133,7 @@ class PlanGroup(Group):
     "plan",
     cls=PlanGroup,
     help_by_command=SUBCOMMANDS,
-    find=lambda name: assumed if name == "assumed" else _make_pilot_command(name),
+    find=lambda name: _find_command(name),  # noqa: PLW0108 - defined below
     subcommand_metavar="MEASURE [OPTIONS] | COMMAND …",
     no_args_is_help=True,
 )
@@ -148,7 +150,15 @@ def command() -> None:
       calipers plan AUC --value 0.8 --prevalence 0.1 -n 2000
       calipers plan retrieval qrels.txt bm25.run dense.run -m nDCG@10 --difference 0.02
       calipers plan classification scan.csv --truth y --score s -m AUC --half-width 0.02
+      calipers plan labels verdicts.csv --score old --score new --human old=human_old \\
+        --human new=human_new --difference 0.1 --cases next.csv
     """
+
+
+def _find_command(name: str) -> click.Command:
+    if name == "labels":
+        return _make_labels_command()
+    return assumed if name == "assumed" else _make_pilot_command(name)
 
 
 def _plan_from_assumptions(measure: str, **options: Any) -> None:
@@ -206,6 +216,68 @@ def _make_pilot_command(name: str) -> click.Command:
         params=[*task_params, target_option, *GOALS],
         help=f"Plan from a pilot on the input of `calipers {name}`. With two systems, their "
         "difference is planned for, and with one its value.",
+    )
+
+
+_LABELS_HELP = """
+Plan human labels in addition to the scores of a judge, from a pilot with some labels.
+
+With two systems, their difference is planned for, and with one its value. Cases are drawn from
+strata of the judge's verdicts and of disagreement between systems (Neyman's allocation). -n counts
+all labeled cases, including those of the pilot.
+"""
+
+
+def _make_labels_command() -> click.Command:
+    """Create the command that plans human labels, with the arguments of ``calipers scores``."""
+    task_params, evaluate = evaluation_options("scores", {"interval", "target"})
+
+    def callback(**options: Any) -> None:
+        kind, path = format_and_file(options, DATA_FORMATS, "a plan")
+        goals = {key: options.pop(key) for key in (*goal_names, "min_labels")}
+        system, cases = options.pop("target"), options.pop("cases")
+        if not options["human"]:
+            raise click.UsageError("plan labels needs the labels of a pilot: --human")
+
+        def planned(evaluation: Evaluation) -> None:
+            from calipers.evaluate.plan_labels import plan_labels
+
+            shared = {"system": system, **{k: options[k] for k in ("baseline", "level", "seed")}}
+            plan = plan_labels(evaluation.measures[0], evaluation, **goals, **shared)
+            if cases is not None:
+                assert plan.selection is not None
+                write_output(plan.selection.to_csv(), cases)
+            write_plans([plan], kind, path)
+
+        evaluate(**options, then=planned)
+
+    goal_names = ("half_width", "difference", "n", "power")
+    goals = [p for p in GOALS if p.name in (*goal_names, "format_", "output")]
+    labels_params = added_parameters(
+        combine_options(
+            text_option(
+                "--target", "NAME", "System to plan for, if there are several; see --baseline."
+            ),
+            option_with_default(
+                "--min-labels",
+                10,
+                "Least number of labels in each stratum.",
+                type=click.IntRange(0),
+                metavar="N",
+            ),
+            text_option(
+                "--cases",
+                "FILE.csv",
+                "Write the cases to label, with their probability pi and weight 1/pi.",
+                type=OutputFile(),
+            ),
+        )
+    )
+    return Command(
+        "labels",
+        callback=callback,
+        params=[*task_params, *labels_params, *goals],
+        help=inspect.cleandoc(_LABELS_HELP),
     )
 
 

@@ -270,7 +270,7 @@ def to_numbers(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a column to finite numbers; float32 stays float32."""
     array = _to_numbers(values, input_name)
     if not _is_within(array, np.inf):
-        _check_values(array, ~np.isfinite(array), input_name, "expected finite numbers")
+        check_values(array, ~np.isfinite(array), input_name, "expected finite numbers")
     return array
 
 
@@ -357,7 +357,7 @@ def to_matrix(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
 def to_probabilities(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a column to probabilities, that is, numbers between 0 and 1."""
     array = to_numbers(values, input_name)
-    _check_values(
+    check_values(
         array, (array < 0) | (array > 1), input_name, "expected probabilities between 0 and 1"
     )
     return array
@@ -372,11 +372,11 @@ def to_quantities(values: Any, input_name: str, *, copy: bool = True) -> Floats:
     """
     array = _to_numbers(values, input_name)
     if not _is_within(array, MAX_QUANTITY):
-        _check_values(array, ~np.isfinite(array), input_name, "expected finite numbers")
+        check_values(array, ~np.isfinite(array), input_name, "expected finite numbers")
         expected = (
             f"numbers from -{MAX_QUANTITY:g} to {MAX_QUANTITY:g}, whose squares can be added up"
         )
-        _check_values(array, np.abs(array) > MAX_QUANTITY, input_name, f"expected {expected}")
+        check_values(array, np.abs(array) > MAX_QUANTITY, input_name, f"expected {expected}")
     return array.astype(np.float64, copy=copy)
 
 
@@ -398,7 +398,7 @@ def to_weights(
     weight = to_numbers(values, "weight").astype(np.float64)
     check_length(weight, n_rows, "weight")
     for invalid_mask, expected in invalid_weight_masks(weight):
-        _check_values(weight, invalid_mask, "weight", expected)
+        check_values(weight, invalid_mask, "weight", expected)
     if not weight.any():
         raise InputError("weight: all weights are 0")
     if is_batch:
@@ -434,7 +434,7 @@ def format_other_rows(n_rows: int) -> str:
     return f" (and {n_rows - 1} more rows)" if n_rows > 1 else ""
 
 
-def _check_values(array: Array, invalid_mask: Array, input_name: str, expected: str) -> None:
+def check_values(array: Array, invalid_mask: Array, input_name: str, expected: str) -> None:
     """Raise an error that locates the first invalid number and states what was expected."""
     if invalid_mask.any():
         rows = np.flatnonzero(invalid_mask)

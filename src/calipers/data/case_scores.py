@@ -16,7 +16,9 @@ from calipers.data.arrays import (
     MAX_QUANTITY,
     check_column,
     check_length,
+    check_values,
     from_arrow,
+    invalid_weight_masks,
     is_missing,
     missing_mask,
     to_quantities,
@@ -249,6 +251,8 @@ def read_label_weights(values: Any, labeled_mask: npt.NDArray[np.bool_]) -> Floa
             f"human_weight: {problem} in row {row}, which has a label; expected 1 over the "
             "probability with which the case was selected, above 0"
         )
+    for invalid_mask, expected in invalid_weight_masks(np.where(labeled_mask, column.scores, 0.0)):
+        check_values(column.scores, invalid_mask, "human_weight", expected)
     return np.where(labeled_mask, column.scores, 1.0)
 
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.arrays import column_names, is_frame
-from calipers.data.case_scores import NO_SCORE, case_ids, mixed_as_text, read_case_table
+from calipers.data.case_scores import (
+    NO_SCORE,
+    ScoreColumn,
+    case_ids,
+    mixed_as_text,
+    read_case_table,
+)
 from calipers.data.costs import Costs
 from calipers.data.errors import InputError, format_value
 from calipers.data.evaluation_logs import CASE, SCORE, SYSTEM, is_log, read_logs
@@ -206,25 +212,9 @@ def scores(
     4.5
     """
     Options.from_arguments(locals())  # checked before any data
-    arguments = {**locals(), "score": _columns_by_system(score)}
-    arguments["data"] = mixed_as_text(data)
     stated_range = _check_range(score_range)
-    ids: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    if (paths := _find_logs(arguments)) is not None:
-        arguments, notes = _read_logs(arguments, paths, stated_range)
-    if human is not None or human_weight is not None:
-        _check_label_options(arguments)
-    if arguments["system"] is not None or arguments["samples"] is not None:
-        arguments, ids = _fold_rows(arguments)
-    source = open_source(
-        arguments,
-        "score",
-        "case",
-        "human",
-        "human_weight",
-        categories=("score", "case", "human"),
-    )
+    table = CaseColumns.open(locals(), stated_range)
+    source = table.source
     if source.stream_columns is not None:
         columns = source.stream_columns.output_columns["score"]
         chosen_reference = find_reference(reference_system, baseline, tuple(columns))
@@ -232,16 +222,9 @@ def scores(
         return source.evaluate(
             CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
         )
-    row_columns = source.memory_columns.columns
-    by_system = read_columns(row_columns["score"])
-    number = len(next(iter(by_system.values())))
-    if row_columns["case"] is not None:
-        ids = case_ids(row_columns["case"])
-    source = _with_notes(_with_ids(source, ids, number), notes)
+    cases = table.read()
+    by_system, labels, number = cases.scores, cases.labels, cases.n_cases
     chosen_reference = find_reference(reference_system, baseline, tuple(by_system))
-    labels = None
-    if row_columns["human"] is not None:
-        labels = read_labels(row_columns["human"], by_system)
     summary = ScoreSummary.from_columns(
         [
             (column.scores, column.status)
@@ -250,9 +233,96 @@ def scores(
         len(NO_SCORE),
     )
     problem = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
+    source = cases.source
     lengths = source.memory_columns.costs.columns_of(LENGTH, tuple(by_system), number)
-    columns_by_role = {**row_columns, "score": by_system, LENGTH: lengths, "human": labels}
+    columns_by_role = {
+        **source.memory_columns.columns,
+        "score": by_system,
+        LENGTH: lengths,
+        "human": labels,
+    }
     return source.evaluate(replace(problem, target=target), columns_by_role, number)
+
+
+@dataclass(frozen=True, eq=False)
+class CaseColumns:
+    """Columns of a table of scores, or of logs, opened but not read.
+
+    Attributes
+    ----------
+    source : ColumnSource
+        Columns by role.
+    ids : tuple of str
+        Names of the cases, if the table has a row for each score; else empty.
+    notes : tuple of str
+        Notes on logs.
+    """
+
+    source: ColumnSource
+    ids: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def open(
+        cls,
+        arguments: Mapping[str, Any],
+        stated_range: tuple[float, float] | None,
+        by_system: Sequence[str] = (),
+        by_case: Sequence[str] = (),
+    ) -> CaseColumns:
+        """Open the columns that arguments name.
+
+        Parameters
+        ----------
+        arguments : mapping of str to object
+            Arguments of :func:`calipers.scores`, by name.
+        stated_range : tuple of float, optional
+            Lowest and highest score, if they are stated.
+        by_system : sequence of str, default=()
+            Further arguments with a column for each system, in the forms of ``human``.
+        by_case : sequence of str, default=()
+            Further arguments with one value for each case.
+
+        Returns
+        -------
+        CaseColumns
+            The columns.
+        """
+        arguments = {**arguments, "score": _columns_by_system(arguments["score"])}
+        arguments["data"] = mixed_as_text(arguments["data"])
+        ids: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
+        if (paths := _find_logs(arguments)) is not None:
+            arguments, notes = _read_logs(arguments, paths, stated_range)
+        if arguments["human"] is not None or arguments["human_weight"] is not None:
+            _check_label_options(arguments)
+        if arguments["system"] is not None or arguments["samples"] is not None:
+            arguments, ids = _fold_rows(arguments, ("human", *by_system), by_case)
+        roles = "score", "case", "human", "human_weight", *by_system, *by_case
+        categories = "score", "case", "human", *by_system, *by_case
+        return cls(open_source(arguments, *roles, categories=categories), ids, notes)
+
+    def read(self) -> CaseRows:
+        """Read the scores and labels of rows in memory."""
+        columns = self.source.memory_columns.columns
+        by_system = read_columns(columns["score"])
+        number = len(next(iter(by_system.values())))
+        ids = self.ids if columns["case"] is None else case_ids(columns["case"])
+        source = _with_notes(_with_ids(self.source, ids, number), self.notes)
+        labels = None
+        if columns["human"] is not None:
+            labels = read_labels(columns["human"], by_system)
+        return CaseRows(source, by_system, labels, number)
+
+
+@dataclass(frozen=True, eq=False)
+class CaseRows:
+    """Scores of the cases of each system, and human labels if there are any."""
+
+    source: ColumnSource
+    scores: Mapping[str, ScoreColumn]
+    labels: Mapping[str, ScoreColumn] | None
+    n_cases: int
 
 
 def _check_label_options(arguments: Mapping[str, Any]) -> None:
@@ -383,8 +453,13 @@ def _read_logs(
     return {**arguments, **changed}, logs.notes
 
 
-def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the arguments of a table with one row for each case, and the names of the cases."""
+def _fold_rows(
+    arguments: Mapping[str, Any], by_system: Sequence[str], by_case: Sequence[str]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the arguments of a table with one row for each case, and the names of the cases.
+
+    As well as the scores, arguments ``by_system`` have a column for each system.
+    """
     data, case, score = arguments["data"], arguments["case"], arguments["score"]
     system, samples = arguments["system"], arguments["samples"]
     option = "system" if system is not None else "samples"
@@ -410,7 +485,8 @@ def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str,
             f"case is {format_value(case)}, expected the name of the column of the cases, as "
             f"{option}= says that a case has several rows"
         )
-    row_columns: dict[str, Any] = {role: arguments[role] for role in (*ROW_ROLES, "human_weight")}
+    row_roles = *ROW_ROLES, "human_weight", *by_case
+    row_columns: dict[str, Any] = {role: arguments[role] for role in row_roles}
     row_columns["slices"] = parse_slice_columns(row_columns["slices"])
     roles = {name: role for role, value in row_columns.items() for name in flatten_names(value)}
     costs = Costs.from_argument(arguments["cost"])
@@ -419,26 +495,27 @@ def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str,
         "data": table.rows,
         "score": dict(table.scores),
         "case": None,
-        "human": _fold_labels(arguments, data, case, system),
+        **{role: _fold_column(arguments, role, case, system) for role in by_system},
         "cost": {**costs.numbers, **table.costs} or None,
         "inputs": [*table.origins, *arguments["inputs"]],
     }
     return {**arguments, **changed}, table.ids
 
 
-def _fold_labels(
-    arguments: Mapping[str, Any], data: Any, case: str, system: str | None
+def _fold_column(
+    arguments: Mapping[str, Any], role: str, case: str, system: str | None
 ) -> Mapping[str, Any] | None:
-    """Return the human labels of each system, from a table with one row for each score."""
-    human = arguments["human"]
-    if human is None:
+    """Return a column of each system, from a table with one row for each score."""
+    column = arguments[role]
+    if column is None:
         return None
-    if not isinstance(human, str):
+    if not isinstance(column, str):
+        noun = "labels" if role == "human" else "it"
         raise InputError(
-            f"human is {format_value(human)}, expected the name of the one column of labels, as "
+            f"{role} is {format_value(column)}, expected the name of the one column of {noun}, as "
             "system= says that the table has one row for each score"
         )
-    return read_case_table(data, case, system, {human: human}, {}, role="human").scores
+    return read_case_table(arguments["data"], case, system, {column: column}, {}, role=role).scores
 
 
 def _summarize_stream(

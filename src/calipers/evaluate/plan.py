@@ -290,12 +290,7 @@ def model_from_pilot(
     n_systems: int,
 ) -> MeasureVarianceModel:
     """Return the design that a pilot evaluation implies."""
-    name = _find_pilot_measure(measure, pilot)
-    for requested in (system, baseline):
-        if requested is not None and requested not in pilot.systems:
-            raise InputError(
-                f"{requested!r} is not a system; {did_you_mean(requested, pilot.systems)}"
-            )
+    name = find_pilot_measure(measure, pilot)
     definition = parse_measure(name, prefer=pilot.task).definition
     if definition.summary == "sum":
         raise InputError(f"{name} is a sum and grows with the number of topics; plan for a mean")
@@ -303,7 +298,7 @@ def model_from_pilot(
         raise InputError(
             f"{name} grows with the number of points; plan for a silhouette, for example"
         )
-    pair = _select_systems(pilot.systems, system, baseline, goal)
+    pair = select_systems(pilot.systems, system, baseline, goal)
     if not isinstance(pair, str):
         variance_model = _difference_model(name, pilot, *pair)
     else:
@@ -321,10 +316,13 @@ def model_from_pilot(
     )
 
 
-def _select_systems(
+def select_systems(
     systems: Sequence[str], system: str | None, baseline: str | None, goal: str
 ) -> tuple[str, str] | str:
     """Return the two systems to compare, or the system whose value is planned for."""
+    for requested in (system, baseline):
+        if requested is not None and requested not in systems:
+            raise InputError(f"{requested!r} is not a system; {did_you_mean(requested, systems)}")
     if goal == "reference" or (len(systems) == 1 and goal in ("half_width", "size")):
         if system is None and len(systems) > 1:
             raise InputError(f"say which system: system= one of {', '.join(systems)}")
@@ -348,7 +346,7 @@ def _select_systems(
     return system, first
 
 
-def _find_pilot_measure(measure: str | Measure, pilot: Evaluation) -> str:
+def find_pilot_measure(measure: str | Measure, pilot: Evaluation) -> str:
     """Return the name of the measure in the pilot."""
     name = str(measure)
     if (match := pilot.canonical_name(name)) in pilot.measures:
@@ -677,7 +675,7 @@ def plan(
         "comparisons": comparisons, "cluster_size": cluster_size, "icc": icc, "n": n,
         "systems": systems, "assurance": assurance,
     }  # fmt: skip
-    _check_numbers(numbers)
+    check_plan_numbers(numbers)
     make_settings("auto", level, n_resamples, seed)
     if test not in TESTS:
         raise InputError(f"test is {test!r}; {did_you_mean(test, TESTS)}")
@@ -698,7 +696,7 @@ def plan(
     else:
         variance_model = model_from_pilot(measure, pilot, system, baseline, goal, test, systems)
     task = pilot.task if pilot is not None else "retrieval" if "sd" in assumed else "classification"
-    _check_targets(parse_measure(measure, task), targets)
+    check_targets(parse_measure(measure, task), targets)
     comparison_level, cluster_design_effect = (
         sample_size.bonferroni_level(level, comparisons),
         sample_size.design_effect(cluster_size, icc),
@@ -733,7 +731,7 @@ def _find_goal(
     return goals[0] if goals else "size", targets
 
 
-def _check_targets(measure: Measure, targets: Mapping[str, float]) -> None:
+def check_targets(measure: Measure, targets: Mapping[str, float]) -> None:
     """Check that the targets are within the range of the measure."""
     low, high = measure.definition.range
     for target_name, x in targets.items():
@@ -746,7 +744,7 @@ def _check_targets(measure: Measure, targets: Mapping[str, float]) -> None:
             )
 
 
-def _check_numbers(numbers: Mapping[str, Any]) -> None:
+def check_plan_numbers(numbers: Mapping[str, Any]) -> None:
     """Check the numbers; raise an error that names the first impossible one."""
     proportion_names = {"power", "level", "prevalence", "discordant", "assurance"}
     for name, x in numbers.items():
@@ -772,5 +770,5 @@ def _check_numbers(numbers: Mapping[str, Any]) -> None:
             f"power is {numbers['power']}: a test at the level {numbers['level']} has this power "
             "even if there is no difference"
         )
-    if numbers["difference"] == 0 and numbers["margin"] is None:
+    if numbers["difference"] == 0 and numbers.get("margin") is None:
         raise InputError("difference is 0: no number of units suffices to find a difference of 0")

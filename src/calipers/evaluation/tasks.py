@@ -1526,6 +1526,66 @@ SCORES = Task(
     command="calipers.cli.case_scores:ScoresCommand",
 )
 
+_SCORES_COLUMNS = {column.role: column for column in SCORES.columns}
+
+#: Columns of a judge against human labels. It is no task of its own: no other commands take it.
+JUDGE = Task(
+    "judge",
+    verb="calipers.evaluate.judge:judge",
+    unit="cases",
+    summary="Evaluate a judge (LLM or person) against human labels.",
+    help=f"""Evaluate the scores of a judge against human labels, {_TABLE_HELP}.
+
+    Reports for each system, and for all of them, the mean error of the judge, sensitivity and
+    specificity (or recall of each human grade) and agreement; and whether its errors depend on the
+    system, on position, length or time, or on whether the output is its own.
+
+    \b
+    Examples:
+      calipers judge verdicts.csv --score verdict --human label
+      calipers judge verdicts.csv --score old --score new --human old=human_old \\
+        --human new=human_new
+      calipers judge long.csv --case id --system model --score grade --human label \\
+        --first first --length tokens --own gpt --judged-at date
+    """,
+    columns=(
+        *(replace(_SCORES_COLUMNS[role], description="") for role in ("score", "case", "system")),
+        replace(
+            _SCORES_COLUMNS["human"],
+            help="Column of human labels of some cases; repeatable, one for each system. With "
+            "--system, the one column of all labels.",
+            required=True,
+        ),
+        _SCORES_COLUMNS["human_weight"],
+        Column(
+            "first",
+            "Column of whether the judge was shown the output first: 1 or true, else 0 or false; "
+            "repeatable, one for each system.",
+            is_by_system=True,
+        ),
+        Column(
+            "length",
+            "Column of the length of the output; repeatable, one for each system.",
+            is_by_system=True,
+        ),
+        Column("judge_system", "Column of the system that judged the case."),
+        Column("judged_at", "Column of the time at which the case was judged."),
+        _SCORES_COLUMNS["cluster"],
+    ),
+    arguments=(
+        Argument(
+            "own_systems",
+            "System that is the judge itself, or of its family; repeatable.",
+            flag="--own",
+            metavar="NAME",
+            is_repeatable=True,
+            parse=lambda names: list(names) or None,
+        ),
+    ),
+    options=("level", "interval", "n_resamples", "seed", "inputs"),
+    categories=("score", "case", "human", "first", "judge_system"),
+)
+
 #: All of them, in the order in which they are listed.
 TASKS: Mapping[str, Task] = {
     task.name: task

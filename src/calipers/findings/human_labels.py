@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.variance_estimators import StandardError
     from calipers.statistics import FloatArray
 
 #: The smallest difference of the mean scores of labeled and other cases that is reported, as a
@@ -35,7 +36,8 @@ MAX_JUDGED_SYSTEMS = 4
 class SystemLabels:
     """Scores of a judge of one system, and human labels of some cases, NaN if there is none.
 
-    ``has_weights`` tells whether labels have weights by the probability of their selection.
+    ``has_weights`` tells whether labels have weights by the probability of their selection; they
+    are ``weight`` where they enter the comparison of systems.
     """
 
     human: FloatArray
@@ -43,6 +45,7 @@ class SystemLabels:
     clusters: ClusterIndex | None = None
     has_weights: bool = False
     unit: str = "cases"
+    weight: FloatArray | None = None
 
     @property
     def labeled_mask(self) -> npt.NDArray[np.bool_]:
@@ -68,17 +71,46 @@ class LabeledSystems:
     by_measure: Mapping[str, Mapping[str, SystemLabels]] = field(default_factory=dict)
 
 
-def _mean_number(
-    values: FloatArray, clusters: ClusterIndex | None, level: float
-) -> tuple[IntervalNumber, float]:
-    """Return the mean of values with its t interval, and the p-value that it is 0."""
-    error = UnitValues(values, None, clusters).standard_error
-    mean, degrees = float(values.mean()), error.df or 0.0
-    if not (error.se > 0 and degrees > 0):
-        return IntervalNumber(mean, math.nan, math.nan), math.nan
-    half_width = intervals.t_quantile(level, degrees) * error.se
-    number = IntervalNumber(mean, mean - half_width, mean + half_width)
-    return number, t_test_p_value(mean, error.se, degrees)
+@dataclass(frozen=True, eq=False)
+class ErrorDifference:
+    """Mean difference of the judge's errors on two systems, on the cases labeled for both.
+
+    Attributes
+    ----------
+    number : IntervalNumber
+        Mean difference with its t interval, the second system minus the first.
+    p : float
+        p-value of Student's t of the paired differences; NaN if they do not vary.
+    error : StandardError
+        Standard error of the difference.
+    mask : array of bool of shape (n,)
+        Cases that are labeled for both.
+    """
+
+    number: IntervalNumber
+    p: float
+    error: StandardError
+    mask: npt.NDArray[np.bool_]
+
+    @classmethod
+    def from_labels(
+        cls, first: SystemLabels, second: SystemLabels, level: float
+    ) -> ErrorDifference | None:
+        """Compare the errors on two systems; None if fewer than two cases are labeled for both."""
+        mask = first.labeled_mask & second.labeled_mask
+        if np.count_nonzero(mask) < 2:
+            return None
+        clusters = None if first.clusters is None else first.clusters.take_rows(mask)
+        weight = None if first.weight is None else first.weight[mask]
+        values = second.errors[mask] - first.errors[mask]
+        units = UnitValues(values, weight, clusters)
+        error, mean = units.standard_error, units.mean
+        degrees = error.df or 0.0
+        if not (error.se > 0 and degrees > 0):
+            return cls(IntervalNumber(mean, math.nan, math.nan), math.nan, error, mask)
+        half_width = intervals.t_quantile(level, degrees) * error.se
+        number = IntervalNumber(mean, mean - half_width, mean + half_width)
+        return cls(number, t_test_p_value(mean, error.se, degrees), error, mask)
 
 
 @rule("labels-not-random", "warning", SystemLabels, cost="rows")
@@ -175,14 +207,10 @@ def judge_favors_system(subject: Subject, labeled: LabeledSystems) -> Iterator[C
         names = list(by_name) if len(by_name) <= MAX_JUDGED_SYSTEMS else []
         for first, second in combinations(names, 2):
             a, b = by_name[first], by_name[second]
-            mask = a.labeled_mask & b.labeled_mask
-            if np.count_nonzero(mask) < 2:
+            compared = ErrorDifference.from_labels(a, b, subject.level)
+            if compared is None or math.isnan(compared.p):
                 continue
-            clusters = None if a.clusters is None else a.clusters.take_rows(mask)
-            difference = b.errors[mask] - a.errors[mask]
-            number, p = _mean_number(difference, clusters, subject.level)
-            if math.isnan(p):
-                continue
+            number, p, mask = compared.number, compared.p, compared.mask
             pair = (first, second) if number.value >= 0 else (second, first)
             excess = number if number.value >= 0 else -number
             says = partial(_favors_message, pair, excess, measure)

@@ -80,11 +80,14 @@ def format_cells(values: FloatArray, *, is_proportion: bool) -> list[list[str]]:
 
 
 def matrix_table(
-    confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalize: str | None = None
+    confusion: ConfusionBase,
+    orientation: str = ORIENTATIONS[0],
+    normalize: str | None = None,
+    sides: tuple[str, str] = ("truth", "predicted"),
 ) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the rows of a confusion matrix; a row begins with its class.
 
-    With many classes the rows are the non-empty cells.
+    With many classes the rows are the non-empty cells. ``sides`` are the names of its margins.
     """
     names = list(unique_labels(confusion.labels, MAX_LABEL_LENGTH).values())
     if len(names) > MAX_MATRIX_CLASSES:
@@ -93,8 +96,8 @@ def matrix_table(
         confusion.table(orientation, normalize), is_proportion=normalize is not None
     )
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
-    sides = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
-    return [" \\ ".join(sides), *names], rows
+    ordered_sides = sides[:: 1 if orientation == ORIENTATIONS[0] else -1]
+    return [" \\ ".join(ordered_sides), *names], rows
 
 
 def _list_cells(
@@ -136,11 +139,14 @@ def matrix_text(
 
 
 def matrix_block(
-    confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalize: str | None = None
+    confusion: ConfusionBase,
+    orientation: str = ORIENTATIONS[0],
+    normalize: str | None = None,
+    sides: tuple[str, str] = ("truth", "predicted"),
 ) -> Table:
     """Return the matrix as a block of a document."""
     return replace(
-        Table.from_rows(*matrix_table(confusion, orientation, normalize)), bold_names=True
+        Table.from_rows(*matrix_table(confusion, orientation, normalize, sides)), bold_names=True
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers.report import (
     class_tables,
+    judge,
     leaderboard,
     learning,
     monitor,
@@ -104,6 +105,8 @@ MAX_UNFOLDED_DIFFERENCES = 12
 MAX_SENTENCES = 60
 #: The largest number of sentences that are unfolded in a browser.
 MAX_UNFOLDED_SENTENCES = 8
+#: Margins of a confusion matrix.
+TRUTH_SIDES = ("truth", "predicted")
 # Additional blank line after folded differences.
 _BLANK = Lines([""])
 
@@ -235,12 +238,17 @@ def evaluation_document(
     if not look.is_on_screen:
         yield from _notes(notes, look)
     yield from _numbers(result, look)
+    if result.judge_biases:
+        yield from _judge_biases(result, look)
     if result.costs is not None:
         yield from _costs(result, result.costs, look)
     if look.medium.has_sections:
         by_class = any(table.row_kind == "class" for table in result.label_tables)
         if not look.is_in_browser:  # where they are drawn
-            yield from _confusions(result.confusions, look.orientation, has_class_table=by_class)
+            sides = judge.SIDES if result.judge_biases else TRUTH_SIDES
+            yield from _confusions(
+                result.confusions, look.orientation, has_class_table=by_class, sides=sides
+            )
         yield from _labels(result.label_tables, look)
     sections = [
         () if result.slices is None else slices_document(result.slices, look, result),
@@ -320,6 +328,9 @@ def _notes(notes: Notes, look: DisplayOptions) -> Iterator[Block]:
 def _paper_tables(result: Evaluation, *, intervals: bool) -> Iterator[Block]:
     """Yield tables of systems by measures, and by costs with the Pareto fronts."""
     yield WideTable(wide.from_evaluation(result, intervals=intervals))
+    if result.judge_biases:
+        caption = [*judge.sentences(result), judge.caption(result.judge_biases)]
+        yield Table(judge.columns(result.judge_biases), caption=caption)
     if result.costs is not None:
         cost_layout = wide.from_evaluation(result.costs, intervals=intervals)
         front_lines = (
@@ -374,8 +385,10 @@ def _is_wide(result: Evaluation, look: DisplayOptions) -> bool:
     """Return whether an evaluation has a wide table, with a row per system.
 
     Wide tables have no room for drawings of all measures, so that media with drawings have long
-    tables by default, unless many systems are ranked.
+    tables by default, unless many systems are ranked. Outputs that a judge scored are not ranked.
     """
+    if result.judge_biases and look.layout is None:
+        return False
     if look.has_drawings and look.layout is None:
         return wide.is_ranked(result)
     return is_wide(result, look.layout)
@@ -475,6 +488,17 @@ def _omnibus_tables(
         )
 
 
+def _judge_biases(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the tables of a judge on a terminal, and the table of its biases."""
+    if look.is_on_screen:  # elsewhere they are among the other tables of classes
+        yield from _confusions(
+            result.confusions, look.orientation, has_class_table=True, sides=judge.SIDES
+        )
+    yield Heading("Biases of the judge", anchor="biases")
+    yield Table(judge.columns(result.judge_biases), title="Biases")
+    yield Lines([judge.caption(result.judge_biases)], aside=True)
+
+
 def _costs(result: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """Yield the costs of the systems, and the Pareto fronts."""
     yield Heading("Costs", anchor="costs")
@@ -498,7 +522,11 @@ def _costs(result: Evaluation, costs: Evaluation, look: DisplayOptions) -> Itera
 
 
 def _confusions(
-    confusions: Sequence[ConfusionBase], orientation: str, *, has_class_table: bool
+    confusions: Sequence[ConfusionBase],
+    orientation: str,
+    *,
+    has_class_table: bool,
+    sides: tuple[str, str],
 ) -> Iterator[Block]:
     """Yield the confusion matrix of each system, and a table of its classes.
 
@@ -507,7 +535,7 @@ def _confusions(
     for confusion in confusions:
         if len(confusion.labels) <= class_tables.MAX_TABLE_CLASSES:
             yield Heading(f"Confusion matrix{_system_suffix(confusion, confusions)}")
-            yield class_tables.matrix_block(confusion, orientation)
+            yield class_tables.matrix_block(confusion, orientation, sides=sides)
             if len(confusion.labels) > 2 and not has_class_table:
                 yield Table.from_rows(*class_tables.class_table(confusion))
 
@@ -972,6 +1000,8 @@ def plan_document(result: Plan, look: DisplayOptions) -> Iterator[Block]:
         yield Lines([first])
         yield Lines(other_lines, is_list=True)
     yield Table(plan.columns(result), is_plain=True)
+    if result.selection is not None:
+        yield Table(plan.stratum_columns(result.selection), is_plain=True)
 
 
 def changes_document(columns: Sequence[Column], notes: Sequence[str]) -> Iterator[Block]:

@@ -283,6 +283,10 @@ def headlines(evaluation: Evaluation, show: NameFormatter = shorten_name) -> lis
         return comparison_headlines(evaluation.comparison, show)
     if not evaluation.estimates:
         return ["No measure was requested."]
+    if evaluation.judge_biases:
+        from calipers.report.judge import sentences
+
+        return sentences(evaluation, show)
     if len(evaluation.systems) == 1:
         # The threshold is first in tables, but it is not a result.
         leading = next((e for e in evaluation if e.measure != "threshold"), evaluation.estimates[0])

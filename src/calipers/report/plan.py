@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from calipers.report import numbers
 from calipers.report.safe_names import method_text, shorten_name
-from calipers.report.tables import NUMBER, Column
-from calipers.results import NAN, Plan
+from calipers.report.tables import KEY, NUMBER, Column
+from calipers.results import NAN, LabelSelection, Plan
 
 
 def plan_sentence(plan: Plan) -> str:
@@ -89,6 +89,19 @@ def columns(plan: Plan) -> list[Column]:
     return [
         Column(names[name], NUMBER, [_cell(name, getattr(row, name)) for row in plan.table])
         for name in nonempty_names
+    ]
+
+
+def stratum_columns(selection: LabelSelection) -> list[Column]:
+    """Return the columns of the table of strata from which cases are selected for labels."""
+    strata = selection.strata
+    return [
+        Column("stratum", KEY, [shorten_name(s.name) for s in strata]),
+        Column("cases", NUMBER, [f"{s.n_cases:,}" for s in strata]),
+        Column("labeled", NUMBER, [f"{s.n_labeled:,}" for s in strata]),
+        Column("label next", NUMBER, [f"{s.n_planned - s.n_labeled:,}" for s in strata]),
+        Column("π", NUMBER, [_digits(s.probability) for s in strata]),
+        Column("sd", NUMBER, [_digits(s.sd) for s in strata]),
     ]
 
 

@@ -437,6 +437,10 @@ def _flatten(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def report_heading(evaluation: Evaluation) -> str:
     """Return the heading of a report, such as ``Retrieval: 2 systems, 8 measures``."""
+    if evaluation.judge_biases:  # of each system, and of all of them if there are several
+        n_systems = numbers.format_count(max(len(evaluation.systems) - 1, 1), "systems")
+        n_labels = numbers.format_count(max(e.n for e in evaluation), "labels")
+        return f"Judge: {n_systems}, {n_labels}"
     systems, measures = evaluation.systems, len(evaluation.measures)
     kind = "pairs of runs" if evaluation.task == "overlap" else "systems"
     systems_text = f"{len(systems)} {kind}" if len(systems) != 1 else shorten_name(systems[0])

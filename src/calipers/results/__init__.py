@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from calipers.results.estimate import INTERVAL_REASONS, Difference, Estimate, JudgedSample
     from calipers.results.evaluation import Evaluation, StoredPredictions
     from calipers.results.finding import SEVERITIES, Definition, Finding
+    from calipers.results.judge import JudgeBias
     from calipers.results.labels import LabelTable, LabelTables
     from calipers.results.leaderboard import Leaderboard, LeaderboardRow
     from calipers.results.learning import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from calipers.results.monitor import MonitoredSystem, MonitorLook, MonitorResult
     from calipers.results.pareto_fronts import ParetoFront, ParetoRow
     from calipers.results.per_unit import PerUnit
-    from calipers.results.plan import Plan, PlanRow
+    from calipers.results.plan import LabelSelection, LabelStratum, Plan, PlanRow
     from calipers.results.schema import from_json, json_schema
     from calipers.results.serialization import LAYOUTS, NAN, ORIENTATIONS, SCHEMA, FloatArray
     from calipers.results.slices import SliceDifference, SliceEstimate, Slices
@@ -52,13 +53,14 @@ _NAMES_BY_MODULE = {
     "estimate": "INTERVAL_REASONS, Difference, Estimate, JudgedSample",
     "evaluation": "Evaluation, StoredPredictions",
     "finding": "SEVERITIES, Definition, Finding",
+    "judge": "JudgeBias",
     "labels": "LabelTable, LabelTables",
     "leaderboard": "Leaderboard, LeaderboardRow",
     "learning": "BiasVariance, LearningCurve, Selection, TunedThreshold, ValidationCurve",
     "monitor": "MonitorLook, MonitorResult, MonitoredSystem",
     "pareto_fronts": "ParetoFront, ParetoRow",
     "per_unit": "PerUnit",
-    "plan": "Plan, PlanRow",
+    "plan": "LabelSelection, LabelStratum, Plan, PlanRow",
     "schema": "from_json, json_schema",
     "serialization": "LAYOUTS, NAN, ORIENTATIONS, SCHEMA, FloatArray",
     "slices": "SliceEstimate, SliceDifference, Slices",
@@ -88,7 +90,10 @@ __all__ = [
     "Evaluation",
     "Finding",
     "FloatArray",
+    "JudgeBias",
     "JudgedSample",
+    "LabelSelection",
+    "LabelStratum",
     "LabelTable",
     "LabelTables",
     "Leaderboard",

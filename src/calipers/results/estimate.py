@@ -57,6 +57,7 @@ INTERVAL_REASONS = {
     "too_few_labels": "fewer than 10 human labels, or labels of one cluster only",
     "all_labeled": "all of these cases have human labels; nothing is estimated",
     "too_few_folds": "fewer than two folds have a value",
+    "constant_covariate": "the covariate does not vary over enough labeled outputs",
     "no_mean_of_losses": "nested cross-validation needs a mean of losses per row",
 }
 
@@ -217,8 +218,8 @@ class Estimate(JsonSerializable):
         problem : str
             What is wrong with the value of the field.
         """
-        yield from _misordered_limits(self, "low", "high")
-        yield from _misordered_limits(self, "lower_bound", "upper_bound")
+        yield from misordered_limits(self, "low", "high")
+        yield from misordered_limits(self, "lower_bound", "upper_bound")
 
     def __str__(self) -> str:
         from calipers.report.headlines import estimate_sentence
@@ -350,7 +351,7 @@ class Difference(JsonSerializable):
         problem : str
             What is wrong with the value of the field.
         """
-        yield from _misordered_limits(self, "low", "high")
+        yield from misordered_limits(self, "low", "high")
         yield from invalid_probabilities(
             self, "p", "p_adjusted", "p_noninferiority", "p_equivalence"
         )
@@ -379,9 +380,8 @@ def invalid_probabilities(result: Any, *names: str) -> Iterator[tuple[str, str]]
             yield name, f"expected a number between 0 and 1 or null, found {value:g}"
 
 
-def _misordered_limits(
-    result: Estimate | Difference, low_field: str, high_field: str
-) -> Iterator[tuple[str, str]]:
+def misordered_limits(result: Any, low_field: str, high_field: str) -> Iterator[tuple[str, str]]:
+    """Yield a lower limit that is above the upper limit."""
     lowest, highest = getattr(result, low_field), getattr(result, high_field)
     if lowest > highest:
         yield low_field, f"{lowest} lies above {high_field}, {highest}"

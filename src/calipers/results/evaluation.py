@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Curve,
         Definition,
         Finding,
+        JudgeBias,
         LabelTable,
         LabelTables,
         ParetoFront,
@@ -165,6 +166,8 @@ class Evaluation(JsonSerializable, TidyResult):
         Pareto fronts of the primary measure and each cost.
     tuned_thresholds : tuple of TunedThreshold
         Gains of thresholds that were tuned in cross-validation.
+    judge_biases : tuple of JudgeBias
+        Biases of a judge, if its scores are evaluated against human labels.
     sources : object
         Statistics that the estimates were computed from, for later comparisons. They are not
         stored in files.
@@ -189,6 +192,7 @@ class Evaluation(JsonSerializable, TidyResult):
     costs: Evaluation | None = field(default=None, metadata=BRIEF)
     pareto_fronts: tuple[ParetoFront, ...] = field(default=(), metadata=BRIEF)
     tuned_thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
+    judge_biases: tuple[JudgeBias, ...] = field(default=(), metadata=BRIEF)
     # The statistics that the numbers were computed from; only calipers.evaluate uses them.
     sources: Any = field(default=None, repr=False, metadata=TRANSIENT)
 

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, SupportsIndex, overload
 
-from calipers.results.serialization import NAN, Count, JsonSerializable, Level, get_item
+from calipers.results.serialization import (
+    BRIEF,
+    NAN,
+    Count,
+    FloatArray,
+    IndexArray,
+    JsonSerializable,
+    Level,
+    get_item,
+)
 from calipers.results.tidy import TidyResult, column_types
 
 
@@ -30,6 +39,113 @@ class PlanRow(JsonSerializable):
     half_width: float = NAN
     power: float = NAN
     min_detectable: float = NAN
+
+
+@dataclass(frozen=True, slots=True)
+class LabelStratum(JsonSerializable):
+    """Stratum of cases from which some are selected for human labels.
+
+    Attributes
+    ----------
+    name : str
+        Scores of the judge that define it.
+    n_cases : int
+        Number of its cases.
+    n_labeled : int
+        Number of its cases that have a label already.
+    n_planned : int
+        Number of its cases that are to have a label, including these.
+    sd : float
+        Root mean square of what the judge leaves unexplained of the labels, estimated from those
+        that there are.
+    """
+
+    name: str
+    n_cases: Count
+    n_labeled: Count
+    n_planned: Count
+    sd: float
+
+    @property
+    def probability(self) -> float:
+        """Probability with which a case is selected, π."""
+        return self.n_planned / self.n_cases
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelSelection(JsonSerializable):
+    """Cases that are selected for human labels, with the probability of each.
+
+    Attributes
+    ----------
+    seed : int
+        Seed of the random selection.
+    strata : tuple of LabelStratum
+        Strata from which cases are drawn without replacement.
+    cases : tuple of str
+        Names of the selected cases, including those that have labels already.
+    probabilities : ndarray of shape (n_selected,)
+        Probability of each, π, given its stratum.
+    stratum_index : ndarray of int, shape (n_selected,)
+        Index of the stratum of each.
+    labeled : tuple of bool
+        Whether it has a label already.
+    """
+
+    seed: int
+    strata: tuple[LabelStratum, ...]
+    cases: tuple[str, ...]
+    probabilities: FloatArray
+    stratum_index: IndexArray
+    labeled: tuple[bool, ...]
+
+    @property
+    def n_new(self) -> int:
+        """Number of cases to label next."""
+        return len(self.cases) - sum(self.labeled)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weight of each label, 1/π, for ``human_weight=`` of :func:`calipers.scores`."""
+        return 1 / self.probabilities
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each selected case.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: ``case``; its probability ``pi``; its ``weight`` 1/π; ``stratum``; and
+            ``labeled``, 1 if it has a label already, else 0.
+        """
+        columns = (self.cases, self.probabilities.tolist(), self.weights.tolist())
+        indices = self.stratum_index.tolist()
+        return [
+            {
+                "case": case,
+                "pi": probability,
+                "weight": weight,
+                "stratum": self.strata[index].name,
+                "labeled": int(labeled),
+            }
+            for case, probability, weight, index, labeled in zip(
+                *columns, indices, self.labeled, strict=True
+            )
+        ]
+
+    def to_csv(self) -> str:
+        """Return the rows as CSV.
+
+        Returns
+        -------
+        str
+            CSV with the columns of :meth:`rows`.
+        """
+        from calipers.report.spreadsheets import csv_text
+        from calipers.results.tidy import COUNT, NUMBER, TEXT
+
+        kinds = {"case": TEXT, "pi": NUMBER, "weight": NUMBER, "stratum": TEXT, "labeled": COUNT}
+        return csv_text(self.rows(), kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +189,8 @@ class Plan(JsonSerializable, TidyResult):
         Half-width and power found by simulation: samples of ``n`` units drawn from the pilot.
     notes : tuple of str
         Notes about the computation.
+    selection : LabelSelection or None
+        Cases to label, if human labels are planned.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -95,6 +213,7 @@ class Plan(JsonSerializable, TidyResult):
     n_conservative: Count | None = None
     simulated: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    selection: LabelSelection | None = field(default=None, metadata=BRIEF)
 
     @property
     def sentence(self) -> str:

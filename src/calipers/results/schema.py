@@ -14,6 +14,7 @@ from calipers.results.decision_regions import DecisionRegions
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.evaluation import Evaluation
 from calipers.results.finding import Definition, Finding
+from calipers.results.judge import JudgeBias
 from calipers.results.labels import LabelTable
 from calipers.results.leaderboard import Leaderboard, LeaderboardRow
 from calipers.results.learning import (
@@ -31,7 +32,7 @@ from calipers.results.learning import (
 from calipers.results.monitor import MonitoredSystem, MonitorLook, MonitorResult
 from calipers.results.pareto_fronts import ParetoFront, ParetoRow
 from calipers.results.per_unit import PerUnit, PerUnitRow
-from calipers.results.plan import Plan, PlanRow
+from calipers.results.plan import LabelSelection, LabelStratum, Plan, PlanRow
 from calipers.results.schema_1 import stated_result
 from calipers.results.serialization import (
     SCHEMA,
@@ -72,6 +73,7 @@ RESULT_CLASSES = {
         *(BiasVariance, BiasVarianceRow, Selection, Candidate, TunedThreshold),
         *(Leaderboard, LeaderboardRow),
         *(MonitorResult, MonitorLook, MonitoredSystem),
+        *(JudgeBias, LabelSelection, LabelStratum),
     )
 }
 

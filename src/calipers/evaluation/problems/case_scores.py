@@ -266,28 +266,60 @@ def read_labels(human: Any, columns: Mapping[str, ScoreColumn]) -> dict[str, Sco
     InputError
         If a system has no labels, or labels have no system.
     """
-    if not isinstance(human, Mapping):
-        if len(columns) > 1:
-            raise InputError(
-                "human: is one column, expected a dict with the column of each of the "
-                f"{len(columns)} systems"
-            )
-        human = {next(iter(columns)): human}
-    human = {str(name): column for name, column in human.items()}
-    for name in human:
-        if name not in columns:
-            raise InputError(
-                f"human: there is no system {name!r}; {did_you_mean(name, list(columns))}"
-            )
-    labels = {}
-    for name in columns:
-        if name not in human:
-            raise InputError(f"human: has no labels of {name!r}, expected some for each system")
-        display_name = column_name("human", name)
-        labels[name] = read_scores(human[name], display_name)
-        if labels[name].status.all():
+    labels = read_by_system(human, columns, "human", "labels")
+    for name, column in labels.items():
+        if column.status.all():
+            display_name = column_name("human", name)
             raise InputError(f"{display_name}: has no label, expected some for each system")
     return labels
+
+
+def read_by_system(
+    values: Any, columns: Mapping[str, ScoreColumn], role: str, noun: str
+) -> dict[str, ScoreColumn]:
+    """Read a column of numbers of each system, of the same cases as the scores.
+
+    Parameters
+    ----------
+    values : column, or dict of columns
+        Column of the only system, or of each system by name.
+    columns : mapping of str to ScoreColumn
+        Scores of the systems.
+    role : str
+        Name of the argument.
+    noun : str
+        What the columns hold, in messages.
+
+    Returns
+    -------
+    dict of str to ScoreColumn
+        Column of each system.
+
+    Raises
+    ------
+    InputError
+        If a system has no column, or a column has no system.
+    """
+    if not isinstance(values, Mapping):
+        if len(columns) > 1:
+            raise InputError(
+                f"{role}: is one column, expected a dict with the column of each of the "
+                f"{len(columns)} systems"
+            )
+        values = {next(iter(columns)): values}
+    values = {str(name): column for name, column in values.items()}
+    for name in values:
+        if name not in columns:
+            raise InputError(
+                f"{role}: there is no system {name!r}; {did_you_mean(name, list(columns))}"
+            )
+    by_system = {}
+    for name in columns:
+        if name not in values:
+            expected = "some for each system"
+            raise InputError(f"{role}: has no {noun} of {name!r}, expected {expected}")
+        by_system[name] = read_scores(values[name], column_name(role, name))
+    return by_system
 
 
 def find_reference(reference: str | None, baseline: Any, systems: Sequence[str]) -> str | None:

@@ -1,0 +1,304 @@
+"""Selection of cases for human labels: stratified by the judge, with Neyman's allocation.
+
+The estimate is that of :mod:`calipers.inference.human_labels`, h + λ(J − j), with labels weighted
+by 1 over the probability of their case. Within strata, which the scores of the judge define, cases
+are drawn with equal probability and without replacement.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.caching import cached_property
+from calipers.inference import intervals
+from calipers.inference.bayesian_bootstrap import endpoint_distance
+from calipers.statistics import FloatArray, IntArray
+
+#: Weight of the pooled moments in those of a stratum, in labels: few labels tell little of it.
+PRIOR_LABELS = 1.0
+
+
+def neyman_allocation(
+    n: int, sizes: IntArray, spreads: FloatArray, min_counts: IntArray
+) -> npt.NDArray[np.int64]:
+    """Allocate labels to strata in proportion to their size times their standard deviation.
+
+    Parameters
+    ----------
+    n : int
+        Number of labels.
+    sizes : ndarray of int, shape (n_strata,)
+        Number of cases of each stratum, the most labels that it can have.
+    spreads : ndarray of shape (n_strata,)
+        Standard deviation of each stratum.
+    min_counts : ndarray of int, shape (n_strata,)
+        Least number of labels of each.
+
+    Returns
+    -------
+    ndarray of int, shape (n_strata,)
+        Number of labels of each stratum. They add up to ``n``, within what the bounds allow.
+
+    Examples
+    --------
+    >>> sizes, min_counts = np.array([100, 100, 20]), np.array([10, 10, 10])
+    >>> neyman_allocation(60, sizes, np.array([0.4, 0.1, 0.3]), min_counts).tolist()
+    [40, 10, 10]
+    """
+    need = sizes * np.maximum(spreads, 0.0)
+    counts = np.minimum(min_counts, sizes).astype(np.float64)
+    free = np.ones(len(sizes), bool)
+    for _ in range(2 * len(sizes) + 1):
+        budget = n - counts[~free].sum()
+        total = need[free].sum()
+        if not (free.any() and budget > 0 and total > 0):
+            break
+        proposed = budget * need / total
+        low, high = free & (proposed < min_counts), free & (proposed > sizes)
+        if not (low.any() or high.any()):
+            counts[free] = proposed[free]
+            break
+        # The bound that takes the most labels, or saves the most, is fixed first.
+        is_low = (min_counts - proposed)[low].sum() >= (proposed - sizes)[high].sum()
+        fixed = low if is_low else high
+        counts[fixed] = (np.minimum(min_counts, sizes) if is_low else sizes)[fixed]
+        free &= ~fixed
+    counts_drawn = np.floor(counts + 1e-9).astype(np.int64)
+    order = np.argsort(-(counts - counts_drawn), kind="stable")
+    while counts_drawn.sum() < min(n, int(sizes.sum())):
+        open_strata = [k for k in order if counts_drawn[k] < sizes[k]]
+        missing = min(n, int(sizes.sum())) - int(counts_drawn.sum())
+        counts_drawn[open_strata[:missing]] += 1
+    return counts_drawn
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDesign:
+    """What labels of a pilot tell of the precision of more of them.
+
+    Attributes
+    ----------
+    human : array of shape (n,)
+        Value of each case by its human label, NaN if it has none: of one system, or the difference
+        of two.
+    judged : array of shape (n,)
+        Value of each case by the judge.
+    strata : array of int of shape (n,)
+        Index of the stratum of each case.
+    n_strata : int
+        Number of strata.
+    value_range : tuple of float
+        Lowest and highest value of a case; infinite if there is none.
+    is_difference : bool
+        Whether values are differences of two systems.
+    """
+
+    human: FloatArray
+    judged: FloatArray
+    strata: IntArray
+    n_strata: int
+    value_range: tuple[float, float]
+    is_difference: bool
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases."""
+        return len(self.judged)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Number of cases of each stratum."""
+        return np.bincount(self.strata, minlength=self.n_strata).astype(np.int64)
+
+    @cached_property
+    def labeled_mask(self) -> npt.NDArray[np.bool_]:
+        """Mask of the labeled cases."""
+        return np.asarray(~np.isnan(self.human))
+
+    @cached_property
+    def labeled(self) -> IntArray:
+        """Number of labeled cases of each stratum."""
+        counts = np.bincount(self.strata[self.labeled_mask], minlength=self.n_strata)
+        return counts.astype(np.int64)
+
+    @cached_property
+    def _proportions(self) -> FloatArray:
+        return self.sizes / self.n_cases
+
+    @cached_property
+    def _labeled_columns(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Labels, scores and strata of the labeled cases."""
+        mask = self.labeled_mask
+        return self.human[mask], self.judged[mask], self.strata[mask]
+
+    @cached_property
+    def _case_weights(self) -> FloatArray:
+        """Number of cases that each labeled case stands for."""
+        strata = self._labeled_columns[2]
+        return np.asarray((self.sizes / np.maximum(self.labeled, 1))[strata])
+
+    @cached_property
+    def means(self) -> tuple[float, float]:
+        """Mean by the labels, weighted to all strata, and mean of their scores."""
+        human, judged, _ = self._labeled_columns
+        weights = self._case_weights
+        return float(np.average(human, weights=weights)), float(np.average(judged, weights=weights))
+
+    @cached_property
+    def total_moments(self) -> FloatArray:
+        """Second moments of labels and scores about their means, of all cases."""
+        strata = np.zeros(int(self.labeled.sum()), np.int64)
+        return self._moments(np.array([self.means]), strata, degrees=1)[1]
+
+    @cached_property
+    def _moments_by_stratum(self) -> FloatArray:
+        """Second moments about the means of all cases, shape (n_strata, 2, 2)."""
+        centers = np.tile(np.array([self.means]), (self.n_strata, 1))
+        return self._moments(centers, self._labeled_columns[2])[0]
+
+    @cached_property
+    def _moments_within(self) -> FloatArray:
+        """Covariance of labels and scores within each stratum, shape (n_strata, 2, 2)."""
+        human, judged, strata = self._labeled_columns
+        counts = np.maximum(self.labeled, 1)
+        centers = np.column_stack(
+            [np.bincount(strata, x, self.n_strata) / counts for x in (human, judged)]
+        )
+        return self._moments(centers, strata, degrees=1)[0]
+
+    def _moments(
+        self, centers: FloatArray, strata: IntArray, degrees: int = 0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return second moments of each stratum, shrunk to the pooled ones, and the pooled ones."""
+        human, judged, _ = self._labeled_columns
+        deviations = np.column_stack([human, judged]) - centers[strata]
+        products = deviations[:, :, None] * deviations[:, None, :]
+        k = len(centers)
+        sums = np.zeros((k, 2, 2))
+        np.add.at(sums, strata, products)
+        counts = np.bincount(strata, minlength=k)
+        weights = self._case_weights
+        used = np.maximum(counts - degrees, 0)
+        scale = len(human) / max(float(used.sum()), 1.0) if degrees else 1.0
+        pooled = np.einsum("i,ijk->jk", weights, products) / weights.sum() * scale
+        prior = PRIOR_LABELS * pooled
+        by_stratum = (sums + prior) / (used + PRIOR_LABELS)[:, None, None]
+        return by_stratum, pooled
+
+    @cached_property
+    def _judge_variance(self) -> float:
+        return float(self.judged.var(ddof=1)) if self.n_cases > 1 else 0.0
+
+    # --- Precision ---------------------------------------------------------------------------
+
+    def coefficient(self, counts: IntArray) -> float:
+        """Return λ with these numbers of labels by stratum."""
+        factors = np.square(self._proportions) / np.maximum(counts, 1)
+        human, cross, judged = (
+            float(factors @ self._moments_by_stratum[:, i, j]) for i, j in ((0, 0), (0, 1), (1, 1))
+        )
+        total = judged + self._judge_variance / self.n_cases
+        if not (total > 0 and judged > 0):
+            return 0.0
+        return min(max(cross / total, 0.0), math.sqrt(human / judged))
+
+    @cached_property
+    def _limit_coefficient(self) -> float:
+        """λ of few labels of very many cases."""
+        moments = self.total_moments
+        if not moments[1, 1] > 0:
+            return 0.0
+        slope = float(moments[0, 1] / moments[1, 1])
+        return min(max(slope, 0.0), math.sqrt(float(moments[0, 0] / moments[1, 1])))
+
+    @cached_property
+    def spreads(self) -> FloatArray:
+        """Root mean square of what the judge leaves unexplained, by stratum."""
+        return np.sqrt(self._residual_moments(self._moments_by_stratum, self._limit_coefficient))
+
+    @staticmethod
+    def _residual_moments(moments: FloatArray, coefficient: float) -> FloatArray:
+        vector = np.array([1.0, -coefficient])
+        return np.asarray(np.maximum(moments @ vector @ vector, 0.0))
+
+    def allocate(self, n: int, min_labels: int) -> IntArray:
+        """Return how many labels each stratum has of ``n``, the present ones included."""
+        min_counts = np.maximum(self.labeled, np.minimum(min_labels, self.sizes))
+        if min_counts.sum() > n:
+            min_counts = np.maximum(self.labeled, np.minimum(1, self.sizes))
+        return neyman_allocation(
+            max(n, int(min_counts.sum())), self.sizes, self.spreads, min_counts
+        )
+
+    def errors(self, counts: IntArray) -> tuple[float, float]:
+        """Return the standard error of the estimate, and that of its test.
+
+        The test does not know of the strata: it takes labels as drawn independently, each with its
+        probability. Its interval also has half a label at either end of the range.
+        """
+        n = int(counts.sum())
+        variance_of_all = float(self.total_moments[0, 0]) / self.n_cases
+        if n >= self.n_cases:
+            return math.sqrt(variance_of_all), self._augmented(variance_of_all, n, 0.0)
+        coefficient = self.coefficient(counts)
+        is_drawn_equally = bool((counts == self.labeled).all())
+        factors = np.square(self._proportions) / np.maximum(counts, 1)
+        within = self._residual_moments(self._moments_within, coefficient)
+        unsampled = within * (1 / np.maximum(counts, 1) - 1 / np.maximum(self.sizes, 1))
+        actual = float(np.square(self._proportions) @ unsampled) + variance_of_all
+        reported = float(factors @ self._residual_moments(self._moments_by_stratum, coefficient))
+        if is_drawn_equally:
+            reported += coefficient**2 * self._judge_variance / (self.n_cases - n)
+        else:  # labeled cases are among those of the judge
+            cross = float(self.total_moments[0, 1] - coefficient * self.total_moments[1, 1])
+            reported += coefficient**2 * self._judge_variance / self.n_cases
+            reported += 2 * coefficient * max(cross, 0.0) / self.n_cases
+        return math.sqrt(actual), self._augmented(reported, n, coefficient)
+
+    def _augmented(self, variance: float, n: int, coefficient: float) -> float:
+        """Return the standard error with half a label at either end of the range."""
+        human, judged, _ = self._labeled_columns
+        residuals = human - coefficient * judged
+        low, high = self.value_range
+        if self.is_difference:
+            largest = (high - low) * (1 + coefficient)
+            distance = endpoint_distance(residuals - residuals.mean(), largest)
+            added = distance**2
+        elif math.isfinite(low) and math.isfinite(high):
+            mean = float(residuals.mean())
+            limits = low - coefficient * high, high - coefficient * low
+            added = sum((end - mean) ** 2 for end in limits) / 2
+        else:
+            added = 0.0
+        return math.sqrt(variance + added / (n + 1) ** 2)
+
+    def half_width(self, counts: IntArray, level: float) -> float:
+        """Return the expected half-width of the interval."""
+        return intervals.t_quantile(level, max(int(counts.sum()) - 1, 1)) * self.errors(counts)[1]
+
+    def power(self, difference: float, counts: IntArray, level: float) -> float:
+        """Return the probability that a true difference is significant."""
+        from scipy.special import ndtr
+
+        actual, reported = self.errors(counts)
+        if not actual > 0:
+            return math.nan
+        limit = intervals.t_quantile(level, max(int(counts.sum()) - 1, 1)) * reported / actual
+        shift = abs(difference) / actual
+        return float(ndtr(shift - limit) + ndtr(-shift - limit))
+
+    def min_detectable(self, counts: IntArray, level: float, power: float) -> float:
+        """Return the smallest true difference that is significant with this power."""
+        actual, reported = self.errors(counts)
+        if not actual > 0:
+            return math.nan
+        from scipy.optimize import brentq
+
+        def excess(difference: float) -> float:
+            return self.power(difference, counts, level) - power
+
+        return float(brentq(excess, 0.0, 20 * max(actual, reported), xtol=1e-10))
