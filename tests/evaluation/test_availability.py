@@ -416,7 +416,8 @@ def memory(task: str, engine: str, base: Any) -> None:
 
 def human(task: str, engine: str, base: Any) -> None:
     """Labels of all that say what the judge says."""
-    labels = judged(WHOLE)[0] if task == "retrieval" else ASKED[task]["score"]
+    asked = ASKED[task]
+    labels = judged(WHOLE)[0] if task == "retrieval" else asked.get("score", asked.get("truth"))
     same(run(task, engine, human=labels), base)
 
 

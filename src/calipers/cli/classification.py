@@ -219,6 +219,16 @@ class ClassificationCommand(TaskCommand):
     ) -> None:
         """Write the result, and print the confusion matrices and the tables of classes."""
         confusion, orientation = look["confusion"], look["orientation"]
+        if is_given("human"):
+            requested = {
+                "--by-class": show_tables,
+                "--show-confusion": is_given("confusion"),
+                "--orientation": is_given("orientation"),
+            }
+            for option in (option for option, is_requested in requested.items() if is_requested):
+                raise click.UsageError(
+                    f"{option} does not go with --human: most rows have a class by the judge only"
+                )
         if show_tables and not evaluation.label_tables:
             raise click.UsageError("--by-class applies to 3 to 100 classes")
         if not evaluation.confusions and output.callback is None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 #: Treatments of missing values.
 MISSING = ("error", "drop")
 #: Arguments whose missing values do not make a row incomplete.
-OPTIONAL_ARGUMENTS = ("slices",)
+OPTIONAL_ARGUMENTS = ("slices", "human", "human_weight")
 
 Mask = npt.NDArray[np.bool_]
 

@@ -26,6 +26,7 @@ from calipers.evaluation.problems.case_scores import (
     read_columns,
     read_labels,
 )
+from calipers.evaluation.problems.labeled_rows import check_label_options
 from calipers.evaluation.slice_definitions import Bins, parse_slice_columns
 from calipers.evaluation.source import ROW_ROLES, ColumnSource, open_source
 from calipers.evaluation.stored_predictions import Baseline
@@ -295,7 +296,9 @@ class CaseColumns:
         if (paths := _find_logs(arguments)) is not None:
             arguments, notes = _read_logs(arguments, paths, stated_range)
         if arguments["human"] is not None or arguments["human_weight"] is not None:
-            _check_label_options(arguments)
+            check_label_options(
+                arguments, {"samples": "labels of single samples are not supported"}
+            )
         if arguments["system"] is not None or arguments["samples"] is not None:
             arguments, ids = _fold_rows(arguments, ("human", *by_system), by_case)
         roles = "score", "case", "human", "human_weight", *by_system, *by_case
@@ -323,36 +326,6 @@ class CaseRows:
     scores: Mapping[str, ScoreColumn]
     labels: Mapping[str, ScoreColumn] | None
     n_cases: int
-
-
-def _check_label_options(arguments: Mapping[str, Any]) -> None:
-    """Check that the other options go with human labels."""
-    if arguments["human"] is None:
-        raise InputError("human_weight: is about the labels of human=, which is not given")
-    reasons = {
-        "samples": "labels of single samples are not supported",
-        "time": "the serial dependence of labels is not estimated",
-    }
-    for name, reason in reasons.items():
-        if arguments[name] is not None:
-            raise InputError(f"human does not go with {name}: {reason}")
-    baseline = arguments["baseline"]
-    if not (baseline is None or isinstance(baseline, str)) or (
-        isinstance(baseline, str) and ".json" in baseline
-    ):
-        raise InputError(
-            "human: a saved evaluation has no labels to compare with; expected the name of a "
-            "system as baseline"
-        )
-    if arguments["interval"] not in ("auto", "analytic", "none"):
-        raise InputError(
-            f"human: interval is {format_value(arguments['interval'])}, expected 'auto' or 'none': "
-            "with human labels an interval has the method for their kind"
-        )
-    if arguments["target"] == "these" and arguments["human_weight"] is not None:
-        raise InputError(
-            "target='these' does not go with human_weight: weights stand for cases like these"
-        )
 
 
 def _columns_by_system(score: Any) -> Any:

@@ -42,6 +42,8 @@ def classification(
     *,
     score: Any = None,
     probability: Any = None,
+    human: Any = None,
+    human_weight: Any = None,
     confusion: Any = None,
     weight: Any = None,
     count: Any = None,
@@ -57,6 +59,7 @@ def classification(
     labels: Sequence[Any] | None = None,
     positive: Any = None,
     threshold: Threshold = None,
+    target: str = "like",
     measures: MeasureNames | None = None,
     undefined: str = "nan",
     primary: str | None = None,
@@ -97,6 +100,14 @@ def classification(
         They also serve as scores. The default threshold is 0.5. Or a column for each class: a dict
         or a data frame, matched by name, or an array of shape (n, n_classes) in the order of the
         classes; or a dict from systems to such. Rows have to sum to 1 within 1e-6.
+    human : array-like of shape (n,), optional
+        Truth by people of some rows, if ``truth`` is that of a judge, such as a language model: in
+        the form of ``truth``, with a missing value where a row has none. Values then rest on these
+        labels, and on what the judge adds to them. The rows should be selected at random, or have
+        ``human_weight``.
+    human_weight : array-like of shape (n,), optional
+        Weight of each label, if rows were not selected for labels with equal probability: 1 over
+        the probability of the row, and missing where it has none.
     confusion : array-like of shape (n_classes, n_classes), path, or dict of such, optional
         Confusion matrix in place of rows: an array in the order of ``labels`` (default 0, 1, …), a
         data frame or a dict of columns by class, a matrix of another evaluation, or the path of a
@@ -162,6 +173,9 @@ def classification(
         Scores at or above it are predicted positive; one number, or one for each system. Or a rule
         that chooses it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`); the optimism of that choice is then estimated out of bag.
+    target : {'like', 'these'}, default='like'
+        What is estimated with human labels: the value of rows ``like`` these, or of ``these`` rows,
+        of which those with a label are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures.
@@ -223,11 +237,21 @@ def classification(
     0.75
     """
     arguments = locals()
+    if human is not None or human_weight is not None:
+        from calipers.evaluation.problems.labeled_rows import check_label_options
+
+        check_label_options(
+            arguments, {"confusion": "it has counts of rows, which cannot be labeled one by one"}
+        )
     models = predict_classes(truth, predicted, y, score, probability, positive, threshold)
     check_rows(rows, confusion)
     input_columns = {**models.columns, "confusion": to_count_tables(confusion, data)}
     source = open_source(
-        {**arguments, **input_columns}, *input_columns, categories=CLASSIFICATION.categories
+        {**arguments, **input_columns},
+        *input_columns,
+        "human",
+        "human_weight",
+        categories=CLASSIFICATION.categories,
     )
     options = source.options
     if source.stream_columns is not None:
@@ -240,6 +264,8 @@ def classification(
         memory_columns.columns, labels, rows, positive
     )
     if is_distribution(input_columns["truth"]):
+        if human is not None:
+            raise InputError("human does not go with distributions over the classes as the truth")
         from calipers.evaluation.problems.soft_labels import SoftLabelProblem, count_rows
 
         unused = {kind: input_columns[kind] for kind in ("predicted", "score")}
@@ -251,7 +277,13 @@ def classification(
         return evaluate_rows(
             soft_problem, Table.from_columns(memory_columns, input_columns, n_soft_rows), options
         )
-    encoded_truth = encode_labels(input_columns["truth"], "truth")
+    encoded_truth = all_classes = encode_labels(input_columns["truth"], "truth")
+    if human is not None:
+        from calipers.evaluation.problems.labeled_rows import LabeledProblem, read_human_classes
+
+        encoded_truth, input_columns["human"], all_classes = read_human_classes(
+            input_columns["human"], encoded_truth, labels
+        )
     table = Table.from_columns(
         memory_columns,
         {**input_columns, "truth": encoded_truth},
@@ -261,11 +293,11 @@ def classification(
     )
     # A matrix of text classes has the order of whatever tabulated it, which sorts.
     has_ordered_classes = labels is not None or (encoded_truth.ordered and confusion is None)
-    labels = models.missing_labels(encoded_truth, positive) if labels is None else labels
+    labels = models.missing_labels(all_classes, positive) if labels is None else labels
     if labels is None:
-        check_classes(encoded_truth, table.batch.frequencies.n_repeated)
+        check_classes(all_classes, table.batch.frequencies.n_repeated)
     problem, coded_columns = _problem_from_rows(
-        encoded_truth,
+        all_classes,
         table.batch.columns,
         positive,
         labels,
@@ -273,6 +305,8 @@ def classification(
         undefined,
         ordered=has_ordered_classes,
     )
+    if human is not None:
+        problem = LabeledProblem(problem, target, task=problem.task)
     batch = replace(table.batch, columns=coded_columns)
     return evaluate_rows(problem, replace(table, batch=batch), options)
 

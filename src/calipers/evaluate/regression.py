@@ -36,6 +36,8 @@ def regression(
     y: Any = None,
     *,
     quantiles: Any = None,
+    human: Any = None,
+    human_weight: Any = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -47,6 +49,7 @@ def regression(
     id: str | None = None,  # noqa: A002
     missing: str = "error",
     outputs: Sequence[Any] | None = None,
+    target: str = "like",
     measures: MeasureNames | None = None,
     primary: str | None = None,
     baseline: Baseline = None,
@@ -82,6 +85,14 @@ def regression(
         Predicted quantiles, in place of ``predicted``: a dict or data frame with a column for each
         level, such as ``{0.05: …, 0.5: …, 0.95: …}``; for several systems a dict from their names
         to such. The levels 0.05 and 0.95 form the 90% prediction interval.
+    human : array-like of shape (n,), optional
+        Truth by people of some rows, if ``truth`` is that of a judge, such as a language model: in
+        the form of ``truth``, with a missing value where a row has none. Values then rest on these
+        labels, and on what the judge adds to them. The rows should be selected at random, or have
+        ``human_weight``.
+    human_weight : array-like of shape (n,), optional
+        Weight of each label, if rows were not selected for labels with equal probability: 1 over
+        the probability of the row, and missing where it has none.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -127,6 +138,9 @@ def regression(
         or whose id is missing from one of the tables; a note reports how many and why.
     outputs : list, optional
         Names of the outputs, in the order of the columns of ``truth``.
+    target : {'like', 'these'}, default='like'
+        What is estimated with human labels: the value of rows ``like`` these, or of ``these`` rows,
+        of which those with a label are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures.
@@ -189,6 +203,10 @@ def regression(
     (1.0, -26.5)
     """
     arguments, predictions, wide = locals(), predicted, ["quantiles"]
+    if human is not None or human_weight is not None:
+        from calipers.evaluation.problems.labeled_rows import check_label_options
+
+        check_label_options(arguments, {"outputs": "labels of several outputs are not supported"})
     if _is_multioutput(truth, outputs, data):
         wide.append("predicted")
         if data is not None and (output_names := named_outputs(truth)):
@@ -201,8 +219,8 @@ def regression(
         return {"truth": y, "predicted": predict_numbers(truth, predicted)}
 
     source = open_source(
-        {**arguments, "predicted": predictions}, "truth", "predicted", "quantiles", wide=wide,
-        in_memory=of_models,
+        {**arguments, "predicted": predictions}, "truth", "predicted", "quantiles", "human",
+        "human_weight", wide=wide, in_memory=of_models,
     )  # fmt: skip
     if source.stream_columns is not None:
         problem, columns = _problem_from_stream(source.stream_columns, outputs)
@@ -224,6 +242,15 @@ def regression(
             predicted = only_column(predicted)
         problem, number = RegressionProblem(), len(truth)
         row_columns = {**row_columns, "truth": truth, "predicted": predicted}
+    if row_columns["human"] is not None:
+        from calipers.evaluation.problems.labeled_rows import LabeledProblem, read_human_numbers
+
+        if is_multioutput:
+            raise InputError("human: labels of several outputs are not supported")
+        truth = to_quantities(only_column(truth), "truth", copy=False)
+        labels = read_human_numbers(only_column(row_columns["human"]), truth)
+        row_columns = {**row_columns, "truth": truth, "human": labels}
+        problem = LabeledProblem(problem, target, task=problem.task)
     return source.evaluate(problem, row_columns, number)
 
 

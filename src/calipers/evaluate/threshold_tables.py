@@ -175,7 +175,9 @@ def _scored_systems(
         n: s for n, s in outputs.items() if isinstance(s, BinaryOutput) and s.score is not None
     }
     if not systems:
-        raise InputError("thresholds need an evaluation of two classes, made from scores")
+        raise InputError(
+            "thresholds need an evaluation of two classes, made from scores, without human="
+        )
     settings = next(iter(systems.values())).settings
     if evaluation is truth:
         return systems, settings

@@ -26,7 +26,7 @@ from calipers.findings.confusion_cells import (
     MulticlassCells,
 )
 from calipers.findings.duplicates import RowOutputs
-from calipers.findings.human_labels import LabeledSystems, SystemLabels
+from calipers.findings.human_labels import ClassAverages, LabeledSystems, SystemLabels
 from calipers.findings.multilabel import LabelSizes, MultilabelPredictions, MultilabelRows
 from calipers.findings.order import RowOrderInfluence
 from calipers.findings.predictions import OptimizedThreshold
@@ -485,6 +485,69 @@ def from_labeled_scores(sample: Sample, results: EvaluationResults) -> tuple[Fin
     }
     data_by_system = {name: (data,) for name, data in labels.items()}
     return _collect_findings(sample, data_by_system, (LabeledSystems({"": labels}),), results)
+
+
+def from_labeled_rows(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
+    """Return the findings of rows with a truth by a judge, and some also with one by people."""
+    from calipers.estimation.effective_sample_size import is_class_average
+
+    systems: Any = sample.in_memory_systems
+    (_, comparison, slices), settings = results, sample.settings
+    measures, first = tuple(sample.measures), next(iter(systems.values()))
+    human, classes = _truth_numbers(first.human)
+    judged, _ = _truth_numbers(first.judge)
+    fields: dict[str, Any] = {
+        "clusters": first.clusters,
+        "has_weights": first.has_label_weights,
+        "unit": first.unit,
+    }
+    truth = SystemLabels(
+        np.where(first.labeled_mask, human, np.nan),
+        judged,
+        **fields,
+        quantity="mean value",
+        classes=classes,
+    )
+    averages = ClassAverages(
+        tuple(str(m) for m in measures if is_class_average(m)), int(first.labeled_mask.sum())
+    )
+    by_measure: dict[str, dict[str, SystemLabels]] = {}
+    for measure in sample.directed_measures:
+        by_measure = _labeled_row_values(systems, measure, fields)
+        if by_measure:
+            break
+    losses = [str(m) for m in measures if m.definition.higher_is_better is False]
+    data = truth, averages, LabeledSystems(by_measure, losses)
+    inference = settings.interval != "none"
+    shared = Subject(None, settings.level, data, measures, has_inference=inference)
+    compared = Subject(None, settings.level, (ComparisonResults(comparison, slices),))
+    return findings.find_all([shared, compared])
+
+
+def _truth_numbers(system: Any) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return the truth of each row as a number, or as the index of a class, and the classes."""
+    truth, shared = system.shared_inputs()
+    return np.asarray(truth, np.float64), tuple(shared.get("classes", ()))
+
+
+def _labeled_row_values(
+    systems: Mapping[str, Any], measure: Measure, fields: Mapping[str, Any]
+) -> dict[str, dict[str, SystemLabels]]:
+    """Return the value of each row by the judge and by people, by measure and system.
+
+    It is empty if the measure is not the mean of a value per row.
+    """
+    labels = {}
+    for name, system in systems.items():
+        human, judged = system.human.row_values(measure), system.judge.row_values(measure)
+        estimate = system.judge.point_estimate(measure)
+        if human is None or judged is None or not np.isfinite(judged).all():
+            return {}
+        if not math.isclose(np.average(judged, weights=system.weight), estimate.value):
+            return {}
+        human = np.where(system.labeled_mask, human, np.nan)
+        labels[name] = SystemLabels(human, judged, **fields)
+    return {str(measure): labels}
 
 
 def from_labeled_topics(scores: TopicScores, results: EvaluationResults) -> tuple[Finding, ...]:

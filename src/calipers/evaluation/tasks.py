@@ -283,6 +283,33 @@ def engine_argument(task: Task) -> Argument | None:
     return ENGINE if "memory" in task.options else GROUP_ENGINE
 
 
+#: What values with human labels are about, the default first.
+TARGETS = ("like", "these")
+
+#: Truth by people of some rows, beside that of a judge of all rows.
+HUMAN = Column(
+    "human",
+    "Column of the truth by people of some rows, if --truth is that of a judge, such as a language "
+    "model.",
+    description="Truth by people of some rows, if ``truth`` is that of a judge, such as a language "
+    "model: in the form of ``truth``, with a missing value where a row has none. Values then rest "
+    "on these labels, and on what the judge adds to them. The rows should be selected at random, "
+    "or have ``human_weight``.",
+)
+HUMAN_WEIGHT = Column(
+    "human_weight",
+    "Column of label weights: 1 over the probability that the row was selected.",
+    description="Weight of each label, if rows were not selected for labels with equal "
+    "probability: 1 over the probability of the row, and missing where it has none.",
+)
+TARGET = Argument(
+    "target",
+    "With human labels: the value of rows like these, or of these rows.",
+    choices=TARGETS,
+    description="What is estimated with human labels: the value of rows ``like`` these, or of "
+    "``these`` rows, of which those with a label are known.",
+)
+
 #: Options of inference, in the order of the help.
 INFERENCE = (
     *("measures", "baseline", "compare", "primary", "level", "interval", "n_resamples", "seed"),
@@ -365,9 +392,6 @@ REL = Argument(
     high=MAX_INT,
     description="Lowest grade that counts as relevant, for measures that do not state their own.",
 )
-
-#: What values with human labels are about, the default first.
-TARGETS = ("like", "these")
 
 RETRIEVAL = Task(
     "retrieval",
@@ -716,6 +740,8 @@ CLASSIFICATION = Task(
             "names to columns.",
             type="array-like of shape (n,), or dict of such",
         ),
+        HUMAN,
+        HUMAN_WEIGHT,
         WEIGHT,
         COUNT,
         CLUSTER,
@@ -760,6 +786,7 @@ CLASSIFICATION = Task(
             type="float, str or Rule, or dict of such",
             annotation="Threshold",
         ),
+        TARGET,
     ),
     options=("undefined", *_ROW_OPTIONS, "memory", "states"),
     engines=_ROW_ENGINES,
@@ -796,7 +823,7 @@ CLASSIFICATION = Task(
     ),
     command="calipers.cli.classification:ClassificationCommand",
     positional=("truth", "predicted", "y"),
-    categories=("truth", "predicted"),
+    categories=("truth", "predicted", "human"),
     has_splits=True,
 )
 
@@ -1000,13 +1027,15 @@ REGRESSION = Task(
             "prediction interval.",
             type="dict of array-like of shape (n,), or dict of such",
         ),
+        HUMAN,
+        HUMAN_WEIGHT,
         WEIGHT,
         COUNT,
         CLUSTER,
         TIME,
         SLICES,
     ),
-    arguments=(),
+    arguments=(TARGET,),
     options=(*_ROW_OPTIONS, "memory", "states"),
     engines=_ROW_ENGINES,
     python_only=(
@@ -1561,12 +1590,12 @@ JUDGE = Task(
             "first",
             "Column of whether the judge was shown the output first: 1 or true, else 0 or false; "
             "repeatable, one for each system.",
-            is_by_system=True,
+            is_keyed_by_system=True,
         ),
         Column(
             "length",
             "Column of the length of the output; repeatable, one for each system.",
-            is_by_system=True,
+            is_keyed_by_system=True,
         ),
         Column("judge_system", "Column of the system that judged the case."),
         Column("judged_at", "Column of the time at which the case was judged."),

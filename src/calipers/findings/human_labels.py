@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.data.errors import format_names
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule, t_test_p_value
 from calipers.inference import intervals, proportions
+from calipers.inference.method_limits import MIN_LABELS_FOR_AVERAGES
 from calipers.inference.point_estimate import UnitValues
 from calipers.report.safe_names import shorten_name
 
@@ -37,7 +39,8 @@ class SystemLabels:
     """Scores of a judge of one system, and human labels of some cases, NaN if there is none.
 
     ``has_weights`` tells whether labels have weights by the probability of their selection; they
-    are ``weight`` where they enter the comparison of systems.
+    are ``weight`` where they enter the comparison of systems. ``quantity`` is what the mean of the
+    scores is. With ``classes`` the scores and labels are indices of these.
     """
 
     human: FloatArray
@@ -46,6 +49,23 @@ class SystemLabels:
     has_weights: bool = False
     unit: str = "cases"
     weight: FloatArray | None = None
+    quantity: str = "mean score"
+    classes: tuple[str, ...] = ()
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether a higher score is more of something, as it is of two classes."""
+        return len(self.classes) <= 2
+
+    def judge_columns(self) -> Iterator[tuple[str, FloatArray]]:
+        """Yield columns of the judge with names of their means; of classes each has one."""
+        if not self.classes:
+            yield self.quantity, self.judged
+            return
+        for k, name in enumerate(self.classes):
+            if k or len(self.classes) > 2:  # of two classes the second has all there is
+                is_class = np.where(np.isnan(self.judged), np.nan, self.judged == k)
+                yield f"proportion of {shorten_name(name)}", is_class
 
     @property
     def labeled_mask(self) -> npt.NDArray[np.bool_]:
@@ -66,9 +86,21 @@ class SystemLabels:
 
 @dataclass(frozen=True, eq=False)
 class LabeledSystems:
-    """Labels of several systems, by name, for each measure; of scores without a measure."""
+    """Labels of several systems, by name, for each measure; of scores without a measure.
+
+    ``losses`` are the measures of which lower values are better.
+    """
 
     by_measure: Mapping[str, Mapping[str, SystemLabels]] = field(default_factory=dict)
+    losses: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class ClassAverages:
+    """Measures that are averages over classes, and the number of human labels behind them."""
+
+    measures: tuple[str, ...]
+    n_labels: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +155,15 @@ def labels_not_random(subject: Subject, labels: SystemLabels) -> Iterator[Claim]
     """
     if labels.has_weights or labels.clusters is not None:
         return
-    mask, judged = labels.labeled_mask, labels.judged
+    for quantity, judged in labels.judge_columns():
+        yield from _selection_claims(subject, labels, quantity, judged)
+
+
+def _selection_claims(
+    subject: Subject, labels: SystemLabels, quantity: str, judged: FloatArray
+) -> Iterator[Claim]:
+    """Test whether a column of the judge differs between labeled and other cases."""
+    mask = labels.labeled_mask
     labeled, others = judged[mask], judged[~mask & ~np.isnan(judged)]
     if min(len(labeled), len(others)) < 2:
         return
@@ -142,17 +182,32 @@ def labels_not_random(subject: Subject, labels: SystemLabels) -> Iterator[Claim]
             sizes = len(labeled), len(others)
             test = welch(first - second, (errors[0], errors[1]), sizes, subject.level)[1]
         p = 1.0 if math.isnan(test.p) else test.p
-    yield Claim(p, partial(_not_random_message, subject, labels.unit, first, second))
+    means = first, second
+    yield Claim(p, partial(_not_random_message, subject, labels, quantity, means))
 
 
-def _not_random_message(subject: Subject, unit: str, first: float, second: float) -> FindingDraft:
+def _not_random_message(
+    subject: Subject, labels: SystemLabels, quantity: str, means: tuple[float, float]
+) -> FindingDraft:
+    unit, (first, second) = labels.unit, means
     return FindingDraft(
-        f"{subject.title}: the {unit} with human labels are not a random sample: the judge's mean "
-        f"score is {first:.2f} on them and {second:.2f} on the others. Values from such labels are "
-        "biased. Label randomly selected cases, or pass human_weight=: 1 over the probability "
-        "with which each was selected.",
+        _prefix_title(
+            subject,
+            f"the {unit} with human labels are not a random sample: the judge's {quantity} is "
+            f"{first:.2f} on them and {second:.2f} on the others. Values from such labels are "
+            f"biased. Label randomly selected {unit}, or pass human_weight=: 1 over the "
+            "probability with which each was selected.",
+        ),
         {"labeled": first, "others": second},
+        aspect=quantity if labels.classes else "",
     )
+
+
+def _prefix_title(subject: Subject, sentence: str) -> str:
+    """Return a sentence on a system, or on the truth that all systems share."""
+    if subject.name is None:
+        return sentence[0].upper() + sentence[1:]
+    return f"{subject.title}: {sentence}"
 
 
 @rule("no-disagreement", "information", SystemLabels, cost="rows", counts=True)
@@ -165,9 +220,26 @@ def no_disagreement(subject: Subject, labels: SystemLabels) -> Iterator[FindingD
     if len(errors) and not errors.any() and labels.clusters is None:
         limit = proportions.clopper_pearson(0.0, len(errors), 0.9).high  # one-sided 95%
         yield FindingDraft(
-            f"{subject.title}: no disagreement of the judge with {len(errors):,} human labels; it "
-            f"may err in up to {100 * limit:.2g}% of the {labels.unit}.",
+            _prefix_title(
+                subject,
+                f"no disagreement of the judge with {len(errors):,} human labels; it may err in "
+                f"up to {100 * limit:.2g}% of the {labels.unit}.",
+            ),
             {"labels": float(len(errors)), "limit": limit},
+        )
+
+
+@rule("few-labels", "caution", ClassAverages, cost="results")
+def few_labels(subject: Subject, averages: ClassAverages) -> Iterator[FindingDraft]:
+    """Averages over classes rest on fewer than {MIN_LABELS_FOR_AVERAGES} human labels."""
+    if averages.measures and averages.n_labels < MIN_LABELS_FOR_AVERAGES:
+        verb = "is an average" if len(averages.measures) == 1 else "are averages"
+        yield FindingDraft(
+            f"{format_names(averages.measures)} {verb} over classes, and there are "
+            f"{averages.n_labels:,} human labels: of fewer than {MIN_LABELS_FOR_AVERAGES} the "
+            "interval may be too short.",
+            {"labels": float(averages.n_labels)},
+            averages.measures,
         )
 
 
@@ -176,6 +248,8 @@ def judge_against_labels(subject: Subject, labels: SystemLabels) -> Iterator[Cla
     """Scores of the judge are negatively correlated with the human labels."""
     mask = labels.labeled_mask
     human, judged = labels.human[mask], labels.judged[mask]
+    if not labels.is_ordered:
+        return
     if len(human) < 3 or labels.clusters is not None or not (np.ptp(human) and np.ptp(judged)):
         return
     correlation = float(np.corrcoef(human, judged)[0, 1])
@@ -188,9 +262,11 @@ def judge_against_labels(subject: Subject, labels: SystemLabels) -> Iterator[Cla
 
 def _against_message(subject: Subject, correlation: float, n: int) -> FindingDraft:
     return FindingDraft(
-        f"{subject.title}: the judge goes against the human labels (correlation "
-        f"{correlation:.2f} over {n:,} of them). Check that both score the same question, and that "
-        "higher means better in both.",
+        _prefix_title(
+            subject,
+            f"the judge goes against the human labels (correlation {correlation:.2f} over {n:,} of "
+            "them). Check that both score the same question, and that higher means better in both.",
+        ),
         {"correlation": correlation},
     )
 
@@ -210,20 +286,25 @@ def judge_favors_system(subject: Subject, labeled: LabeledSystems) -> Iterator[C
             compared = ErrorDifference.from_labels(a, b, subject.level)
             if compared is None or math.isnan(compared.p):
                 continue
-            number, p, mask = compared.number, compared.p, compared.mask
+            is_loss = measure in labeled.losses
+            number = -compared.number if is_loss else compared.number
+            p, mask = compared.p, compared.mask
             pair = (first, second) if number.value >= 0 else (second, first)
             excess = number if number.value >= 0 else -number
-            says = partial(_favors_message, pair, excess, measure)
-            is_pair = len(names) == 2 and a.is_binary and b.is_binary
+            says = partial(_favors_message, pair, excess, measure, "is below" if is_loss else "")
+            is_pair = len(names) == 2 and a.is_binary and b.is_binary and not is_loss
             otherwise = partial(_errors_message, (first, a), (second, b), number, mask)
             yield Claim(p, says, otherwise if is_pair else None)
 
 
-def _favors_message(pair: tuple[str, str], number: IntervalNumber, measure: str) -> FindingDraft:
+def _favors_message(
+    pair: tuple[str, str], number: IntervalNumber, measure: str, verb: str
+) -> FindingDraft:
     baseline, favored = map(shorten_name, pair)
     value = f"{shorten_name(measure)} by the judge" if measure else "its mean score"
     return FindingDraft(
-        f"The judge favors {favored}: {value} exceeds that by the human labels by {number} "
+        f"The judge favors {favored}: {value} {verb or 'exceeds'} that by the human labels by "
+        f"{number} "
         f"more than for {baseline}. A comparison by the judge alone is biased by as much.",
         {"difference": number},
         (measure,) if measure else (),

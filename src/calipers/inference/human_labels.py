@@ -31,7 +31,12 @@ from calipers.inference.bayesian_bootstrap import METHOD as BAYESIAN_METHOD
 from calipers.inference.bayesian_bootstrap import AugmentedMean, endpoint_distance
 from calipers.inference.intervals import Interval, no_interval
 from calipers.inference.method_limits import MIN_HUMAN_LABELS
-from calipers.inference.point_estimate import JointDistribution, PointEstimate, UnitValues
+from calipers.inference.point_estimate import (
+    JointDistribution,
+    PointEstimate,
+    UnitValues,
+    lazy_difference,
+)
 from calipers.inference.procedures import LimitsProcedure, Procedure, no_procedure
 from calipers.inference.proportions import PostStratifiedProportion
 from calipers.inference.transformations import TRANSFORMATIONS
@@ -53,6 +58,8 @@ TARGETS = ("like", "these")
 
 #: What is added to the name of a method.
 _ADJUSTED = "adjusted by the judge"
+#: The caution of measures of squares, of which few rows may have most of the sum.
+_HEAVY_TAIL = "a heavy tail"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -260,8 +267,18 @@ class LabeledSample(JointDistribution):
             return self.human.value
         if self.strata is not None:
             return self.strata.value
+        if not self.coefficient:  # the judge's values may be undefined
+            return self.human.value
         shift = self.coefficient * (self.others.value - self.judged.value)
         return self.human.value + shift * (self._proportion_of_others if self._is_of_these else 1.0)
+
+    @property
+    def _value_in_range(self) -> float:
+        """The estimate, which of near-perfect systems may be beyond the range of the measure."""
+        if not np.isfinite(self.human.value):
+            return self.human.value
+        low, high = self.human.bounds
+        return min(max(self.value, low), high)
 
     @cached_property
     def standard_error(self) -> StandardError:
@@ -296,7 +313,7 @@ class LabeledSample(JointDistribution):
         if self.others is None:
             return replace(human, joint_distribution=self, n_total=self.judge.n_total, row_key=None)
         return PointEstimate(
-            value=self.value if np.isfinite(human.value) else human.value,
+            value=self._value_in_range,
             kind=KIND,
             settings=human.settings,
             n=self.judge.n,
@@ -322,9 +339,9 @@ class LabeledSample(JointDistribution):
             return self.subtract(second)
         has_others = self.others is not None and second.others is not None
         return LabeledSample(
-            human=self.human - second.human,
-            judged=self.judged - second.judged,
-            others=self.others - second.others if has_others else None,  # type: ignore[operator]
+            human=_subtract(self.human, second.human),
+            judged=_subtract(self.judged, second.judged),
+            others=_subtract(self.others, second.others) if has_others else None,  # type: ignore[arg-type]
             judge=self.judge - second.judge,
             target=self.target,
         )
@@ -368,7 +385,7 @@ class LabeledSample(JointDistribution):
             return self._student_interval
         if self.strata is not None:
             return self._strata_interval
-        if human.kurtosis_z is not None and self._has_unit_means:
+        if human.operands is None and _is_of_squares(human) and self._has_unit_means:
             return self._hall_interval
         if self._has_unit_means and (human.operands or np.isfinite(human.bounds).all()):
             return self._bayesian_interval
@@ -376,18 +393,21 @@ class LabeledSample(JointDistribution):
 
     @property
     def _has_unit_means(self) -> bool:
-        """Whether both are means of values of the labeled rows."""
-        pair = self.human, self.judged
-        return all(e.is_unit_mean and isinstance(e.units, UnitValues) for e in pair)
+        """Whether both are means of values of the labeled rows, or functions of such means."""
+        return all(values is not None for values in self._unit_values)
+
+    @cached_property
+    def _unit_values(self) -> tuple[FloatArray | None, FloatArray | None]:
+        """Values of the labeled rows whose means are h and j, to first order."""
+        return _linear_values(self.human), _linear_values(self.judged)
 
     @cached_property
     def _residuals(self) -> FloatArray:
         """Values of the labeled rows less λ times those of the judge, whose mean is h − λj."""
-        human, judged = self.human.units, self.judged.units
-        assert isinstance(human, UnitValues)
-        assert isinstance(judged, UnitValues)
-        scaled = self.coefficient * judged.values * self.judged.factor
-        return np.asarray(human.values * self.human.factor - scaled)
+        human, judged = self._unit_values
+        assert human is not None
+        assert judged is not None
+        return np.asarray(human - self.coefficient * judged)
 
     @cached_property
     def _deviations(self) -> FloatArray:
@@ -421,7 +441,7 @@ class LabeledSample(JointDistribution):
     def _bayesian_interval(self, level: float) -> Interval:
         method = f"{BAYESIAN_METHOD}, {_ADJUSTED}"
         units, residuals = self.human.units, self._residuals
-        assert isinstance(units, UnitValues)
+        weight = units.weight if isinstance(units, UnitValues) else None
         (low, high), (judge_low, judge_high) = self.human.bounds, self.judged.bounds
         if self.human.operands is not None:
             distance = endpoint_distance(residuals, high + self.coefficient * judge_high)
@@ -431,8 +451,8 @@ class LabeledSample(JointDistribution):
                 low - self.coefficient * judge_high,
                 high - self.coefficient * judge_low,
             )
-        mean = float(np.average(residuals, weights=units.weight))
-        distribution = AugmentedMean.from_values(residuals, endpoints, weight=units.weight)
+        mean = float(np.average(residuals, weights=weight))
+        distribution = AugmentedMean.from_values(residuals, endpoints, weight=weight)
         if distribution is None:
             return no_interval(method, "no_spread")
         tails = distribution.quantiles(np.array([(1 - level) / 2, (1 + level) / 2]))
@@ -451,13 +471,19 @@ class LabeledSample(JointDistribution):
             return no_interval(name, "no_spread")
         half_width = intervals.t_quantile(level, n - 1) * se
         transform = self.human.transform
-        scale = None if transform is None else TRANSFORMATIONS[transform]
-        if scale is None or not scale.is_defined(self.value):
-            return Interval(self.value - half_width, self.value + half_width, name, se=se)
-        low, high = scale.symmetric_limits(self.value, half_width)
-        return Interval(low, high, f"{name}, {scale.name}", se=se)
+        scale, value = (
+            None if transform is None else TRANSFORMATIONS[transform],
+            self._value_in_range,
+        )
+        if scale is None or not scale.is_defined(value):
+            interval = Interval(value - half_width, value + half_width, name, se=se)
+        else:
+            low, high = scale.symmetric_limits(value, half_width)
+            interval = Interval(low, high, f"{name}, {scale.name}", se=se)
+        # Of a measure of squares, such as R².
+        return interval if self.human.kurtosis_z is None else interval.add_caution(_HEAVY_TAIL)
 
-    @property
+    @cached_property
     def _extreme(self) -> float:
         """Largest influence of a row on the judge's value; of means also of the labels."""
         assert self._influences is not None
@@ -475,16 +501,63 @@ class LabeledSample(JointDistribution):
         if limits.reason:
             return limits
         method = f"{limits.method}, {_ADJUSTED}"
-        return self._add_judge(limits, mean, level, method).add_caution("a heavy tail")
+        return self._add_judge(limits, mean, level, method).add_caution(_HEAVY_TAIL)
 
     def _student_interval(self, level: float) -> Interval:
         error, clusters = self.standard_error, self.human.clusters
         assert clusters is not None
-        if not (error.se > 0 and (error.df or 0) > 0):
-            return no_interval(error.name, "no_spread" if error.se == 0 else "too_few_clusters")
+        if error.se <= self.human.tolerance:
+            return no_interval(error.name, "no_spread")
+        if not (error.df or 0) > 0:
+            return no_interval(error.name, "too_few_clusters")
         half_width = intervals.t_quantile(level, error.df or 0.0) * error.se
         name = f"{error.name}, {clusters.n_clusters} labeled clusters"
-        return Interval(self.value - half_width, self.value + half_width, name, se=error.se)
+        value = self._value_in_range
+        return Interval(value - half_width, value + half_width, name, se=error.se)
+
+
+def _subtract(first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    """Return the difference of estimates on the same rows, with their units if both have any."""
+    difference = first - second
+    units, second_units = first.units, second.units
+    if difference.units is not None or not (
+        isinstance(units, UnitValues) and isinstance(second_units, UnitValues)
+    ):
+        return difference
+    return replace(
+        difference,
+        units=units - second_units,
+        value_is_unit_mean=first.value_is_unit_mean and second.value_is_unit_mean,
+        factor=first.factor,
+        influence=lazy_difference(first.influence, second.influence),
+    )
+
+
+def _linear_values(estimate: PointEstimate) -> FloatArray | None:
+    """Return values of the rows whose mean is the estimate, to first order; None if unknown.
+
+    Of a function of the mean of units, such as a root, they are those by its derivative, and of
+    another measure of squares those by the influence of unweighted rows.
+    """
+    units = estimate.units
+    if isinstance(units, UnitValues) and estimate.value_is_unit_mean:
+        return units.values * estimate.factor
+    influence = None if estimate.influence is None else estimate.influence()
+    if influence is None:
+        return None
+    if isinstance(units, UnitValues) and isinstance(influence.variance_estimator, MeanVariance):
+        mean = np.average(influence.column, weights=units.weight)
+        return np.asarray(influence.column - mean + estimate.value)
+    if not _is_of_squares(estimate) or estimate.weight is not None:
+        return None
+    column = influence.corrected.column
+    return np.asarray(len(column) * column + estimate.value)
+
+
+def _is_of_squares(estimate: PointEstimate) -> bool:
+    """Return whether an estimate or the first operand of a difference is a measure of squares."""
+    first = estimate if estimate.operands is None else estimate.operands[0]
+    return first.kurtosis_z is not None
 
 
 def _row_influence(estimate: PointEstimate) -> Influence | None:
