@@ -287,3 +287,22 @@ def test_the_command_takes_labels(tmp_path: Path) -> None:
     assert runner.invoke(cli, [*command, *labels[:2], *labels[:2]]).exit_code == 2
     one = runner.invoke(cli, ["scores", str(path), "--score", "old", "--human", "human_old"])
     assert one.exit_code == 0
+
+
+def test_slices_of_which_one_is_completely_labeled() -> None:
+    judge, human = [1, 0, 0, 1] * 25, [1, 0, 1, 1] * 15 + [None] * 40
+    parts = [cal.scores(judge[k], human=human[k])[0] for k in (slice(40), slice(40, None))]
+    (first, rest) = parts
+    expected = {}
+    for names in ("uv", "vu"):
+        columns = {"s": [names[0]] * 40 + [names[1]] * 60}
+        slices = cal.scores(judge, human=human, slices=columns).slices
+        assert slices is not None
+        for s in slices.all:
+            key = "first" if s.estimate.n == 40 else "rest"
+            expected.setdefault(key, shown(s.estimate))
+            assert expected[key] == shown(s.estimate)
+            d, sign = s.vs_rest, 1 if key == "first" else -1
+            assert d.value == pytest.approx(sign * (first.value - rest.value))
+            low = np.hypot(first.value - first.low, rest.high - rest.value)
+            assert (d.value - d.low if sign > 0 else d.high - d.value) == pytest.approx(low)
