@@ -413,9 +413,11 @@ class LabeledCaseValues:
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure of cases."""
-        return self._sample(measure).point_estimate()
+        return self.sample(measure).point_estimate()
 
-    def _sample(self, measure: MeasureLike) -> LabeledSample:
+    def sample(self, measure: MeasureLike) -> LabeledSample:
+        """Return the estimates from the labels and from the judge."""
+
         def subtract(second: LabeledSample) -> LabeledSample:
             return self._difference_sample(measure, second.source)
 

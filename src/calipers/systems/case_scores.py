@@ -263,7 +263,10 @@ class LabeledCaseScores(CaseScores):
     def composite_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate from the labels and the scores of the judge."""
         if self._is_constant(measure):
-            return replace(self._judge.point_estimate(measure), unit=self.unit)
+            # Its labels are those that differences from it are of.
+            constant = self._judge.point_estimate(measure)
+            sample = self.labeled_values(measure).sample(measure)
+            return replace(constant, unit=self.unit, joint_distribution=sample)
         return self.labeled_values(measure).point_estimate(measure)
 
     @property
