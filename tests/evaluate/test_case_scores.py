@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -675,10 +676,58 @@ def test_separated_outcomes_have_the_likelihood_of_firth(won: np.ndarray) -> Non
     assert any("new: the length determines who wins" in note for note in ev.notes)
 
 
-def test_outputs_of_one_length_have_the_win_rate() -> None:
-    ev = at_equal_length(WON, np.full(10, 7.0))
+def test_outputs_of_the_length_of_the_reference_have_the_win_rate() -> None:
+    ev = at_equal_length(WON, np.zeros(10))
     assert ev["new", "LC-win-rate"].value == pytest.approx(WON.mean())
     assert ev["old", "LC-win-rate"].value == 0.5
+
+
+@pytest.mark.parametrize("last", [800.0, 801.0, 850.0])
+def test_there_is_no_value_at_equal_length_if_outputs_are_longer_by_the_same(last: float) -> None:
+    """All terms tanh(Δ/s) are 1 up to rounding, so that θ and ψ have the same effect."""
+    won, longer = np.repeat([1.0, 0.0], [16, 4]), np.append(np.full(19, 800.0), last)
+    assert last == 800 or np.ptp(np.tanh(longer / longer.std(ddof=1))) < 1e-12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ev = at_equal_length(won, longer)
+        low = at_equal_length(np.append(won, [1, 0, 1, 1]), np.append(longer, [0, 10, 20, 5]),
+                              slices={"s": ["u"] * 20 + ["v"] * 4})  # fmt: skip
+    estimate = ev["new", "LC-win-rate"]
+    assert np.isnan(estimate.value)
+    assert estimate.undefined == {"same_length_difference": 20}
+    assert not any("determines who wins" in note for note in ev.notes)
+    assert low.slices is not None
+    parts = {s.slice: s.estimate for s in low.slices if s.estimate.system == "new"}
+    assert np.isnan(parts["u"].value)
+    assert 0 < parts["v"].low < parts["v"].value
+
+
+@pytest.mark.parametrize("won", [[1.0, 0.5], [1, 1], [0.5, 0.5], [0, 1]])
+def test_two_cases_have_no_error_at_equal_length(won: list[float]) -> None:
+    """As many coefficients as cases leave no residuals."""
+    longer = np.array([-10.0, 10.0])
+    estimate = at_equal_length(np.array(won), longer)["new", "LC-win-rate"]
+    firth = bool(LengthRows.from_rows(longer, np.array(won)).is_separated)
+    rate = 1 / (1 + np.exp(-penalized(np.array(won), longer, firth=firth)[0]))
+    assert estimate.value == pytest.approx(rate, abs=1e-6)
+    assert np.isnan(estimate.low)
+
+
+def test_few_separated_cases_have_the_likelihood_of_firth() -> None:
+    """Their leverages are near 1, where whole steps of Newton turn about the maximum."""
+    rng = np.random.default_rng(2)
+    for n in (3, 4, 5, 6) * 3:
+        longer, won = rng.normal(5, 20, n), np.ones(n)
+        rate = 1 / (1 + np.exp(-penalized(won, longer, firth=True)[0]))
+        assert LengthRows.from_rows(longer, won).fit.rate == pytest.approx(rate, abs=1e-5)
+
+
+def test_ties_alone_have_the_error_of_the_information_at_equal_length() -> None:
+    longer, ties = np.tile([-30.0, 0, 30], 8), np.full(24, 0.5)
+    estimate = at_equal_length(ties, longer)["new", "LC-win-rate"]
+    # ½ in every case, and a term whose mean is 0: the information on θ is n/4.
+    assert estimate.standard_error == pytest.approx(0.25 / np.sqrt(24 / 4))
+    assert estimate.low < 0.5 < estimate.high
 
 
 def test_a_case_without_a_score_does_not_change_the_win_rate_at_equal_length() -> None:

@@ -352,8 +352,12 @@ def _separation_notes(measures: Sequence[Measure], systems: Any) -> list[str]:
         "Firth's penalized likelihood."
         for measure in controlled
         for name, system in systems.items()
-        if not system.is_reference and system.sample_for(measure).statistic.is_separated
+        if not system.is_reference and _is_separated(system.sample_for(measure).statistic)
     ]
+
+
+def _is_separated(rows: LengthRows) -> bool:
+    return bool(rows.is_separated and not rows.is_uncontrolled)
 
 
 def _sampling_notes(systems: Mapping[str, CaseScores]) -> list[str]:
