@@ -78,7 +78,7 @@ REASONS = {
     "unequal_ratings": "items have unequal numbers of ratings",
     "no_distances": "ratings are text, which has no distances",
     "no_score": "no case has a score",
-    "same_length_difference": "the difference in length hardly varies over the cases, so its effect "
+    "same_length_difference": "the difference in length hardly varies over cases, so its effect "
     "cannot be told from that of the systems",
     "too_few_samples": "no case has as many samples as k",
     "neither_pass_nor_fail": "a score is neither 0 nor 1, and no score to pass is stated",
