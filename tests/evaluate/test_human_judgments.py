@@ -180,3 +180,11 @@ def test_the_command_takes_human_judgments(tmp_path: Path, job: Any) -> None:
     assert result.exit_code == 0, result.output
     found = from_json(result.output)
     assert [repr(e) for e in found] == [repr(e) for e in job]
+
+
+def test_what_is_estimated_is_one_of_two_things() -> None:
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
+    with pytest.raises(cal.InputError, match="target is 'those', expected 'like' or 'these'"):
+        cal.retrieval(qrels, run, human=qrels, target="those")
+    with pytest.raises(cal.InputError, match="target='these': is about the labels of human="):
+        cal.retrieval(qrels, run, target="these")

@@ -248,6 +248,8 @@ def test_findings_on_labels() -> None:
         ({"interval": "bootstrap"}, "human: interval is 'bootstrap'"),
         ({"measures": ["median-score"]}, "median-score is not a mean over cases"),
         ({"target": "these", "human_weight": "one"}, "target='these' does not go with"),
+        ({"target": "those"}, "target is 'those', expected 'like' or 'these'"),
+        ({"human": None, "target": "these"}, "target='these': is about the labels of human="),
         ({"score_range": (0, 1), "human": {"old": "human_old", "new": "case"}},
          "human 'new': is 2 in row 2, expected scores from 0 to 1"),
         ({"human": {"old": "human_old", "new": [1.0, 0.0]}}, "human 'new': has 2 rows"),

@@ -52,9 +52,6 @@ KIND = "few human labels"
 #: Kind of an estimate that is known beforehand, as the win rate of a reference against itself.
 CONSTANT = "known constant"
 
-#: Targets of an estimate: cases like those of the table, or these cases themselves.
-TARGETS = ("like", "these")
-
 #: What is added to the name of a method.
 _ADJUSTED = "adjusted by the judge"
 
