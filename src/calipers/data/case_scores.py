@@ -24,6 +24,7 @@ from calipers.data.arrays import (
 from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import label_name
 from calipers.data.columns import file_origin
+from calipers.data.costs import ONLY_SYSTEM, cost_column_name, match_systems
 from calipers.data.errors import InputError, did_you_mean, format_value
 
 if TYPE_CHECKING:
@@ -391,6 +392,7 @@ def read_case_table(
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise InputError(f"{prefix}{requested_role}: there is no column {name!r}; {hint}")
+    _check_cost_columns(table, cost, prefix)
     case_codes, cases = _codes(table.column(case), "case", prefix)
     system_codes, systems = np.zeros(len(case_codes), np.int64), [""]
     if system is not None:
@@ -418,18 +420,39 @@ def read_case_table(
         columns[name] = ScoreColumn(system_scores.reshape(shape), status.reshape(shape))
     by_system = {name: columns[name] for name in rows_by_system}
 
-    def system_costs(column_by_system: Mapping[str, str]) -> dict[str, Any]:
-        common = column_by_system.get("")
-        requested = dict.fromkeys(rows_by_system, common) if common else column_by_system
+    def system_costs(cost_name: str, column_by_system: Mapping[str, str]) -> dict[str, Any]:
+        common = column_by_system.get(ONLY_SYSTEM)
+        systems = list(rows_by_system)
+        requested = (
+            dict.fromkeys(systems, common)
+            if common
+            else match_systems(cost_name, column_by_system, systems)
+        )
         return {
-            name: _average(table, str(column), rows_by_system[name])
+            name: _average(table, column, rows_by_system[name])
             for name, column in requested.items()
-            if name in rows_by_system
         }
 
-    costs = {name: system_costs(column_by_system) for name, column_by_system in cost.items()}
+    costs = {name: system_costs(name, column_by_system) for name, column_by_system in cost.items()}
     ids = tuple(map(label_name, cases))
     return CaseTable(table.take(first_of_case), by_system, costs, ids, origins)
+
+
+def _check_cost_columns(
+    table: pa.Table, cost: Mapping[str, Mapping[str, str]], prefix: str
+) -> None:
+    """Check that costs are names of columns of the table."""
+    for cost_name, column_by_system in cost.items():
+        for system, column in column_by_system.items():
+            input_name = f"{prefix}{cost_column_name(cost_name, system)}"
+            if not isinstance(column, str):
+                raise InputError(
+                    f"{input_name}: is {format_value(column)}, expected the name of a column of "
+                    "data=, as a case has several rows"
+                )
+            if column not in table.column_names:
+                hint = did_you_mean(column, table.column_names)
+                raise InputError(f"{input_name}: there is no column {column!r}; {hint}")
 
 
 def _index_in_cell(cells: Codes) -> Codes:
