@@ -380,6 +380,34 @@ def test_numbers_and_words_in_one_column() -> None:
             assert {e.system: (e.value, e.n) for e in ev} == expected
 
 
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_columns_of_polars_categories_and_of_large_integers(engine: str) -> None:
+    """Indices of polars are unsigned, and integers above 2^53 are not exact as numbers."""
+    polars = pytest.importorskip("polars")
+    words = ["pass", "fail", "pass", None]
+    frame = polars.DataFrame({"a": words}).cast({"a": polars.Categorical})
+    found = cal.scores(["a"], data=frame, engine=engine)
+    expected = cal.scores(words)
+    assert (found[0].value, found[0].n) == (expected[0].value, expected[0].n) == (2 / 3, 3)
+    large = pa.table({"a": [2**53 + 1, 1], "b": pa.array([2**64 - 1, 1], pa.uint64())})
+    means = cal.scores(["a", "b"], data=large, engine=engine)
+    assert [e.value for e in means] == [(2.0**53 + 1) / 2, (2.0**64 + 1) / 2]
+
+
+def test_a_long_table_of_polars_categories() -> None:
+    polars = pytest.importorskip("polars")
+    columns = {
+        "id": ["1", "2", "1", "2"],
+        "model": ["x", "x", "y", "y"],
+        "score": ["pass", None, "fail", "pass"],
+        "site": ["s", None, "s", None],
+    }
+    how: dict[str, Any] = {"score": "score", "case": "id", "system": "model", "slices": ["site"]}
+    frame = polars.DataFrame(columns).cast(polars.Categorical)
+    found, expected = (cal.scores(data=data, **how) for data in (frame, columns))
+    assert [(e.value, e.n) for e in found] == [(e.value, e.n) for e in expected]
+
+
 def test_cases_are_named_once() -> None:
     with pytest.raises(cal.InputError, match="'a' is in row 0 and again in row 2"):
         cal.scores([1, 0, 1], case=["a", "b", "a"])

@@ -166,7 +166,7 @@ def _encode(array: Any, input_name: str) -> tuple[Any, npt.NDArray[np.int64]]:
         array = array.combine_chunks()
     kind = array.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        numbers = from_arrow(pc.cast(array, pa.float64())).astype(np.float64)
+        numbers = from_arrow(pc.cast(array, pa.float64(), safe=False)).astype(np.float64)
         return numbers, np.arange(len(numbers))
     if pa.types.is_null(kind):
         return [], np.full(len(array), -1)
@@ -174,7 +174,7 @@ def _encode(array: Any, input_name: str) -> tuple[Any, npt.NDArray[np.int64]]:
         encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
     except pa.ArrowNotImplementedError:
         raise InputError(f"{input_name}: is a column of {kind}, {_EXPECTED}") from None
-    indices = from_arrow(encoded.indices.fill_null(-1)).astype(np.int64)
+    indices = from_arrow(encoded.indices.cast(pa.int64()).fill_null(-1))
     return encoded.dictionary.to_pylist(), indices
 
 
@@ -535,11 +535,13 @@ def _check_constant(
     prefix: str,
 ) -> None:
     """Check that columns other than the scores have one value for each case."""
+    import pyarrow as pa
+
     for name, role in others.items():
         encoded = table.column(name).combine_chunks()
         if not str(encoded.type).startswith("dictionary"):
             encoded = encoded.dictionary_encode()
-        codes = from_arrow(encoded.indices.fill_null(-1)).astype(np.int64)
+        codes = from_arrow(encoded.indices.cast(pa.int64()).fill_null(-1))
         differing = np.flatnonzero(codes != codes[first_of_case][case_codes])
         if len(differing):
             row = int(differing[0])
