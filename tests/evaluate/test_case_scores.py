@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from pyarrow import csv, parquet
 from scipy import stats
 from scipy.optimize import minimize
@@ -965,3 +966,40 @@ def test_the_first_job_by_the_judge_alone() -> None:
     assert (ev["old", "pass-rate"].value, ev["new", "pass-rate"].value) == (0.69, 0.8)
     [d] = ev.compare(baseline="old", test="mcnemar")
     assert (round(d.value, 3), round(d.p, 4)) == (0.11, 0.0062)
+
+
+@pytest.mark.parametrize(
+    "options", [["--system", "model", "--engine", "stream"], ["--samples", "2", "--engine", "stream"],
+                ["--system", "model", "--save-state", "day.state"]],
+)  # fmt: skip
+def test_the_command_says_why_a_long_table_is_not_streamed(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    csv.write_csv(long_table(), "long.csv")
+    found = CliRunner().invoke(
+        cli, ["scores", "long.csv", "--score", "grade", "--case", "id", *options]
+    )
+    with pytest.raises(cal.InputError) as caught:
+        cal.scores("grade", case="id", system="model", data="long.csv", engine="stream")
+    assert str(caught.value).startswith("case= takes all rows in memory, which engine='stream'")
+    assert isinstance(found.exception, cal.InputError)
+    assert str(found.exception) == str(caught.value)
+
+
+def test_a_long_table_above_the_memory_is_read_by_the_command_as_in_python(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    csv.write_csv(long_table(), path)
+    command = ["scores", str(path), "--score", "grade", "--case", "id", "--system", "model"]
+    out = tmp_path / "r.json"
+    found = CliRunner().invoke(cli, [*command, "--memory", "1KB", "-o", str(out)])
+    assert found.exit_code == 0, found.output
+    expected = cal.scores("grade", case="id", system="model", data=str(path), memory="1KB")
+    assert numbers(from_json(out.read_text())) == numbers(expected)
+
+
+def test_a_data_frame_of_dask_is_no_long_table() -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    frame = dask.from_pandas(long_table().to_pandas(), npartitions=2)
+    with pytest.raises(cal.InputError, match="case= takes all rows in memory, which engine='dask'"):
+        cal.scores("grade", case="id", system="model", data=frame)

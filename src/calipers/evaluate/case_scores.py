@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from calipers.data.arrays import column_names, is_frame
 from calipers.data.case_scores import NO_SCORE, case_ids, mixed_as_text, read_case_table
 from calipers.data.costs import Costs
+from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, format_value
 from calipers.data.evaluation_logs import CASE, SCORE, SYSTEM, is_log, read_logs
+from calipers.engines.base import Engine
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.evaluation.problems.case_scores import (
@@ -388,7 +390,8 @@ def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str,
     data, case, score = arguments["data"], arguments["case"], arguments["score"]
     system, samples = arguments["system"], arguments["samples"]
     option = "system" if system is not None else "samples"
-    if arguments["engine"] not in (None, "memory"):
+    is_streamed = isinstance(data, Engine) or is_spark(data) or is_dask(data)
+    if is_streamed or arguments["engine"] not in (None, "memory"):
         return dict(arguments), ()  # refused with the reason, as any option that takes all rows
     if data is None:
         raise InputError(f"{option} is about the rows of data=, which is not given")
