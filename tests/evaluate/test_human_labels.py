@@ -253,6 +253,9 @@ def test_findings_on_labels() -> None:
         ({"score_range": (0, 1), "human": {"old": "human_old", "new": "case"}},
          "human 'new': is 2 in row 2, expected scores from 0 to 1"),
         ({"human": {"old": "human_old", "new": [1.0, 0.0]}}, "human 'new': has 2 rows"),
+        ({"human_weight": [1.0] * 5}, "human_weight: has 5 rows, score has 200"),
+        ({"weight": [1.0] * 5}, "weight: has 5 rows, score has 200"),
+        ({"cluster": [1.0] * 5}, "cluster: has 5 rows, score has 200"),
         ({"engine": "stream"}, "human"),
     ],
 )  # fmt: skip
@@ -362,3 +365,20 @@ def test_a_judge_of_one_score_for_all_labeled_cases(factor: int) -> None:
     assert ev[0].judged is not None
     assert (ev[0].value, ev[0].judged.rho2) == (factor / 2, 0)
     assert ev[0].low < factor / 2 < ev[0].high
+
+
+def test_labels_of_cases_without_a_score_are_counted() -> None:
+    judge = [None] * 6 + [1, 0, 1, 1] * 11
+    human = [1, 0, 1] * 6 + [None] * 32
+    ev = cal.scores(judge, human=human)
+    assert ev[0].judged is not None
+    assert ev[0].judged.n_human == 12
+    notes = " ".join(ev.notes)
+    assert "from 12 human labels" in notes
+    assert "6 of 18 human labels are left out, as their cases have no score of the judge." in notes
+    none = cal.scores({"a": judge, "b": judge}, human={"a": human, "b": [1] * 6 + [None] * 44})
+    assert "b: 6 of 6 human labels are left out" in " ".join(none.notes)
+    assert np.isnan(none["b", "pass-rate"].value)
+    assert not any(
+        "left out, as" in note for note in cal.scores([1, 0] * 9, human=[1, 0] * 9).notes
+    )

@@ -213,7 +213,9 @@ def _parse(cell: Any) -> tuple[float, int] | None:
     return (number, 0) if abs(number) <= MAX_QUANTITY else None
 
 
-def read_label_weights(values: Any, labeled_mask: npt.NDArray[np.bool_]) -> Floats:
+def read_label_weights(
+    values: Any, labeled_mask: npt.NDArray[np.bool_], reference: str = "truth has"
+) -> Floats:
     """Read the weights of labels: 1 over the probability with which a case was selected.
 
     Weights of cases without a label are not used, and may be missing.
@@ -224,6 +226,8 @@ def read_label_weights(values: Any, labeled_mask: npt.NDArray[np.bool_]) -> Floa
         Weights of the cases.
     labeled_mask : ndarray of bool
         Mask of the cases with a label.
+    reference : str, default="truth has"
+        What has as many rows, in messages.
 
     Returns
     -------
@@ -241,7 +245,7 @@ def read_label_weights(values: Any, labeled_mask: npt.NDArray[np.bool_]) -> Floa
     [2.0, 1.0, 4.0]
     """
     column = read_scores(values, "human_weight")
-    check_length(column.scores, len(labeled_mask), "human_weight")
+    check_length(column.scores, len(labeled_mask), "human_weight", reference)
     invalid = np.flatnonzero(labeled_mask & ~((column.status == 0) & (column.scores > 0)))
     if len(invalid):
         row = int(invalid[0])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.data.arrays import column_names, is_frame
+from calipers.data.arrays import check_length, column_names, is_frame
 from calipers.data.case_scores import NO_SCORE, case_ids, mixed_as_text, read_case_table
 from calipers.data.costs import Costs
 from calipers.data.distributed_frames import is_dask, is_spark
@@ -239,6 +239,9 @@ def scores(
     number = len(next(iter(by_system.values())))
     if row_columns["case"] is not None:
         ids = case_ids(row_columns["case"])
+    for role in ("weight", "count", "cluster", "time"):
+        if row_columns.get(role) is not None:
+            check_length(row_columns[role], number, role, "score has")
     source = _with_notes(_with_ids(source, ids, number), notes)
     chosen_reference = find_reference(reference_system, baseline, tuple(by_system))
     labels = None

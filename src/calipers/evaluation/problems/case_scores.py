@@ -124,7 +124,7 @@ class CaseScoresProblem(Problem):
         weight = batch["human_weight"]
         if weight is not None:
             labeled_mask = np.asarray(~np.isnan(list(values.values())).all(axis=0))
-            weight = repeats(read_label_weights(weight, labeled_mask))
+            weight = repeats(read_label_weights(weight, labeled_mask, "score has"))
         reference = None if self.reference is None else repeats(values[self.reference])
         shared = {"human_reference": reference, "human_weight": weight, "target": self.target}
         return LabeledCaseScores, {
@@ -315,7 +315,11 @@ def _label_notes(systems: Any) -> list[str]:
     }
     if not labeled:
         return []
-    counts = {name: int((~np.isnan(system.human)).sum()) for name, system in labeled.items()}
+    masks = {name: ~np.isnan(system.human) for name, system in labeled.items()}
+    counts = {
+        name: int(np.count_nonzero(masks[name] & (system.status == 0)))
+        for name, system in labeled.items()
+    }
     first = next(iter(labeled.values()))
     numbers = sorted(set(counts.values()))
     count = f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
@@ -331,6 +335,14 @@ def _label_notes(systems: Any) -> list[str]:
         notes.append("Labels are weighted by 1 over the probability of their case.")
     else:
         notes.append("The cases with a label are taken as a random sample of all cases.")
+    for name, mask in masks.items():
+        n_labels = int(mask.sum())
+        if n_left_out := n_labels - counts[name]:
+            prefix = "" if name == DEFAULT_SYSTEM_NAME else f"{name}: "
+            notes.append(
+                f"{prefix}{n_left_out:,} of {format_count(n_labels, 'human labels')} are left out, "
+                "as their cases have no score of the judge."
+            )
     if len(labeled) > 1:
         notes.append(
             "A difference has a multiple of its own, so that it may differ from the difference "
