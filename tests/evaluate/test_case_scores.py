@@ -1003,3 +1003,35 @@ def test_a_data_frame_of_dask_is_no_long_table() -> None:
     frame = dask.from_pandas(long_table().to_pandas(), npartitions=2)
     with pytest.raises(cal.InputError, match="case= takes all rows in memory, which engine='dask'"):
         cal.scores("grade", case="id", system="model", data=frame)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (["g", "g"], "'g' names two systems, expected one"),
+        ({"": "g", "h": "h"}, "score: the name of a system is empty"),
+        ({1: "g", "1": "h"}, "score: '1' names two systems"),
+    ],
+)
+def test_systems_have_names_of_their_own(score: Any, message: str, engine: str) -> None:
+    data = {"g": [1, 0, 1], "h": [0, 0, 1]}
+    with pytest.raises(cal.InputError, match=message):
+        cal.scores(score, data=data, engine=engine)
+
+
+def test_the_command_refuses_a_system_that_was_given_already(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("g\n1\n0\n")
+    found = CliRunner().invoke(cli, ["scores", str(path), "--score", "g", "--score", "g"])
+    assert found.exit_code == 2
+    assert "a system 'g' was given already" in " ".join(found.output.split())
+
+
+def test_a_row_without_the_name_of_its_system_is_refused() -> None:
+    data = {"id": [1, 1, 2], "model": ["a", "", "a"], "g": [1, 0, 1]}
+    with pytest.raises(cal.InputError, match="system: is missing in row 1"):
+        cal.scores("g", case="id", system="model", data=data)
+    battles = {"model_a": ["a", ""], "model_b": ["b", "a"], "winner": ["model_a"] * 2}
+    with pytest.raises(cal.InputError, match="row 1: the name of a system is empty"):
+        cal.pairs(battles)

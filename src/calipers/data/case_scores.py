@@ -524,7 +524,7 @@ def _codes(column: Any, role: str, prefix: str) -> tuple[Codes, list[Any]]:
     names = encoded.dictionary.to_pylist()
     codes = from_arrow(encoded.indices).astype(np.int64)
     for k, name in enumerate(names):
-        if is_missing(name):
+        if is_missing(name) or name == "":
             row = int(np.argmax(codes == k))
             raise InputError(f"{prefix}{role}: is missing in row {row}")
     return codes, names

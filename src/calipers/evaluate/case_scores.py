@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.data.arrays import check_length, column_names, is_frame
 from calipers.data.case_scores import NO_SCORE, case_ids, mixed_as_text, read_case_table
+from calipers.data.columns import check_system_names
 from calipers.data.costs import Costs
 from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, format_value
@@ -402,6 +403,7 @@ def _fold_rows(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str,
         raise InputError(f"samples is {samples}, expected 1 or more")
     score = [score] if isinstance(score, str) else score
     if isinstance(score, list | tuple):
+        check_system_names(score, "score")
         score = {str(column): column for column in score}
     names = flatten_names(score)
     if system is not None and len(names) != 1:
