@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import warnings
 from itertools import combinations
 from pathlib import Path
@@ -777,8 +778,22 @@ def test_a_case_without_a_score_does_not_change_the_win_rate_at_equal_length() -
 
 
 def test_what_the_win_rate_at_equal_length_needs() -> None:
-    with pytest.raises(cal.InputError, match="needs the lengths of outputs as cost="):
-        cal.scores({"a": [1, 0], "b": [0, 1]}, reference_system="a", measures=["LC-win-rate"])
+    both = {"length": {"a": [1, 2], "b": [3, 4]}}
+    lengths, reference = "the lengths of outputs: cost={'length': …}", "a reference: baseline= or"
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"reference_system": "a"}, f"needs {lengths}"),
+        ({"cost": both}, f"needs {reference}"),
+        ({}, f"needs {lengths}, and {reference}"),
+        ({"baseline": "a", "cost": {"Length": both["length"]}}, f"{lengths}, not 'Length'"),
+        ({"baseline": "a", "cost": {"length": {"a": 1, "b": 2}}},
+         f"{lengths} with a length for each case, not one number"),
+    ]  # fmt: skip
+    for given, message in cases:
+        with pytest.raises(cal.InputError, match=re.escape(message)):
+            cal.scores({"a": [1, 0], "b": [0, 1]}, measures=["LC-win-rate"], **given)
+    with pytest.raises(cal.InputError, match="in memory, which engine='stream' does not have"):
+        cal.scores(["a", "b"], data={"a": [1, 0], "b": [0, 1]}, measures=["LC-win-rate"],
+                   reference_system="a", engine="stream")  # fmt: skip
     with pytest.raises(cal.InputError, match="has no cost of 'b', expected all systems"):
         cal.scores({"a": [1, 0], "b": [0, 1]}, reference_system="a", measures=["LC-win-rate"],
                    cost={"length": {"a": [1, 2]}})  # fmt: skip

@@ -232,9 +232,10 @@ def scores(
         columns = source.stream_columns.output_columns["score"]
         chosen_reference = find_reference(reference_system, baseline, tuple(columns))
         summary = _summarize_stream(source.stream_columns, stated_range, source.options)
-        return source.evaluate(
-            CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
-        )
+        streamed = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
+        kind = source.stream_columns.engine.kind
+        reason = f"the lengths of outputs in memory, which engine={kind!r} does not have"
+        return source.evaluate(replace(streamed, missing_lengths=reason))
     row_columns = source.memory_columns.columns
     by_system = read_columns(row_columns["score"])
     number = len(next(iter(by_system.values())))
@@ -258,7 +259,19 @@ def scores(
     problem = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
     lengths = source.memory_columns.costs.columns_of(LENGTH, tuple(by_system), number)
     columns_by_role = {**row_columns, "score": by_system, LENGTH: lengths, "human": labels}
-    return source.evaluate(replace(problem, target=target), columns_by_role, number)
+    problem = replace(
+        problem, target=target, missing_lengths=_missing_lengths(source.memory_columns.costs)
+    )
+    return source.evaluate(problem, columns_by_role, number)
+
+
+def _missing_lengths(costs: Costs) -> str:
+    """Return what is to be given for the lengths of outputs, if there are none."""
+    text = CaseScoresProblem.missing_lengths
+    if LENGTH in costs.numbers:
+        return f"{text} with a length for each case, not one number for all"
+    similar = [n for n in (*costs.columns, *costs.numbers) if n.lower().startswith(LENGTH)]
+    return f"{text}, not {similar[0]!r}" if similar else text
 
 
 def _check_label_options(arguments: Mapping[str, Any]) -> None:

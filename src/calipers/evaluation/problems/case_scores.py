@@ -61,6 +61,8 @@ class CaseScoresProblem(Problem):
     is_range_assumed: bool = field(default=False, kw_only=True)
     #: Whether values with human labels are those of cases like these, or of these cases.
     target: str = field(default="like", kw_only=True)
+    #: What is to be given for the lengths of outputs, if there are none.
+    missing_lengths: str = field(default=CaseScores.missing_lengths, kw_only=True)
 
     @classmethod
     def from_summary(
@@ -100,6 +102,7 @@ class CaseScoresProblem(Problem):
                 is_reference=name == self.reference,
                 length=lengths.get(name),
                 reference_length=lengths.get(self.reference),
+                missing_lengths=self.missing_lengths,
                 **labels.get(name, {}),
                 **batch.shared_columns(settings),
             )
