@@ -383,13 +383,13 @@ def check_system_names(names: Sequence[Any], input_name: str) -> None:
 
     >>> check_system_names(["a", "b"], "score")
     """
-    known: set[str] = set()
+    previous_names: set[str] = set()
     for name in map(str, names):
         if not name:
             raise InputError(f"{input_name}: the name of a system is empty, expected one for each")
-        if name in known:
+        if name in previous_names:
             raise InputError(f"{input_name}: {name!r} names two systems, expected one")
-        known.add(name)
+        previous_names.add(name)
 
 
 def match_prefix(text: str, names: Sequence[str]) -> list[str]:

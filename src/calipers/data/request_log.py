@@ -154,10 +154,10 @@ def _is_other_table(name: str) -> bool:
 
 
 def _table_requests(table: Any, fields: _Fields) -> list[Request]:
-    given = table.column_names
+    column_names = table.column_names
     lists = [
-        table.column(column).to_pylist() if column in given else [None] * len(table)
-        for column in fields.select(given, fields.name)
+        table.column(column).to_pylist() if column in column_names else [None] * len(table)
+        for column in fields.select(column_names, fields.name)
     ]
     return [
         Request(f"{fields.name}: row {index}", values)

@@ -740,16 +740,17 @@ def _confounded_covariates(
 
     def has_maximum(covariates: list[int]) -> bool:
         selected = replace(data, covariates=data.covariates[:, covariates])
-        part = start[: data.n_systems + 1 + len(covariates)]  # effects start at 0
+        first_parameters = start[: data.n_systems + 1 + len(covariates)]  # effects start at 0
+        free = np.delete(np.arange(len(first_parameters)), fixed)
         try:
-            _maximize(selected, model, part, np.delete(np.arange(len(part)), fixed))
+            _maximize(selected, model, first_parameters, free)
         except NoMaximumError:
             return False
         return True
 
     indices = list(range(n_covariates))
-    without = [j for j in indices if has_maximum([i for i in indices if i != j])]
-    return without or [j for j in indices if not has_maximum([j])] or indices
+    omitted_indices = [j for j in indices if has_maximum([i for i in indices if i != j])]
+    return omitted_indices or [j for j in indices if not has_maximum([j])] or indices
 
 
 def _no_effect_message(names: Sequence[str]) -> str:
