@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import warnings
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from pyarrow import csv, parquet
 from scipy import stats
 from scipy.optimize import minimize
@@ -345,6 +348,14 @@ def test_a_system_without_a_row_for_a_case_has_no_score_of_it() -> None:
         ([("a", 1, 1), ("b", 1, 2)], {"score_range": (5, 1)}, r"expected the lowest and the highest"),
         ([("a", 1, 1), ("b", 1, 2)], {"reference_system": "c"}, "there is no system 'c'"),
         ([("a", 1, 1), ("b", 1, 2)], {"measures": ["win-rate"]}, "win-rate needs a reference"),
+        ([("a", 1, 1), ("b", 1, 2)], {"cost": {"price": "zz"}}, "cost 'price': there is no column 'zz'"),
+        ([("a", 1, 1), ("b", 1, 2)], {"cost": ["zz"]}, "cost 'zz': there is no column 'zz'; there are"),
+        ([("a", 1, 1), ("b", 1, 2)], {"cost": {"p": {"a": "id", "b": "x"}}},
+         "cost 'p' of 'b': there is no column 'x'"),
+        ([("a", 1, 1), ("b", 1, 2)], {"cost": {"p": {"a": "id", "b": "id", "c": "id"}}},
+         "cost 'p': 'c' is not a system"),
+        ([("a", 1, 1), ("b", 1, 2)], {"cost": {"p": [1, 2]}},
+         "cost 'p': is \\[1, 2\\], expected the name of a column"),
         ([("a", 1, 1), ("b", 1, 2)], {"engine": "stream"}, "takes all rows in memory"),
     ],
 )  # fmt: skip
@@ -369,6 +380,34 @@ def test_numbers_and_words_in_one_column() -> None:
             cal.scores(mixed if table is mixed else table),
         ):
             assert {e.system: (e.value, e.n) for e in ev} == expected
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_columns_of_polars_categories_and_of_large_integers(engine: str) -> None:
+    """Indices of polars are unsigned, and integers above 2^53 are not exact as numbers."""
+    polars = pytest.importorskip("polars")
+    words = ["pass", "fail", "pass", None]
+    frame = polars.DataFrame({"a": words}).cast({"a": polars.Categorical})
+    found = cal.scores(["a"], data=frame, engine=engine)
+    expected = cal.scores(words)
+    assert (found[0].value, found[0].n) == (expected[0].value, expected[0].n) == (2 / 3, 3)
+    large = pa.table({"a": [2**53 + 1, 1], "b": pa.array([2**64 - 1, 1], pa.uint64())})
+    means = cal.scores(["a", "b"], data=large, engine=engine)
+    assert [e.value for e in means] == [(2.0**53 + 1) / 2, (2.0**64 + 1) / 2]
+
+
+def test_a_long_table_of_polars_categories() -> None:
+    polars = pytest.importorskip("polars")
+    columns = {
+        "id": ["1", "2", "1", "2"],
+        "model": ["x", "x", "y", "y"],
+        "score": ["pass", None, "fail", "pass"],
+        "site": ["s", None, "s", None],
+    }
+    how: dict[str, Any] = {"score": "score", "case": "id", "system": "model", "slices": ["site"]}
+    frame = polars.DataFrame(columns).cast(polars.Categorical)
+    found, expected = (cal.scores(data=data, **how) for data in (frame, columns))
+    assert [(e.value, e.n) for e in found] == [(e.value, e.n) for e in expected]
 
 
 def test_cases_are_named_once() -> None:
@@ -675,10 +714,58 @@ def test_separated_outcomes_have_the_likelihood_of_firth(won: np.ndarray) -> Non
     assert any("new: the length determines who wins" in note for note in ev.notes)
 
 
-def test_outputs_of_one_length_have_the_win_rate() -> None:
-    ev = at_equal_length(WON, np.full(10, 7.0))
+def test_outputs_of_the_length_of_the_reference_have_the_win_rate() -> None:
+    ev = at_equal_length(WON, np.zeros(10))
     assert ev["new", "LC-win-rate"].value == pytest.approx(WON.mean())
     assert ev["old", "LC-win-rate"].value == 0.5
+
+
+@pytest.mark.parametrize("last", [800.0, 801.0, 850.0])
+def test_there_is_no_value_at_equal_length_if_outputs_are_longer_by_the_same(last: float) -> None:
+    """All terms tanh(Δ/s) are 1 up to rounding, so that θ and ψ have the same effect."""
+    won, longer = np.repeat([1.0, 0.0], [16, 4]), np.append(np.full(19, 800.0), last)
+    assert last == 800 or np.ptp(np.tanh(longer / longer.std(ddof=1))) < 1e-12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ev = at_equal_length(won, longer)
+        low = at_equal_length(np.append(won, [1, 0, 1, 1]), np.append(longer, [0, 10, 20, 5]),
+                              slices={"s": ["u"] * 20 + ["v"] * 4})  # fmt: skip
+    estimate = ev["new", "LC-win-rate"]
+    assert np.isnan(estimate.value)
+    assert estimate.undefined == {"same_length_difference": 20}
+    assert not any("determines who wins" in note for note in ev.notes)
+    assert low.slices is not None
+    parts = {s.slice: s.estimate for s in low.slices if s.estimate.system == "new"}
+    assert np.isnan(parts["u"].value)
+    assert 0 < parts["v"].low < parts["v"].value
+
+
+@pytest.mark.parametrize("won", [[1.0, 0.5], [1, 1], [0.5, 0.5], [0, 1]])
+def test_two_cases_have_no_error_at_equal_length(won: list[float]) -> None:
+    """As many coefficients as cases leave no residuals."""
+    longer = np.array([-10.0, 10.0])
+    estimate = at_equal_length(np.array(won), longer)["new", "LC-win-rate"]
+    firth = bool(LengthRows.from_rows(longer, np.array(won)).is_separated)
+    rate = 1 / (1 + np.exp(-penalized(np.array(won), longer, firth=firth)[0]))
+    assert estimate.value == pytest.approx(rate, abs=1e-6)
+    assert np.isnan(estimate.low)
+
+
+def test_few_separated_cases_have_the_likelihood_of_firth() -> None:
+    """Their leverages are near 1, where whole steps of Newton turn about the maximum."""
+    rng = np.random.default_rng(2)
+    for n in (3, 4, 5, 6) * 3:
+        longer, won = rng.normal(5, 20, n), np.ones(n)
+        rate = 1 / (1 + np.exp(-penalized(won, longer, firth=True)[0]))
+        assert LengthRows.from_rows(longer, won).fit.rate == pytest.approx(rate, abs=1e-5)
+
+
+def test_ties_alone_have_the_error_of_the_information_at_equal_length() -> None:
+    longer, ties = np.tile([-30.0, 0, 30], 8), np.full(24, 0.5)
+    estimate = at_equal_length(ties, longer)["new", "LC-win-rate"]
+    # ½ in every case, and a term whose mean is 0: the information on θ is n/4.
+    assert estimate.standard_error == pytest.approx(0.25 / np.sqrt(24 / 4))
+    assert estimate.low < 0.5 < estimate.high
 
 
 def test_a_case_without_a_score_does_not_change_the_win_rate_at_equal_length() -> None:
@@ -691,8 +778,22 @@ def test_a_case_without_a_score_does_not_change_the_win_rate_at_equal_length() -
 
 
 def test_what_the_win_rate_at_equal_length_needs() -> None:
-    with pytest.raises(cal.InputError, match="needs the lengths of outputs as cost="):
-        cal.scores({"a": [1, 0], "b": [0, 1]}, reference_system="a", measures=["LC-win-rate"])
+    both = {"length": {"a": [1, 2], "b": [3, 4]}}
+    lengths, reference = "the lengths of outputs: cost={'length': …}", "a reference: baseline= or"
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"reference_system": "a"}, f"needs {lengths}"),
+        ({"cost": both}, f"needs {reference}"),
+        ({}, f"needs {lengths}, and {reference}"),
+        ({"baseline": "a", "cost": {"Length": both["length"]}}, f"{lengths}, not 'Length'"),
+        ({"baseline": "a", "cost": {"length": {"a": 1, "b": 2}}},
+         f"{lengths} with a length for each case, not one number"),
+    ]  # fmt: skip
+    for given, message in cases:
+        with pytest.raises(cal.InputError, match=re.escape(message)):
+            cal.scores({"a": [1, 0], "b": [0, 1]}, measures=["LC-win-rate"], **given)
+    with pytest.raises(cal.InputError, match="in memory, which engine='stream' does not have"):
+        cal.scores(["a", "b"], data={"a": [1, 0], "b": [0, 1]}, measures=["LC-win-rate"],
+                   reference_system="a", engine="stream")  # fmt: skip
     with pytest.raises(cal.InputError, match="has no cost of 'b', expected all systems"):
         cal.scores({"a": [1, 0], "b": [0, 1]}, reference_system="a", measures=["LC-win-rate"],
                    cost={"length": {"a": [1, 2]}})  # fmt: skip
@@ -880,3 +981,72 @@ def test_the_first_job_by_the_judge_alone() -> None:
     assert (ev["old", "pass-rate"].value, ev["new", "pass-rate"].value) == (0.69, 0.8)
     [d] = ev.compare(baseline="old", test="mcnemar")
     assert (round(d.value, 3), round(d.p, 4)) == (0.11, 0.0062)
+
+
+@pytest.mark.parametrize(
+    "options", [["--system", "model", "--engine", "stream"], ["--samples", "2", "--engine", "stream"],
+                ["--system", "model", "--save-state", "day.state"]],
+)  # fmt: skip
+def test_the_command_says_why_a_long_table_is_not_streamed(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    csv.write_csv(long_table(), "long.csv")
+    found = CliRunner().invoke(
+        cli, ["scores", "long.csv", "--score", "grade", "--case", "id", *options]
+    )
+    with pytest.raises(cal.InputError) as caught:
+        cal.scores("grade", case="id", system="model", data="long.csv", engine="stream")
+    assert str(caught.value).startswith("case= takes all rows in memory, which engine='stream'")
+    assert isinstance(found.exception, cal.InputError)
+    assert str(found.exception) == str(caught.value)
+
+
+def test_a_long_table_above_the_memory_is_read_by_the_command_as_in_python(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    csv.write_csv(long_table(), path)
+    command = ["scores", str(path), "--score", "grade", "--case", "id", "--system", "model"]
+    out = tmp_path / "r.json"
+    found = CliRunner().invoke(cli, [*command, "--memory", "1KB", "-o", str(out)])
+    assert found.exit_code == 0, found.output
+    expected = cal.scores("grade", case="id", system="model", data=str(path), memory="1KB")
+    assert numbers(from_json(out.read_text())) == numbers(expected)
+
+
+def test_a_data_frame_of_dask_is_no_long_table() -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    frame = dask.from_pandas(long_table().to_pandas(), npartitions=2)
+    with pytest.raises(cal.InputError, match="case= takes all rows in memory, which engine='dask'"):
+        cal.scores("grade", case="id", system="model", data=frame)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (["g", "g"], "'g' names two systems, expected one"),
+        ({"": "g", "h": "h"}, "score: the name of a system is empty"),
+        ({1: "g", "1": "h"}, "score: '1' names two systems"),
+    ],
+)
+def test_systems_have_names_of_their_own(score: Any, message: str, engine: str) -> None:
+    data = {"g": [1, 0, 1], "h": [0, 0, 1]}
+    with pytest.raises(cal.InputError, match=message):
+        cal.scores(score, data=data, engine=engine)
+
+
+def test_the_command_refuses_a_system_that_was_given_already(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("g\n1\n0\n")
+    found = CliRunner().invoke(cli, ["scores", str(path), "--score", "g", "--score", "g"])
+    assert found.exit_code == 2
+    assert "a system 'g' was given already" in " ".join(found.output.split())
+
+
+def test_a_row_without_the_name_of_its_system_is_refused() -> None:
+    data = {"id": [1, 1, 2], "model": ["a", "", "a"], "g": [1, 0, 1]}
+    with pytest.raises(cal.InputError, match="system: is missing in row 1"):
+        cal.scores("g", case="id", system="model", data=data)
+    battles = {"model_a": ["a", ""], "model_b": ["b", "a"], "winner": ["model_a"] * 2}
+    with pytest.raises(cal.InputError, match="row 1: the name of a system is empty"):
+        cal.pairs(battles)

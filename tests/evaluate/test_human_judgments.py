@@ -146,7 +146,7 @@ def test_documents_results_and_findings(job: Any) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"human": {"q999": {"d1": 1}}}, "no topic in common with the qrels"),
+        ({"human": {"q999": {"d1": 1}}}, "no topic in common with the human judgments"),
         ({"human": {**HUMAN, "new": {"d1": 1}}}, "human: topic 'new' is not in qrels"),
         ({"measures": ["NumRel"]}, "human: NumRel is not a mean over topics"),
         ({"time": {"q1": 1}}, "human does not go with time"),
@@ -180,3 +180,24 @@ def test_the_command_takes_human_judgments(tmp_path: Path, job: Any) -> None:
     assert result.exit_code == 0, result.output
     found = from_json(result.output)
     assert [repr(e) for e in found] == [repr(e) for e in job]
+
+
+def test_what_is_estimated_is_one_of_two_things() -> None:
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
+    with pytest.raises(cal.InputError, match="target is 'those', expected 'like' or 'these'"):
+        cal.retrieval(qrels, run, human=qrels, target="those")
+    with pytest.raises(cal.InputError, match="target='these': is about the labels of human="):
+        cal.retrieval(qrels, run, target="these")
+
+
+@pytest.mark.parametrize(
+    ("human", "message"),
+    [
+        ({"q": {"a": "x"}}, "human: topic q, document a: grade x is of type str"),
+        ({}, "human: no judgments"),
+        ({"z": {"a": 1}}, "the human judgments have 'z'"),
+    ],
+)
+def test_errors_name_human_judgments(human: dict[str, Any], message: str) -> None:
+    with pytest.raises(cal.InputError, match=re.escape(message)):
+        cal.retrieval({"q": {"a": 1}}, {"q": {"a": 1.0}}, human=human)

@@ -248,9 +248,14 @@ def test_findings_on_labels() -> None:
         ({"interval": "bootstrap"}, "human: interval is 'bootstrap'"),
         ({"measures": ["median-score"]}, "median-score is not a mean over cases"),
         ({"target": "these", "human_weight": "one"}, "target='these' does not go with"),
+        ({"target": "those"}, "target is 'those', expected 'like' or 'these'"),
+        ({"human": None, "target": "these"}, "target='these': is about the labels of human="),
         ({"score_range": (0, 1), "human": {"old": "human_old", "new": "case"}},
          "human 'new': is 2 in row 2, expected scores from 0 to 1"),
         ({"human": {"old": "human_old", "new": [1.0, 0.0]}}, "human 'new': has 2 rows"),
+        ({"human_weight": [1.0] * 5}, "human_weight: has 5 rows, score has 200"),
+        ({"weight": [1.0] * 5}, "weight: has 5 rows, score has 200"),
+        ({"cluster": [1.0] * 5}, "cluster: has 5 rows, score has 200"),
         ({"engine": "stream"}, "human"),
     ],
 )  # fmt: skip
@@ -287,3 +292,93 @@ def test_the_command_takes_labels(tmp_path: Path) -> None:
     assert runner.invoke(cli, [*command, *labels[:2], *labels[:2]]).exit_code == 2
     one = runner.invoke(cli, ["scores", str(path), "--score", "old", "--human", "human_old"])
     assert one.exit_code == 0
+
+
+def test_slices_of_which_one_is_completely_labeled() -> None:
+    judge, human = [1, 0, 0, 1] * 25, [1, 0, 1, 1] * 15 + [None] * 40
+    parts = [cal.scores(judge[k], human=human[k])[0] for k in (slice(40), slice(40, None))]
+    (first, rest) = parts
+    expected: dict[str, str] = {}
+    for names in ("uv", "vu"):
+        columns = {"s": [names[0]] * 40 + [names[1]] * 60}
+        slices = cal.scores(judge, human=human, slices=columns).slices
+        assert slices is not None
+        for s in slices.all:
+            key = "first" if s.estimate.n == 40 else "rest"
+            expected.setdefault(key, shown(s.estimate))
+            assert expected[key] == shown(s.estimate)
+            d, sign = s.vs_rest, 1 if key == "first" else -1
+            assert d.value == pytest.approx(sign * (first.value - rest.value))
+            low = np.hypot(first.value - first.low, rest.high - rest.value)
+            assert (d.value - d.low if sign > 0 else d.high - d.value) == pytest.approx(low)
+
+
+HALF = [1, 0] * 6
+
+
+def test_a_win_rate_with_labels_is_compared_with_its_reference() -> None:
+    a, b = [0, 1, 1, 0, 1] * 4, [1, 1, 0, 0, 1] * 4
+    wins: dict[str, Any] = {"measures": ["win-rate"], "baseline": "a"}
+    complete = cal.scores({"a": a, "b": b}, human={"a": b, "b": a}, **wins)
+    alone = cal.scores({"a": b, "b": a}, **wins)
+    assert complete.comparison is not None
+    assert alone.comparison is not None
+    (found,), (expected,) = complete.comparison, alone.comparison
+    assert (found.value, found.low, found.high) == (expected.value, expected.low, expected.high)
+    human = {"a": [0] * 9 + [1] * 3 + [None] * 8, "b": [1, 0, 0] * 4 + [None] * 8}
+    for target in ("like", "these"):
+        part = cal.scores({"a": a, "b": b}, human=human, target=target, **wins)
+        (d,), own = part.comparison or (), part["b", "win-rate"]
+        assert (d.value, d.low, d.high) == pytest.approx(
+            (own.value - 0.5, own.low - 0.5, own.high - 0.5)
+        )
+        assert 0 < d.p <= 1
+        assert part["a", "win-rate"].judged is None
+    (turned,) = (
+        cal.scores(
+            {"b": b, "a": a}, human=human, target="these",
+            measures=["win-rate"], reference_system="a",
+        ).comparison
+        or ()
+    )  # fmt: skip
+    assert (turned.value, turned.low, turned.high) == pytest.approx((-d.value, -d.high, -d.low))
+
+
+def test_a_judge_that_agrees_with_every_label() -> None:
+    judge = HALF + [1] * 8
+    weight = np.array([1, 2] * 10)
+    ev = cal.scores(judge, human=HALF + [None] * 8, weight=weight)
+    # All of its scores are worth a label, so that the value is that of the judge.
+    assert ev[0].value == pytest.approx(np.average(judge, weights=weight))
+    assert ev[0].judged is not None
+    assert ev[0].judged.worth == 20
+    grades = cal.scores([3 * x for x in judge], human=[3 * x for x in HALF] + [None] * 8,
+                        cluster=np.arange(20) // 3)  # fmt: skip
+    assert grades[0].value == pytest.approx(3 * np.mean(judge))
+
+
+@pytest.mark.parametrize("factor", [1, 3])
+def test_a_judge_of_one_score_for_all_labeled_cases(factor: int) -> None:
+    judge = [factor] * 12 + [0, factor] * 4
+    human = [factor * x for x in HALF] + [None] * 8
+    ev = cal.scores(judge, human=human, target="these")
+    assert ev[0].judged is not None
+    assert (ev[0].value, ev[0].judged.rho2) == (factor / 2, 0)
+    assert ev[0].low < factor / 2 < ev[0].high
+
+
+def test_labels_of_cases_without_a_score_are_counted() -> None:
+    judge = [None] * 6 + [1, 0, 1, 1] * 11
+    human = [1, 0, 1] * 6 + [None] * 32
+    ev = cal.scores(judge, human=human)
+    assert ev[0].judged is not None
+    assert ev[0].judged.n_human == 12
+    notes = " ".join(ev.notes)
+    assert "from 12 human labels" in notes
+    assert "6 of 18 human labels are left out, as their cases have no score of the judge." in notes
+    none = cal.scores({"a": judge, "b": judge}, human={"a": human, "b": [1] * 6 + [None] * 44})
+    assert "b: 6 of 6 human labels are left out" in " ".join(none.notes)
+    assert np.isnan(none["b", "pass-rate"].value)
+    assert not any(
+        "left out, as" in note for note in cal.scores([1, 0] * 9, human=[1, 0] * 9).notes
+    )

@@ -222,6 +222,18 @@ ROW = {"documents": ["a", "b"], "team": ["x", "y"], "clicks": ["a"]}
         ({}, {"rankings": ["x"]}, "rankings: expected the names of two columns, found 1"),
         ({}, {"rankings": ["x", "y"], "impression": "id"}, "impression: rows of documents are of"),
         ({}, {"rankings": ["x", "w"]}, "data: row 0: no column 'x'"),
+        (
+            {"clicks": None},
+            {},
+            "data: row 1: 'clicks' is missing, expected a list, which is empty if",
+        ),
+        ({"clicks": math.nan}, {}, "data: row 1: 'clicks' is missing, expected a list"),
+        ({"documents": ["a", None]}, {}, "data: row 1: 'documents' has a missing document"),
+        (
+            {},
+            {"tau": 2},
+            "tau is 2, but is about probabilistic interleaving: rankings= is not given",
+        ),
         ({}, {"clicks": "click"}, "data: row 0: no column 'click'; did you mean 'clicks'?"),
     ],
 )
@@ -243,3 +255,43 @@ def test_more_errors() -> None:
     users = {"id": [1, 1], "team": ["a", "b"], "clicks": [1, 0], "user": [1, 2]}
     with pytest.raises(cal.InputError, match="impression '1' is of several clusters: 1, 2"):
         cal.interleaving(users, impression="id", cluster="user")
+
+
+FLAT = [{"id": k, "documents": d, "team": t, "clicks": int(d == "a")}
+        for k in range(2) for d, t in zip("abc", "xyx", strict=True)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "message"),
+    [
+        ({"id": None}, {}, "data: row 4: 'id' is missing, expected the impression"),
+        ({"id": math.nan}, {}, "data: row 4: 'id' is missing"),
+        ({"id": " "}, {}, "data: row 4: 'id' is missing"),
+        ({"clicks": 0.5}, {}, "data: row 4: 0.5 is not a number of clicks, expected 0, 1, 2"),
+        ({"clicks": math.inf}, {}, "data: row 4: inf is not a number of clicks"),
+        ({"clicks": None}, {}, "data: row 4: None is not a number of clicks"),
+        ({"documents": "a"}, {}, "data: row 4: 'documents' has the document 'a' of impression '1' again"),
+        ({"documents": None}, {}, "data: row 4: 'documents' is missing, expected the document"),
+        ({}, {"documents": "doc"}, "no column 'doc'"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_row_of_a_document(
+    row: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    rows = [{**r, **(row if k == 4 else {})} for k, r in enumerate(FLAT)]
+    with pytest.raises(cal.InputError) as caught:
+        cal.interleaving(rows, impression="id", **options)
+    assert message in str(caught.value)
+
+
+def test_an_empty_impression_of_csv_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("id,team,clicks\n1,x,1\n,y,0\n")
+    with pytest.raises(cal.InputError, match=r"log.csv:3: 'id' is missing"):
+        cal.interleaving(path, impression="id")
+
+
+def test_an_impression_that_was_logged_twice_is_refused() -> None:
+    assert cal.interleaving(FLAT, impression="id")["x", "credit"].n == 2
+    with pytest.raises(cal.InputError, match="row 6: 'documents' has the document 'a'"):
+        cal.interleaving(FLAT + FLAT, impression="id")

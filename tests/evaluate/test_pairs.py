@@ -363,6 +363,39 @@ def test_effects_need_systems_that_can_be_rated(options: dict[str, Any]) -> None
         cal.pairs(table, **options)
 
 
+def test_the_effect_that_cannot_be_estimated_is_named() -> None:
+    """Systems of one side never stand on the other one, so that only the position is confounded."""
+    random = np.random.default_rng(0)
+    n = 90
+    table = {
+        "model_a": random.choice(["s", "t"], n),
+        "model_b": random.choice(["u", "v"], n),
+        "winner": random.choice(["model_a", "model_b", "tie"], n),
+        **{
+            f"{name}_{side}": random.integers(1, 9, n)
+            for name in ("length", "lists")
+            for side in "ab"
+        },
+    }
+    assert len(cal.pairs(table, style=["length", "lists"]).effects) == 2
+    for style in ([], ["length"], ["length", "lists"]):
+        with pytest.raises(cal.InputError, match="the effect of position cannot be estimated"):
+            cal.pairs(table, style=style, position=True)
+    table |= {f"words_{side}": 3 * table[f"length_{side}"] for side in "ab"}
+    with pytest.raises(cal.InputError, match="the effect of length, words cannot be estimated"):
+        cal.pairs(table, style=["length", "lists", "words"])
+
+
+def test_without_an_opponent_there_is_no_expected_score() -> None:
+    board = cal.pairs({"model_a": ["A"], "model_b": ["B"], "winner": ["model_a"]})
+    for row in board:
+        assert math.isnan(row.expected_score.value)
+    assert board["A"].expected_score.undefined == {"no_opponent": 1}
+    again = cal.from_json(board.to_json())
+    assert math.isnan(again["A"].expected_score.value)
+    assert "0.0000" not in str(board)
+
+
 def test_a_style_that_never_differs_is_refused() -> None:
     table = {**arena(), "length_b": arena()["length_a"]}
     with pytest.raises(cal.InputError, match="length is the same for both systems of every battle"):

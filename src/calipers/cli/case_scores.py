@@ -51,6 +51,10 @@ class ScoresCommand(TaskCommand):
         if self._is_of_logs(files, options):
             return self._logs_evaluation(files, options)
         options["table"] = files[0][1]
+        has_several_rows = options["system"] is not None or options["samples"] is not None
+        has_states = options["save_state"] or options["merge"]
+        if has_several_rows and options["engine"] is None and not has_states:
+            options["engine"] = "memory"  # however large the table is: cases are put together
         return super().evaluate(options, output)
 
     @staticmethod

@@ -142,10 +142,15 @@ class Columns:
             if self.tables and open_table is not None:
                 arguments[column.role] = self._table_columns(column, target_names, open_table)
             else:
-                pairs = (parse_spec(column, spec, names) for spec in specs)
-                columns = {
-                    name: resolve_columns(column, text, names, target_names) for name, text in pairs
-                }
+                columns: dict[str, Any] = {}
+                for spec in specs:
+                    name, text = parse_spec(column, spec, names)
+                    if name in columns:
+                        raise click.UsageError(
+                            f"{column.option} {spec!r}: a system {name!r} was given already; name "
+                            "it, as in NAME=COLUMN"
+                        )
+                    columns[name] = resolve_columns(column, text, names, target_names)
                 arguments[column.role] = columns or None
         if self.costs:
             is_joined = self.tables and open_table is not None

@@ -124,6 +124,12 @@ def read_battles(
     if rows is not None:
         columns = {name: take_rows(values, rows) for name, values in columns.items()}
     systems, first, second = _systems(table, columns, names_by_role)
+    if "" in systems:
+        unnamed = systems.index("")
+        row = int(np.argmax((first == unnamed) | (second == unnamed)))
+        raise table.error(
+            row if rows is None else int(rows[row]), "the name of a system is empty, expected one"
+        )
     same = np.flatnonzero(first == second)
     if len(same):
         name = systems[first[same[0]]]

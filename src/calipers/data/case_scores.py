@@ -26,6 +26,7 @@ from calipers.data.arrays import (
 from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import label_name
 from calipers.data.columns import file_origin
+from calipers.data.costs import ONLY_SYSTEM, cost_column_name, match_systems
 from calipers.data.errors import InputError, did_you_mean, format_value
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _encode(array: Any, input_name: str) -> tuple[Any, npt.NDArray[np.int64]]:
         array = array.combine_chunks()
     kind = array.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        numbers = from_arrow(pc.cast(array, pa.float64())).astype(np.float64)
+        numbers = from_arrow(pc.cast(array, pa.float64(), safe=False)).astype(np.float64)
         return numbers, np.arange(len(numbers))
     if pa.types.is_null(kind):
         return [], np.full(len(array), -1)
@@ -175,7 +176,7 @@ def _encode(array: Any, input_name: str) -> tuple[Any, npt.NDArray[np.int64]]:
         encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
     except pa.ArrowNotImplementedError:
         raise InputError(f"{input_name}: is a column of {kind}, {_EXPECTED}") from None
-    indices = from_arrow(encoded.indices.fill_null(-1)).astype(np.int64)
+    indices = from_arrow(encoded.indices.cast(pa.int64()).fill_null(-1))
     return encoded.dictionary.to_pylist(), indices
 
 
@@ -214,7 +215,9 @@ def _parse(cell: Any) -> tuple[float, int] | None:
     return (number, 0) if abs(number) <= MAX_QUANTITY else None
 
 
-def read_label_weights(values: Any, labeled_mask: npt.NDArray[np.bool_]) -> Floats:
+def read_label_weights(
+    values: Any, labeled_mask: npt.NDArray[np.bool_], reference: str = "truth has"
+) -> Floats:
     """Read the weights of labels: 1 over the probability with which a case was selected.
 
     Weights of cases without a label are not used, and may be missing.
@@ -225,6 +228,8 @@ def read_label_weights(values: Any, labeled_mask: npt.NDArray[np.bool_]) -> Floa
         Weights of the cases.
     labeled_mask : ndarray of bool
         Mask of the cases with a label.
+    reference : str, default="truth has"
+        What has as many rows, in messages.
 
     Returns
     -------
@@ -242,7 +247,7 @@ def read_label_weights(values: Any, labeled_mask: npt.NDArray[np.bool_]) -> Floa
     [2.0, 1.0, 4.0]
     """
     column = read_scores(values, "human_weight")
-    check_length(column.scores, len(labeled_mask), "human_weight")
+    check_length(column.scores, len(labeled_mask), "human_weight", reference)
     invalid = np.flatnonzero(labeled_mask & ~((column.status == 0) & (column.scores > 0)))
     if len(invalid):
         row = int(invalid[0])
@@ -395,6 +400,7 @@ def read_case_table(
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise InputError(f"{prefix}{requested_role}: there is no column {name!r}; {hint}")
+    _check_cost_columns(table, cost, prefix)
     case_codes, cases = _codes(table.column(case), "case", prefix)
     system_codes, systems = np.zeros(len(case_codes), np.int64), [""]
     if system is not None:
@@ -422,18 +428,39 @@ def read_case_table(
         columns[name] = ScoreColumn(system_scores.reshape(shape), status.reshape(shape))
     by_system = {name: columns[name] for name in rows_by_system}
 
-    def system_costs(column_by_system: Mapping[str, str]) -> dict[str, Any]:
-        common = column_by_system.get("")
-        requested = dict.fromkeys(rows_by_system, common) if common else column_by_system
+    def system_costs(cost_name: str, column_by_system: Mapping[str, str]) -> dict[str, Any]:
+        common = column_by_system.get(ONLY_SYSTEM)
+        systems = list(rows_by_system)
+        requested = (
+            dict.fromkeys(systems, common)
+            if common
+            else match_systems(cost_name, column_by_system, systems)
+        )
         return {
-            name: _average(table, str(column), rows_by_system[name])
+            name: _average(table, column, rows_by_system[name])
             for name, column in requested.items()
-            if name in rows_by_system
         }
 
-    costs = {name: system_costs(column_by_system) for name, column_by_system in cost.items()}
+    costs = {name: system_costs(name, column_by_system) for name, column_by_system in cost.items()}
     ids = tuple(map(label_name, cases))
     return CaseTable(table.take(first_of_case), by_system, costs, ids, origins)
+
+
+def _check_cost_columns(
+    table: pa.Table, cost: Mapping[str, Mapping[str, str]], prefix: str
+) -> None:
+    """Check that costs are names of columns of the table."""
+    for cost_name, column_by_system in cost.items():
+        for system, column in column_by_system.items():
+            input_name = f"{prefix}{cost_column_name(cost_name, system)}"
+            if not isinstance(column, str):
+                raise InputError(
+                    f"{input_name}: is {format_value(column)}, expected the name of a column of "
+                    "data=, as a case has several rows"
+                )
+            if column not in table.column_names:
+                hint = did_you_mean(column, table.column_names)
+                raise InputError(f"{input_name}: there is no column {column!r}; {hint}")
 
 
 def _index_in_cell(cells: Codes) -> Codes:
@@ -501,7 +528,7 @@ def _codes(column: Any, role: str, prefix: str) -> tuple[Codes, list[Any]]:
     names = encoded.dictionary.to_pylist()
     codes = from_arrow(encoded.indices).astype(np.int64)
     for k, name in enumerate(names):
-        if is_missing(name):
+        if is_missing(name) or name == "":
             row = int(np.argmax(codes == k))
             raise InputError(f"{prefix}{role}: is missing in row {row}")
     return codes, names
@@ -516,11 +543,13 @@ def _check_constant(
     prefix: str,
 ) -> None:
     """Check that columns other than the scores have one value for each case."""
+    import pyarrow as pa
+
     for name, role in others.items():
         encoded = table.column(name).combine_chunks()
         if not str(encoded.type).startswith("dictionary"):
             encoded = encoded.dictionary_encode()
-        codes = from_arrow(encoded.indices.fill_null(-1)).astype(np.int64)
+        codes = from_arrow(encoded.indices.cast(pa.int64()).fill_null(-1))
         differing = np.flatnonzero(codes != codes[first_of_case][case_codes])
         if len(differing):
             row = int(differing[0])

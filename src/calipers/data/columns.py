@@ -357,6 +357,7 @@ def named_columns(requested: Any, names: Sequence[str], input_name: str) -> Any:
         }
     if isinstance(requested, list | tuple):
         check_names(requested, input_name)
+        check_system_names([system_name(name) for name in requested], input_name)
         return {system_name(name): named_columns(name, names, input_name) for name in requested}
     if isinstance(requested, str) and requested not in names:
         matches = match_prefix(requested, names)
@@ -375,6 +376,20 @@ def check_names(requested: Iterable[Any], input_name: str) -> None:
     for name in requested:
         if not isinstance(name, str):
             raise InputError(f"{input_name}: {format_value(name)} is not the name of a column")
+
+
+def check_system_names(names: Sequence[Any], input_name: str) -> None:
+    """Check that systems have names, and none that of another one.
+
+    >>> check_system_names(["a", "b"], "score")
+    """
+    previous_names: set[str] = set()
+    for name in map(str, names):
+        if not name:
+            raise InputError(f"{input_name}: the name of a system is empty, expected one for each")
+        if name in previous_names:
+            raise InputError(f"{input_name}: {name!r} names two systems, expected one")
+        previous_names.add(name)
 
 
 def match_prefix(text: str, names: Sequence[str]) -> list[str]:

@@ -97,11 +97,11 @@ class Costs:
         """Return the costs of exactly these systems."""
         return Costs(
             {
-                cost: _match_systems(cost, by_system, systems)
+                cost: match_systems(cost, by_system, systems)
                 for cost, by_system in self.columns.items()
             },
             {
-                cost: _match_systems(cost, by_system, systems)
+                cost: match_systems(cost, by_system, systems)
                 for cost, by_system in self.numbers.items()
             },
         )
@@ -112,7 +112,7 @@ class Costs:
         """Return the numbers of a cost with a column for each system; None if it is not given."""
         if cost not in self.columns:
             return None
-        by_system = _match_systems(cost, self.columns[cost], systems)
+        by_system = match_systems(cost, self.columns[cost], systems)
         return {
             name: to_costs(column, cost_column_name(cost, name), rows)
             for name, column in by_system.items()
@@ -171,9 +171,10 @@ def to_costs(values: Any, input_name: str, n_rows: int) -> FloatArray:
     return column
 
 
-def _match_systems(
+def match_systems(
     cost: str, by_system: Mapping[str, Any], systems: Sequence[str]
 ) -> dict[str, Any]:
+    """Return a cost of exactly these systems, in their order."""
     if list(by_system) == [ONLY_SYSTEM]:
         if len(systems) > 1:
             raise InputError(

@@ -90,7 +90,9 @@ def _parse(value: Any, location: str, words: Mapping[str, float], expected: str)
     raise InputError(f"{location}: {format_value(value)} is not a score; expected {expected}")
 
 
-def read_requests(data: Any, columns: Sequence[str] = ()) -> Iterator[list[Request]]:
+def read_requests(
+    data: Any, columns: Sequence[str] = (), optional: Sequence[str] = ()
+) -> Iterator[list[Request]]:
     """Read the requests of a log in blocks, each as soon as it has arrived.
 
     Parameters
@@ -101,6 +103,8 @@ def read_requests(data: Any, columns: Sequence[str] = ()) -> Iterator[list[Reque
     columns : sequence of str, optional
         Names of the columns. Without names, the log has a single column, or one named ``score`` or
         ``outcome``.
+    optional : sequence of str, optional
+        Names of further columns, whose values are None if the log does not have them.
 
     Yields
     ------
@@ -118,16 +122,16 @@ def read_requests(data: Any, columns: Sequence[str] = ()) -> Iterator[list[Reque
     >>> [request.values for block in read_requests(rows, ["arm", "score"]) for request in block]
     [('a', 1), ('b', 0)]
     """
+    name = os.fspath(data) if isinstance(data, str | os.PathLike) else "data"
+    fields = _Fields(name, columns, optional)
     if isinstance(data, str | os.PathLike):
-        name = os.fspath(data)
         if name not in (STDIN, "/dev/stdin") and _is_other_table(name):
-            yield _table_requests(read_table(name), columns, name)
+            yield _table_requests(read_table(name), fields)
         else:
-            yield from _text_requests(name, columns)
+            yield from _text_requests(name, fields)
     elif isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__") or is_frame(data):
-        yield _table_requests(to_arrow(data), columns, "data")
+        yield _table_requests(to_arrow(data), fields)
     elif isinstance(data, Iterable) and getattr(data, "ndim", 1) != 0:
-        fields = _Fields("data", columns)
         # What is in memory need not be waited for.
         size = _ROWS if hasattr(data, "__len__") else 1
         block: list[Request] = []
@@ -149,12 +153,14 @@ def _is_other_table(name: str) -> bool:
     return is_table(name) and file_extension(name)[0] not in TEXT_FORMATS
 
 
-def _table_requests(table: Any, columns: Sequence[str], name: str) -> list[Request]:
-    fields = _Fields(name, columns)
-    names = fields.select(table.column_names, name)
-    lists = [table.column(column).to_pylist() for column in names]
+def _table_requests(table: Any, fields: _Fields) -> list[Request]:
+    column_names = table.column_names
+    lists = [
+        table.column(column).to_pylist() if column in column_names else [None] * len(table)
+        for column in fields.select(column_names, fields.name)
+    ]
     return [
-        Request(f"{name}: row {index}", values)
+        Request(f"{fields.name}: row {index}", values)
         for index, values in enumerate(zip(*lists, strict=True))
     ]
 
@@ -162,8 +168,8 @@ def _table_requests(table: Any, columns: Sequence[str], name: str) -> list[Reque
 class _Fields:
     """Columns that are read, which the first request determines if they are not named."""
 
-    def __init__(self, name: str, columns: Sequence[str]) -> None:
-        self.name, self.columns = name, tuple(columns)
+    def __init__(self, name: str, columns: Sequence[str], optional: Sequence[str] = ()) -> None:
+        self.name, self.columns, self.optional = name, (*columns, *optional), optional
 
     def select(self, names: Sequence[str], location: str) -> tuple[str, ...]:
         """Return the columns to be read of those that there are."""
@@ -176,7 +182,7 @@ class _Fields:
                 )
             self.columns = (names[0] if len(names) == 1 else matching[0],)
         for column in self.columns:
-            if column not in names:
+            if column not in names and column not in self.optional:
                 raise InputError(f"{location}: no column {column!r}; {did_you_mean(column, names)}")
         return self.columns
 
@@ -184,7 +190,7 @@ class _Fields:
         """Return the request of a row: a mapping, or the value of the only column."""
         if isinstance(row, Mapping):
             columns = self.select(list(row), location)
-            return Request(location, tuple(row[column] for column in columns))
+            return Request(location, tuple(row.get(column) for column in columns))
         if len(self.columns) > 1:
             raise InputError(
                 f"{location}: {format_value(row)} is a single value, expected the columns "
@@ -196,11 +202,12 @@ class _Fields:
 # --- Text -----------------------------------------------------------------------------------------
 
 
-def _text_requests(path: str, columns: Sequence[str]) -> Iterator[list[Request]]:
+def _text_requests(path: str, fields: _Fields) -> Iterator[list[Request]]:
     if path not in (STDIN, "/dev/stdin"):
         check_file(path, "a log of requests: CSV, JSON Lines, or a value in each line")
     with open_log(path) as text:
-        reader = _LineReader(text.name, columns)
+        fields.name = text.name
+        reader = _LineReader(fields)
         for lines in text.line_blocks():
             yield [request for line in lines for request in reader.read(*line)]
 
@@ -208,8 +215,8 @@ def _text_requests(path: str, columns: Sequence[str]) -> Iterator[list[Request]]
 class _LineReader:
     """Reader of lines, whose format the first of them determines."""
 
-    def __init__(self, name: str, columns: Sequence[str]) -> None:
-        self._name, self._fields = name, _Fields(name, columns)
+    def __init__(self, fields: _Fields) -> None:
+        self._name, self._fields = fields.name, fields
         self._heading: list[str] | None = None
         self._is_json = self._is_single = False
         self._delimiter = ","

@@ -166,8 +166,10 @@ def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batc
 
 def _run_starts(column: pa.Array) -> tuple[Any, list[Any]]:
     """Return the start of each run of equal values, and the values."""
+    import pyarrow as pa
+
     encoded = column if hasattr(column, "indices") else column.dictionary_encode("encode")
-    codes = from_arrow(encoded.indices.fill_null(-1))
+    codes = from_arrow(encoded.indices.cast(pa.int64()).fill_null(-1))
     starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
     return starts, encoded.take(starts).to_pylist()
 

@@ -304,11 +304,7 @@ class _Maximum(NamedTuple):
 
 
 class NoMaximumError(Exception):
-    """The likelihood has no maximum, or more than one; ``parameter`` is the index of a reason."""
-
-    def __init__(self, parameter: int) -> None:
-        super().__init__(parameter)
-        self.parameter = parameter
+    """The likelihood has no maximum, or more than one."""
 
 
 def _evaluate(data: BattleData, model: TieModel, parameters: FloatArray) -> _Maximum:
@@ -335,10 +331,10 @@ def _maximize(data: BattleData, model: TieModel, start: FloatArray, basis: Any) 
     for _ in range(_MAX_STEPS):
         if basis.ndim == 1:
             information = current.information[np.ix_(basis, basis)]
-            step[basis] = _solve(information, current.gradient[basis], basis)
+            step[basis] = _solve(information, current.gradient[basis])
         else:
             information = basis.T @ current.information @ basis
-            step = basis @ _solve(information, basis.T @ current.gradient, basis)
+            step = basis @ _solve(information, basis.T @ current.gradient)
         factor = 1.0
         while True:
             following = _evaluate(data, model, current.parameters + factor * step)
@@ -349,14 +345,14 @@ def _maximize(data: BattleData, model: TieModel, start: FloatArray, basis: Any) 
         # (Strengths that are far apart are found only if they exist.)
         effects = np.abs(following.parameters[k:])
         if effects.max() > _MAX_EFFECT:
-            raise NoMaximumError(k + int(effects.argmax()))
+            raise NoMaximumError
         current = following
         if np.abs(factor * step).max() < _TOLERANCE:
             return current
-    raise NoMaximumError(int(np.abs(step).argmax()))
+    raise NoMaximumError
 
 
-def _solve(matrix: FloatArray, vector: FloatArray, basis: Any) -> FloatArray:
+def _solve(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     """Solve a linear system with an information matrix; raise an error if it is singular."""
     from scipy.linalg import cho_factor, cho_solve
 
@@ -364,20 +360,14 @@ def _solve(matrix: FloatArray, vector: FloatArray, basis: Any) -> FloatArray:
         return vector
     scale = np.sqrt(np.diag(matrix))
     if not (scale > 0).all():
-        raise NoMaximumError(_changed_parameter(basis, int(np.argmin(scale))))
+        raise NoMaximumError
     try:
         factor = cho_factor(matrix / np.outer(scale, scale), lower=True)
     except np.linalg.LinAlgError:
         factor = None
     if factor is None or np.square(np.diag(factor[0])).min() < _SINGULAR:
-        index = len(vector) - 1 if factor is None else int(np.diag(factor[0]).argmin())
-        raise NoMaximumError(_changed_parameter(basis, index))
+        raise NoMaximumError
     return np.asarray(cho_solve(factor, vector / scale) / scale)
-
-
-def _changed_parameter(basis: Any, column: int) -> int:
-    """Return the parameter that a column of the basis changes most."""
-    return int(basis[column] if basis.ndim == 1 else np.abs(basis[:, column]).argmax())
 
 
 # --- Existence ------------------------------------------------------------------------------------
@@ -516,7 +506,8 @@ class BattleFit:
     def expected_scores(self) -> tuple[FloatArray, FloatArray]:
         """Expected score of each system against the average other one, and its standard error.
 
-        It is the mean over the other systems of P(win) + P(tie)/2, without effects of covariates.
+        It is the mean over the other systems of P(win) + P(tie)/2, without effects of covariates,
+        and NaN if there is no other one.
         """
         k, strengths = self.n_systems, self.parameters[: self.n_systems]
         d = strengths[:, None] - strengths
@@ -527,6 +518,8 @@ class BattleFit:
         gradient[:, :k] = np.diag(by_d.sum(axis=1)) - by_d
         gradient[:, k] = by_g.sum(axis=1)
         gradient /= max(k - 1, 1)
+        if k == 1:  # there is no other system
+            return np.full(1, math.nan), np.full(1, math.nan)
         variances = np.einsum("ij,jk,ik->i", gradient, self.covariance, gradient, optimize=True)
         return score.sum(axis=1) / max(k - 1, 1), np.sqrt(np.maximum(variances, 0.0))
 
@@ -638,11 +631,13 @@ def fit_battles(
         model = TIE_MODELS["half"]  # which all models are without ties
     start = np.zeros(k + 1 + data.covariates.shape[1])
     start[k] = model.start
-    free = np.delete(np.arange(len(start)), [0] if has_ties else [0, k])
+    fixed = [0] if has_ties else [0, k]
+    free = np.delete(np.arange(len(start)), fixed)
     try:
         maximum = _maximize(data, model, start, free)
-    except NoMaximumError as error:
-        raise InputError(_no_effect_message(error.parameter - k - 1, labels)) from None
+    except NoMaximumError:
+        names = [labels[j] for j in _confounded_covariates(data, model, start, fixed)]
+        raise InputError(_no_effect_message(names)) from None
     inverse = np.zeros((len(start), len(start)))
     inverse[np.ix_(free, free)] = np.linalg.inv(maximum.information[np.ix_(free, free)])
     derivatives, df = maximum.derivatives, None
@@ -733,10 +728,34 @@ def _weight_scale(data: BattleData) -> float:
     return float(data.weight.sum()) / squares if squares else 1.0
 
 
-def _no_effect_message(covariate: int, labels: Sequence[str]) -> str:
-    if not labels:
+def _confounded_covariates(
+    data: BattleData, model: TieModel, start: FloatArray, fixed: list[int]
+) -> list[int]:
+    """Return the covariates whose effects have no maximum likelihood.
+
+    They are those without which there is a maximum or, if there is no such one, those that have
+    none alone.
+    """
+    n_covariates = data.covariates.shape[1]
+
+    def has_maximum(covariates: list[int]) -> bool:
+        selected = replace(data, covariates=data.covariates[:, covariates])
+        first_parameters = start[: data.n_systems + 1 + len(covariates)]  # effects start at 0
+        free = np.delete(np.arange(len(first_parameters)), fixed)
+        try:
+            _maximize(selected, model, first_parameters, free)
+        except NoMaximumError:
+            return False
+        return True
+
+    indices = list(range(n_covariates))
+    omitted_indices = [j for j in indices if has_maximum([i for i in indices if i != j])]
+    return omitted_indices or [j for j in indices if not has_maximum([j])] or indices
+
+
+def _no_effect_message(names: Sequence[str]) -> str:
+    if not names:
         return "the likelihood of these battles has no maximum, so there are no ratings"
-    names = [labels[covariate]] if 0 <= covariate < len(labels) else labels
     return (
         f"the effect of {', '.join(names)} cannot be estimated: it is determined by the systems "
         "of a battle, or determines the outcome; leave it out"

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
     from calipers.statistics import Signs
 
+#: Coefficients of the model of the win rate at equal length: that of so few cases has no residuals.
+N_LENGTH_COEFFICIENTS = 2
+
 
 @dataclass(frozen=True, eq=False)
 class CaseValues(RowValues):
@@ -188,6 +191,8 @@ class ControlledScores(SortedRows):
         influence_function = measure.definition.moves
         if influence_function is None or not rows.n_rows:
             return None
+        if not self.is_constant and self._has_no_error(measure, rows):
+            return None
         weight = np.ones(len(self.truth)) if self.weight is None else self.weight
         scored_mask, column = weight > 0, np.zeros(len(self.truth))
         if not self.is_constant:
@@ -198,9 +203,16 @@ class ControlledScores(SortedRows):
             column[scored_mask] = Influence(
                 influence_function(scored, rows), space
             ).corrected.column
-            if isinstance(rows, LengthRows) and rows.is_separated:
-                # Residuals of separated outcomes are small whatever the slope, the information not.
-                column *= float(rows.fit.standard_error) / float(np.linalg.norm(column))
+            if isinstance(rows, LengthRows):
+                # Residuals of separated outcomes are small whatever the slope, and those of ties
+                # alone are 0; the information is not.
+                error, norm = float(rows.fit.standard_error), float(np.linalg.norm(column))
+                has_residuals = norm > ROUNDING_TOLERANCE * error
+                if not has_residuals:
+                    column[scored_mask] = rows.fit.expected_influence(scored.truth)
+                    norm = float(np.linalg.norm(column))
+                if rows.is_separated or not has_residuals:
+                    column *= error / norm
         estimator = VarianceEstimator(self.row_weight, self.clusters, denominator=weight)
         return Influence(column, estimator)
 
@@ -209,7 +221,17 @@ class ControlledScores(SortedRows):
         estimate = add_unscored(measure, super().point_estimate(measure), self.n_scored)
         if self.is_constant:
             return replace(estimate, kind="known constant", undefined={})
+        if self._has_no_error(measure, self.statistic):
+            return replace(estimate, influence=None, replicates=None)
         return estimate
+
+    def _has_no_error(self, measure: MeasureLike, rows: NumericRows) -> bool:
+        """Return whether the value is undefined, or of as many cases as there are coefficients."""
+        return self.n_scored <= N_LENGTH_COEFFICIENTS or not np.isfinite(measure.apply(rows))
+
+    def _methods(self, measure: MeasureLike, estimate: PointEstimate) -> dict[str, Any]:
+        """Return none: at equal length there is no number of cases that the value is a part of."""
+        return {}
 
 
 def add_unscored(measure: MeasureLike, estimate: PointEstimate, n_scored: int) -> PointEstimate:
@@ -413,9 +435,11 @@ class LabeledCaseValues:
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure of cases."""
-        return self._sample(measure).point_estimate()
+        return self.sample(measure).point_estimate()
 
-    def _sample(self, measure: MeasureLike) -> LabeledSample:
+    def sample(self, measure: MeasureLike) -> LabeledSample:
+        """Return the estimates from the labels and from the judge."""
+
         def subtract(second: LabeledSample) -> LabeledSample:
             return self._difference_sample(measure, second.source)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.data.arrays import column_names, is_frame
+from calipers.data.arrays import check_length, column_names, is_frame
 from calipers.data.case_scores import (
     NO_SCORE,
     ScoreColumn,
@@ -15,9 +15,12 @@ from calipers.data.case_scores import (
     mixed_as_text,
     read_case_table,
 )
+from calipers.data.columns import check_system_names
 from calipers.data.costs import Costs
+from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, format_value
 from calipers.data.evaluation_logs import CASE, SCORE, SYSTEM, is_log, read_logs
+from calipers.engines.base import Engine
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.evaluation.problems.case_scores import (
@@ -220,9 +223,10 @@ def scores(
         columns = source.stream_columns.output_columns["score"]
         chosen_reference = find_reference(reference_system, baseline, tuple(columns))
         summary = _summarize_stream(source.stream_columns, stated_range, source.options)
-        return source.evaluate(
-            CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
-        )
+        streamed = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
+        kind = source.stream_columns.engine.kind
+        reason = f"the lengths of outputs in memory, which engine={kind!r} does not have"
+        return source.evaluate(replace(streamed, missing_lengths=reason))
     cases = table.read()
     by_system, labels, number = cases.scores, cases.labels, cases.n_cases
     chosen_reference = find_reference(reference_system, baseline, tuple(by_system))
@@ -242,7 +246,19 @@ def scores(
         LENGTH: lengths,
         "human": labels,
     }
-    return source.evaluate(replace(problem, target=target), columns_by_role, number)
+    problem = replace(
+        problem, target=target, missing_lengths=_missing_lengths(source.memory_columns.costs)
+    )
+    return source.evaluate(problem, columns_by_role, number)
+
+
+def _missing_lengths(costs: Costs) -> str:
+    """Return what is to be given for the lengths of outputs, if there are none."""
+    text = CaseScoresProblem.missing_lengths
+    if LENGTH in costs.numbers:
+        return f"{text} with a length for each case, not one number for all"
+    similar = [n for n in (*costs.columns, *costs.numbers) if n.lower().startswith(LENGTH)]
+    return f"{text}, not {similar[0]!r}" if similar else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,6 +327,9 @@ class CaseColumns:
         by_system = read_columns(columns["score"])
         number = len(next(iter(by_system.values())))
         ids = self.ids if columns["case"] is None else case_ids(columns["case"])
+        for role in ("weight", "count", "cluster", "time"):
+            if columns.get(role) is not None:
+                check_length(columns[role], number, role, "score has")
         source = _with_notes(_with_ids(self.source, ids, number), self.notes)
         labels = None
         if columns["human"] is not None:
@@ -436,7 +455,8 @@ def _fold_rows(
     data, case, score = arguments["data"], arguments["case"], arguments["score"]
     system, samples = arguments["system"], arguments["samples"]
     option = "system" if system is not None else "samples"
-    if arguments["engine"] not in (None, "memory"):
+    is_streamed = isinstance(data, Engine) or is_spark(data) or is_dask(data)
+    if is_streamed or arguments["engine"] not in (None, "memory"):
         return dict(arguments), ()  # refused with the reason, as any option that takes all rows
     if data is None:
         raise InputError(f"{option} is about the rows of data=, which is not given")
@@ -444,6 +464,7 @@ def _fold_rows(
         raise InputError(f"samples is {samples}, expected 1 or more")
     score = [score] if isinstance(score, str) else score
     if isinstance(score, list | tuple):
+        check_system_names(score, "score")
         score = {str(column): column for column in score}
     names = flatten_names(score)
     if system is not None and len(names) != 1:

@@ -26,6 +26,9 @@ from calipers.statistics.interleaving import ImpressionCredits
 UNEQUAL_PICKS = 0.001
 #: With a larger exponent, rankings would only ever contribute their first document.
 MAX_TAU = 1000.0
+DEFAULT_TAU = 3.0
+#: Column of the displayed documents, if none is named.
+DEFAULT_DOCUMENTS = "documents"
 
 
 @validate_arguments
@@ -59,12 +62,13 @@ def interleaving(
         ``impression``, a row for each document, in the order in which they were displayed.
     clicks : str, default='clicks'
         Column of the list of clicked documents; with ``impression``, of the number of clicks on the
-        document.
+        document, which counts once.
     team : str, default='team'
         Column of the ranker that contributed each document, in a list as long as ``documents``;
         none for a document that is credited to neither.
     documents : str, default='documents'
-        Column of the list of documents that were displayed, from the top.
+        Column of the list of documents that were displayed, from the top; with ``impression``, of
+        the document, which may be absent.
     rankings : list of str, optional
         Columns of the rankings of the two rankers, for probabilistic interleaving; they are called
         by these names. Each has a list of documents.
@@ -130,6 +134,10 @@ def interleaving(
     settings = make_settings(interval, level, n_resamples, seed)
     if not 0 < check_finite(tau, "tau", "a positive number such as 3") <= MAX_TAU:
         raise InputError(f"tau is {tau:g}, expected a positive number such as 3")
+    if rankings is None and tau != DEFAULT_TAU:
+        raise InputError(
+            f"tau is {tau:g}, but is about probabilistic interleaving: rankings= is not given"
+        )
     log = _read(data, clicks, team, documents, rankings, impression, cluster)
     if not log.names:
         raise InputError("data: there are no impressions")
@@ -222,7 +230,15 @@ def _read(
                 "interleaving needs a row for each impression"
             )
         columns = [impression, clicks, team, *shared]
-        _add_documents(log, _rows(data, columns))
+        # Documents need no names, as each has a row; only the default one may be absent.
+        optional = [documents] if documents == DEFAULT_DOCUMENTS else []
+        required = [] if optional else [documents]
+        rows = (
+            (location, row)
+            for block in read_requests(data, [*columns, *required], optional)
+            for location, row in block
+        )
+        _add_documents(log, rows, impression, documents)
         return log
     columns = [documents, clicks, *([team] if rankings is None else rankings), *shared]
     for index, (location, row) in enumerate(_rows(data, columns), 1):
@@ -236,7 +252,7 @@ def _read(
                     f"{location}: {team!r} has {len(teams)} entries, expected one for each of the "
                     f"{len(displayed)} documents of {documents!r}"
                 )
-            log.add_teams([None if is_missing(name) else str(name) for name in teams])
+            log.add_teams([None if _is_empty(name) else str(name) for name in teams])
         else:
             first, second = (
                 _documents(ranking, location, name)
@@ -251,27 +267,60 @@ def _rows(data: Any, columns: Sequence[str]) -> Iterator[tuple[str, tuple[Any, .
         yield from block
 
 
-def _add_documents(log: _Log, rows: Iterator[tuple[str, tuple[Any, ...]]]) -> None:
-    """Add impressions from a row for each document."""
+def _is_empty(value: Any) -> bool:
+    """Return whether a value is missing, or an empty cell of CSV."""
+    return is_missing(value) or (isinstance(value, str) and not value.strip())
+
+
+def _add_documents(
+    log: _Log, rows: Iterator[tuple[str, tuple[Any, ...]]], impression: str, documents: str
+) -> None:
+    """Add impressions from a row for each document, whose name is the last value of a row."""
     by_impression: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
     for location, row in rows:
+        if _is_empty(row[0]):
+            raise InputError(
+                f"{location}: {impression!r} is missing, expected the impression of each document"
+            )
         by_impression.setdefault(str(row[0]), []).append((location, row))
-    for name, documents in by_impression.items():
+    for name, impression_rows in by_impression.items():
+        _check_names(impression_rows, name, documents)
         clicked, teams = [], []
-        for index, (location, row) in enumerate(documents):
+        for index, (location, row) in enumerate(impression_rows):
             if _count(row[1], location):
                 clicked.append(index)
-            teams.append(None if is_missing(row[2]) or row[2] == "" else str(row[2]))
-        location, first = documents[0]
-        clusters = {str(row[3]) for _, row in documents if len(row) > 3}
+            teams.append(None if _is_empty(row[2]) else str(row[2]))
+        location, first = impression_rows[0]
+        clusters = {str(row[3]) for _, row in impression_rows if len(row) > 4}
         if len(clusters) > 1:
             raise InputError(
                 f"{location}: impression {name!r} is of several clusters: "
                 f"{', '.join(sorted(clusters)[:3])}"
             )
-        cluster = first[3] if len(first) > 3 else None
-        log.add(name, location, cluster, [str(i) for i in range(len(documents))], clicked)
+        cluster = first[3] if len(first) > 4 else None
+        log.add(name, location, cluster, [str(i) for i in range(len(teams))], clicked)
         log.add_teams(teams)
+
+
+def _check_names(
+    rows: Sequence[tuple[str, tuple[Any, ...]]], impression: str, documents: str
+) -> None:
+    """Check that the documents of an impression have names of their own, if they have any."""
+    if all(row[-1] is None for _, row in rows):
+        return
+    names = set()
+    for location, row in rows:
+        if _is_empty(row[-1]):
+            raise InputError(
+                f"{location}: {documents!r} is missing, expected the document of each row"
+            )
+        document = str(row[-1])
+        if document in names:
+            raise InputError(
+                f"{location}: {documents!r} has the document {document!r} of impression "
+                f"{impression!r} again, expected one row for each document"
+            )
+        names.add(document)
 
 
 def _count(value: Any, location: str) -> float:
@@ -282,14 +331,18 @@ def _count(value: Any, location: str) -> float:
         clicks = float("nan") if is_missing(number) else float(number)
     except (TypeError, ValueError):
         clicks = math.nan
-    if not (clicks >= 0 and math.isfinite(clicks)):
-        raise InputError(f"{location}: {format_value(value)} is not a number of clicks")
+    if not (clicks >= 0 and clicks % 1 == 0):
+        raise InputError(
+            f"{location}: {format_value(value)} is not a number of clicks, expected 0, 1, 2, …"
+        )
     return clicks
 
 
 def _items(value: Any, location: str, column: str) -> list[Any]:
-    if value is None:
-        return []
+    if not hasattr(value, "__len__") and is_missing(value):
+        raise InputError(
+            f"{location}: {column!r} is missing, expected a list, which is empty if there are none"
+        )
     if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
         raise InputError(
             f"{location}: {column!r} is {format_value(value)}, expected a list; name the column of "
@@ -299,7 +352,12 @@ def _items(value: Any, location: str, column: str) -> list[Any]:
 
 
 def _documents(value: Any, location: str, column: str) -> list[str]:
-    documents = [str(document) for document in _items(value, location, column)]
+    items = _items(value, location, column)
+    if any(map(_is_empty, items)):
+        raise InputError(
+            f"{location}: {column!r} has a missing document, expected the name of each"
+        )
+    documents = [str(document) for document in items]
     if len(set(documents)) < len(documents):
         repeated = next(d for d in documents if documents.count(d) > 1)
         raise InputError(f"{location}: {column!r} has the document {repeated!r} twice")

@@ -427,7 +427,9 @@ class _Ratings:
         factor = self.critical / normal_quantile(level)
         estimates = []
         for name, n, value, se in zip(names, battles, *self.fit.expected_scores, strict=True):
-            if self.reason is not None:
+            if len(names) == 1:
+                interval = no_interval("none", "undefined_value")
+            elif self.reason is not None:
                 interval = no_interval("none", self.reason)
             elif se * ELO <= _NO_SPREAD or not 0 < value < 1:
                 interval = no_interval("none", "no_spread")
@@ -446,6 +448,7 @@ class _Ratings:
                     unit="battles",
                     interval_reason=interval.reason,
                     standard_error=float("nan") if interval.reason else float(se),
+                    undefined={"no_opponent": n} if len(names) == 1 else {},
                     system=name,
                 )
             )

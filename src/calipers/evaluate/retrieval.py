@@ -776,10 +776,15 @@ def _add_human_judgments(
     """Return the values with those by human judgments of some topics, and their origin."""
     from calipers.evaluation.labeled_topics import LabeledTopicScores
 
-    runs_read, systems, origin = judge_and_read_runs(
-        human, runs, source.measures, None, float32=float32
-    )
-    _check_common_topics(runs_read, systems)
+    try:
+        runs_read, systems, origin = judge_and_read_runs(
+            human, runs, source.measures, None, float32=float32
+        )
+        _check_common_topics(runs_read, systems)
+    except InputError as error:
+        # They are read as those of the judge are, but have another name.
+        message = str(error).replace("qrels: ", "human: ", 1)
+        raise InputError(message.replace("the qrels", "the human judgments")) from None
     names = _first_statistic(next(iter(systems.values()))).topics
     scores = TopicScores.from_systems(names, systems, source.measures, source.settings, zero=zero)
     return LabeledTopicScores.from_scores(source, scores, target), [origin]

@@ -17,6 +17,7 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, format_value, input_row_numbers
 from calipers.evaluation.options import Options
+from calipers.evaluation.tasks import TARGETS
 from calipers.measures import Measure
 from calipers.results import Evaluation
 
@@ -236,6 +237,8 @@ def validate_arguments(
                 argument_types = _parse_annotation(annotations.get(name, ""))
                 if argument_types is not None:
                     arguments[name] = _convert_value(name, value, argument_types)
+        if "human" in annotations:
+            _check_target(bound.arguments)
         with input_row_numbers():
             return function(*bound.args, **bound.kwargs)
 
@@ -244,6 +247,16 @@ def validate_arguments(
     module = function.__globals__
     module.setdefault("__test__", {})[function.__name__] = function
     return checked
+
+
+def _check_target(arguments: Mapping[str, Any]) -> None:
+    """Check what the values with human labels are about, and that there are such labels."""
+    target = arguments.get("target", TARGETS[0])
+    if target not in TARGETS:
+        expected = " or ".join(map(repr, TARGETS))
+        raise InputError(f"target is {format_value(target)}, expected {expected}")
+    if target != TARGETS[0] and arguments.get("human") is None:
+        raise InputError(f"target={target!r}: is about the labels of human=, which is not given")
 
 
 def is_validated(value: Any) -> bool:

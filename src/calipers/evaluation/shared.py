@@ -10,6 +10,7 @@ from calipers import __version__
 from calipers.data.arrays import check_length
 from calipers.data.class_labels import group_codes
 from calipers.data.class_probabilities import has_class_columns
+from calipers.data.columns import check_system_names
 from calipers.data.errors import InputError, format_names, format_value
 from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.options import MeasureNames, inference_provenance
@@ -279,6 +280,7 @@ def named_systems(systems: Any, role: str) -> dict[str, Any]:
     if isinstance(systems, Mapping):
         if not systems:
             raise InputError(f"{role}: an empty dict, expected at least one system")
+        check_system_names(list(systems), role)
         return {str(name): values for name, values in systems.items()}
     return {DEFAULT_SYSTEM_NAME: systems}
 

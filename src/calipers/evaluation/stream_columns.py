@@ -16,6 +16,7 @@ from calipers.data.arrays import missing_mask
 from calipers.data.categories import CategoryColumns, CategorySelector
 from calipers.data.columns import (
     check_names,
+    check_system_names,
     check_types,
     file_origin,
     match_prefix,
@@ -640,8 +641,10 @@ def _resolve_system_columns(
 ) -> dict[str, str | Mapping[str, str]]:
     """Return the column of each system, or its columns by class."""
     _check_list(requested, kind)
-    if isinstance(requested, Mapping) and not requested:
-        raise InputError(f"{kind}: an empty dict, expected at least one system")
+    if isinstance(requested, Mapping):
+        if not requested:
+            raise InputError(f"{kind}: an empty dict, expected at least one system")
+        check_system_names(list(requested), kind)
     is_nested = isinstance(requested, Mapping | list | tuple)
     columns = _resolve_names(
         requested if is_nested else {DEFAULT_SYSTEM_NAME: requested}, kind, stream

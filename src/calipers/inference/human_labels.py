@@ -8,7 +8,8 @@ from the labels, j that from the judge on the same rows and J that from the judg
 has the expectation of h whatever the errors of the judge, as j and J have the same one. With λ as
 the projection of h on j − J it varies less than h, the more the judge agrees with the labels
 (prediction-powered inference; a difference estimator of survey sampling). λ is at least 0, and at
-most the ratio of the standard errors of h and j.
+most what it is for a judge that is right on every row: the ratio of the standard errors of h and j,
+times the proportion of other rows.
 
 Limits come from what the labeled rows leave unexplained, r = y − λf, and from the judge on the
 other rows: the first by a method for few rows whose disagreements may be rare, both by MOVER. A
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
 #: Kind of such an estimate, in the tables of the policy.
 KIND = "few human labels"
 
-#: Targets of an estimate: cases like those of the table, or these cases themselves.
-TARGETS = ("like", "these")
+#: Kind of an estimate that is known beforehand, as the win rate of a reference against itself.
+CONSTANT = "known constant"
 
 #: What is added to the name of a method.
 _ADJUSTED = "adjusted by the judge"
@@ -174,13 +175,20 @@ class LabeledSample(JointDistribution):
 
     @cached_property
     def coefficient(self) -> float:
-        """λ, between 0 and the ratio of the standard errors of h and j."""
+        """λ, between 0 and what it is if the judge is right on every row.
+
+        That is the ratio of the standard errors of h and j, times the proportion of other rows.
+        """
         human, _, judged, _ = self._products
         if not (judged > 0 and self.n_human > 1):
             return 0.0
         if self.strata is not None:
             return self.strata.slope * (1.0 if self._is_of_these else self._proportion_of_others)
-        return min(max(self.projection, 0.0), math.sqrt(human / judged))
+        largest = math.sqrt(human / judged)
+        if not self._is_of_these and self._size == self.n_others:
+            # Of few other rows the judge's scores may all be equal by chance, as if J were known.
+            largest *= self._proportion_of_others
+        return min(max(self.projection, 0.0), largest)
 
     @property
     def _proportion_of_others(self) -> float:
@@ -199,6 +207,8 @@ class LabeledSample(JointDistribution):
         if not (human > 0 and variance > 0):
             return 0.0
         if self._is_of_these:  # the inner product is that with j
+            if not judged > 0:
+                return 0.0
             return min(1.0, product * product / (human * judged))
         return min(1.0, product * product / (human * variance / self.n_human))
 
@@ -232,7 +242,9 @@ class LabeledSample(JointDistribution):
             return float(n)
         if self.human.clusters is None and self.human.weight is None:
             return min(n / (1 - self.correlation * others / (n + others)), float(n + others))
-        return min(n * human / self.standard_error.se**2, float(n + others))
+        squared_error = self.standard_error.se**2
+        # Where the judge agrees with every label, all of its scores are worth a label.
+        return min(n * human / squared_error if squared_error > 0 else math.inf, float(n + others))
 
     # --- Value -----------------------------------------------------------------------------------
 
@@ -351,6 +363,8 @@ class LabeledSample(JointDistribution):
         second_sample = second.joint_distribution
         assert isinstance(second_sample, LabeledSample)
         sample = self.minus(second_sample)
+        if CONSTANT in (first.kind, second.kind):
+            sample = _ConstantDifference.from_operands(sample, first, second)
         if sample.others is None:
             return replace(
                 sample.human, operands=(first, second), joint_distribution=sample, row_key=None
@@ -558,6 +572,74 @@ def _is_of_squares(estimate: PointEstimate) -> bool:
     """Return whether an estimate or the first operand of a difference is a measure of squares."""
     first = estimate if estimate.operands is None else estimate.operands[0]
     return first.kurtosis_z is not None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _ConstantDifference(LabeledSample):
+    """Difference between an estimate from human labels and a judge, and a constant.
+
+    It varies as the estimate does, so that it has its error and its interval.
+
+    Attributes
+    ----------
+    varying : LabeledSample
+        Sample of the estimate.
+    constant : float
+        The constant.
+    sign : {1, -1}
+        1 if the constant is subtracted from the estimate, −1 if it is the other way round.
+    """
+
+    varying: LabeledSample
+    constant: float
+    sign: int
+
+    @classmethod
+    def from_operands(
+        cls, difference: LabeledSample, first: PointEstimate, second: PointEstimate
+    ) -> LabeledSample:
+        """Return the sample of first minus second, of which one is a constant."""
+        operands, sign = (first, second), 1
+        if first.kind == CONSTANT:
+            operands, sign = (second, first), -1
+        varying = operands[0].joint_distribution
+        if not isinstance(varying, LabeledSample) or operands[0].kind == CONSTANT:
+            return difference
+        columns = {f.name: getattr(difference, f.name) for f in fields(LabeledSample)}
+        return cls(**columns, varying=varying, constant=operands[1].value, sign=sign)
+
+    @cached_property
+    def coefficient(self) -> float:
+        """λ of the estimate."""
+        return self.varying.coefficient
+
+    @cached_property
+    def correlation(self) -> float:
+        """Squared correlation of labels and judge of the estimate."""
+        return self.varying.correlation
+
+    @cached_property
+    def worth(self) -> float:
+        """Number of labels that the estimate is worth."""
+        return self.varying.worth
+
+    @cached_property
+    def value(self) -> float:
+        """The difference."""
+        return self.sign * (self.varying.value - self.constant)
+
+    @cached_property
+    def standard_error(self) -> StandardError:
+        """Standard error of the estimate."""
+        return self.varying.standard_error
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval of the estimate, shifted by the constant."""
+        interval = self.varying.interval(level)
+        low, high = sorted(
+            self.sign * (limit - self.constant) for limit in (interval.low, interval.high)
+        )
+        return replace(interval, low=low, high=high)
 
 
 def _row_influence(estimate: PointEstimate) -> Influence | None:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from calipers.inference import intervals, method_selection, paired_tests, proportions
+from calipers.inference import (
+    human_labels,
+    intervals,
+    method_selection,
+    paired_tests,
+    proportions,
+)
 from calipers.inference.clusters import subset_difference_error
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import (
@@ -232,6 +238,10 @@ def _two_sample_result(
     estimate_second: Callable[[], PointEstimate],
     permuted_difference: Callable[[int], PermutedDifference | None],
 ) -> tuple[Interval, TestResult]:
+    kinds = {first.kind, second.kind}
+    if human_labels.KIND in kinds and len(kinds) > 1:
+        # Labels of every row of one part, and a judge beside those of the other one.
+        return _result_from_limits(first, second, estimate_second())
     exact = _exact_proportions(first, second)
     if exact is not None:
         return exact

@@ -188,7 +188,10 @@ def _length_controlled_influence(batch: LengthRows, rows: LengthRows) -> FloatAr
     range=(0, 1),
     interval="pairs",
     moves=_length_controlled_influence,
-    undefined={"no_score": lambda rows, _: rows.total == 0},
+    undefined={
+        "no_score": lambda rows, _: rows.total == 0,
+        "same_length_difference": lambda rows, _: rows.is_uncontrolled,
+    },
     reference="Dubois et al. 2024",
 )
 def length_controlled_win_rate(rows: LengthRows) -> FloatArray:
@@ -200,6 +203,6 @@ def length_controlled_win_rate(rows: LengthRows) -> FloatArray:
     length determines who wins, or one side always wins, there is no maximum, and Firth's penalized
     likelihood is used, which a note says. AlpacaEval moreover shrinks ψ and accounts for the
     difficulty of its own instructions. It ranges from 0 to 1, where ½ is as good as the reference,
-    and is undefined if no case has both scores.
+    and is undefined if no case has both scores, or if Δ hardly varies and is not 0.
     """
-    return np.where(rows.total > 0, rows.fit.rate, np.nan)
+    return np.where((rows.total > 0) & ~rows.is_uncontrolled, rows.fit.rate, np.nan)

@@ -80,6 +80,8 @@ REASONS = {
     "unequal_ratings": "items have unequal numbers of ratings",
     "no_distances": "ratings are text, which has no distances",
     "no_score": "no case has a score",
+    "same_length_difference": "the difference in length hardly varies over cases, so its effect "
+    "cannot be told from that of the systems",
     "too_few_samples": "no case has k or more samples",
     "neither_pass_nor_fail": "a score is neither 0 nor 1, and no score to pass is stated",
     "nothing_to_test": "all probabilities are 0, 1/2 or 1, which carry no information for the test",

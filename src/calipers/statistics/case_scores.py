@@ -52,6 +52,9 @@ class ScoreRows(NumericRows):
 
 #: Newton's steps: how many at most, how long, and when they end.
 _MAX_STEPS, _MAX_STEP, _STEP_TOLERANCE = 100, 2.0, 1e-12
+#: Variance of tanh(Δ/s), as a proportion of its mean square, up to which Δ counts as constant: the
+#: standard error of θ is 2,000/√n at the least, so that no data tell anything of it.
+_MIN_TERM_VARIANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,13 @@ class LengthFit:
         i0, i1, i2 = self.information
         return np.asarray(i0 * i2 - i1 * i1)
 
+    def _leverage(self, term: FloatArray, probability: FloatArray) -> FloatArray:
+        """Return the leverages of rows of weight 1; 0 without the penalty."""
+        i0, i1, i2 = (total[..., None] for total in self.information)
+        variance = (i2 - 2 * i1 * term + i0 * term * term) / self._determinant()[..., None]
+        leverage = probability * (1 - probability) * variance
+        return np.where(self.is_penalized[..., None], leverage, 0.0)
+
     def residual(
         self, term: FloatArray, probability: FloatArray, outcome: FloatArray
     ) -> FloatArray:
@@ -98,19 +108,36 @@ class LengthFit:
         residual = outcome - probability
         if not np.any(self.is_penalized):
             return np.asarray(residual)
-        i0, i1, i2 = (total[..., None] for total in self.information)
-        variance = (i2 - 2 * i1 * term + i0 * term * term) / self._determinant()[..., None]
-        leverage = probability * (1 - probability) * variance * (0.5 - probability)
-        return np.asarray(residual + np.where(self.is_penalized[..., None], leverage, 0.0))
+        return np.asarray(residual + self._leverage(term, probability) * (0.5 - probability))
+
+    def damping(self, term: FloatArray, probability: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the proportion of a step to take.
+
+        The penalized scores of rows change by up to 1 + leverage times what the information says.
+        Whole steps pass the maximum, and never come to it where the leverages are near 1.
+        """
+        if not np.any(self.is_penalized):
+            return np.ones_like(self.size)
+        leverage = weight * self._leverage(term, probability)
+        return np.asarray(1 / (1 + leverage.max(axis=-1, initial=0.0)))
 
     def influence(self, difference: FloatArray, outcome: FloatArray) -> FloatArray:
         """Return how much rows move the rate, times their number."""
+        term, probability, direction = self._directions(difference)
+        return np.asarray(direction * self.residual(term, probability, outcome))
+
+    def expected_influence(self, difference: FloatArray) -> FloatArray:
+        """Return the influence of rows whose residuals have their expected size."""
+        _, probability, direction = self._directions(difference)
+        return np.asarray(direction * np.sqrt(probability * (1 - probability)))
+
+    def _directions(self, difference: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return term and probability of rows, and how much a residual of 1 moves the rate."""
         term = np.tanh(difference / self.scale)
         probability = 1 / (1 + np.exp(-(self.intercept + self.slope * term)))
         _, i1, i2 = self.information
         direction = self.size * (i2 - i1 * term) / self._determinant()
-        residual = self.residual(term, probability, outcome)
-        return np.asarray(self.rate * (1 - self.rate) * direction * residual)
+        return term, probability, self.rate * (1 - self.rate) * direction
 
     @property
     def standard_error(self) -> FloatArray:
@@ -160,6 +187,20 @@ class LengthRows(NumericRows):
         return np.where(low < high, np.sqrt(variance), np.inf)
 
     @cached_property
+    def is_uncontrolled(self) -> Any:
+        """Whether the differences in length hardly vary, compared with their size.
+
+        The effect of the length can then not be told from that of the systems. If all are 0 there
+        is none.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            term = np.tanh(self.truth / self._scale[..., None])
+            variance = self.mean(np.square(term - self.mean(term)[..., None]))
+            is_same = variance <= _MIN_TERM_VARIANCE * self.mean(np.square(term))
+        low, high = self._limits(np.ones(len(self.truth), bool))
+        return np.asarray(np.where(low < high, is_same, (low == high) & (low != 0)))
+
+    @cached_property
     def fit(self) -> LengthFit:
         """Logistic regression of the outcome on the difference in length."""
         scale, is_penalized = self._scale, self.is_separated
@@ -181,6 +222,7 @@ class LengthRows(NumericRows):
                 scores = weight * fit.residual(term, probability, self.predicted)
                 g0, g1 = scores.sum(axis=-1), (scores * term).sum(axis=-1)
                 steps = np.array([i2 * g0 - i1 * g1, i0 * g1 - i1 * g0]) / fit._determinant()
+                steps = steps * fit.damping(term, probability, weight)
             steps = np.clip(steps, -_MAX_STEP, _MAX_STEP)
             if not (np.abs(steps) > _STEP_TOLERANCE * (1 + np.abs(coefficients))).any():
                 break

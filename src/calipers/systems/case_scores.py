@@ -47,6 +47,8 @@ class CaseScores(RowSystem):
         Whether this is the reference system.
     length, reference_length : array of shape (n,), optional
         Length of each output of this system, and of the reference.
+    missing_lengths : str
+        What is to be given for lengths, if there are none.
     """
 
     scores: FloatArray
@@ -56,6 +58,7 @@ class CaseScores(RowSystem):
     is_reference: bool = False
     length: FloatArray | None = None
     reference_length: FloatArray | None = None
+    missing_lengths: str = "the lengths of outputs: cost={'length': …}"
 
     unit: ClassVar = "cases"
     columns: ClassVar[tuple[str, ...]] = (
@@ -70,10 +73,7 @@ class CaseScores(RowSystem):
             "reference",
             "a reference: baseline= or reference_system= names a system of the table",
         ),
-        "reference lengths": (
-            "reference_length",
-            "the lengths of outputs as cost={'length': …}, in memory, and a reference: baseline=",
-        ),
+        "reference lengths": ("reference_length", "the lengths of outputs, and a reference"),
     }
 
     @property
@@ -90,6 +90,15 @@ class CaseScores(RowSystem):
     def case_means(self) -> FloatArray:
         """Mean score of the samples of each case, NaN if it has none."""
         return mean_of_samples(self.values) if self.is_sampled else self.values
+
+    def check_measure(self, measure: Measure) -> None:
+        """Check that the data suffice for a measure."""
+        if measure.definition.reads == "reference lengths" and self.reference_length is None:
+            missing = [] if self.length is not None else [self.missing_lengths]
+            if self.reference is None:
+                missing.append(self.needs["reference scores"][1])
+            raise InputError(f"{self.name}: {measure} needs {', and '.join(missing)}")
+        super().check_measure(measure)
 
     def with_outputs(self, name: str, outputs: Mapping[str, Any]) -> CaseScores:
         """Return a system of another name with other scores of the same cases."""
@@ -263,7 +272,10 @@ class LabeledCaseScores(CaseScores):
     def composite_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate from the labels and the scores of the judge."""
         if self._is_constant(measure):
-            return replace(self._judge.point_estimate(measure), unit=self.unit)
+            # Its labels are those that differences from it are of.
+            constant = self._judge.point_estimate(measure)
+            sample = self.labeled_values(measure).sample(measure)
+            return replace(constant, unit=self.unit, joint_distribution=sample)
         return self.labeled_values(measure).point_estimate(measure)
 
     @property

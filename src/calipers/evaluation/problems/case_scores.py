@@ -61,6 +61,8 @@ class CaseScoresProblem(Problem):
     is_range_assumed: bool = field(default=False, kw_only=True)
     #: Whether values with human labels are those of cases like these, or of these cases.
     target: str = field(default="like", kw_only=True)
+    #: What is to be given for the lengths of outputs, if there are none.
+    missing_lengths: str = field(default=CaseScores.missing_lengths, kw_only=True)
 
     @classmethod
     def from_summary(
@@ -100,6 +102,7 @@ class CaseScoresProblem(Problem):
                 is_reference=name == self.reference,
                 length=lengths.get(name),
                 reference_length=lengths.get(self.reference),
+                missing_lengths=self.missing_lengths,
                 **labels.get(name, {}),
                 **batch.shared_columns(settings),
             )
@@ -124,7 +127,7 @@ class CaseScoresProblem(Problem):
         weight = batch["human_weight"]
         if weight is not None:
             labeled_mask = np.asarray(~np.isnan(list(values.values())).all(axis=0))
-            weight = repeats(read_label_weights(weight, labeled_mask))
+            weight = repeats(read_label_weights(weight, labeled_mask, "score has"))
         reference = None if self.reference is None else repeats(values[self.reference])
         shared = {"human_reference": reference, "human_weight": weight, "target": self.target}
         return LabeledCaseScores, {
@@ -347,7 +350,11 @@ def _label_notes(systems: Any) -> list[str]:
     }
     if not labeled:
         return []
-    counts = {name: int((~np.isnan(system.human)).sum()) for name, system in labeled.items()}
+    masks = {name: ~np.isnan(system.human) for name, system in labeled.items()}
+    counts = {
+        name: int(np.count_nonzero(masks[name] & (system.status == 0)))
+        for name, system in labeled.items()
+    }
     first = next(iter(labeled.values()))
     numbers = sorted(set(counts.values()))
     count = f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
@@ -363,6 +370,14 @@ def _label_notes(systems: Any) -> list[str]:
         notes.append("Labels are weighted by 1 over the probability of their case.")
     else:
         notes.append("The cases with a label are taken as a random sample of all cases.")
+    for name, mask in masks.items():
+        n_labels = int(mask.sum())
+        if n_left_out := n_labels - counts[name]:
+            prefix = "" if name == DEFAULT_SYSTEM_NAME else f"{name}: "
+            notes.append(
+                f"{prefix}{n_left_out:,} of {format_count(n_labels, 'human labels')} are left out, "
+                "as their cases have no score of the judge."
+            )
     if len(labeled) > 1:
         notes.append(
             "A difference has a multiple of its own, so that it may differ from the difference "
@@ -384,8 +399,12 @@ def _separation_notes(measures: Sequence[Measure], systems: Any) -> list[str]:
         "Firth's penalized likelihood."
         for measure in controlled
         for name, system in systems.items()
-        if not system.is_reference and system.sample_for(measure).statistic.is_separated
+        if not system.is_reference and _is_separated(system.sample_for(measure).statistic)
     ]
+
+
+def _is_separated(rows: LengthRows) -> bool:
+    return bool(rows.is_separated and not rows.is_uncontrolled)
 
 
 def _sampling_notes(systems: Mapping[str, CaseScores]) -> list[str]:
