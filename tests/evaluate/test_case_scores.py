@@ -15,7 +15,7 @@ from pyarrow import csv, parquet
 from scipy import stats
 from scipy.optimize import minimize
 from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import calipers as cal
 from calipers.cli.group import cli
@@ -821,6 +821,133 @@ def test_states_of_days_are_merged() -> None:
             (e.value, e.n, e.lower_bound), nan_ok=True
         )
     assert set(both.notes) & set(whole.notes)
+
+
+# --- Systems that were judged on different cases ---------------------------------------------------
+
+NO = math.nan
+
+
+def difference(engine: str = "memory", **how: Any) -> Any:
+    return cal.scores(["a", "b"], engine=engine, n_resamples=100, **how).comparison[0]  # type: ignore[index]
+
+
+def beside_scores(table: dict[str, Any], **columns: Any) -> dict[str, Any]:
+    """The arguments of a table with further columns, each for the argument of its name."""
+    return {"data": {**table, **columns}, **{name: name for name in columns}}
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize(("passed", "n"), [(1, 1), (3, 3), (6, 8), (20, 40)])
+def test_a_difference_of_other_cases_is_newcombes(engine: str, passed: int, n: int) -> None:
+    table = {
+        "a": [1] * passed + [0] * (n - passed) + [NO] * 60,
+        "b": [NO] * n + [1] * 26 + [0] * 34,
+    }
+    d = difference(engine, data=table)
+    expected = confint_proportions_2indep(26, 60, passed, n, method="newcomb", compare="diff")
+    assert (d.value, d.low, d.high) == pytest.approx((26 / 60 - passed / n, *expected))
+    at_p = confint_proportions_2indep(
+        26, 60, passed, n, method="newcomb", compare="diff", alpha=d.p
+    )
+    assert min(np.abs(at_p)) == pytest.approx(0.0, abs=1e-8)
+    assert d.n == min(n, 60)
+
+
+def test_cases_in_common_correlate_the_values() -> None:
+    b = np.array([1, 1, 1, 0, 0, 1, 0, 1, 1, 0] * 4, float)
+    a = np.where(np.arange(40) % 5 == 0, 1 - b, b)
+    a[30:] = NO
+    d = difference(data={"a": a, "b": b})
+    common = ~np.isnan(a)
+    p, q = a[common].mean(), b.mean()
+    covariance = ((a[common] - p) * (b[common] - q)).sum() / 30 / 40
+    r = covariance / math.sqrt(p * (1 - p) / 30 * q * (1 - q) / 40)
+    low, high = (proportion_confint(x * n, n, method="wilson") for x, n in ((q, 40), (p, 30)))
+    unseen = 1.959963984540054 * r / 30
+    downward = q - low[0], high[1] - p
+    upward = low[1] - q, p - high[0]
+    limits = [
+        q - p + sign * math.sqrt(x * x + y * y - 2 * r * x * y + unseen**2)
+        for sign, (x, y) in ((-1, downward), (1, upward))
+    ]
+    # Both variances have n/(n − 1), which the correlation does not.
+    assert [d.low, d.high] == pytest.approx(limits, abs=2e-3)
+
+
+@pytest.mark.parametrize("k", [1, 3, 10])
+@pytest.mark.parametrize("beside", ["alone", "cluster", "weight", "grades"])
+def test_few_judged_cases_are_no_certainty(k: int, beside: str) -> None:
+    random = np.random.default_rng(0)
+    b = (random.random(100) < 0.5) * 1.0
+    how: dict[str, Any] = {"score_range": (0, 1)}
+    columns: dict[str, Any] = {}
+    if beside == "cluster":
+        columns = {"cluster": np.arange(100) // 2}
+    if beside == "weight":
+        columns = {"weight": random.integers(1, 4, 100)}
+    if beside == "grades":
+        b, how = random.integers(1, 6, 100) * 1.0, {"score_range": (1, 5)}
+    table = {"a": [b.max()] * k + [NO] * (100 - k), "b": b}
+    how |= beside_scores(table, **columns)
+    memory, stream = (difference(engine, **how) for engine in ("memory", "stream"))
+    numbers = [(x.value, x.low, x.high, x.p, x.n, x.standard_error) for x in (memory, stream)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=1e-6, nan_ok=True)
+    # The lower limit of all passes of k cases is (α/2)^(1/k) by Clopper and Pearson.
+    share = (b.mean() - b.min()) / np.ptp(b)
+    if beside in ("alone", "grades") and k < 10:
+        assert memory.p > 0.05 or 0.05 ** (1 / k) > share
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("beside", ["alone", "cluster", "weight"])
+def test_cases_that_nobody_judged_do_not_count(engine: str, beside: str) -> None:
+    given = np.arange(ROWS) % 4 > 0
+    full = {name: np.where(given, values, NO) for name, values in (
+        ("a", VERDICTS["old"]), ("b", VERDICTS["new"]))}  # fmt: skip
+    rows = {name: values[given] for name, values in full.items()}
+    extra = {"alone": {}, "cluster": {"cluster": np.arange(ROWS) // 3},
+             "weight": {"weight": 1 + np.arange(ROWS) % 3}}[beside]  # fmt: skip
+    d = difference(engine, **beside_scores(full, **extra))
+    e = difference(engine, **beside_scores(rows, **{name: x[given] for name, x in extra.items()}))
+    assert (d.p, d.low, d.high, d.standard_error, d.n) == pytest.approx(
+        (e.p, e.low, e.high, e.standard_error, e.n), rel=1e-9
+    )
+    assert (d.test, d.wins, d.ties, d.losses) == (e.test, e.wins, e.ties, e.losses)
+
+
+def test_the_same_scores_on_few_cases_are_no_certainty_either() -> None:
+    d = difference(data={"a": [1] * 3 + [NO] * 97, "b": [1] * 100})
+    low, _ = proportion_confint(3, 3, method="wilson")
+    assert (d.value, d.high, d.p) == pytest.approx((0.0, 1 - low, 1.0))
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize(("x", "k", "n"), [(0.3, 150, 200), (0.3, 9, 12), (1 / 3, 77, 90)])
+def test_rounding_noise_is_no_difference(engine: str, x: float, k: int, n: int) -> None:
+    d = difference(engine, data={"a": [x] * k + [NO] * (n - k), "b": [x] * n})
+    assert (d.value, d.p) == (0.0, 1.0)
+    assert d.low < -1 / n
+    assert d.high > 1 / n
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("beside", ["alone", "missing", "cluster"])
+def test_a_difference_from_a_half_is_the_win_rate_less_a_half(engine: str, beside: str) -> None:
+    table = {"a": [1, 0, 1, 3, 2, 1, 0, 2, 1, 4] * 3, "b": [2, 2, 1, 2, 3, 2, 1, 2, 3, 5] * 3}
+    if beside == "missing":
+        table["b"] = [NO] * 12 + table["b"][12:]
+    columns = {"cluster": np.arange(30) // 2} if beside == "cluster" else {}
+    how = {"baseline": "a", "measures": ["win-rate"], "engine": engine}
+    how |= beside_scores(table, **columns)
+    ev = cal.scores(["a", "b"], **how)
+    own, d = ev["b", "win-rate"], ev.comparison[0]  # type: ignore[index]
+    assert (d.value, d.low, d.high) == pytest.approx(
+        (own.value - 0.5, own.low - 0.5, own.high - 0.5)
+    )
+    assert d.method == own.method
+    at_p = cal.scores(["a", "b"], level=1 - d.p, **how)["b", "win-rate"]
+    assert at_p.low == pytest.approx(0.5, abs=1e-6)
 
 
 # --- Results --------------------------------------------------------------------------------------

@@ -454,6 +454,10 @@ class TwoPassEvaluation:
             return None
         if not self.engine.is_rereadable:
             return first - second
+        if self._has_same_defined_rows(pair, measure):
+            # Of these rows the difference is the mean of the paired differences.
+            first, second = (replace(estimate, joint_distribution=None)
+                             for estimate in (first, second))  # fmt: skip
         if self.first_pass_result.clustered:
             return self._clustered_difference(pair, measure, (first, second))
         joint_counts = self._joint_counts(pair, measure, first.settings)
@@ -490,6 +494,18 @@ class TwoPassEvaluation:
                 applied_measure, difference, (first, second), lambda: self._signs(pair, measure)
             )
         return difference
+
+    def _has_same_defined_rows(self, pair: tuple[str, str], measure: Measure) -> bool:
+        """Return whether two means with undefined rows are of the same rows."""
+        delegate, applied_measure = self.template_systems[pair[0]].delegate(measure)
+        statistics = [self.statistics[name, measure] for name in pair]
+        if not all(isinstance(statistic, Moments) for statistic in statistics):
+            return False
+        if not isinstance(delegate.sample_for(applied_measure), RowValues):
+            return False
+        signs = self._signs(pair, measure)
+        n_common = None if signs is None else sum(signs)
+        return all(statistic.rows == n_common for statistic in statistics)  # type: ignore[attr-defined]
 
     def _clustered_difference(
         self,

@@ -254,6 +254,18 @@ def _labeled_procedure(reading: PointEstimate) -> Procedure | None:
     return labeled_procedure(reading)
 
 
+def _separate_procedure(reading: PointEstimate) -> Procedure | None:
+    from calipers.inference.separate_limits import separate_procedure
+
+    return separate_procedure(reading)
+
+
+def _shifted_procedure(reading: PointEstimate) -> Procedure | None:
+    from calipers.inference.separate_limits import shifted_procedure
+
+    return shifted_procedure(reading)
+
+
 #: The methods of each kind of reading, the first that applies.
 INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "proportion of rows": (MethodRule("wilson"),),
@@ -495,6 +507,8 @@ DIFFERENCE_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "quantile": (MethodRule("percentile"),),
     "independent samples": (MethodRule("two samples"),),
     "few human labels": (MethodRule("with judge", make=_labeled_procedure),),
+    "units of their own": (MethodRule("limits of both", make=_separate_procedure),),
+    "less a constant": (MethodRule("limits less a constant", make=_shifted_procedure),),
     "average over labels": (
         MethodRule("units", lambda reading: reading.has_few_units(), tries=True),
         MethodRule("by error", _has_cluster_error, tries=True),
@@ -899,14 +913,18 @@ def _is_degenerate(estimate: PointEstimate, interval: Interval) -> bool:
     )
 
 
+#: Kinds whose rules take no others before or instead of them.
+_OWN_RULE_KINDS = ("few human labels", "units of their own", "less a constant")
+
+
 def method_rules(estimate: PointEstimate) -> Sequence[MethodRule]:
     """Return the rules to try for the interval, in order."""
     settings, paired = estimate.settings, estimate.operands is not None
     rules = _rule_table(estimate)
     if estimate.procedure_by_method is not None:
         return rules  # the settings apply to both samples
-    if estimate.kind == "few human labels":
-        return rules  # which need no bootstrap, and hold for clusters
+    if estimate.kind in _OWN_RULE_KINDS:
+        return rules  # which hold for clusters, and have what the settings ask for in the operands
     # Rows that were not kept cannot be resampled.
     has_no_rows = estimate.is_reduced and (paired or estimate.clusters is not None)
     first = () if estimate.clusters is None else CLUSTER_RULES[paired]

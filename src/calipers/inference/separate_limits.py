@@ -1,0 +1,140 @@
+"""Differences by the interval of each of the two values (MOVER).
+
+Two values may have units of their own beside those that they share, as two systems of which one was
+judged on a few cases only: paired differences exist for the common units alone, and influence
+values are all 0 where the few units agree, which is not certainty. The interval of each value knows
+how many units it is from. MOVER (Zou and Donner 2008) combines the facing limits of both, with the
+correlation that the common units give the two values; the p-value belongs to the level of the
+interval that just reaches the tested difference.
+
+If one of the values is a constant, the limits are those of the other one less the constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.inference import intervals
+from calipers.inference.intervals import Interval
+from calipers.inference.procedures import LimitsProcedure, Procedure, no_procedure
+from calipers.inference.variance_estimators import StandardError
+
+if TYPE_CHECKING:
+    from calipers.inference.point_estimate import PointEstimate
+
+
+def separate_procedure(difference: PointEstimate) -> Procedure | None:
+    """Return the procedure of a difference of two values that have units of their own.
+
+    It is None if the covariance of the two values is unknown.
+    """
+    assert difference.operands is not None
+    first, second = difference.operands
+    correlation = _correlation(difference)
+    if correlation is None:
+        return None
+    low, high = first.bounds
+    n_units = min(_n_units(first), _n_units(second))
+    # Common units on which two systems agree leave room for others on which they do not.
+    unseen = max(correlation, 0.0) * (high - low) / n_units if math.isfinite(high - low) else 0.0
+
+    def limits(level: float) -> Interval:
+        own = _own_interval(first, level), _own_interval(second, level)
+        missing = next((interval for interval in own if interval.reason), None)
+        if missing is not None:
+            return missing
+        return intervals.mover_interval(
+            first.value,
+            own[0],
+            second.value,
+            own[1],
+            correlation=correlation,
+            margin=intervals.normal_quantile(level) * unseen,
+        )
+
+    return _limits_procedure(difference, limits, None)
+
+
+def shifted_procedure(difference: PointEstimate) -> Procedure | None:
+    """Return the procedure of a difference of which one value is a constant."""
+    from calipers.inference.available_methods import unit_differences
+
+    assert difference.operands is not None
+    first, second = difference.operands
+
+    def limits(level: float) -> Interval:
+        if second.is_constant:
+            interval, value = _own_interval(first, level), second.value
+            return replace(interval, low=interval.low - value, high=interval.high - value)
+        interval, value = _own_interval(second, level), first.value
+        return replace(interval, low=value - interval.high, high=value - interval.low)
+
+    units = unit_differences(difference)
+    return _limits_procedure(difference, limits, None if units is None else units.n_differing)
+
+
+def _own_interval(estimate: PointEstimate, level: float) -> Interval:
+    """Return the interval of one of the values, without what the order of rows adds to it.
+
+    That is added to the difference.
+    """
+    from calipers.inference import method_selection
+
+    if estimate.settings.interval == "none":
+        settings = replace(estimate.settings, interval="auto")
+        estimate = replace(estimate, settings=settings)
+    return method_selection.interval(replace(estimate, order=None), level)
+
+
+def _limits_procedure(
+    difference: PointEstimate, limits: Callable[[float], Interval], n_differing: int | None
+) -> Procedure:
+    level = difference.settings.level
+    interval = limits(level)
+    if interval.reason:
+        return no_procedure(interval.reason, difference.value, interval.method)
+    se = (interval.high - interval.low) / 2 / intervals.normal_quantile(level)
+    return LimitsProcedure(
+        value=difference.value,
+        bounds=difference.bounds,
+        method=interval.method,
+        name=interval.method,
+        standard_error=StandardError(se, interval.method),
+        n_differing=n_differing,
+        limits=limits,
+    )
+
+
+def _correlation(difference: PointEstimate) -> float | None:
+    """Return the correlation of the two values, from the errors of them and of their difference.
+
+    It is 0 if one of them does not vary.
+    """
+    assert difference.operands is not None
+    influences = [
+        None if estimate.influence is None else estimate.influence()
+        for estimate in (difference, *difference.operands)
+    ]
+    errors = [influence.standard_error.se for influence in influences if influence is not None]
+    if len(errors) < len(influences):
+        return None
+    total, first, second = errors
+    sizes = [abs(estimate.value) for estimate in difference.operands]
+    if not all(
+        error > intervals.ROUNDING_TOLERANCE * size
+        for error, size in zip((first, second), sizes, strict=True)
+    ):
+        return 0.0
+    return float(np.clip((first**2 + second**2 - total**2) / (2 * first * second), -1.0, 1.0))
+
+
+def _n_units(estimate: PointEstimate) -> float:
+    """Return the number of independent units of a value."""
+    if estimate.clusters is not None:
+        return float(estimate.clusters.n_clusters)
+    return max(1.0, min(estimate.effective_sizes() or (float(estimate.n),)))
