@@ -28,7 +28,7 @@ from calipers.measures import parse
 from calipers.results import from_json
 from calipers.statistics import LengthRows
 
-ROWS = 240
+ROWS, NO = 240, math.nan
 RANDOM = np.random.default_rng(4)
 EASE = RANDOM.normal(size=ROWS)
 #: Verdicts of two systems, all given.
@@ -823,9 +823,47 @@ def test_states_of_days_are_merged() -> None:
     assert set(both.notes) & set(whole.notes)
 
 
-# --- Systems that were judged on different cases ---------------------------------------------------
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ([0, 1, 1, NO], [5, 2, 1]),
+        ([0.5, 0.2, 1.0], [1, 2, 3]),
+        ([0, 1, 1, 0], [0.2, 0.4, NO]),
+        ([0.1, 0.9, NO], [0.2, 0.4]),
+    ],
+)
+def test_a_range_that_nobody_stated_is_that_of_all_states(parts: tuple[list[float], ...]) -> None:
+    how: dict[str, Any] = {"engine": "stream", "measures": ["mean-score"]}
+    states = [cal.scores("x", data={"x": part}, **how) for part in parts]
+    whole = cal.scores("x", data={"x": [x for part in parts for x in part]}, **how)
+    expected = whole["mean-score"]
+    for order in (states, states[::-1]):
+        merged = cal.merge_states(order)
+        e = merged["mean-score"]
+        assert (e.value, e.low, e.high, e.lower_bound, e.upper_bound) == pytest.approx(
+            (expected.value, expected.low, expected.high, expected.lower_bound,
+             expected.upper_bound), nan_ok=True
+        )  # fmt: skip
+        assert [n for n in merged.notes if "range" in n] == [n for n in whole.notes if "range" in n]
 
-NO = math.nan
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ({"score_range": (0, 1)}, {}, "score_range="),
+        ({"reference_system": "x"}, {"reference_system": "y"}, "the reference of win rates"),
+    ],
+)
+def test_states_with_other_arguments_are_not_merged(
+    one: dict[str, Any], other: dict[str, Any], expected: str
+) -> None:
+    table = {"x": [0, 1, 1, 0], "y": [1, 1, 0, 0]}
+    states = [cal.scores(["x", "y"], data=table, engine="stream", **more) for more in (one, other)]
+    with pytest.raises(cal.InputError, match=expected):
+        cal.merge_states(states)
+
+
+# --- Systems that were judged on different cases ---------------------------------------------------
 
 
 def difference(engine: str = "memory", **how: Any) -> Any:
