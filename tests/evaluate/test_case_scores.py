@@ -969,6 +969,17 @@ def test_rounding_noise_is_no_difference(engine: str, x: float, k: int, n: int) 
     assert d.high > 1 / n
 
 
+@pytest.mark.parametrize("values", [(0.3, 4.0), (0.1, 0.7)])
+def test_differences_that_are_all_alike_have_no_error_of_rounding(
+    values: tuple[float, float],
+) -> None:
+    table = {name: [x] * 12 for name, x in zip("ab", values, strict=True)}
+    memory, stream = (difference(engine, data=table) for engine in ("memory", "stream"))
+    numbers = [(d.low, d.high, d.p, d.standard_error, d.min_detectable) for d in (memory, stream)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=1e-6)
+    assert memory.standard_error > 1e-3
+
+
 @pytest.mark.parametrize("engine", ["memory", "stream"])
 @pytest.mark.parametrize("beside", ["alone", "missing", "cluster"])
 def test_a_difference_from_a_half_is_the_win_rate_less_a_half(engine: str, beside: str) -> None:
