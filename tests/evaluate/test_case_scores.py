@@ -969,6 +969,16 @@ def test_rounding_noise_is_no_difference(engine: str, x: float, k: int, n: int) 
     assert d.high > 1 / n
 
 
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_a_difference_of_medians_stays_within_that_of_the_range(engine: str) -> None:
+    table = {"a": [1, 5, 2, 3, 1, 4], "b": [2, 4, 5, 1, 3, 3], "c": [5, 1, 1, 2, 4, 4]}
+    ev = cal.scores(list(table), data=table, measures=["median-score"], score_range=(1, 5),
+                    engine=engine)  # fmt: skip
+    for d in ev.comparison or ():
+        assert not (d.low < -4 or d.high > 4)
+        assert engine == "stream" or math.isfinite(d.low)
+
+
 @pytest.mark.parametrize("values", [(0.3, 4.0), (0.1, 0.7)])
 def test_differences_that_are_all_alike_have_no_error_of_rounding(
     values: tuple[float, float],

@@ -264,6 +264,7 @@ class TwoPassEvaluation:
             # What two estimates share is known of their rows, which are gone, or of differences.
             estimate = replace(estimate, joint_distribution=None)
         if isinstance(statistic, ScoreRows):
+            estimate = replace(estimate, bounds=sample.value_range)
             estimate = add_unscored(applied_measure, estimate, statistic.n_rows)
         if first_result.clustered:
             estimate = self._clustered_estimate(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -137,9 +138,12 @@ class SortedScores(SortedRows):
     ----------
     n_scored : int
         Number of cases with a score.
+    value_range : tuple of float
+        Lowest and highest possible score.
     """
 
     n_scored: int
+    value_range: tuple[float, float] = (-math.inf, math.inf)
 
     @cached_property
     def statistic(self) -> ScoreRows:
@@ -153,7 +157,8 @@ class SortedScores(SortedRows):
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a quantile of the scores."""
-        return add_unscored(measure, super().point_estimate(measure), self.n_scored)
+        estimate = replace(super().point_estimate(measure), bounds=self.value_range)
+        return add_unscored(measure, estimate, self.n_scored)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ Tables have a row for each unit and a column for each system. Units on which a s
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -147,7 +148,7 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     -------
     FriedmanTest
         The result. It is undefined if there is no unit, or if all systems are tied on every unit. F
-        is infinite (p 0) if all units rank the systems alike.
+        is infinite if all units rank the systems alike; p is then that of the permutations.
 
     Notes
     -----
@@ -183,9 +184,24 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     f = (n - 1) * chi_square / residual if residual > 0 else math.inf
     if n < 2:
         f = p_f = NAN
+    elif residual > 0:
+        p_f = float(fdtrc(k - 1, (k - 1) * (n - 1), f))
     else:
-        p_f = float(fdtrc(k - 1, (k - 1) * (n - 1), f)) if residual > 0 else 0.0
+        p_f = _agreement_probability(means, n)
     return FriedmanTest(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f)
+
+
+def _agreement_probability(effects: FloatArray, n_units: int) -> float:
+    """Return the probability that all units have the same order of the systems by chance.
+
+    Of m orders of these effects, each equally likely on each unit, it is m^(1 − n). The F
+    distribution would give 0, however few units there are.
+    """
+    tolerance = ROUNDING_TOLERANCE * float(np.abs(effects).max())
+    tie_starts = np.flatnonzero(np.diff(np.sort(effects), prepend=-math.inf) > tolerance)
+    tie_sizes = np.diff(np.append(tie_starts, len(effects)))
+    log_orders = math.lgamma(len(effects) + 1) - sum(math.lgamma(t + 1) for t in tie_sizes)
+    return max(math.exp((1 - n_units) * log_orders), sys.float_info.min)
 
 
 def critical_difference(n_systems: int, n_units: int, level: float = 0.95) -> float:
@@ -268,7 +284,7 @@ def anova(values: FloatArray) -> AnovaTable:
     -------
     AnovaTable
         The result. It is undefined with fewer than 2 units, and if a value is infinite; F is
-        infinite if the residuals are 0.
+        infinite if the residuals are 0, and p is then that of the permutations.
 
     References
     ----------
@@ -308,7 +324,7 @@ def anova(values: FloatArray) -> AnovaTable:
         return AnovaTable(NAN, NAN, NAN)
     omega_squared = (sums[0] - df_systems * residual) / (total + residual)
     if not residual > 0:
-        return AnovaTable(math.inf, 0.0, omega_squared)
+        return AnovaTable(math.inf, _agreement_probability(system_effects, n), omega_squared)
     f = sums[0] / df_systems / residual
     return AnovaTable(f, float(fdtrc(df_systems, df_residual, f)), omega_squared)
 
