@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import IntervalFunction, PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.statistics import FloatArray, Signs, Statistic
+    from calipers.statistics import FloatArray, Signs, Statistic, UnitSums
 
 #: Maximum number of scores of the tables in which the influence of rows is looked up. With more
 #: scores, standard errors have a relative error of about 1e-6.
@@ -822,7 +822,25 @@ class TwoPassEvaluation:
             self.influence_task,
             self._make_pairs(self.compared_pairs),
             self.first_pass_result.weight.total,
+            self._joint_measures,
         )
+
+    @property
+    def _joint_measures(self) -> Sequence[Measure]:
+        """Measures by which three or more systems are tested together, if any are compared."""
+        has_several = bool(self.compared_pairs) and len(self.template_systems) > 2
+        return self.measures if has_several else ()
+
+    def joint_sums(self, measure: Measure) -> UnitSums | None:
+        """Return the sums of the values of all systems by a measure, or None.
+
+        They are of independent rows of equal weight that can be read again, of systems that are
+        compared by default.
+        """
+        if not self.engine.is_rereadable or measure not in self._joint_measures:
+            return None
+        index = list(self._joint_measures).index(measure)
+        return self._second_pass_result.joint_sums.get(index)
 
     def _make_pairs(self, systems: Sequence[tuple[str, str]]) -> list[SystemPair]:
         """Return the comparisons of pairs of systems, by all measures that have a direction."""
