@@ -361,7 +361,7 @@ class RowValues(JointDistribution):
 def separate_difference(
     first: PointEstimate, second: PointEstimate, **fields: Any
 ) -> PointEstimate:
-    """Return the difference of two means that have rows of their own beside common ones.
+    """Return the difference of two means that have rows of their own in addition to common ones.
 
     It is from as many rows as the mean that has fewer, as more rows of one of them tell nothing
     about the other.

@@ -384,7 +384,7 @@ class PointEstimate:
             of_all = None if joint is None else joint.all_rows_influence()
             return varying.influence() if of_all is None and varying.influence else of_all
 
-        ends = sorted(sign * (end - constant.value) for end in varying.bounds)
+        limits = sorted(sign * (end - constant.value) for end in varying.bounds)
         units = varying.units
         if isinstance(units, UnitValues) and varying.is_unit_mean:
             values = np.full(len(units.values), constant.value / varying.factor)
@@ -399,7 +399,7 @@ class PointEstimate:
             **shared,
             "kind": "less a constant",
             "value": self.value - second.value,
-            "bounds": (ends[0], ends[1]),
+            "bounds": (limits[0], limits[1]),
             "undefined": varying.undefined,
             "influence": oriented(influence),
             "compute_error": varying.compute_error or (lambda: varying._influence_error),

@@ -1,6 +1,6 @@
 """Differences by the interval of each of the two values (MOVER).
 
-Two values may have units of their own beside those that they share, as two systems of which one was
+Two values may have units of their own in addition to those that they share, as two systems of which one was
 judged on a few cases only: paired differences exist for the common units alone, and influence
 values are all 0 where the few units agree, which is not certainty. The interval of each value knows
 how many units it is from. MOVER (Zou and Donner 2008) combines the facing limits of both, with the
@@ -44,15 +44,15 @@ def separate_procedure(difference: PointEstimate) -> Procedure | None:
     unseen = max(correlation, 0.0) * (high - low) / n_units if math.isfinite(high - low) else 0.0
 
     def limits(level: float) -> Interval:
-        own = _own_interval(first, level), _own_interval(second, level)
-        missing = next((interval for interval in own if interval.reason), None)
+        intervals_of_both = _own_interval(first, level), _own_interval(second, level)
+        missing = next((interval for interval in intervals_of_both if interval.reason), None)
         if missing is not None:
             return missing
         return intervals.mover_interval(
             first.value,
-            own[0],
+            intervals_of_both[0],
             second.value,
-            own[1],
+            intervals_of_both[1],
             correlation=correlation,
             margin=intervals.normal_quantile(level) * unseen,
         )

@@ -85,13 +85,13 @@ class UnitSums(Statistic):
         if not (self.n_units and other.n_units):
             return other if other.n_units else self
         n = self.n_units + other.n_units
-        share, between = other.n_units / n, self.n_units * other.n_units / n
+        proportion, between = other.n_units / n, self.n_units * other.n_units / n
         step, unit_step = other.means - self.means, other.unit_mean - self.unit_mean
         return UnitSums(
             n,
-            self.means + share * step,
+            self.means + proportion * step,
             self.squares + other.squares + between * np.square(step),
-            self.unit_mean + share * unit_step,
+            self.unit_mean + proportion * unit_step,
             self.unit_squares + other.unit_squares + between * unit_step**2,
             max(self.max_value, other.max_value),
             self.rank_sums + other.rank_sums,

@@ -226,9 +226,9 @@ class CaseScoresProblem(Problem):
 
         What follows from the scores depends on those of all states together.
         """
-        ends = [end if isfinite(end) else None for end in self.score_range]
+        limits = [end if isfinite(end) else None for end in self.score_range]
         return {
-            "score_range": ends if self.is_range_stated else None,
+            "score_range": limits if self.is_range_stated else None,
             "reference": self.reference,
         }
 
