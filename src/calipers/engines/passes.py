@@ -243,7 +243,7 @@ class TwoPassEvaluation:
             get_influence,
             partial(self._second_pass_statistic, request),
         )
-        sample = delegate.sample_for(applied_measure)
+        sample: Any = delegate.sample_for(applied_measure)
 
         @cache
         def by_cluster() -> Influence | None:

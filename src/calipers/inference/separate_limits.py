@@ -1,9 +1,9 @@
 """Differences by the interval of each of the two values (MOVER).
 
-Two values may have units of their own in addition to those that they share, as two systems of which one was
-judged on a few cases only: paired differences exist for the common units alone, and influence
-values are all 0 where the few units agree, which is not certainty. The interval of each value knows
-how many units it is from. MOVER (Zou and Donner 2008) combines the facing limits of both, with the
+Two values may have units of their own in addition to those that they share, as two systems of which
+one was judged on a few cases only: paired differences exist for the common units alone, and
+influence values are all 0 where the few units agree, which is not certainty. The interval of each
+value knows how many units it is from. MOVER (Zou and Donner 2008) combines the facing limits of both, with the
 correlation that the common units give the two values; the p-value belongs to the level of the
 interval that just reaches the tested difference.
 
