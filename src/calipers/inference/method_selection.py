@@ -257,13 +257,13 @@ def _labeled_procedure(reading: PointEstimate) -> Procedure | None:
 def _separate_procedure(reading: PointEstimate) -> Procedure | None:
     from calipers.inference.separate_limits import separate_procedure
 
-    return separate_procedure(reading)
+    return separate_procedure(reading, interval)
 
 
 def _shifted_procedure(reading: PointEstimate) -> Procedure | None:
     from calipers.inference.separate_limits import shifted_procedure
 
-    return shifted_procedure(reading)
+    return shifted_procedure(reading, interval)
 
 
 #: The methods of each kind of reading, the first that applies.

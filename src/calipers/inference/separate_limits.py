@@ -3,9 +3,9 @@
 Two values may have units of their own in addition to those that they share, as two systems of which
 one was judged on a few cases only: paired differences exist for the common units alone, and
 influence values are all 0 where the few units agree, which is not certainty. The interval of each
-value knows how many units it is from. MOVER (Zou and Donner 2008) combines the facing limits of both, with the
-correlation that the common units give the two values; the p-value belongs to the level of the
-interval that just reaches the tested difference.
+value knows how many units it is from. MOVER (Zou and Donner 2008) combines the facing limits of
+both, with the correlation that the common units give the two values; the p-value belongs to the
+level of the interval that just reaches the tested difference.
 
 If one of the values is a constant, the limits are those of the other one less the constant.
 """
@@ -28,10 +28,17 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
 
 
-def separate_procedure(difference: PointEstimate) -> Procedure | None:
+#: Function from an estimate and a level to its interval by the policy.
+EstimateInterval = Callable[["PointEstimate", float], Interval]
+
+
+def separate_procedure(
+    difference: PointEstimate, compute_interval: EstimateInterval
+) -> Procedure | None:
     """Return the procedure of a difference of two values that have units of their own.
 
-    It is None if the covariance of the two values is unknown.
+    ``compute_interval`` returns the interval of either value. It is None if the covariance of the
+    two values is unknown.
     """
     assert difference.operands is not None
     first, second = difference.operands
@@ -44,7 +51,10 @@ def separate_procedure(difference: PointEstimate) -> Procedure | None:
     unseen = max(correlation, 0.0) * (high - low) / n_units if math.isfinite(high - low) else 0.0
 
     def limits(level: float) -> Interval:
-        intervals_of_both = _own_interval(first, level), _own_interval(second, level)
+        intervals_of_both = (
+            compute_interval(_without_order(first), level),
+            compute_interval(_without_order(second), level),
+        )
         missing = next((interval for interval in intervals_of_both if interval.reason), None)
         if missing is not None:
             return missing
@@ -60,8 +70,13 @@ def separate_procedure(difference: PointEstimate) -> Procedure | None:
     return _limits_procedure(difference, limits, None)
 
 
-def shifted_procedure(difference: PointEstimate) -> Procedure | None:
-    """Return the procedure of a difference of which one value is a constant."""
+def shifted_procedure(
+    difference: PointEstimate, compute_interval: EstimateInterval
+) -> Procedure | None:
+    """Return the procedure of a difference of which one value is a constant.
+
+    ``compute_interval`` returns the interval of the other one.
+    """
     from calipers.inference.available_methods import unit_differences
 
     assert difference.operands is not None
@@ -69,26 +84,24 @@ def shifted_procedure(difference: PointEstimate) -> Procedure | None:
 
     def limits(level: float) -> Interval:
         if second.is_constant:
-            interval, value = _own_interval(first, level), second.value
+            interval, value = compute_interval(_without_order(first), level), second.value
             return replace(interval, low=interval.low - value, high=interval.high - value)
-        interval, value = _own_interval(second, level), first.value
+        interval, value = compute_interval(_without_order(second), level), first.value
         return replace(interval, low=value - interval.high, high=value - interval.low)
 
     units = unit_differences(difference)
     return _limits_procedure(difference, limits, None if units is None else units.n_differing)
 
 
-def _own_interval(estimate: PointEstimate, level: float) -> Interval:
-    """Return the interval of one of the values, without what the order of rows adds to it.
+def _without_order(estimate: PointEstimate) -> PointEstimate:
+    """Return an estimate whose interval was requested, without what the order of rows adds to it.
 
     That is added to the difference.
     """
-    from calipers.inference import method_selection
-
-    if estimate.settings.interval == "none":
-        settings = replace(estimate.settings, interval="auto")
-        estimate = replace(estimate, settings=settings)
-    return method_selection.interval(replace(estimate, order=None), level)
+    settings = estimate.settings
+    if settings.interval == "none":
+        settings = replace(settings, interval="auto")
+    return replace(estimate, order=None, settings=settings)
 
 
 def _limits_procedure(
