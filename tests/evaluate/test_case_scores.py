@@ -18,7 +18,7 @@ from pyarrow import csv, parquet
 from scipy import stats
 from scipy.optimize import minimize
 from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import calipers as cal
 from calipers.cli.group import cli
@@ -31,7 +31,7 @@ from calipers.measures import parse
 from calipers.results import from_json
 from calipers.statistics import LengthRows
 
-ROWS = 240
+ROWS, NO = 240, math.nan
 RANDOM = np.random.default_rng(4)
 EASE = RANDOM.normal(size=ROWS)
 #: Verdicts of two systems, all given.
@@ -907,6 +907,33 @@ def test_mcnemar_of_batches(tmp_path: Path) -> None:
     assert [d.p for d in stream] == pytest.approx([d.p for d in memory], rel=1e-12)
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_tests_of_all_systems_are_the_same_in_batches(
+    missing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BATCH_ROWS", 50)
+    random = np.random.default_rng(8)
+    table = {name: np.clip(np.round(3 + EASE + random.normal(0, 1, ROWS)), 1, 5) for name in "abc"}
+    if missing:
+        table = {name: np.where(random.random(ROWS) < 0.1, NO, x) for name, x in table.items()}
+    memory, stream = (
+        cal.scores(list(table), data=pa.table(table), engine=engine).comparison.omnibus  # type: ignore[union-attr]
+        for engine in ("memory", "stream")
+    )
+    values = np.column_stack(list(table.values()))
+    values = values[~np.isnan(values).any(axis=1)]
+    [found], [expected] = stream, memory
+    assert found.n == len(values)
+    assert found.means == pytest.approx(values.mean(axis=0))
+    assert found.mean_ranks == pytest.approx(stats.rankdata(-values, axis=1).mean(axis=0))
+    chi_square = stats.friedmanchisquare(*values.T).statistic
+    f = (len(values) - 1) * chi_square / (len(values) * 2 - chi_square)
+    assert found.friedman_f == pytest.approx(f)
+    for name in ("friedman_p", "anova_f", "anova_p", "omega_squared"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+    assert found.homogeneous_groups == expected.homogeneous_groups
+
+
 def test_states_of_days_are_merged() -> None:
     table = wide_table()
     how: dict[str, Any] = {"engine": "stream", "score_range": (1, 5),
@@ -922,6 +949,193 @@ def test_states_of_days_are_merged() -> None:
             (e.value, e.n, e.lower_bound), nan_ok=True
         )
     assert set(both.notes) & set(whole.notes)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ([0, 1, 1, NO], [5, 2, 1]),
+        ([0.5, 0.2, 1.0], [1, 2, 3]),
+        ([0, 1, 1, 0], [0.2, 0.4, NO]),
+        ([0.1, 0.9, NO], [0.2, 0.4]),
+    ],
+)
+def test_a_range_that_nobody_stated_is_that_of_all_states(parts: tuple[list[float], ...]) -> None:
+    how: dict[str, Any] = {"engine": "stream", "measures": ["mean-score"]}
+    states = [cal.scores("x", data={"x": part}, **how) for part in parts]
+    whole = cal.scores("x", data={"x": [x for part in parts for x in part]}, **how)
+    expected = whole["mean-score"]
+    for order in (states, states[::-1]):
+        merged = cal.merge_states(order)
+        e = merged["mean-score"]
+        assert (e.value, e.low, e.high, e.lower_bound, e.upper_bound) == pytest.approx(
+            (expected.value, expected.low, expected.high, expected.lower_bound,
+             expected.upper_bound), nan_ok=True
+        )  # fmt: skip
+        assert [n for n in merged.notes if "range" in n] == [n for n in whole.notes if "range" in n]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ({"score_range": (0, 1)}, {}, "score_range="),
+        ({"reference_system": "x"}, {"reference_system": "y"}, "the reference of win rates"),
+    ],
+)
+def test_states_with_other_arguments_are_not_merged(
+    one: dict[str, Any], other: dict[str, Any], expected: str
+) -> None:
+    table = {"x": [0, 1, 1, 0], "y": [1, 1, 0, 0]}
+    states = [cal.scores(["x", "y"], data=table, engine="stream", **more) for more in (one, other)]
+    with pytest.raises(cal.InputError, match=expected):
+        cal.merge_states(states)
+
+
+# --- Systems that were judged on different cases ---------------------------------------------------
+
+
+def difference(engine: str = "memory", **how: Any) -> Any:
+    return cal.scores(["a", "b"], engine=engine, n_resamples=100, **how).comparison[0]  # type: ignore[index]
+
+
+def beside_scores(table: dict[str, Any], **columns: Any) -> dict[str, Any]:
+    """The arguments of a table with further columns, each for the argument of its name."""
+    return {"data": {**table, **columns}, **{name: name for name in columns}}
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize(("passed", "n"), [(1, 1), (3, 3), (6, 8), (20, 40)])
+def test_a_difference_of_other_cases_is_newcombes(engine: str, passed: int, n: int) -> None:
+    table = {
+        "a": [1] * passed + [0] * (n - passed) + [NO] * 60,
+        "b": [NO] * n + [1] * 26 + [0] * 34,
+    }
+    d = difference(engine, data=table)
+    expected = confint_proportions_2indep(26, 60, passed, n, method="newcomb", compare="diff")
+    assert (d.value, d.low, d.high) == pytest.approx((26 / 60 - passed / n, *expected))
+    at_p = confint_proportions_2indep(
+        26, 60, passed, n, method="newcomb", compare="diff", alpha=d.p
+    )
+    assert min(np.abs(at_p)) == pytest.approx(0.0, abs=1e-8)
+    assert d.n == min(n, 60)
+
+
+def test_cases_in_common_correlate_the_values() -> None:
+    b = np.array([1, 1, 1, 0, 0, 1, 0, 1, 1, 0] * 4, float)
+    a = np.where(np.arange(40) % 5 == 0, 1 - b, b)
+    a[30:] = NO
+    d = difference(data={"a": a, "b": b})
+    common = ~np.isnan(a)
+    p, q = a[common].mean(), b.mean()
+    covariance = ((a[common] - p) * (b[common] - q)).sum() / 30 / 40
+    r = covariance / math.sqrt(p * (1 - p) / 30 * q * (1 - q) / 40)
+    low, high = (proportion_confint(x * n, n, method="wilson") for x, n in ((q, 40), (p, 30)))
+    unseen = 1.959963984540054 * r / 30
+    downward = q - low[0], high[1] - p
+    upward = low[1] - q, p - high[0]
+    limits = [
+        q - p + sign * math.sqrt(x * x + y * y - 2 * r * x * y + unseen**2)
+        for sign, (x, y) in ((-1, downward), (1, upward))
+    ]
+    # Both variances have n/(n − 1), which the correlation does not.
+    assert [d.low, d.high] == pytest.approx(limits, abs=2e-3)
+
+
+@pytest.mark.parametrize("k", [1, 3, 10])
+@pytest.mark.parametrize("beside", ["alone", "cluster", "weight", "grades"])
+def test_few_judged_cases_are_no_certainty(k: int, beside: str) -> None:
+    random = np.random.default_rng(0)
+    b = (random.random(100) < 0.5) * 1.0
+    how: dict[str, Any] = {"score_range": (0, 1)}
+    columns: dict[str, Any] = {}
+    if beside == "cluster":
+        columns = {"cluster": np.arange(100) // 2}
+    if beside == "weight":
+        columns = {"weight": random.integers(1, 4, 100)}
+    if beside == "grades":
+        b, how = random.integers(1, 6, 100) * 1.0, {"score_range": (1, 5)}
+    table = {"a": [b.max()] * k + [NO] * (100 - k), "b": b}
+    how |= beside_scores(table, **columns)
+    memory, stream = (difference(engine, **how) for engine in ("memory", "stream"))
+    numbers = [(x.value, x.low, x.high, x.p, x.n, x.standard_error) for x in (memory, stream)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=1e-6, nan_ok=True)
+    # The lower limit of all passes of k cases is (α/2)^(1/k) by Clopper and Pearson.
+    share = (b.mean() - b.min()) / np.ptp(b)
+    if beside in ("alone", "grades") and k < 10:
+        assert memory.p > 0.05 or 0.05 ** (1 / k) > share
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("beside", ["alone", "cluster", "weight"])
+def test_cases_that_nobody_judged_do_not_count(engine: str, beside: str) -> None:
+    given = np.arange(ROWS) % 4 > 0
+    full = {name: np.where(given, values, NO) for name, values in (
+        ("a", VERDICTS["old"]), ("b", VERDICTS["new"]))}  # fmt: skip
+    rows = {name: values[given] for name, values in full.items()}
+    extra = {"alone": {}, "cluster": {"cluster": np.arange(ROWS) // 3},
+             "weight": {"weight": 1 + np.arange(ROWS) % 3}}[beside]  # fmt: skip
+    d = difference(engine, **beside_scores(full, **extra))
+    e = difference(engine, **beside_scores(rows, **{name: x[given] for name, x in extra.items()}))
+    assert (d.p, d.low, d.high, d.standard_error, d.n) == pytest.approx(
+        (e.p, e.low, e.high, e.standard_error, e.n), rel=1e-9
+    )
+    assert (d.test, d.wins, d.ties, d.losses) == (e.test, e.wins, e.ties, e.losses)
+
+
+def test_the_same_scores_on_few_cases_are_no_certainty_either() -> None:
+    d = difference(data={"a": [1] * 3 + [NO] * 97, "b": [1] * 100})
+    low, _ = proportion_confint(3, 3, method="wilson")
+    assert (d.value, d.high, d.p) == pytest.approx((0.0, 1 - low, 1.0))
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize(("x", "k", "n"), [(0.3, 150, 200), (0.3, 9, 12), (1 / 3, 77, 90)])
+def test_rounding_noise_is_no_difference(engine: str, x: float, k: int, n: int) -> None:
+    d = difference(engine, data={"a": [x] * k + [NO] * (n - k), "b": [x] * n})
+    assert (d.value, d.p) == (0.0, 1.0)
+    assert d.low < -1 / n
+    assert d.high > 1 / n
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_a_difference_of_medians_stays_within_that_of_the_range(engine: str) -> None:
+    table = {"a": [1, 5, 2, 3, 1, 4], "b": [2, 4, 5, 1, 3, 3], "c": [5, 1, 1, 2, 4, 4]}
+    ev = cal.scores(list(table), data=table, measures=["median-score"], score_range=(1, 5),
+                    engine=engine)  # fmt: skip
+    for d in ev.comparison or ():
+        if engine == "memory":
+            assert -4 <= d.low <= d.value <= d.high <= 4
+        assert not d.low < -4
+
+
+@pytest.mark.parametrize("values", [(0.3, 4.0), (0.1, 0.7)])
+def test_differences_that_are_all_alike_have_no_error_of_rounding(
+    values: tuple[float, float],
+) -> None:
+    table = {name: [x] * 12 for name, x in zip("ab", values, strict=True)}
+    memory, stream = (difference(engine, data=table) for engine in ("memory", "stream"))
+    numbers = [(d.low, d.high, d.p, d.standard_error, d.min_detectable) for d in (memory, stream)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=1e-6)
+    assert memory.standard_error > 1e-3
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("beside", ["alone", "missing", "cluster"])
+def test_a_difference_from_a_half_is_the_win_rate_less_a_half(engine: str, beside: str) -> None:
+    table = {"a": [1, 0, 1, 3, 2, 1, 0, 2, 1, 4] * 3, "b": [2, 2, 1, 2, 3, 2, 1, 2, 3, 5] * 3}
+    if beside == "missing":
+        table["b"] = [NO] * 12 + table["b"][12:]
+    columns = {"cluster": np.arange(30) // 2} if beside == "cluster" else {}
+    how = {"baseline": "a", "measures": ["win-rate"], "engine": engine}
+    how |= beside_scores(table, **columns)
+    ev = cal.scores(["a", "b"], **how)
+    own, d = ev["b", "win-rate"], ev.comparison[0]  # type: ignore[index]
+    assert (d.value, d.low, d.high) == pytest.approx(
+        (own.value - 0.5, own.low - 0.5, own.high - 0.5)
+    )
+    assert d.method == own.method
+    at_p = cal.scores(["a", "b"], level=1 - d.p, **how)["b", "win-rate"]
+    assert at_p.low == pytest.approx(0.5, abs=1e-6)
 
 
 # --- Results --------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def test_what_is_critical_is_significant_to_scikit_posthocs() -> None:
 
 def test_all_alike_and_all_tied() -> None:
     alike = omnibus.friedman(np.tile([1.0, 2.0, 3.0], (6, 1)))
-    assert (alike.f, alike.p_f) == (math.inf, 0.0)
+    assert (alike.f, alike.p_f) == (math.inf, pytest.approx(6.0**-5))
     assert alike.chi_square == pytest.approx(12)
     tied = omnibus.friedman(np.ones((4, 3)))
     assert math.isnan(tied.p)
@@ -187,9 +187,20 @@ def test_of_two_systems_it_is_the_paired_t_test() -> None:
 def test_without_a_residual_there_is_no_test() -> None:
     table = np.array([[0.1], [0.4], [0.3]]) + np.array([0.0, 0.1, 0.3])
     found = omnibus.anova(table)
-    assert (found.f, found.p) == (math.inf, 0.0)
+    assert (found.f, found.p) == (math.inf, pytest.approx(6.0**-2))
     assert math.isnan(omnibus.anova(np.full((4, 3), 0.7)).p)
     assert math.isnan(omnibus.anova(table[:1]).f)
+
+
+@pytest.mark.parametrize("row", [(1.0, 2.0, 4.0), (1.0, 1.0, 3.0)])
+def test_an_infinite_f_has_the_p_of_the_permutations(row: tuple[float, ...]) -> None:
+    table = np.tile(row, (3, 1)) + np.array([[0.0], [5.0], [9.0]])
+    orders = [np.array(order) for order in product(permutations(range(3)), repeat=3)]
+    f = [omnibus.anova(np.take_along_axis(table, order, axis=1)).f for order in orders]
+    p = np.mean(np.isinf(f))
+    assert omnibus.anova(table).p == pytest.approx(p)
+    assert omnibus.friedman(table).p_f == pytest.approx(p)
+    assert omnibus.friedman(np.tile(row, (5000, 1))).p_f > 0
 
 
 # ------------------------------------------------------------------------------------- randomized Tukey

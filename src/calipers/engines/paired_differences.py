@@ -168,6 +168,9 @@ class PairDifferences(Mergeable):
                 influences.get(request) for request in pair.requests
             )
             values = [_mean_row_values(systems[name], pair.measure) for name in pair.systems]
+            if values[0] is not None and values[1] is not None and not pair.is_unit_based:
+                unit_differences[index] = _common_differences(pair, values[0], values[1])
+                continue
             if pair.has_clusters:
                 clustered = _clustered_differences(
                     pair, systems, statistics, (first_influence, second_influence), total
@@ -176,16 +179,8 @@ class PairDifferences(Mergeable):
                     unit_differences[index] = clustered
                 continue
             if values[0] is not None and values[1] is not None:
-                if pair.is_unit_based:
-                    unit_differences[index] = _subtract_values(values[0], values[1])
-                    continue
-                if first_influence is not None and second_influence is not None:
-                    moments: list[Any] = [statistics[request] for request in pair.requests]
-                    first_influence, second_influence = (
-                        row_values.mean_influence(mean.mean, mean.weight)
-                        for row_values, mean in zip(values, moments, strict=True)
-                        if row_values is not None
-                    )
+                unit_differences[index] = _subtract_values(values[0], values[1])
+                continue
             if pair.is_row_based and first_influence is not None and second_influence is not None:
                 # With averages over classes, rows have no class, even if all rows of a batch are of
                 # one class.
@@ -365,6 +360,18 @@ def _subtract_values(first: RowValues, second: RowValues) -> UnitDifferences:
     if weight is None:
         return UnitDifferences.from_values(values)
     return UnitDifferences.from_values(values[weight > 0], weight[weight > 0])
+
+
+def _common_differences(pair: SystemPair, first: RowValues, second: RowValues) -> UnitDifferences:
+    """Return the differences of the rows on which both values are defined."""
+    common_mask = first.defined_mask & second.defined_mask
+    if first.weight is not None:
+        common_mask &= first.weight > 0
+    values = subtract_values(first.values[common_mask], second.values[common_mask])
+    if pair.has_clusters:
+        return UnitDifferences.from_signs(count_signs(values), Moments.from_rows(values))
+    weight = None if first.weight is None else first.weight[common_mask]
+    return UnitDifferences.from_values(values, weight)
 
 
 def _influence_differences(

@@ -16,11 +16,12 @@ from calipers.engines.gram_matrix import Request, cluster_sums, gram_columns, in
 from calipers.engines.paired_differences import PairDifferences, SystemPair, cluster_cells
 from calipers.estimation.counts import ClassCounts
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
-from calipers.statistics import ClassTables, ConfusionMatrix
+from calipers.statistics import ClassTables, ConfusionMatrix, UnitSums
 from calipers.statistics.base import dot
 from calipers.statistics.serialization import from_bytes, to_bytes
 
 if TYPE_CHECKING:
+    from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray, Statistic
     from calipers.systems.base import SystemOutput
 
@@ -266,6 +267,8 @@ class SecondPassResult(Mergeable):
     cluster_cell_weights: Mapping[int, FloatArray]
     #: Statistics of some values that need the second pass.
     second_pass_statistics: Mapping[int, Statistic]
+    #: Sums of the values of all systems, by index of the measure.
+    joint_sums: Mapping[int, UnitSums]
 
     def __add__(self, other: SecondPassResult) -> SecondPassResult:
         sums = {k: value + other.cluster_sums[k] for k, value in self.cluster_sums.items()}
@@ -280,19 +283,24 @@ class SecondPassResult(Mergeable):
             for k, value in self.second_pass_statistics.items()
         }
         pairs = self.pair_differences + other.pair_differences
-        return SecondPassResult(other.influence_kinds, products, sums, pairs, cubes, cells, seconds)
+        joint = {k: value + other.joint_sums[k] for k, value in self.joint_sums.items()}
+        return SecondPassResult(
+            other.influence_kinds, products, sums, pairs, cubes, cells, seconds, joint
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class SecondPass:
     """Second pass: accumulates influence values, and the differences of ``pairs`` of systems.
 
-    ``total_weight`` is the total weight of all rows.
+    ``total_weight`` is the total weight of all rows, and ``joint_measures`` are those by which
+    three or more systems are tested together.
     """
 
     influence_task: InfluenceTask
     pairs: Sequence[SystemPair] = ()
     total_weight: float = 0.0
+    joint_measures: Sequence[Measure] = ()
 
     def __call__(self, batch: Any) -> SecondPassResult:
         """Compute the influence values and differences of a batch."""
@@ -318,7 +326,7 @@ class SecondPass:
             }
             cells = self._cells(systems, influences)
             return SecondPassResult(
-                influence_kinds, np.zeros((0, 0)), sums, pairs, {}, cells, seconds
+                influence_kinds, np.zeros((0, 0)), sums, pairs, {}, cells, seconds, {}
             )
         cubes = {
             index_by_request[request]: float(np.power(influence.corrected.column, 3).sum())
@@ -326,7 +334,8 @@ class SecondPass:
             if isinstance(self.influence_task.statistics[request], ClassTables)
         }
         products = inner_products(list(gram_columns(influences).values()))
-        return SecondPassResult(influence_kinds, products, {}, pairs, cubes, {}, seconds)
+        joint = _joint_sums(systems, self.joint_measures)
+        return SecondPassResult(influence_kinds, products, {}, pairs, cubes, {}, seconds, joint)
 
     def _cells(
         self, systems: Mapping[str, SystemOutput], influences: Mapping[Request, Influence]
@@ -350,6 +359,23 @@ class SecondPass:
                 if cells is not None:
                     cells_by_index[index] = cells
         return cells_by_index
+
+
+def _joint_sums(
+    systems: Mapping[str, SystemOutput], measures: Sequence[Measure]
+) -> dict[int, UnitSums]:
+    """Return the sums of the values of all systems on independent rows of equal weight."""
+    sums: dict[int, UnitSums] = {}
+    if any(s.clusters is not None or s.weight is not None for s in systems.values()):
+        return sums
+    from calipers.inference.omnibus import measure_sums
+
+    for index, measure in enumerate(measures):
+        columns = [system.row_values(measure) for system in systems.values()]
+        values = [column for column in columns if column is not None]
+        if len(values) == len(columns):
+            sums[index] = measure_sums(measure, np.column_stack(values))
+    return sums
 
 
 @dataclass(frozen=True, eq=False)

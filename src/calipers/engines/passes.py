@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import IntervalFunction, PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.statistics import FloatArray, Signs, Statistic
+    from calipers.statistics import FloatArray, Signs, Statistic, UnitSums
 
 #: Maximum number of scores of the tables in which the influence of rows is looked up. With more
 #: scores, standard errors have a relative error of about 1e-6.
@@ -243,7 +243,7 @@ class TwoPassEvaluation:
             get_influence,
             partial(self._second_pass_statistic, request),
         )
-        sample = delegate.sample_for(applied_measure)
+        sample: Any = delegate.sample_for(applied_measure)
 
         @cache
         def by_cluster() -> Influence | None:
@@ -264,6 +264,7 @@ class TwoPassEvaluation:
             # What two estimates share is known of their rows, which are gone, or of differences.
             estimate = replace(estimate, joint_distribution=None)
         if isinstance(statistic, ScoreRows):
+            estimate = replace(estimate, bounds=sample.value_range)
             estimate = add_unscored(applied_measure, estimate, statistic.n_rows)
         if first_result.clustered:
             estimate = self._clustered_estimate(
@@ -454,6 +455,10 @@ class TwoPassEvaluation:
             return None
         if not self.engine.is_rereadable:
             return first - second
+        if self._has_same_defined_rows(pair, measure):
+            # Of these rows the difference is the mean of the paired differences.
+            first, second = (replace(estimate, joint_distribution=None)
+                             for estimate in (first, second))  # fmt: skip
         if self.first_pass_result.clustered:
             return self._clustered_difference(pair, measure, (first, second))
         joint_counts = self._joint_counts(pair, measure, first.settings)
@@ -490,6 +495,18 @@ class TwoPassEvaluation:
                 applied_measure, difference, (first, second), lambda: self._signs(pair, measure)
             )
         return difference
+
+    def _has_same_defined_rows(self, pair: tuple[str, str], measure: Measure) -> bool:
+        """Return whether two means with undefined rows are of the same rows."""
+        delegate, applied_measure = self.template_systems[pair[0]].delegate(measure)
+        statistics = [self.statistics[name, measure] for name in pair]
+        if not all(isinstance(statistic, Moments) for statistic in statistics):
+            return False
+        if not isinstance(delegate.sample_for(applied_measure), RowValues):
+            return False
+        signs = self._signs(pair, measure)
+        n_common = None if signs is None else sum(signs)
+        return all(statistic.rows == n_common for statistic in statistics)  # type: ignore[attr-defined]
 
     def _clustered_difference(
         self,
@@ -805,7 +822,25 @@ class TwoPassEvaluation:
             self.influence_task,
             self._make_pairs(self.compared_pairs),
             self.first_pass_result.weight.total,
+            self._joint_measures,
         )
+
+    @property
+    def _joint_measures(self) -> Sequence[Measure]:
+        """Measures by which three or more systems are tested together, if any are compared."""
+        has_several = bool(self.compared_pairs) and len(self.template_systems) > 2
+        return self.measures if has_several else ()
+
+    def joint_sums(self, measure: Measure) -> UnitSums | None:
+        """Return the sums of the values of all systems by a measure, or None.
+
+        They are of independent rows of equal weight that can be read again, of systems that are
+        compared by default.
+        """
+        if not self.engine.is_rereadable or measure not in self._joint_measures:
+            return None
+        index = list(self._joint_measures).index(measure)
+        return self._second_pass_result.joint_sums.get(index)
 
     def _make_pairs(self, systems: Sequence[tuple[str, str]]) -> list[SystemPair]:
         """Return the comparisons of pairs of systems, by all measures that have a direction."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -74,10 +75,9 @@ class CaseValues(RowValues):
 
     @cached_property
     def is_binary(self) -> bool:
-        """Whether every case counts 0 or 1, with the same weight and independently."""
-        return bool(
-            self.weight is None and self.clusters is None and np.isin(self.values, (0.0, 1.0)).all()
-        )
+        """Whether every case with a score counts 0 or 1, of the same weight and independently."""
+        is_independent = self.weight is None and self.clusters is None
+        return is_independent and bool(np.isin(self.defined_rows.values, (0.0, 1.0)).all())
 
     def influence(self, measure: MeasureLike, total: Moments | None = None) -> Influence | None:
         """Return the influence of every case; None if the value of all of them is undefined."""
@@ -100,7 +100,8 @@ class CaseValues(RowValues):
         if not np.isfinite(first.value - second.value):
             return first.difference(second, n=len(self.values))
         difference = super().difference(first, second)
-        if not (self.is_binary and second_cases.is_binary):
+        is_paired = difference.kind == first.kind
+        if not (is_paired and self.is_binary and second_cases.is_binary):
             return difference
 
         return _add_discordant(difference, lambda: count_signs(self.values - second_cases.values))
@@ -116,10 +117,9 @@ class CaseValues(RowValues):
 
         As in memory, they are added if every case counts 0 or 1 for both systems, unweighted.
         """
-        is_binary = measure.definition.counts_hits is not None and not any(
-            estimate.undefined or estimate.has_unequal_weights for estimate in estimates
-        )
-        return _add_discordant(difference, signs) if is_binary else difference
+        is_binary = measure.definition.counts_hits is not None and np.isfinite(difference.value)
+        is_paired = difference.kind == estimates[0].kind and not difference.has_unequal_weights
+        return _add_discordant(difference, signs) if is_binary and is_paired else difference
 
 
 def _add_discordant(difference: PointEstimate, signs: Callable[[], Signs | None]) -> PointEstimate:
@@ -141,9 +141,12 @@ class SortedScores(SortedRows):
     ----------
     n_scored : int
         Number of cases with a score.
+    value_range : tuple of float
+        Lowest and highest possible score.
     """
 
     n_scored: int
+    value_range: tuple[float, float] = (-math.inf, math.inf)
 
     @cached_property
     def statistic(self) -> ScoreRows:
@@ -157,7 +160,8 @@ class SortedScores(SortedRows):
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a quantile of the scores."""
-        return add_unscored(measure, super().point_estimate(measure), self.n_scored)
+        estimate = replace(super().point_estimate(measure), bounds=self.value_range)
+        return add_unscored(measure, estimate, self.n_scored)
 
 
 @dataclass(frozen=True, eq=False)

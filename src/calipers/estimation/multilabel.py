@@ -18,7 +18,7 @@ from calipers.estimation.undefined import undefined_reasons
 from calipers.inference.gradients import class_gradient
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import MAX_RESAMPLED_VALUES, MIN_LABEL_ROWS
-from calipers.inference.point_estimate import JointDistribution, PointEstimate
+from calipers.inference.point_estimate import JointDistribution, PointEstimate, lazy_difference
 from calipers.inference.resampling import bootstrap_means
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.statistics import FloatArray, LabelMatrices, Moments
@@ -313,25 +313,66 @@ class RowValues(JointDistribution):
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two estimates on the same rows.
 
-        If all values are defined, it is the mean of the paired differences. Otherwise the two means
-        have different rows, and the difference of their influence values determines its error.
+        If the same values are defined, it is the mean of the paired differences. Otherwise the two
+        means have rows of their own, and it has the limits of both.
         """
         second_rows = second.joint_distribution
         assert isinstance(second_rows, RowValues)
-        if self.defined_mask.all() and second_rows.defined_mask.all():
-            return replace(first, joint_distribution=None) - replace(
+
+        def influence() -> Influence:
+            return self.all_rows_influence() - second_rows.all_rows_influence()
+
+        if np.array_equal(self.defined_mask, second_rows.defined_mask):
+            difference = replace(first, joint_distribution=None) - replace(
                 second, joint_distribution=None
             )
-        return first.difference(
+            if self.defined_mask.all():
+                return difference
+            # Other differences of these systems may be of more rows.
+            of_defined_rows = difference.influence
+            assert of_defined_rows is not None
+            return replace(
+                difference,
+                influence=influence,
+                compute_error=lambda: of_defined_rows().standard_error,  # type: ignore[union-attr]
+            )
+        return separate_difference(
+            first,
             second,
-            n=len(self.values),
             clusters=self.clusters,
             weight=self.weight,
-            influence=lambda: (
-                self.mean_influence(first.value) - second_rows.mean_influence(second.value)
-            ),
+            influence=influence,
             replicates=lambda: self.replicates() - second_rows.replicates(),
         )
+
+    def all_rows_influence(self) -> Influence:
+        """Return the influence of every row on the mean, 0 if it has no value.
+
+        It has the n/(n − 1) of the rows with a value.
+        """
+        statistic = self.statistic
+        influence = self.mean_influence(float(statistic.mean), float(statistic.weight))
+        size = statistic.effective_size
+        if self.clusters is not None or not size > 1:
+            return influence
+        return float(np.sqrt(size / (size - 1))) * influence
+
+
+def separate_difference(
+    first: PointEstimate, second: PointEstimate, **fields: Any
+) -> PointEstimate:
+    """Return the difference of two means that have rows of their own in addition to common ones.
+
+    It is from as many rows as the mean that has fewer, as more rows of one of them tell nothing
+    about the other.
+    """
+    shared = {
+        "kind": "units of their own",
+        "n": min(first.n, second.n),
+        "effective_sizes": lambda: (min(*first.effective_sizes(), *second.effective_sizes()),),
+        "influence": lazy_difference(first.influence, second.influence),
+    }
+    return first.difference(second, **{**shared, **fields})
 
 
 def _add_undefined_rows(measure: Any, estimate: PointEstimate, n_rows: int) -> PointEstimate:
@@ -360,9 +401,7 @@ def complete_streamed_estimate(
 
     ``moments`` are those of the defined values.
     """
-    distribution = _StreamedJointDistribution(
-        n_rows, moments.effective_size, is_complete=moments.rows == n_rows
-    )
+    distribution = _StreamedJointDistribution(is_complete=moments.rows == n_rows)
     return replace(
         _add_undefined_rows(measure, replace(estimate, n=moments.rows), n_rows),
         joint_distribution=distribution,
@@ -373,24 +412,13 @@ def complete_streamed_estimate(
 class _StreamedJointDistribution(JointDistribution):
     """Joint distribution of the means of two systems on streamed rows, as :class:`RowValues`."""
 
-    n_rows: int
-    #: Kish's number of those that have a value.
-    effective_size: float
     is_complete: bool
-
-    def _uncorrected_influence(self, estimate: PointEstimate) -> Influence | None:
-        """Return the influence values of a mean, without the n/(n − 1) of its own variance."""
-        influence = None if estimate.influence is None else estimate.influence()
-        if influence is None or estimate.clusters is not None or not self.effective_size > 1:
-            return influence
-        return float(np.sqrt(1 - 1 / self.effective_size)) * influence
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two estimates on the same streamed rows.
 
-        If all values are defined, it is the mean of the paired differences. Otherwise the influence
-        values of the second pass determine its error; each has the correction of its own mean,
-        which is taken back, because their difference has none.
+        If all values are defined, it is the mean of the paired differences. Otherwise the two means
+        have rows of their own, and it has the limits of both.
         """
         second_distribution = second.joint_distribution
         assert isinstance(second_distribution, _StreamedJointDistribution)
@@ -398,16 +426,4 @@ class _StreamedJointDistribution(JointDistribution):
             return replace(first, joint_distribution=None) - replace(
                 second, joint_distribution=None
             )
-
-        def influence() -> Influence | None:
-            first_influence, second_influence = (
-                self._uncorrected_influence(first),
-                second_distribution._uncorrected_influence(second),
-            )
-            return (
-                None
-                if first_influence is None or second_influence is None
-                else replace(first_influence - second_influence, name="delta")
-            )
-
-        return first.difference(second, n=self.n_rows, influence=influence)
+        return separate_difference(first, second)

@@ -165,20 +165,22 @@ def merge_states(
         **state.settings,
     )
     optional_names = state.optional_measures if measures is None else ()
-    return evaluate_stream(_make_problem(plan), columns, options, budget, optional_names)
+    problem = _make_problem(plan, state.first_pass.auxiliary)
+    return evaluate_stream(problem, columns, options, budget, optional_names)
 
 
-def _make_problem(plan: Mapping[str, Any]) -> Problem:
-    """Return the problem of the statistics in a state."""
+def _make_problem(plan: Mapping[str, Any], summary: Any) -> Problem:
+    """Return the problem of the statistics in a state, with the summary of its scores if any."""
     for simple_problem in (RegressionProblem, QuantileProblem):
         if plan["task"] == simple_problem.kind:
             return simple_problem()
     for named_problem in (MultioutputProblem, SoftLabelProblem):
         if plan["task"] == named_problem.kind:
             return named_problem(tuple(plan["classes"]))
-    for planned_problem in (AgreementProblem, CaseScoresProblem):
-        if plan["task"] == planned_problem.kind:
-            return planned_problem.from_plan(plan)
+    if plan["task"] == AgreementProblem.kind:
+        return AgreementProblem.from_plan(plan)
+    if plan["task"] == CaseScoresProblem.kind:
+        return CaseScoresProblem.from_plan(plan, summary)
     names, stated = tuple(plan["classes"]), plan.get("stated", False)
     undefined = plan["undefined"]
     if plan["task"] == MultilabelProblem.kind:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from calipers.caching import LazySequence, cached_property
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.estimation.human_labels import judged_sample
@@ -471,24 +469,19 @@ def _omnibus_tests(
     for measure, difference in differences.items():
         if source.unit_weights(measure) is not None:  # which these tests do not know
             continue
-        values, higher_is_better = (
-            source.unit_values(measure),
-            difference.higher_is_better is not False,
-        )
-        table = None if values is None else values[~np.isnan(values).any(axis=1)]
-        if table is None or len(table) < 2:
+        sums = source.unit_sums(measure)
+        if sums is None or sums.n_units < 2:
             continue
-        friedman = omnibus.friedman(table, higher_is_better=higher_is_better)
-        critical = omnibus.critical_difference(len(systems), len(table), settings.level)
+        friedman, anova = omnibus.friedman_of_sums(sums), omnibus.anova_of_sums(sums)
+        critical = omnibus.critical_difference(len(systems), sums.n_units, settings.level)
         groups = omnibus.homogeneous_groups(friedman.mean_ranks, critical)
-        anova = omnibus.anova(table)
         out.append(
             OmnibusTest(
                 measure=str(measure),
                 systems=systems,
-                means=tuple(table.mean(axis=0).tolist()),
+                means=tuple((sums.unit_mean + sums.means).tolist()),
                 mean_ranks=tuple(friedman.mean_ranks.tolist()),
-                n=len(table),
+                n=sums.n_units,
                 unit=difference.unit,
                 level=settings.level,
                 friedman_f=friedman.f,

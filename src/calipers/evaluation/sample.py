@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Finding, Slices, StoredPredictions
-    from calipers.statistics import FloatArray
+    from calipers.statistics import FloatArray, UnitSums
 
 #: Estimates, comparison and slices of an evaluation; the latter two may be None.
 EvaluationResults: TypeAlias = "tuple[Sequence[Estimate], Comparison | None, Slices | None]"
@@ -576,6 +576,15 @@ class Sample(ABC):
         row, or if rows are dependent or have weights.
         """
         return None
+
+    def unit_sums(self, measure: Measure) -> UnitSums | None:
+        """Return the sums of these values that tests of all systems need, or None."""
+        values = self.unit_values(measure)
+        if values is None:
+            return None
+        from calipers.inference.omnibus import measure_sums
+
+        return measure_sums(measure, values)
 
     def unit_weights(self, measure: Measure) -> FloatArray | None:
         """Return the weight of each of these values, or None if all weights are 1."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
-    from calipers.statistics import FloatArray, Statistic
+    from calipers.statistics import FloatArray, Statistic, UnitSums
 
 #: Statistics of a run, by type.
 StatisticsByType: TypeAlias = "Mapping[type[Statistic], Any]"
@@ -65,6 +65,9 @@ class ComparisonSource(Protocol):
 
         It is None if there are no such values, or if units are not independent.
         """
+
+    def unit_sums(self, measure: Measure) -> UnitSums | None:
+        """Return the sums of these values that tests of all systems need, or None."""
 
     def unit_weights(self, measure: Measure) -> FloatArray | None:
         """Return the weight of each unit in a mean, or None if all weights are 1."""

@@ -36,6 +36,8 @@ _COMMON_PARAMETERS = {
     "undefined": "undefined=",
     "raters": "the raters",
     "sets": "the sets of raters",
+    "score_range": "score_range=",
+    "reference": "the reference of win rates",
 }
 
 #: Parameters that state whether an argument was given: whether it names the classes, and whether

@@ -44,6 +44,7 @@ from calipers.statistics import (
     Moments,
     ScoreTable,
     StatisticVector,
+    UnitSums,
 )
 from calipers.statistics.row_sample import sampling_level
 from calipers.statistics.scores import DEFAULT_AREAS
@@ -384,6 +385,10 @@ class StreamedSample(Sample):
                 difference = self.passes.difference(pair, measure, settings)
                 if difference is not None:
                     yield pair, measure, difference
+
+    def unit_sums(self, measure: Measure) -> UnitSums | None:
+        """Return the sums of the values of all systems that tests of all of them need, or None."""
+        return self.passes.joint_sums(measure)
 
     def check_no_resampling(self, settings: Settings) -> None:
         """Check that no interval is requested that resamples rows, which are not in memory."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from calipers.inference.serial import DependenceResult
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
-    from calipers.statistics import FloatArray, IntArray
+    from calipers.statistics import FloatArray, IntArray, UnitSums
 
 #: Number of values that are drawn at a time.
 _MAX_DRAWN_VALUES = 8_000_000
@@ -476,6 +476,15 @@ class TopicScores:
         return any(
             serial.find_row_dependence(order, x - x.mean()) is not None for x in deviations.T
         )
+
+    def unit_sums(self, measure: Measure) -> UnitSums | None:
+        """Return the sums of these values that tests of all systems need, or None."""
+        values = self.unit_values(measure)
+        if values is None:
+            return None
+        from calipers.inference.omnibus import measure_sums
+
+        return measure_sums(measure, values)
 
     def unit_weights(self, measure: Measure) -> FloatArray | None:
         """Return the weight of each topic, or None if all weights are 1, as in sums."""

@@ -474,6 +474,8 @@ def _unit_procedure(estimate: PointEstimate) -> Procedure | None:
         error = _differences_error(units, estimate)
     elif units.is_exact and not isinstance(units.values, Histogram):
         error = replace(error, se=_differences_error(units, estimate).se)
+    if error.se <= estimate.tolerance:  # what rounding left
+        error = replace(error, se=0.0)
     n, max_difference = estimate.n, estimate.bounds[1]
     if not units.n_differing and not units.is_exact:
         if abs(estimate.value) > estimate.tolerance:  # all rows differ alike

@@ -110,11 +110,19 @@ def t_quantile(level: float, df: float) -> float:
     )
 
 
-def mover_interval(first: float, a: Interval, second: float, b: Interval) -> Interval:
-    """Return the MOVER interval of ``first − second`` for two independent estimates.
+def mover_interval(
+    first: float,
+    a: Interval,
+    second: float,
+    b: Interval,
+    *,
+    correlation: float = 0.0,
+    margin: float = 0.0,
+) -> Interval:
+    """Return the MOVER interval of ``first − second`` for two estimates.
 
-    Each side uses the facing limits of the two intervals. If both are Wilson's, this is Newcombe's
-    tenth method.
+    Each side uses the facing limits of the two intervals. If both are Wilson's and independent,
+    this is Newcombe's tenth method.
 
     Parameters
     ----------
@@ -122,6 +130,10 @@ def mover_interval(first: float, a: Interval, second: float, b: Interval) -> Int
         The estimates.
     a, b : Interval
         Their intervals.
+    correlation : float, default=0.0
+        Correlation of the estimates (Zou and Donner 2008).
+    margin : float, default=0.0
+        Distance of limits of an independent error that the intervals do not have.
 
     Returns
     -------
@@ -136,12 +148,20 @@ def mover_interval(first: float, a: Interval, second: float, b: Interval) -> Int
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0524, 0.3339)
     """
+
+    def distance(first_distance: float, second_distance: float) -> float:
+        if not correlation:
+            return math.hypot(first_distance, second_distance, margin)
+        square = first_distance**2 + second_distance**2 + margin**2
+        square -= 2 * correlation * first_distance * second_distance
+        return math.sqrt(max(square, 0.0))
+
     value = first - second
     return Interval(
-        value - math.hypot(first - a.low, b.high - second),
-        value + math.hypot(a.high - first, second - b.low),
+        value - distance(first - a.low, b.high - second),
+        value + distance(a.high - first, second - b.low),
         "MOVER",
-        se=math.hypot(a.se, b.se),
+        se=distance(a.se, b.se),
     )
 
 

@@ -7,14 +7,16 @@ Tables have a row for each unit and a column for each system. Units on which a s
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from calipers.inference import max_statistic
 from calipers.inference.intervals import ROUNDING_TOLERANCE
-from calipers.statistics import FloatArray
+from calipers.statistics import FloatArray, UnitSums
 
 NAN = float("nan")
 
@@ -147,7 +149,7 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     -------
     FriedmanTest
         The result. It is undefined if there is no unit, or if all systems are tied on every unit. F
-        is infinite (p 0) if all units rank the systems alike.
+        is infinite if all units rank the systems alike; p is then that of the permutations.
 
     Notes
     -----
@@ -165,15 +167,28 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     >>> found.mean_ranks.tolist(), round(found.chi_square, 4), round(found.f, 4)
     ([2.75, 2.0, 1.25], 4.5, 3.8571)
     """
+    return friedman_of_sums(unit_sums(values, higher_is_better=higher_is_better))
+
+
+def unit_sums(values: FloatArray, *, higher_is_better: bool = True) -> UnitSums:
+    """Return the sums that both tests need, over the units on which all systems have a value."""
+    table = _drop_incomplete_units(values)
+    return UnitSums.from_values(table, ranks(table, higher_is_better=higher_is_better))
+
+
+def measure_sums(measure: Any, values: FloatArray) -> UnitSums:
+    """Return the sums of the values of a measure, of which the better ones have the lower ranks."""
+    return unit_sums(values, higher_is_better=measure.definition.higher_is_better is not False)
+
+
+def friedman_of_sums(sums: UnitSums) -> FriedmanTest:
+    """Test by Friedman's test as :func:`friedman`, from sums over the units."""
     from scipy.special import chdtrc, fdtrc
 
-    table = _drop_incomplete_units(values)
-    n, k = table.shape
+    n, k = sums.n_units, sums.n_systems
     if n == 0:
         return FriedmanTest(np.full(k, NAN), NAN, NAN, NAN, NAN)
-    ranked = ranks(table, higher_is_better=higher_is_better)
-    means, middle = ranked.mean(axis=0), (k + 1) / 2
-    spread = float(np.square(ranked - middle).sum())
+    means, middle, spread = sums.rank_sums / n, (k + 1) / 2, sums.rank_squares
     if spread == 0:
         return FriedmanTest(means, NAN, NAN, NAN, NAN)
     chi_square = n**2 * (k - 1) * float(np.square(means - middle).sum()) / spread
@@ -183,9 +198,24 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     f = (n - 1) * chi_square / residual if residual > 0 else math.inf
     if n < 2:
         f = p_f = NAN
+    elif residual > 0:
+        p_f = float(fdtrc(k - 1, (k - 1) * (n - 1), f))
     else:
-        p_f = float(fdtrc(k - 1, (k - 1) * (n - 1), f)) if residual > 0 else 0.0
+        p_f = _agreement_probability(means, n)
     return FriedmanTest(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f)
+
+
+def _agreement_probability(effects: FloatArray, n_units: int) -> float:
+    """Return the probability that all units have the same order of the systems by chance.
+
+    Of m orders of these effects, each equally likely on each unit, it is m^(1 − n). The F
+    distribution would give 0, however few units there are.
+    """
+    tolerance = ROUNDING_TOLERANCE * float(np.abs(effects).max())
+    tie_starts = np.flatnonzero(np.diff(np.sort(effects), prepend=-math.inf) > tolerance)
+    tie_sizes = np.diff(np.append(tie_starts, len(effects)))
+    log_orders = math.lgamma(len(effects) + 1) - sum(math.lgamma(t + 1) for t in tie_sizes)
+    return max(math.exp((1 - n_units) * log_orders), sys.float_info.min)
 
 
 def critical_difference(n_systems: int, n_units: int, level: float = 0.95) -> float:
@@ -268,7 +298,7 @@ def anova(values: FloatArray) -> AnovaTable:
     -------
     AnovaTable
         The result. It is undefined with fewer than 2 units, and if a value is infinite; F is
-        infinite if the residuals are 0.
+        infinite if the residuals are 0, and p is then that of the permutations.
 
     References
     ----------
@@ -280,35 +310,29 @@ def anova(values: FloatArray) -> AnovaTable:
     >>> round(anova(np.array(table)).f, 3)
     5.25
     """
+    return anova_of_sums(unit_sums(values))
+
+
+def anova_of_sums(sums_of_units: UnitSums) -> AnovaTable:
+    """Compute a two-way analysis of variance as :func:`anova`, from sums over the units."""
     from scipy.special import fdtrc
 
-    table = _drop_incomplete_units(values)
-    n, k = table.shape
-    if n < 2 or np.isinf(table).any():
+    n, k = sums_of_units.n_units, sums_of_units.n_systems
+    if n < 2 or not math.isfinite(sums_of_units.max_value):
         return AnovaTable(NAN, NAN, NAN)
-    means, grand_mean = table.mean(axis=0), table.mean()
     # Effects of the size of rounding error count as 0.
-    tolerance = ROUNDING_TOLERANCE * float(np.abs(table).max())
-    system_effects, unit_effects, residuals = (
-        np.where(np.abs(effect) <= tolerance, 0.0, effect)
-        for effect in (
-            means - grand_mean,
-            table.mean(axis=1) - grand_mean,
-            table - means - table.mean(axis=1, keepdims=True) + grand_mean,
-        )
-    )
-    sums = (
-        n * float(system_effects @ system_effects),
-        k * float(unit_effects @ unit_effects),
-        float(np.square(residuals).sum()),
-    )
+    tolerance = ROUNDING_TOLERANCE * sums_of_units.max_value
+    system_effects = np.where(np.abs(sums_of_units.means) <= tolerance, 0.0, sums_of_units.means)
+    squares = k * sums_of_units.unit_squares, float(sums_of_units.squares.sum())
+    unit_squares, residual_squares = (x if x > n * k * tolerance**2 else 0.0 for x in squares)
+    sums = n * float(system_effects @ system_effects), unit_squares, residual_squares
     df_systems, df_residual = k - 1, (n - 1) * (k - 1)
     residual, total = sums[2] / df_residual, sum(sums)
     if total == 0:
         return AnovaTable(NAN, NAN, NAN)
     omega_squared = (sums[0] - df_systems * residual) / (total + residual)
     if not residual > 0:
-        return AnovaTable(math.inf, 0.0, omega_squared)
+        return AnovaTable(math.inf, _agreement_probability(system_effects, n), omega_squared)
     f = sums[0] / df_systems / residual
     return AnovaTable(f, float(fdtrc(df_systems, df_residual, f)), omega_squared)
 

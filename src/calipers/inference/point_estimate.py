@@ -210,6 +210,10 @@ class JointDistribution:
         """Return the first minus the second estimate, on the same units."""
         raise NotImplementedError
 
+    def all_rows_influence(self) -> Influence | None:
+        """Return the influence of all rows, if that of an estimate is of some of them, or None."""
+        return None
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointEstimate:
@@ -330,6 +334,8 @@ class PointEstimate:
 
     def __sub__(self, other: PointEstimate) -> PointEstimate:
         """Return the difference on the same units."""
+        if self.is_constant or other.is_constant:
+            return self._difference_from_constant(other)
         if self.row_key is not other.row_key:
             raise ValueError(
                 "the estimates are of different rows; expected the same, or two_samples."
@@ -353,6 +359,56 @@ class PointEstimate:
             has_few_units=lambda: self.has_few_units() or other.has_few_units(),
             is_biased=self.is_biased,
         )
+
+    def _difference_from_constant(self, second: PointEstimate) -> PointEstimate:
+        """Return the difference of two values of which one or both are known beforehand.
+
+        It varies as the other one does, whatever rows that is of.
+        """
+        varying, constant = (self, second) if second.is_constant else (second, self)
+        sign = 1.0 if varying is self else -1.0
+
+        def oriented(compute: Callable[[], Any] | None, shift: float = 0.0) -> Any:
+            """Return a function of what the difference has in place of the varying value."""
+            if compute is None:
+                return None
+
+            def of_difference() -> Any:
+                result = compute()
+                return None if result is None else sign * (result - shift if shift else result)
+
+            return of_difference
+
+        def influence() -> Influence | None:
+            joint = varying.joint_distribution
+            of_all = None if joint is None else joint.all_rows_influence()
+            return varying.influence() if of_all is None and varying.influence else of_all
+
+        limits = sorted(sign * (end - constant.value) for end in varying.bounds)
+        units = varying.units
+        if isinstance(units, UnitValues) and varying.is_unit_mean:
+            values = np.full(len(units.values), constant.value / varying.factor)
+            units = replace(units, values=sign * subtract_values(units.values, values))
+        elif isinstance(units, UnitSummary) and varying.is_unit_mean:
+            mean = sign * (units.mean - constant.value / varying.factor)
+            units = replace(units, mean=mean, influence=oriented(units.influence))
+        else:
+            units = None
+        shared = {name: getattr(varying, name) for name in _SHARED_FIELDS}
+        components = {
+            **shared,
+            "kind": "less a constant",
+            "value": self.value - second.value,
+            "bounds": (limits[0], limits[1]),
+            "undefined": varying.undefined,
+            "influence": oriented(influence),
+            "compute_error": varying.compute_error or (lambda: varying._influence_error),
+            "units": units,
+            "factor": varying.factor,
+            "replicates": oriented(varying.replicates, constant.value),
+            "has_few_units": varying.has_few_units,
+        }
+        return PointEstimate(**components, operands=(self, second))
 
     def _difference_by_influence(self, second: PointEstimate) -> PointEstimate:
         """Return the difference on the same rows, of which each estimate has a truth of its own.
@@ -387,7 +443,8 @@ class PointEstimate:
         shared = {name: getattr(self, name) for name in _SHARED_FIELDS}
         (low, high), (second_low, second_high) = self.bounds, second.bounds
         bounds = (low - second_high, high - second_low)
-        components = {**shared, "value": self.value - second.value, "bounds": bounds, **overrides}
+        value = float(subtract_values(np.float64(self.value), np.float64(second.value)))
+        components = {**shared, "value": value, "bounds": bounds, **overrides}
         return PointEstimate(**components, operands=(self, second))
 
     # --- What it offers --------------------------------------------------------------------------
@@ -460,6 +517,11 @@ class PointEstimate:
     def has_replicates(self) -> bool:
         """Whether there are replicates."""
         return self.standalone_replicates is not None or self.replicates is not None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is known beforehand."""
+        return self.kind == "known constant"
 
     @property
     def is_unit_mean(self) -> bool:

@@ -28,7 +28,10 @@ from calipers.inference.variance_estimators import NAN, StandardError
 from calipers.statistics import FloatArray
 
 #: Largest tail probability for which limits are computed.
-_MAX_TAIL = 0.5 - 1e-9
+_MAX_TAIL = 0.5 - 1e-6
+
+#: Smallest p-value that limits at a level give, and what is as far as an infinite limit.
+_MIN_TAIL, _FAR = 1e-12, 1e300
 
 #: How near to a value at which a p-value jumps the limits of rank tests come, of their size.
 _JUMP_TOLERANCE = 1e-9
@@ -386,28 +389,34 @@ class LimitsProcedure(Procedure):
     """
 
     limits: Callable[[float], Interval]
+    _interval_by_tail: dict[float, Interval] = field(default_factory=dict)
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        interval = self.limits(1 - 2 * tail)
+        interval = self._interval_by_tail.get(tail)
+        if interval is None:
+            interval = self._interval_by_tail[tail] = self.limits(1 - 2 * tail)
         return interval.low if side > 0 else interval.high
 
     def _one_sided_p(self, null_value: float, side: int) -> float:
         if (null_value - self.value) * side > 0:
             return 1 - self._one_sided_p(null_value, -side)
 
-        def reaches_null(tail: float) -> bool:
-            return (self.limit(tail, side) - null_value) * side <= 0
+        from scipy.optimize import brentq
+        from scipy.special import ndtr, ndtri
 
-        # On the logarithm of p, down to where 1 − p is still told from 1.
-        low, high = math.log(1e-12), math.log(_MAX_TAIL)
-        if reaches_null(_MAX_TAIL):
+        def distance(z: float) -> float:
+            """Return how far the limit is from the tested value; an absent one reaches it."""
+            size = (self.limit(float(ndtr(-z)), side) - null_value) * side
+            return -_FAR if math.isnan(size) else min(max(size, -_FAR), _FAR)
+
+        # On the scale of normal deviates limits are nearly straight; down to where 1 − p is still
+        # told from 1.
+        near, far = (float(-ndtri(tail)) for tail in (_MAX_TAIL, _MIN_TAIL))
+        if distance(near) <= 0:
             return 0.5
-        if reaches_null(math.exp(low)):
-            for _ in range(50):
-                middle = (low + high) / 2
-                low, high = (middle, high) if reaches_null(math.exp(middle)) else (low, middle)
-        return math.exp(low)
+        z = brentq(distance, near, far, xtol=1e-11) if distance(far) <= 0 else far
+        return float(ndtr(-z))
 
 
 # --- Ranks, signs, randomization ------------------------------------------------------------------

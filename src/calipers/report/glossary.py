@@ -77,6 +77,11 @@ delta: Hampel 1974; van der Vaart 1998
     The difference over its standard error, from the influence of each row on the measure.
 normal: Wald 1943
     The mean difference over its standard error, as a normal deviate.
+MOVER: Zou and Donner 2008
+    Inverts the interval that combines those of both values: the p-value belongs to the level at
+    which it just reaches 0.
+Wilson | Bayesian bootstrap: Wilson 1927; Rubin 1981
+    Inverts the interval: the p-value belongs to the level at which it just reaches 0.
 cluster-robust: Liang and Zeger 1986
     The difference over a standard error that takes clusters of rows as units.
 paired t | Student t: Student 1908
@@ -130,6 +135,11 @@ basic: Efron and Tibshirani 1993, chapter 13
 bootstrap: Efron 1979
     Quantiles of the differences of units that are resampled with replacement, both systems
     together.
+MOVER: Zou and Donner 2008; of proportions Newcombe 1998
+    Limits of both values, each from its own units, combined with the correlation that the
+    common units give them.
+Wilson: Wilson 1927
+    The interval of a proportion, less the constant from which it differs.
 DeLong | Obuchowski: DeLong, DeLong and Clarke-Pearson 1988; for clusters Obuchowski 1997
     The difference of two AUCs ± quantiles of its standard error, normal or, of clusters,
     Student's.

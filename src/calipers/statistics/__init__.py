@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from calipers.statistics.scores import ScoreOrder, ScoreTable, SubsetScores
     from calipers.statistics.sparse_confusion import SparseConfusionMatrix, confusion_matrix
     from calipers.statistics.statistic_vectors import StatisticVector
+    from calipers.statistics.unit_values import UnitSums
 
 _HOMES = {
     "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
@@ -68,6 +69,7 @@ _HOMES = {
     "sampled_rankings": "SampledRankings",
     "statistic_vectors": "StatisticVector",
     "scores": "ScoreOrder, SubsetScores, ScoreTable",
+    "unit_values": "UnitSums",
 }
 
 __all__ = [
@@ -111,6 +113,7 @@ __all__ = [
     "StatisticVector",
     "SubsetScores",
     "UnitDifferences",
+    "UnitSums",
     "confusion_matrix",
     "count_signs",
     "effective_size",

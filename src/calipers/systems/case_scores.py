@@ -160,7 +160,8 @@ class CaseScores(RowSystem):
         if not scored_mask.all():
             weight = scored_mask * (1.0 if weight is None else weight)
         columns = np.zeros(len(scores)), scores, weight, self.clusters
-        return SortedScores(*columns, self.settings, int(np.count_nonzero(scored_mask)))
+        n_scored = int(np.count_nonzero(scored_mask))
+        return SortedScores(*columns, self.settings, n_scored, self.score_range)
 
     def _value_limits(self, measure: Measure) -> tuple[float, float]:
         """Return the lowest and the highest value that a case can have."""

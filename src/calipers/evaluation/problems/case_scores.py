@@ -49,7 +49,7 @@ class CaseScoresProblem(Problem):
     """A score for each case and system, in place of a truth and predictions.
 
     ``is_binary`` tells whether all scores are 0 or 1; ``reference`` is the system that win rates
-    are against, and ``is_range_assumed`` whether nobody stated the range of the scores.
+    are against, and ``is_range_stated`` whether somebody stated the range of the scores.
     """
 
     task = "scores"
@@ -58,7 +58,7 @@ class CaseScoresProblem(Problem):
     is_binary: bool = False
     score_range: tuple[float, float] = ANY_SCORE
     reference: str | None = None
-    is_range_assumed: bool = field(default=False, kw_only=True)
+    is_range_stated: bool = field(default=False, kw_only=True)
     #: Whether values with human labels are those of cases like these, or of these cases.
     target: str = field(default="like", kw_only=True)
     #: What is to be given for the lengths of outputs, if there are none.
@@ -75,10 +75,15 @@ class CaseScoresProblem(Problem):
         """
         is_binary = summary is not None and summary.is_binary
         if stated is not None:
-            return cls(is_binary, stated, reference)
+            return cls(is_binary, stated, reference, is_range_stated=True)
         is_proportion = summary is not None and summary.is_proportion
         score_range = (0.0, 1.0) if is_proportion else ANY_SCORE
-        return cls(is_binary, score_range, reference, is_range_assumed=not is_binary)
+        return cls(is_binary, score_range, reference)
+
+    @property
+    def is_range_assumed(self) -> bool:
+        """Whether scores other than 0 and 1 are taken to have the range of those that are there."""
+        return not (self.is_range_stated or self.is_binary)
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, CaseScores]:
         """Return the systems on a batch of cases."""
@@ -220,21 +225,24 @@ class CaseScoresProblem(Problem):
 
     @property
     def plan(self) -> dict[str, Any]:
-        """Kind and range of the scores, as stored in a state file."""
+        """Range and reference that were stated, as stored in a state file.
+
+        What follows from the scores depends on those of all states together.
+        """
+        limits = [end if isfinite(end) else None for end in self.score_range]
         return {
-            "is_binary": self.is_binary,
-            "score_range": [end if isfinite(end) else None for end in self.score_range],
+            "score_range": limits if self.is_range_stated else None,
             "reference": self.reference,
-            "is_range_assumed": self.is_range_assumed,
         }
 
     @classmethod
-    def from_plan(cls, plan: Mapping[str, Any]) -> CaseScoresProblem:
-        """Restore the problem from the plan in a state file."""
-        low, high = plan["score_range"]
-        score_range = (-inf if low is None else low, inf if high is None else high)
-        is_assumed = plan["is_range_assumed"]
-        return cls(plan["is_binary"], score_range, plan["reference"], is_range_assumed=is_assumed)
+    def from_plan(cls, plan: Mapping[str, Any], summary: ScoreSummary) -> CaseScoresProblem:
+        """Restore the problem from the plan in a state file, and what the scores of all are."""
+        stated = plan["score_range"]
+        if stated is not None:
+            low, high = stated
+            stated = (-inf if low is None else low, inf if high is None else high)
+        return cls.from_summary(summary, stated, plan["reference"])
 
 
 def read_columns(scores: Any) -> dict[str, ScoreColumn]:
