@@ -310,7 +310,7 @@ def test_nothing_tells_to_install_from_an_index_before_there_is_a_release() -> N
         if source.name in {"CHANGELOG.md", Path(__file__).name}:
             continue
         for found in asked.finditer(source.read_text(encoding="utf-8")):
-            assert "first release" in " ".join(found["after"].split()), source
+            assert "once Calipers is released" in " ".join(found["after"].split()), source
 
 
 def test_an_index_shows_links_that_lead_somewhere(tmp_path: Path) -> None:
