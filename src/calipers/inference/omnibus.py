@@ -297,8 +297,9 @@ def anova(values: FloatArray) -> AnovaTable:
     Returns
     -------
     AnovaTable
-        The result. It is undefined with fewer than 2 units, and if a value is infinite; F is
-        infinite if the residuals are 0, and p is then that of the permutations.
+        The result. It is undefined with fewer than 2 units, if a value is infinite, and if each unit
+        has the same value for all systems. F is infinite if the residuals alone are 0, and p is then
+        that of the permutations.
 
     References
     ----------
@@ -331,6 +332,8 @@ def anova_of_sums(sums_of_units: UnitSums) -> AnovaTable:
     if total == 0:
         return AnovaTable(NAN, NAN, NAN)
     omega_squared = (sums[0] - df_systems * residual) / (total + residual)
+    if not residual > 0 and sums[0] == 0:  # all systems have the same values
+        return AnovaTable(NAN, NAN, omega_squared)
     if not residual > 0:
         return AnovaTable(math.inf, _agreement_probability(system_effects, n), omega_squared)
     f = sums[0] / df_systems / residual
