@@ -152,7 +152,7 @@ print(*sys.modules)
 def test_a_stream_of_two_classes_imports_what_it_needs(tmp_path: Path) -> None:
     found = set(python("-c", STREAM, str(tmp_path / "rows.parquet")).split())
     unused = "pandas pyarrow.compute scipy calipers.curves.score_data calipers.engines.dask"
-    assert not found & {*unused.split(), "calipers.evaluation.problems.classes"}
+    assert not found & {*unused.split(), "calipers.evaluation.problems.multiclass"}
 
 
 LABELS = """

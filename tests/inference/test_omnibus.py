@@ -190,7 +190,9 @@ def test_without_a_residual_there_is_no_test() -> None:
     assert (found.f, found.p) == (math.inf, pytest.approx(6.0**-2))
     assert math.isnan(omnibus.anova(np.full((4, 3), 0.7)).p)
     same = omnibus.anova(np.repeat([[0.2], [0.9], [0.4]], 3, axis=1))
-    assert math.isnan(same.f) and math.isnan(same.p) and same.omega_squared == 0
+    assert math.isnan(same.f)
+    assert math.isnan(same.p)
+    assert same.omega_squared == 0
     assert math.isnan(omnibus.anova(table[:1]).f)
 
 

@@ -15,7 +15,7 @@ from calipers.report.figures import per_unit, vega
 from calipers.report.figures.curve_chart import curve_chart
 from calipers.report.figures.differences import differences_chart
 from calipers.report.figures.figure import group_selectable
-from calipers.report.figures.fronts import front_figures
+from calipers.report.figures.pareto_fronts import front_figures
 from calipers.report.figures.vega import Spec
 from calipers.results import Comparison
 

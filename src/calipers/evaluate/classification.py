@@ -19,7 +19,7 @@ from calipers.evaluation.confusion_tables import to_count_tables
 from calipers.evaluation.evaluator import evaluate_rows
 from calipers.evaluation.models import predict_classes
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.two_classes import BINARY_ONLY_MESSAGE, BinaryProblem, Threshold
+from calipers.evaluation.problems.binary import BINARY_ONLY_MESSAGE, BinaryProblem, Threshold
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems, unwrap_unnamed
 from calipers.evaluation.slice_definitions import Bins
@@ -30,7 +30,7 @@ from calipers.evaluation.tasks import CLASSIFICATION
 from calipers.results import Evaluation
 
 if TYPE_CHECKING:
-    from calipers.evaluation.problems.classes import MulticlassProblem
+    from calipers.evaluation.problems.multiclass import MulticlassProblem
     from calipers.evaluation.problems.soft_labels import SoftLabelProblem
 
 
@@ -330,7 +330,7 @@ def _problem_from_rows(
         return BinaryProblem.from_columns(
             truth, positive, labels, threshold, undefined, predicted
         ), columns
-    from calipers.evaluation.problems.classes import MulticlassProblem, encode_predictions
+    from calipers.evaluation.problems.multiclass import MulticlassProblem, encode_predictions
 
     encoded_predictions = None if predicted is None else encode_predictions(predicted)
     problem = MulticlassProblem.from_columns(
@@ -444,7 +444,7 @@ def _multiclass_problem(
     undefined: str,
 ) -> MulticlassProblem:
     """Return the problem of several classes for the columns of a stream."""
-    from calipers.evaluation.problems.classes import MulticlassProblem, encode_predictions
+    from calipers.evaluation.problems.multiclass import MulticlassProblem, encode_predictions
 
     predicted = _predicted_labels(columns, outputs) if labels is None else None
     return MulticlassProblem.from_columns(

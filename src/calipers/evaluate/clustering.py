@@ -23,7 +23,7 @@ from calipers.evaluation.cluster_tables import (
 )
 from calipers.evaluation.evaluator import assign_measures, evaluate_systems
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.clusters import ClusteringProblem, evaluate_cluster_stream
+from calipers.evaluation.problems.clustering import ClusteringProblem, evaluate_cluster_stream
 from calipers.evaluation.shared import column_name, named_systems, select_measures
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source

@@ -14,14 +14,14 @@ from calipers.evaluate.agreement import AgreementProblem
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.evaluator import evaluate_stream
 from calipers.evaluation.options import MeasureNames, Options, inference_provenance
+from calipers.evaluation.problems.binary import BinaryProblem
 from calipers.evaluation.problems.case_scores import CaseScoresProblem
-from calipers.evaluation.problems.classes import MulticlassProblem
-from calipers.evaluation.problems.labels import MultilabelProblem
-from calipers.evaluation.problems.numbers import RegressionProblem
-from calipers.evaluation.problems.outputs import MultioutputProblem
+from calipers.evaluation.problems.multiclass import MulticlassProblem
+from calipers.evaluation.problems.multilabel import MultilabelProblem
+from calipers.evaluation.problems.multioutput import MultioutputProblem
 from calipers.evaluation.problems.quantiles import QuantileProblem
+from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.problems.soft_labels import SoftLabelProblem
-from calipers.evaluation.problems.two_classes import BinaryProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.states import EvaluationState, StateEngine, merge_compatible
 from calipers.evaluation.stream_columns import MemoryLimit, StreamColumns

@@ -13,7 +13,7 @@ from calipers.data.tables import file_extension, read_table
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.models import predict_labels
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.labels import MultilabelProblem, Threshold
+from calipers.evaluation.problems.multilabel import MultilabelProblem, Threshold
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import ROW_ROLES, open_source
 from calipers.evaluation.stored_predictions import Baseline

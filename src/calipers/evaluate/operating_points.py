@@ -102,7 +102,7 @@ def operating_point(
     (0.6, 0.8)
     """
     from calipers.evaluate.classification import classification
-    from calipers.evaluation.problems.two_classes import COUNT_MEASURES
+    from calipers.evaluation.problems.binary import COUNT_MEASURES
 
     columns: dict[str, Any] = {
         "score": score,

@@ -18,9 +18,9 @@ from calipers.data.multioutput import (
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.models import check_model_arguments, has_estimators, predict_numbers
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.numbers import RegressionProblem
-from calipers.evaluation.problems.outputs import MultioutputProblem
+from calipers.evaluation.problems.multioutput import MultioutputProblem
 from calipers.evaluation.problems.quantiles import QuantileProblem
+from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source

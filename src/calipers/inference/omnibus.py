@@ -297,9 +297,9 @@ def anova(values: FloatArray) -> AnovaTable:
     Returns
     -------
     AnovaTable
-        The result. It is undefined with fewer than 2 units, if a value is infinite, and if each unit
-        has the same value for all systems. F is infinite if the residuals alone are 0, and p is then
-        that of the permutations.
+        The result. It is undefined with fewer than 2 units, if a value is infinite, and if each
+        unit has the same value for all systems. F is infinite if the residuals alone are 0, and p
+        is then that of the permutations.
 
     References
     ----------

@@ -11,7 +11,7 @@ from calipers.data.arrays import to_quantities
 from calipers.data.errors import InputError
 from calipers.data.quantiles import is_one_system, to_quantiles
 from calipers.evaluation.finding_inputs import from_quantiles
-from calipers.evaluation.problems.numbers import RegressionProblem
+from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.evaluation.visible_rows import visible_rows

@@ -175,7 +175,7 @@ CHARTS: Registry[ChartDefinition] = Registry(
     "chart",
     "calipers.charts",
     (
-        "calipers.report.figures.fronts",
+        "calipers.report.figures.pareto_fronts",
         "calipers.report.figures.confusions",
         "calipers.curves.clusters",
         "calipers.report.figures.raters",

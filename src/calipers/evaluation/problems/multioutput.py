@@ -16,7 +16,7 @@ from calipers.data.errors import InputError
 from calipers.data.multioutput import output_names, to_outputs
 from calipers.evaluation.constants import ConstantPrediction, constant_losses
 from calipers.evaluation.finding_inputs import from_multioutput
-from calipers.evaluation.problems.numbers import constant_squared_loss
+from calipers.evaluation.problems.regression import constant_squared_loss
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, expand_defaults, named_systems
 from calipers.evaluation.visible_rows import row_sample_notes, visible_rows
