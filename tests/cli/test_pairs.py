@@ -59,7 +59,7 @@ def test_options_of_the_model(folder: Path) -> None:
         values[ties] = round(board["rows"][0]["rating"]["value"], 2)
     assert values == {"davidson": 1081.65, "rao-kupper": 1060.21, "half": 1052.51}
     twice = "pairs battles.csv --style length --style words=length_a,length_b"
-    assert "the effect of words cannot be estimated" in call(twice, 3)
+    assert "the effect of length and of words cannot be estimated" in call(twice, 3)
 
 
 def test_styles_by_name_and_by_columns(folder: Path) -> None:

@@ -382,7 +382,9 @@ def test_the_effect_that_cannot_be_estimated_is_named() -> None:
         with pytest.raises(cal.InputError, match="the effect of position cannot be estimated"):
             cal.pairs(table, style=style, position=True)
     table |= {f"words_{side}": 3 * table[f"length_{side}"] for side in "ab"}
-    with pytest.raises(cal.InputError, match="the effect of length, words cannot be estimated"):
+    with pytest.raises(
+        cal.InputError, match="the effect of length and of words cannot be estimated"
+    ):
         cal.pairs(table, style=["length", "lists", "words"])
 
 

@@ -148,4 +148,4 @@ def test_pages_for_newcomers_name_the_default_tests() -> None:
 def test_the_detectable_difference_of_the_first_page_is_that_of_its_example() -> None:
     page = (Path(__file__).parents[2] / "docs" / "own-files.md").read_text(encoding="utf-8")
     [printed] = re.findall(r"minimum detectable difference ([\d.]+) \(80% power\)", page)
-    assert f"a true difference of {printed} would be significant" in page
+    assert f"a true difference of {printed} would be detected" in page

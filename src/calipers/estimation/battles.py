@@ -757,8 +757,8 @@ def _no_effect_message(names: Sequence[str]) -> str:
     if not names:
         return "the likelihood of these battles has no maximum, so there are no ratings"
     return (
-        f"the effect of {', '.join(names)} cannot be estimated: it is determined by the systems "
-        "of a battle, or determines the outcome; leave it out"
+        f"the effect of {' and of '.join(names)} cannot be estimated: it is determined by the "
+        "systems of a battle, or determines the outcome; leave it out"
     )
 
 

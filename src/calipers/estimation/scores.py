@@ -427,7 +427,10 @@ def fallback_intervals(
         """Return Wilson's interval with n = number of rows, or clusters, of the smaller class."""
         rows, suffix = min(sizes()), "of the smaller class"
         if not rows > 0:
-            return intervals.no_interval("none", missing_reason())
+            has_one_cluster = clusters is not None and clusters.n_clusters < 2
+            return intervals.no_interval(
+                "none", "too_few_clusters" if has_one_cluster else "one_class"
+            )
         if definition.area_fraction is None:
             return _wilson_interval(value, rows, suffix, level)
         min_value = float(measure.apply(_worst_table(table)))
