@@ -72,6 +72,7 @@ def writes(name: str, call: ast.Call) -> bool:
     return any(isinstance(m, str) and re.fullmatch(r"[wax]b?|r\+b?", m) for m in modes)
 
 
+@pytest.mark.slow
 def test_one_module_writes_files() -> None:
     found = {named(of) for of in MODULES for name, call in calls(of) if writes(name, call)}
     assert found == set(WRITERS)

@@ -107,6 +107,7 @@ NO_INTERVAL = {
 }
 
 
+@pytest.mark.slow
 def test_every_measure_has_a_row_of_coverage(made: SimpleNamespace) -> None:
     one = {(world.kind, world.design): world for world in made.worlds.all_worlds()}
     found = {d for world in one.values() for d in made.worlds.evaluated(world)}

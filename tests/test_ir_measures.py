@@ -60,6 +60,7 @@ def registered() -> Iterator[None]:
     door.unregister()
 
 
+@pytest.mark.slow
 def test_values_are_those_of_ir_measures() -> None:
     data = random_data()
     asked = [measure for measure in MEASURES if irm.DefaultPipeline.supports(measure)]

@@ -262,6 +262,7 @@ def test_the_page_has_them_for_each_participant(tmp_path: Path) -> None:
     assert "<dt>Measures</dt><dd>AP, fallout(collection_size=9)@3</dd>" in other
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pictures")
 def test_who_is_first_is_said_by_a_measure_that_has_a_better_side(tmp_path: Path) -> None:
     with made(tmp_path / "c", measures=["NumRel", "P@1"]) as campaign:

@@ -162,6 +162,7 @@ def test_values_of_each_option(five: str) -> None:
     assert "p (Holm)" in done("compare", "values", five, "--adjust", "holm")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "former", "current"),
     [
@@ -181,6 +182,7 @@ def test_former_values_are_accepted(option: str, former: str, current: str) -> N
     assert former not in shown
 
 
+@pytest.mark.slow
 def test_splits_of_rows(tmp_path: Path) -> None:
     report = tmp_path / "folds.html"
     text = done(*OF_CANCER, "-m", "AUC", "-m", "accuracy", "--split", "fold", "--design", "k-fold",

@@ -26,6 +26,7 @@ def table(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_nothing_and_something_is_found(table: str) -> None:
     honest = CliRunner().invoke(
         cli, ["learn", "check-split", table, "--truth", "y", "--features", "a,b"]

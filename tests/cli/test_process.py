@@ -99,6 +99,7 @@ def test_much_output_may_be_left_unread(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 Q0 d0 1 0 t\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["| true", ">&-", "-o >(true)", "2>&1 | true", "2>&-"])
 def test_an_unmet_requirement_is_unmet_whoever_listens(folder: Path, end: str) -> None:
     done = shell(folder, f"calipers retrieval q a -m AP --require 'AP>2' {end}")
@@ -222,6 +223,7 @@ main()
     assert done.stderr.strip() in ("", "interrupted")
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_command_at_once(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     with subprocess.Popen(
@@ -323,6 +325,7 @@ def test_names_that_are_no_text_are_told_all_the_same(folder: Path) -> None:
     assert "no such file" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", ["classification t.csv --truth y --score s", "convert a b.parquet"]
 )

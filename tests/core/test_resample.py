@@ -372,6 +372,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_threads():
     digests = {
         subprocess.run(

@@ -322,6 +322,7 @@ def test_thinning_keeps_to_its_tolerance(
         promised(whole, downsample_curve(whole))
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n=st.sampled_from([3, 10, 200, 700]),
@@ -406,6 +407,7 @@ def test_a_curve_as_a_frame() -> None:
     assert list(by_threshold.columns) == ["system", "Threshold", "accuracy"]
 
 
+@pytest.mark.slow
 def test_curves_come_back_from_json() -> None:
     truth, score, _ = rows()
     ev = cal.classification(truth, probability=score, measures=["AUC"], n_resamples=100)
@@ -640,6 +642,7 @@ def test_the_same_page_twice_has_the_same_bytes_and_no_id_twice() -> None:
     assert any(name.startswith("figure-") for name in ids)
 
 
+@pytest.mark.slow
 def test_scores_that_are_all_equal() -> None:
     ev = cal.classification([0, 1, 1], probability=[0.5] * 3, interval="none")
     for curve in ev.curves:

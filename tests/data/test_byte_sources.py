@@ -148,6 +148,7 @@ def test_a_lack_of_memory_stays_one(
         (read_json if name == "a.json" else read_table)(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
 def test_fields_and_headers_of_ten_megabytes(suffix: str, tmp_path: Path) -> None:
     long, between = "ü" * (5 * MEGABYTE), "\t" if suffix == ".tsv" else ","

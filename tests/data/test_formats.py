@@ -180,6 +180,7 @@ def extreme(scores: dict[str, float]) -> dict[str, float]:
     return {document: ends.get(score, score) for document, score in scores.items()}
 
 
+@pytest.mark.slow
 def test_infinite_scores_are_the_lowest_and_the_highest(tmp_path: Path, expected: Any) -> None:
     run = {topic: extreme(scores) for topic, scores in RUN.items()}
     columns = flat(run, "topic", "doc", "score")

@@ -86,6 +86,7 @@ def numbers(evaluation: cal.Evaluation) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("engine", ["memory", "stream"])
 def test_files_are_as_parquet(paths: dict[str, str], call: str, engine: str) -> None:

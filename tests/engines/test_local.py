@@ -171,6 +171,7 @@ def streamed(local: TwoPassEvaluation, systems: dict[str, Any]) -> dict[Any, Poi
     }
 
 
+@pytest.mark.slow
 @designs
 @builds
 def test_errors_of_numbers_and_differences_are_those_of_memory(build: Build, design: str) -> None:

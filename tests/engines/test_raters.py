@@ -88,6 +88,7 @@ SETS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("raters", SETS)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_ratings_in_batches_are_those_of_memory(

@@ -389,6 +389,7 @@ def test_differences_of_what_some_rows_lack_hang_on_no_cut(
             assert theirs == pytest.approx(ours, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_slices_by_several_columns_are_those_of_memory(rows: pa.Table) -> None:
     random = np.random.default_rng(5)
     table = rows.append_column("site", pa.array(random.choice(list("uvw"), ROWS)))

@@ -77,6 +77,7 @@ def test_labels_are_named_as_in_memory(columns: dict[str, Any]) -> None:
     assert memory["subset-accuracy"].value == pytest.approx(exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [{}, {"count": "often"}, {"weight": "often"}, {"cluster": "site"}])
 @pytest.mark.parametrize(
     ("said", "measures"),
@@ -122,6 +123,7 @@ def test_sums_have_the_curves_of_their_tables(tmp_path: Path) -> None:
     assert not cal.merge_states([tmp_path / "b.state"]).curves
 
 
+@pytest.mark.slow
 def test_slices_of_which_batches_have_no_row() -> None:
     measures = ["macro-AUC", "micro-AP", "LRAP", "macro-F1", "macro-Brier"]
     given = {"truth": "y_*", "probability": "p_*", "slices": "site"}
@@ -167,6 +169,7 @@ def test_little_memory_says_between_which_values_an_average_lies(
     assert found.upper_bound - found.lower_bound < 0.2
 
 
+@pytest.mark.slow
 def test_states_of_parts_add_up_to_all_rows(tmp_path: Path) -> None:
     """Files and evaluations, of every problem."""
     more = {f"{s}_{o}": RANDOM.normal(size=ROWS) for s in "ab" for o in ("1", "2")}

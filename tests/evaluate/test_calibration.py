@@ -66,6 +66,7 @@ def test_the_fisher_interval_agrees_with_the_bootstrap_and_the_sandwich() -> Non
             assert other.high == pytest.approx(first.high, abs=0.12 * half)
 
 
+@pytest.mark.slow
 def test_the_pivotal_interval_of_an_error_takes_its_bias_off() -> None:
     """The ECE of calibrated probabilities is never 0; its plain bootstrap does not come near."""
     lower = []

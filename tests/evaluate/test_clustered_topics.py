@@ -124,6 +124,7 @@ def test_findings_and_differences_of_counted_groups() -> None:
         assert [d.p for d in one] == pytest.approx([d.p for d in other], rel=1e-9, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_a_count_of_one_and_a_cluster_of_each_group_change_nothing() -> None:
     plain = json.loads(evaluated().to_json())
     assert json.loads(evaluated(count=np.ones(GROUPS, int)).to_json()) == plain
@@ -537,6 +538,7 @@ def test_a_pilot_of_clusters_plans_by_their_error() -> None:
     assert other.half_width != pytest.approx(found.half_width, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_best_of_weighted_and_clustered_topics() -> None:
     """As chosen among groups that are there as often as they count; of clusters, whole ones."""
     counted = evaluated(count=COUNT, cluster=USER, how={"measures": ["AP"]})

@@ -117,6 +117,7 @@ def test_a_perfect_clustering_is_perfect_of_all_points_but_for_few() -> None:
     assert ev["purity"].low == pytest.approx(1 - beta(0.5, 200.5).ppf(0.975), abs=0.001)
 
 
+@pytest.mark.slow
 def test_clusters_by_chance_are_not_told_from_chance() -> None:
     """Where points drawn anew, some of them twice, made ARI −0.0056 one of −0.0044 to 0.0101."""
     for seed in range(20):
@@ -361,6 +362,7 @@ def test_noise_is_a_cluster_unless_it_is_dropped() -> None:
     assert not cal.clustering(POINTS, NEAREST, CLASSES, noise="drop", **FEW).notes
 
 
+@pytest.mark.slow
 def test_slices_of_measures_against_the_truth() -> None:
     site = np.where(np.arange(150) % 3 > 0, "north", "south")
     ev = cal.clustering(POINTS, {"a": NOISY, "b": CHANCE}, CLASSES, slices={"site": site}, **FEW)

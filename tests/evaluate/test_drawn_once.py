@@ -61,6 +61,7 @@ def test_the_rest_of_a_slice_is_drawn_once_for_all_measures(draws: Counter[str])
     assert 0 < draws["MultinomialCells"] <= 1 + 3 + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, {"weight": WEIGHT}, {"cluster": CLUSTER}])
 @pytest.mark.parametrize("slices", [2, 3, 7])
 def test_where_rows_are_drawn_the_rest_of_all_slices_is_one_draw(
@@ -78,6 +79,7 @@ def test_where_rows_are_drawn_the_rest_of_all_slices_is_one_draw(
     assert draws["ComplementReplicates"] == others.get("ComplementReplicates", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given", [{}, {"weight": WEIGHT}, {"cluster": CLUSTER}, {"weight": WEIGHT, "cluster": CLUSTER}]
 )

@@ -287,6 +287,7 @@ def test_the_judge_of_each_case_may_be_one_of_the_systems() -> None:
     assert bias.is_significant
 
 
+@pytest.mark.slow
 def test_an_honest_judge_is_seldom_accused() -> None:
     """Biases where there is none: at 5%, of 60 data sets 3 are expected, 11 in one of 10,000."""
     rng = np.random.default_rng(11)

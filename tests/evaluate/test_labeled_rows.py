@@ -137,6 +137,7 @@ def jackknife(kind: str, measure: str, truth: Any, output: Any) -> Any:
     return (np.mean(without) - np.array(without)) * (n - 1) / n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "measure"),
     [("two", "AUC"), ("two", "F1"), ("two", "kappa"), ("three", "macro-F1"), ("numbers", "RMSE")],
@@ -544,6 +545,7 @@ def simulate(sets: int = 100) -> int:
     return held
 
 
+@pytest.mark.slow
 def test_half_a_row_holds_the_area_of_few_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its half rows the interval fails more often, and half as long it is noticed."""
     held = simulate()

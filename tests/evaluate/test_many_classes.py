@@ -131,6 +131,7 @@ def no_squares(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_squares")
 @pytest.mark.parametrize("how", ["rows", "weight", "cluster"])
 @pytest.mark.parametrize("interval", ["auto", "analytic", "bca", "stratified"])

@@ -147,6 +147,7 @@ CASES: dict[str, tuple[Callable[[], cal.Evaluation], tuple[str, str], Callable[[
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_more_rows_than_a_hundred_thousand(name: str) -> None:
     call, (system, measure), expected = CASES[name]

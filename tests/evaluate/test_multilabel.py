@@ -162,6 +162,7 @@ def scored(
     return truth, np.round(score, 1) if ties else score, rng.random(n) + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_agree_with_scikit_learn(seed: int, weighted: bool) -> None:

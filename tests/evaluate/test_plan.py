@@ -363,6 +363,7 @@ def test_a_pilot_that_was_read_from_a_file() -> None:
     assert cal.plan("nDCG@10", read, difference=0.02).n == pytest.approx(whole, rel=0.15)
 
 
+@pytest.mark.slow
 def test_pilots_of_several_classes_and_labels() -> None:
     random = np.random.default_rng(9)
     truth = random.choice(["cat", "dog", "fox"], 400)

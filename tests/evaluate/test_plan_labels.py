@@ -181,6 +181,7 @@ def test_the_weights_are_taken_by_scores_and_by_another_plan() -> None:
         cal.plan_labels("pass-rate", drawn.pilot(more, human_weight=np.arange(1.0, 301)))
 
 
+@pytest.mark.slow
 def test_the_planned_number_has_the_power_and_no_bias() -> None:
     """120 pilots, each with its plan, whose labels are drawn and analyzed as ``scores`` does.
 

@@ -79,6 +79,7 @@ def ten() -> pd.DataFrame:
 # ------------------------------------------------------------------------------------ by scikit-learn
 
 
+@pytest.mark.slow
 def test_cross_validation_of_real_models(ten: pd.DataFrame) -> None:
     evaluation = evaluated(ten)
     found = cal.compare_splits(evaluation, split=ten["split"], design="k-fold", adjust="none")

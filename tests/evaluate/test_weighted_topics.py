@@ -181,6 +181,7 @@ def test_only_the_proportions_of_weights_matter() -> None:
         assert written(again) == written(once)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("equal", [True, False])
 def test_weight_0_leaves_a_topic_out(equal: bool) -> None:
     """Of all but the values per topic."""
@@ -402,6 +403,7 @@ def test_pooled_topics_are_swapped_with_their_weights() -> None:
     assert found.p == np.mean(np.abs(apart) >= abs(apart[0]) * (1 - 1e-9))
 
 
+@pytest.mark.slow
 def test_tukey_by_all_deals() -> None:
     w = W[:5] / W[:5].sum()
     ranges = np.array([np.ptp(w @ cube[:, :, 0]) for cube in every_deal()])

@@ -335,6 +335,7 @@ def test_other_verbs_take_costs_too() -> None:
 # --- Shown ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_front_is_in_every_form(tmp_path: Path) -> None:
     ev = evaluated()
     assert "dominated by small" in str(ev)

@@ -415,7 +415,7 @@ def test_several_classes_side_by_side() -> None:
 
 def test_what_needs_rows_in_common_says_so() -> None:
     ev = four(measures=["accuracy"])
-    with pytest.raises(cal.InputError, match="confusion matrices have no rows in common"):
+    with pytest.raises(cal.InputError, match="separate confusion matrices share no rows"):
         cal.best_system(ev)
 
 

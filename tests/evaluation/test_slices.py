@@ -657,6 +657,7 @@ def test_one_slice_has_no_rest() -> None:
     assert row.vs_rest.n == 0
 
 
+@pytest.mark.slow
 def test_a_slice_of_a_row_or_without_weight_does_not_fall_over() -> None:
     d = data()
     d["site"][0] = "Athi"
@@ -674,6 +675,7 @@ def test_no_interval_means_no_test() -> None:
         assert math.isnan(row.vs_rest.p)
 
 
+@pytest.mark.slow
 def test_the_rows_order_changes_nothing() -> None:
     d = data()
     order = np.random.default_rng(1).permutation(ROWS)
@@ -763,6 +765,7 @@ def test_a_scarce_label_leaves_an_average_its_test(monkeypatch: pytest.MonkeyPat
     assert row.p == pytest.approx(2 * stats.norm.sf(abs(row.value) / se), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_reports_show_slices() -> None:
     d = data()
     ev = evaluated(d, slices={"<site>": d["site"]})

@@ -136,6 +136,7 @@ def test_states_of_states_and_of_evaluations(table: pa.Table, tmp_path: Path) ->
         cal.merge_states([tmp_path / "first.state", days[1]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"slices": "user"}, {"cluster": "user"}])
 def test_recalibration_is_left_out_by_the_probabilities_of_all_rows(
     more: dict[str, Any], tmp_path: Path
@@ -335,6 +336,7 @@ def test_a_byte_that_changed_is_noticed_or_means_nothing(table: pa.Table, tmp_pa
         assert again == found
 
 
+@pytest.mark.slow
 def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
     file = tmp_path / "a.state"
     cal.save_state(evaluated("two", table), file)

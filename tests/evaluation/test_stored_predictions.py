@@ -80,6 +80,7 @@ def same(first: Any, second: Any) -> None:
     assert a == b
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", VERBS)
 def test_as_if_evaluated_together(what: str, tmp_path: Path) -> None:
     verb, old, new = VERBS[what]

@@ -141,6 +141,7 @@ class Watch:
         return drawing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", list(ROW_OPTIONS))
 @pytest.mark.parametrize("world", list(WORLDS))
 def test_rules_cost_what_they_say(world: str, option: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -444,6 +444,7 @@ def average_precision(truth: FloatArray, score: FloatArray) -> float:
     return float(((at_least & truth).sum(1) / at_least.sum(1)).mean())
 
 
+@pytest.mark.slow
 def test_stratified_replicates_keep_the_classes() -> None:
     generator = np.random.default_rng(3)
     truth = generator.random(150) < 0.3

@@ -226,6 +226,7 @@ def test_replicates_of_one_class_have_no_curve() -> None:
         assert (np.isfinite(curve).all(axis=1) == ~alone).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [9, 1])
 def test_bands_of_blocks_are_those_of_rows(decimals: int, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(5)

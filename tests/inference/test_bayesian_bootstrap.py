@@ -147,6 +147,7 @@ def test_values_near_one_end_are_not_moved_by_the_other(side: int) -> None:
     assert missed <= 15
 
 
+@pytest.mark.slow
 def test_smape_is_not_held_to_an_end_of_2() -> None:
     """Hall's t as of MAPE: of errors of 2% half a row at 2 makes it ten times as long."""
     random, held = np.random.default_rng(5), 0

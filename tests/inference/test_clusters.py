@@ -290,6 +290,7 @@ def brute_force(rows: Rows, compute: Callable[[Rows], float], seed: int, draws: 
     return np.array(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ALL)
 def test_replicates_are_those_of_clusters_repeated(measure: str) -> None:
     rows = clustered(9, 5, 8)

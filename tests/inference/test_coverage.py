@@ -170,6 +170,7 @@ def test_a_wrong_variance_would_be_seen(
     assert (held <= binom.interval(1 - RARE, simulations, 0.95)[1]) == (right or factor < 1)
 
 
+@pytest.mark.slow
 def test_a_test_that_takes_splits_for_independent_would_be_seen(coverage: ModuleType) -> None:
     found, _ = coverage.simulated(
         coverage.everything()["splits: repeated hold-out, bins, 200 rows"], 1, range(60)
@@ -218,6 +219,7 @@ def test_what_has_changed_is_drawn_anew(coverage: ModuleType, tmp_path: Path) ->
     assert coverage.kept(3, tmp_path) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

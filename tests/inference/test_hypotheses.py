@@ -197,6 +197,7 @@ def test_at_the_margin_one_in_twenty_is_let_through(kind: str) -> None:
     assert np.mean(both) <= np.mean(shown)
 
 
+@pytest.mark.slow
 def test_paired_shares_at_the_margin() -> None:
     """2,000 tables of 200 rows, 12% only the first's and 17% only the second's: margin 5 points."""
     generator = np.random.default_rng(8)

@@ -36,6 +36,7 @@ def test_units_are_drawn_as_often_as_there_are_units() -> None:
     np.testing.assert_allclose(counts.var(axis=0), 11 / 12, rtol=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("undefined", [0.0, 0.25])
 def test_means_and_standard_errors_of_replicates(undefined: float) -> None:
     """2,000 replicates of 3 columns, recomputed from the draws; a unit without a value is left out
@@ -263,6 +264,7 @@ def reasons_in_the_source() -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_reason_for_no_interval_has_a_text_and_every_text_a_reason() -> None:
     assert reasons_in_the_source() == set(INTERVAL_REASONS)
     assert all(INTERVAL_REASONS.values())

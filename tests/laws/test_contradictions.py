@@ -113,6 +113,7 @@ TOPICS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(len(TOPICS)))
 def test_every_procedure_of_topics(place: int) -> None:
     apart = TOPICS[place]
@@ -179,6 +180,7 @@ def check(d: cal.Difference) -> None:
     assert outcome(d) is not Outcome.UNDEFINED or math.isnan(d.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["topics", "numbers", "classes"])
 @pytest.mark.parametrize("adjust", ADJUSTMENT_METHODS)
 def test_every_adjustment_and_alternative(task: str, adjust: str) -> None:
@@ -190,6 +192,7 @@ def test_every_adjustment_and_alternative(task: str, adjust: str) -> None:
             check(d)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["topics", "numbers", "classes"])
 @pytest.mark.parametrize("test", TESTS)
 def test_every_test(task: str, test: str) -> None:
@@ -250,6 +253,7 @@ def slices_of(task: str, seed: int) -> Any:
     return cal.classification(truth, said, measures=["accuracy", "F1"], **part).slices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classes", "clusters", "numbers", "topics"])
 def test_slices_beside_the_rest(task: str) -> None:
     """The interval leaves out 0 where the p-value that the table shows, adjusted by Holm, is small,

@@ -182,6 +182,7 @@ def test_a_count_is_the_row_so_often(name: str, besides: str) -> None:
     assert counted == written
 
 
+@pytest.mark.slow
 def test_curves_and_comparisons_of_counts_are_those_of_the_rows() -> None:
     for name in ("probabilities", "class probabilities"):
         counted, written = _both(name, {})

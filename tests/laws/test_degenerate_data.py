@@ -157,6 +157,7 @@ def test_two_classes_whatever_the_weights_and_clusters(way: tuple[str, str, str]
     two_classes(named, way, USUAL, sliced=named == "one positive")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", EVERY_OTHER, ids="-".join)
 def test_several_classes(way: tuple[str, str, str]) -> None:
     measures = ["accuracy", "macro-F1", "micro-F1", "weighted-F1", "MCC", "kappa", "macro-AUC"]
@@ -178,6 +179,7 @@ def test_several_classes(way: tuple[str, str, str]) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", EVERY_OTHER, ids="-".join)
 def test_several_labels(way: tuple[str, str, str]) -> None:
     measures = ["subset-accuracy", "Hamming-loss", "example-F1", "macro-F1", "micro-F1", "LRAP"]

@@ -50,6 +50,7 @@ def lawful(d: cal.Difference) -> None:
     assert math.isnan(d.min_detectable) or d.min_detectable > 0, d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", BATCHES)
 def test_a_difference_by_every_method(task: str) -> None:
     ways = zip(("auto", *INTERVALS), (False, True, True, False, True), strict=True)
@@ -68,6 +69,7 @@ def test_a_difference_by_every_method(task: str) -> None:
             assert d.value == differences(task, "auto", weighted)[d.measure].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", BATCHES)
 @pytest.mark.parametrize("test", [name for name in TESTS if name != "auto"])
 def test_a_test_that_does_not_apply_is_none(task: str, test: str) -> None:

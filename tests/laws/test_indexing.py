@@ -23,6 +23,7 @@ def listed(value: Any, depth: int = 3) -> Iterator[Any]:
             yield from listed(part, depth - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MADE)
 def test_what_has_a_length_is_indexed_as_it_is_iterated(name: str) -> None:
     for found in listed(result(name)):

@@ -328,6 +328,7 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
     assert float(np.squeeze(value)) == pytest.approx(definition.perfect, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_constant_answer_gets_the_uninformed_value(data: st.DataObject) -> None:
     random = data.draw(RANDOM)
@@ -416,6 +417,7 @@ def test_the_order_of_documents_changes_nothing(data: st.DataObject) -> None:
 OF_EFFECTIVE_ROWS = ("RMSCE", "adjusted-R2", "Spiegelhalter", "Hosmer")
 
 
+@pytest.mark.slow
 @weighted_kind
 @given(data=st.data())
 def test_a_weight_of_two_is_the_row_twice(kind: Kind, data: st.DataObject) -> None:
@@ -434,6 +436,7 @@ def test_a_weight_of_two_is_the_row_twice(kind: Kind, data: st.DataObject) -> No
         same(measure, measure.apply(once(definition)), measure.apply(written(definition)))
 
 
+@pytest.mark.slow
 @weighted_kind
 @given(data=st.data())
 def test_the_scale_of_weights_matters_to_counts_only(kind: Kind, data: st.DataObject) -> None:
@@ -524,6 +527,7 @@ def test_a_monotone_transformation_of_scores_changes_nothing(
         np.testing.assert_array_equal(a, b, definition.name)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_moving_a_relevant_document_up_is_never_worse(data: st.DataObject) -> None:
     """A relevant document and the less relevant one just above it change places."""

@@ -297,6 +297,7 @@ SETS: dict[str, tuple[list[list[str]], list[list[str]]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SETS)
 def test_sets_of_labels(case: str) -> None:
     truth, said = SETS[case]

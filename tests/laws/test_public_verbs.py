@@ -236,6 +236,7 @@ def test_an_estimate_has_an_interval_or_says_why_not(task: str, interval: str) -
                     assert e.low <= e.value <= e.high, e
 
 
+@pytest.mark.slow
 @every_task
 def test_two_systems_get_a_paired_difference(task: str) -> None:
     for rows in (30, 150):

@@ -352,6 +352,7 @@ def jackknifed(values: FloatArray) -> FloatArray:
     return (values.mean() - values) * np.sqrt((n - 1) / n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clustered", [False, True])
 @builds
 def test_inner_products_are_those_of_the_jackknife(build: Build, clustered: bool) -> None:

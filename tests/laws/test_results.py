@@ -223,6 +223,7 @@ def test_a_result_and_its_parts_are_read_back(verb: str) -> None:
         assert same(part, type(part).from_json(written(part))), part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RESULT_CLASSES)
 @settings(max_examples=20)
 @given(

@@ -305,6 +305,7 @@ STREAMED: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", [False, True])
 @pytest.mark.parametrize("name", STREAMED)
 def test_weights_of_batches(name: str, cluster: bool, monkeypatch: pytest.MonkeyPatch) -> None:

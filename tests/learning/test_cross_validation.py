@@ -121,6 +121,7 @@ def test_repeated_folds_are_one_t_over_all_of_them():
 # ------------------------------------------------------------------------- nested cross-validation
 
 
+@pytest.mark.slow
 def test_nested_cross_validation_computed_elsewhere():
     first, k = slice(60), np.arange(60) % 5
     pairs = [(np.flatnonzero(k != fold), np.flatnonzero(k == fold)) for fold in range(5)]

@@ -99,6 +99,7 @@ def test_what_cannot_be_divided(given: dict[str, Any], said: str) -> None:
 # ------------------------------------------------------------------------------------------ checks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "diabetes"])
 def test_nothing_is_found_in_what_scikit_learn_ships(name: str) -> None:
     table, y = getattr(datasets, f"load_{name}")(return_X_y=True)
@@ -220,6 +221,7 @@ def test_rows_trained_on_that_came_later() -> None:
     assert "time-order" not in kinds(cal.check_split(forward, table, walk, time=time))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_late", [0, 180])
 def test_rows_of_few_times_cannot_be_split_by_time(n_late: int) -> None:
     table = features(300)
@@ -245,6 +247,7 @@ def test_a_feature_that_gives_the_answer_away() -> None:
     assert kinds(cal.check_split(cal.split(300), known, target)) == ["gives-away"]
 
 
+@pytest.mark.slow
 def test_row_numbers_that_know_the_order_of_the_classes() -> None:
     table, y = datasets.load_iris(return_X_y=True)
     numbered = np.column_stack([np.arange(150), table[:, :2]])

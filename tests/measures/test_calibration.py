@@ -338,6 +338,7 @@ def test_hosmer_and_lemeshow_without_a_value() -> None:
     assert [set(e.undefined) for e in none] == [{"too_few_groups"}] * 2
 
 
+@pytest.mark.slow
 def test_hosmer_and_lemeshow_err_as_often_as_they_say() -> None:
     """2,000 calibrated samples of 300 rows: below 0.05 in 5% of them (standard error 0.5)."""
     random = np.random.default_rng(12)

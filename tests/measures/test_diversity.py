@@ -138,6 +138,7 @@ def test_the_greedy_list_is_never_far_from_the_best() -> None:
     assert beaten
 
 
+@pytest.mark.slow
 def test_moving_up_a_document_past_an_irrelevant_one_is_never_worse() -> None:
     generator = np.random.default_rng(7)
     for _ in range(200):

@@ -127,6 +127,7 @@ def test_the_vector_of_two_points(name: str, expected: float) -> None:
     assert value(name, table) == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_x_at_y_of_scikit_learn_s_curves() -> None:
     for seed in range(50):
         truth, score, weight = sample(seed, weighted=True)

@@ -650,6 +650,7 @@ OF_PARTITIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "parameters"), OF_PARTITIONS)
 def test_clusters_against_classes(name: str, parameters: dict[str, Any]) -> None:
     """Also of trivial partitions; where pairs are missing or chance says all, it has 0 or 1 and we

@@ -156,6 +156,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(name: str, browser: Any, written: Callable[[str], Path]) -> None:
     """Every page one of the ways, turn by turn, as they share their looks; and what only this page
@@ -259,6 +260,7 @@ DOWNLOADS = [
 ]
 
 
+@pytest.mark.slow
 def test_charts_and_the_result_are_downloaded(page: Any) -> None:
     _alive(page)
     for button, name, begins in DOWNLOADS:

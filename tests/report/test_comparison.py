@@ -99,6 +99,7 @@ def test_the_page_shows_every_difference_as_it_is(four: Comparison) -> None:
         assert f"{o.omega_squared:.3f}" in seen
 
 
+@pytest.mark.slow
 def test_every_number_of_the_tables_is_one_of_the_data(four: Comparison) -> None:
     table = page(four).split('<table class="differences beside">')[1].split("</table>")[0]
     table = re.sub('<span class="narrow">([^<]*)</span>', r" \1", table)
@@ -128,6 +129,7 @@ def test_charts_of_three_systems_or_more(four: Comparison) -> None:
     assert "Omnibus tests" not in two
 
 
+@pytest.mark.slow
 def test_against_a_baseline_there_is_no_matrix() -> None:
     made = compared(baseline="run1")
     text = page(made)

@@ -357,6 +357,7 @@ def test_a_page_in_a_forked_process() -> None:
     subprocess.run(command, check=True, timeout=200)
 
 
+@pytest.mark.slow
 def test_pictures_begun_beside_are_those_drawn_at_once() -> None:
     drawn = figures(binary())
     with start_background_renderer() as begin:

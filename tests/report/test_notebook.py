@@ -83,6 +83,7 @@ def test_a_notebook_shows_what_a_script_prints(tmp_path, monkeypatch):
     assert "p-values" in whole
 
 
+@pytest.mark.slow
 def test_consoles_are_made_in_one_place():
     # Whoever makes another one has to think of notebooks, colours and pipes again.
     src = Path(calipers.__file__).parent

@@ -37,6 +37,7 @@ def lines(text: str, names: tuple[str, ...]) -> list[str]:
     return found[: len(names)]
 
 
+@pytest.mark.slow
 def test_many_systems_are_ranked_by_the_primary_measure() -> None:
     by_error = sorted(MANY.systems, key=lambda name: MANY[name, "MAE"].value)
     rows = lines(str(MANY), MANY.systems)

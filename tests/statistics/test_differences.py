@@ -66,6 +66,7 @@ def added(rows: Rows, cuts: IntArray, order: IntArray, *, by_class: bool) -> Uni
     return found if found.is_certain else look(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("name", data())
 def test_cuts_do_not_matter(name: str, by_class: bool) -> None:

@@ -38,7 +38,7 @@ from calipers.evaluation.shared import is_order_assumed
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
-from calipers.results.estimate import RATER_SET_NAME
+from calipers.results.estimate import DEFAULT_SYSTEM_NAME, RATER_SET_NAME
 from calipers.statistics import (
     ConfusionMatrix,
     GroupedRankings,
@@ -116,9 +116,10 @@ def compute_value(
     if definition.reads in ("numbers", "quantiles"):
         return _regression_value(measure, truth, prediction, weight, count)
     if definition.reads == "distributions":
-        target, distributions = read_distributions(truth, {"": prediction}, class_names(truth))
+        by_system = {DEFAULT_SYSTEM_NAME: prediction}
+        target, distributions = read_distributions(truth, by_system, class_names(truth))
         repeats = RowRepeats.from_counts(count, len(target))
-        loss = repeats(measure.losses(target, distributions[""]))
+        loss = repeats(measure.losses(target, distributions[DEFAULT_SYSTEM_NAME]))
         return float(measure.apply(Moments.from_rows(loss, repeats.check_weights(weight))))
     function_name = _select_function(measure, truth, prediction, positive, labels)
     if function_name is not None:
