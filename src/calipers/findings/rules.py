@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -304,7 +305,7 @@ class FindingKind:
     criterion: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """Function that is applied to subjects with the data that it needs.
 
@@ -490,9 +491,24 @@ def find_all(subjects: Iterable[Subject], reserved: Collection[str] = ()) -> tup
     over its systems, outputs and classes.
     """
     plugins.load("calipers.findings")
-    pairs = [(subject, rule) for subject in subjects for rule in RULES.values()]
+    rules = tuple(RULES.values())
+    pairs = [
+        (subject, rule)
+        for subject in subjects
+        for rule in _applicable_rules(rules, tuple(map(type, subject.data)))
+    ]
     return tuple(
         sorted(_decide_claims(pairs, reserved), key=lambda f: SEVERITIES.index(f.severity))
+    )
+
+
+@lru_cache
+def _applicable_rules(rules: tuple[Rule, ...], types: tuple[type, ...]) -> tuple[Rule, ...]:
+    """Return the rules whose data are among data of these types, which few subjects have."""
+    return tuple(
+        rule
+        for rule in rules
+        if all(any(issubclass(each, need) for each in types) for need in rule.needs)
     )
 
 
