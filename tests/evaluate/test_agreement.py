@@ -473,7 +473,7 @@ def test_charts_of_pairs_and_of_categories() -> None:
     for cell in categories:
         said = ASSESSORS[cell["rater"]]
         assert cell["count"] == str(said.count(int(cell["category"])))
-        assert cell["share"] == pytest.approx(said.count(int(cell["category"])) / len(said))
+        assert cell["proportion"] == pytest.approx(said.count(int(cell["category"])) / len(said))
     page = ev.to_html()
     assert all(f"{kind} of all" in page for kind in ("Pairs", "Raters"))
 

@@ -447,5 +447,11 @@ def check_values(array: Array, invalid_mask: Array, input_name: str, expected: s
 
 def check_length(array: Array, n_rows: int, input_name: str, reference: str = "truth has") -> None:
     """Check that a column has as many rows as the truth, or as what ``reference`` names."""
-    if len(array) != n_rows:
-        raise InputError(f"{input_name}: has {len(array)} rows, {reference} {n_rows}")
+    try:
+        n_found = len(array)
+    except TypeError:
+        raise InputError(
+            f"{input_name} is {format_value(array)}, expected a column: {reference} {n_rows} rows"
+        ) from None
+    if n_found != n_rows:
+        raise InputError(f"{input_name}: has {n_found} rows, {reference} {n_rows}")

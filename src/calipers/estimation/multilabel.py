@@ -23,6 +23,7 @@ from calipers.inference.resampling import bootstrap_means
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.statistics import FloatArray, LabelMatrices, Moments
 from calipers.statistics.base import dot
+from calipers.statistics.differences import count_signs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -336,12 +337,14 @@ class RowValues(JointDistribution):
                 influence=influence,
                 compute_error=lambda: of_defined_rows().standard_error,  # type: ignore[union-attr]
             )
+        common_rows = self.defined_mask & second_rows.defined_mask
         return separate_difference(
             first,
             second,
             clusters=self.clusters,
             weight=self.weight,
             influence=influence,
+            signs=lambda: count_signs((self.values - second_rows.values)[common_rows]),
             replicates=lambda: self.replicates() - second_rows.replicates(),
         )
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import check_length, missing_mask, take_rows, to_quantities
+from calipers.data.arrays import (
+    check_column,
+    check_length,
+    missing_mask,
+    take_rows,
+    to_quantities,
+)
 from calipers.data.case_scores import read_label_weights
 from calipers.data.class_labels import (
     EncodedLabels,
@@ -125,8 +131,9 @@ def _labeled_mask(human: Any, n_rows: int) -> npt.NDArray[np.bool_]:
         raise InputError(
             "human: has several columns, expected one: the truth by people, in the form of truth"
         )
+    check_column(human, "human")
+    check_length(human, n_rows, "human", "truth has")
     mask = ~missing_mask(human, "human")
-    check_length(mask, n_rows, "human", "truth has")
     if not mask.any():
         raise InputError("human: has no label, expected some")
     return mask
