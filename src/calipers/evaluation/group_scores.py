@@ -14,7 +14,7 @@ from calipers.curves.ranking_curves import CutoffCurves, measures_at_ranks
 from calipers.data.arrays import take_rows, to_numbers
 from calipers.data.arrow_types import decode_dictionary
 from calipers.data.columns import incomplete_rows
-from calipers.data.costs import Costs, cost_column_name, to_costs
+from calipers.data.costs import ONLY_SYSTEM, Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError, set_input_rows
 from calipers.data.ranking_rows import RankingRows, group_unit_columns
 from calipers.engines.accumulators import RowTable
@@ -455,7 +455,14 @@ def _find_columns(
     if column_names["group"] is None:
         raise InputError("group: does not name a column of data=")
     roles = {role: column_names[role] for role in ("group", "score", *_AUXILIARY_ROLES)}
-    roles |= {cost_column_name(cost): by_system for cost, by_system in costs.columns.items()}
+    # One column without the name of a system is that of the only system, whatever its name.
+    unnamed_costs = {
+        c for c, by_system in costs.columns.items() if list(by_system) == [ONLY_SYSTEM]
+    }
+    roles |= {
+        cost_column_name(cost): by_system[ONLY_SYSTEM] if cost in unnamed_costs else by_system
+        for cost, by_system in costs.columns.items()
+    }
     others = {"id": options.id, "slices": column_names["slices"]}
     columns = StreamColumns.from_arguments(
         data, {"truth": column_names["truth"], **roles}, others, replace(options, cost=None)
@@ -471,9 +478,10 @@ def _find_columns(
     for role in ("group", "score"):
         if not columns_by_role[role]:
             raise InputError(f"{role}: does not name a column of data=")
-    costs = replace(
-        costs, columns={cost: columns_by_role[cost_column_name(cost)] for cost in costs.columns}
-    )
+    cost_columns = {cost: columns_by_role[cost_column_name(cost)] for cost in costs.columns}
+    for cost in unnamed_costs:
+        cost_columns[cost] = {ONLY_SYSTEM: cost_columns[cost][DEFAULT_SYSTEM_NAME]}
+    costs = replace(costs, columns=cost_columns)
     return columns, columns_by_role, costs.by_system(tuple(columns_by_role["score"]))
 
 
