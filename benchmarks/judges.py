@@ -11,12 +11,12 @@ p < 0.05, by the judge alone (paired z) or by ``cal.scores`` with human labels.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from page_tables import print_tables
 
 import calipers as cal
 
@@ -82,21 +82,11 @@ def tables(n_sets: int) -> Iterator[str]:
     yield f"\n2,000 data sets for the judge alone, {n_sets} with labels."
 
 
-def main() -> None:
-    """Simulate, and print or write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", type=int, default=200, help="data sets with labels")
-    parser.add_argument("--page", action="store_true", help="write the tables into the page")
-    options = parser.parse_args()
-    lines = []
-    for line in tables(options.sets):
-        print(line, flush=True)
-        lines.append(line)
-    if options.page:
-        before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-        _, _, after = rest.partition(END)
-        PAGE.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after, "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    print_tables(
+        __doc__.splitlines()[0],
+        tables,
+        PAGE,
+        (BEGIN, END),
+        ("--sets", 200, "data sets with labels"),
+    )

@@ -12,7 +12,6 @@ comparison, a test of fixed size that is repeated every 50 requests.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from page_tables import print_tables
 
 from calipers.data.request_log import Request
 from calipers.evaluate.monitor import MonitorSession
@@ -222,21 +222,11 @@ def tables(n_sequences: int) -> Iterator[str]:
     yield from running_mean_errors(n_sequences)
 
 
-def main() -> None:
-    """Simulate, and print or write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sequences", type=int, default=500, help="sequences of each world")
-    parser.add_argument("--page", action="store_true", help="write the tables into the page")
-    options = parser.parse_args()
-    lines = []
-    for line in tables(options.sequences):
-        print(line, flush=True)
-        lines.append(line)
-    if options.page:
-        before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-        _, _, after = rest.partition(END)
-        PAGE.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after, "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    print_tables(
+        __doc__.splitlines()[0],
+        tables,
+        PAGE,
+        (BEGIN, END),
+        ("--sequences", 500, "sequences of each world"),
+    )

@@ -417,20 +417,16 @@ def fallback_intervals(
             return intervals.class_sizes(table)
         return clusters.n_clusters_by_class(positive) if clusters.n_clusters > 1 else (0, 0)
 
-    def missing_reason() -> str:
-        """Return why there is no interval if one of the sizes is 0."""
-        return (
-            "too_few_clusters" if clusters is not None and clusters.n_clusters < 2 else "one_class"
-        )
+    def missing_interval() -> Interval:
+        """Return the reason for no interval if one of the sizes is 0."""
+        has_one_cluster = clusters is not None and clusters.n_clusters < 2
+        return intervals.no_interval("none", "too_few_clusters" if has_one_cluster else "one_class")
 
     def smaller_class_wilson(level: float) -> Interval:
         """Return Wilson's interval with n = number of rows, or clusters, of the smaller class."""
         rows, suffix = min(sizes()), "of the smaller class"
         if not rows > 0:
-            has_one_cluster = clusters is not None and clusters.n_clusters < 2
-            return intervals.no_interval(
-                "none", "too_few_clusters" if has_one_cluster else "one_class"
-            )
+            return missing_interval()
         if definition.area_fraction is None:
             return _wilson_interval(value, rows, suffix, level)
         min_value = float(measure.apply(_worst_table(table)))
@@ -454,7 +450,7 @@ def fallback_intervals(
         return {"area": separated_interval}
     if curve_area is not None:
         positives = sizes()[0]
-        return {"of positives": partial(_positives_interval, value, positives, missing_reason())}
+        return {"of positives": partial(_positives_interval, value, positives, missing_interval())}
     is_proportion = definition.range == (0, 1) or definition.area_fraction is not None
     has_interval = is_proportion or definition.maximum_of is not None
     return {"of the smaller class": smaller_class_wilson} if has_interval else {}
@@ -480,15 +476,14 @@ def _wilson_interval(value: float, n_rows: float, suffix: str, level: float) -> 
 
 
 def _positives_interval(
-    value: float, positives: float, missing_reason: str, level: float
+    value: float, positives: float, missing: Interval, level: float
 ) -> Interval:
-    """Return Wilson's interval with n = number of positives.
+    """Return Wilson's interval with n = number of positives, or ``missing`` without positives.
 
-    Average precision is a mean over positives. Without positives the interval is missing for the
-    stated reason.
+    Average precision is a mean over positives.
     """
     if not positives > 0:
-        return intervals.no_interval("none", missing_reason)
+        return missing
     return _wilson_interval(value, positives, "of positives", level)
 
 
@@ -511,7 +506,9 @@ def _table_intervals(
     if curve_area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
         methods: dict[str, IntervalFunction] = {
-            "of positives": partial(_positives_interval, value, positives, "one_class")
+            "of positives": partial(
+                _positives_interval, value, positives, intervals.no_interval("none", "one_class")
+            )
         }
         if curve_area.name == "AP-DG":
             return methods

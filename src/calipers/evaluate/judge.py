@@ -25,6 +25,7 @@ from calipers.evaluation.confusion_tables import confusion_result
 from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.options import Options
 from calipers.evaluation.problems.case_scores import read_by_system
+from calipers.evaluation.problems.labeled_rows import label_sampling_note
 from calipers.evaluation.shared import (
     column_name,
     glossary,
@@ -39,10 +40,10 @@ from calipers.findings.human_labels import (
     SystemLabels,
 )
 from calipers.findings.linear_trend import fit_line
-from calipers.findings.rules import t_test_p_value
-from calipers.inference import hypotheses, intervals
+from calipers.inference import hypotheses
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.multiplicity import holm
+from calipers.inference.two_samples import student_result
 from calipers.inference.variance_estimators import StandardError
 from calipers.measures import parse
 from calipers.measures.judge import mean_error_measure
@@ -277,7 +278,6 @@ class _LabeledCases:
             weight = read_label_weights(columns["human_weight"], ~np.isnan(human).all(axis=0))
         if columns["cluster"] is not None:
             names = group_codes(columns["cluster"], "cluster")
-            check_length(names, cases.n_cases, "cluster")
             clusters = np.unique(names, return_inverse=True)[1].reshape(-1)
         return cls(cases.scores, human, judged, weight, clusters, settings)
 
@@ -479,9 +479,9 @@ def _notes(labeled: _LabeledCases, grades: _Grades) -> Iterator[str]:
                 "these are left out."
             )
     if labeled.weight is not None:
-        yield "Labels are weighted by 1 over the probability of their case."
+        yield label_sampling_note("case", has_weights=True)
     elif np.isnan(labeled.human).any():
-        yield "The cases with a label are taken as a random sample of all cases."
+        yield label_sampling_note("case", has_weights=False)
     if len(labeled.systems) > 1 and labeled.cluster_codes is None:
         yield (
             f"{labeled.overall.name}: outputs of a case are not independent; intervals and tests "
@@ -713,17 +713,16 @@ class _BiasTests:
         df = error.df or 0.0
         if not (error.se > 0 and df > 0):
             return self._bias(kind, contrast, value, n, interval_reason="no_spread")
-        p = t_test_p_value(value, error.se, df)
+        interval, test = student_result(value, error.se, df, self._settings.level, error.name)
         shared = {
-            "p": p,
+            "p": test.p,
             "test": error.name,
             "min_detectable": self._min_detectable(error),
             "standard_error": error.se,
         }
         if self._settings.interval == "none":
             return self._bias(kind, contrast, value, n, interval_reason="not_requested", **shared)
-        half_width = intervals.t_quantile(self._settings.level, df) * error.se
-        limits = {"low": value - half_width, "high": value + half_width, "method": error.name}
+        limits = {"low": interval.low, "high": interval.high, "method": error.name}
         return self._bias(kind, contrast, value, n, **limits, **shared)
 
 

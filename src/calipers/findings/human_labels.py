@@ -14,7 +14,7 @@ import numpy as np
 from calipers.data.errors import format_names
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule, t_test_p_value
-from calipers.inference import intervals, proportions
+from calipers.inference import proportions
 from calipers.inference.method_limits import MIN_LABELS_FOR_AVERAGES
 from calipers.inference.point_estimate import UnitValues
 from calipers.report.safe_names import shorten_name
@@ -140,9 +140,10 @@ class ErrorDifference:
         degrees = error.df or 0.0
         if not (error.se > 0 and degrees > 0):
             return cls(IntervalNumber(mean, math.nan, math.nan), math.nan, error, mask)
-        half_width = intervals.t_quantile(level, degrees) * error.se
-        number = IntervalNumber(mean, mean - half_width, mean + half_width)
-        return cls(number, t_test_p_value(mean, error.se, degrees), error, mask)
+        from calipers.inference.two_samples import student_result
+
+        interval, test = student_result(mean, error.se, degrees, level, error.name)
+        return cls(IntervalNumber(mean, interval.low, interval.high), test.p, error, mask)
 
 
 @rule("labels-not-random", "warning", SystemLabels, cost="rows")

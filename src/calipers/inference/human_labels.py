@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,9 +53,6 @@ if TYPE_CHECKING:
 
 #: Kind of such an estimate, in the tables of the policy.
 KIND = "few human labels"
-
-#: Kind of an estimate that is known beforehand, as the win rate of a reference against itself.
-CONSTANT = "known constant"
 
 #: What is added to the name of a method.
 _ADJUSTED = "adjusted by the judge"
@@ -363,8 +360,6 @@ class LabeledSample(JointDistribution):
         second_sample = second.joint_distribution
         assert isinstance(second_sample, LabeledSample)
         sample = self.minus(second_sample)
-        if CONSTANT in (first.kind, second.kind):
-            sample = _ConstantDifference.from_operands(sample, first, second)
         if sample.others is None:
             return replace(
                 sample.human, operands=(first, second), joint_distribution=sample, row_key=None
@@ -572,74 +567,6 @@ def _is_of_squares(estimate: PointEstimate) -> bool:
     """Return whether an estimate or the first operand of a difference is a measure of squares."""
     first = estimate if estimate.operands is None else estimate.operands[0]
     return first.kurtosis_z is not None
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _ConstantDifference(LabeledSample):
-    """Difference between an estimate from human labels and a judge, and a constant.
-
-    It varies as the estimate does, so that it has its error and its interval.
-
-    Attributes
-    ----------
-    varying : LabeledSample
-        Sample of the estimate.
-    constant : float
-        The constant.
-    sign : {1, -1}
-        1 if the constant is subtracted from the estimate, −1 if it is the other way round.
-    """
-
-    varying: LabeledSample
-    constant: float
-    sign: int
-
-    @classmethod
-    def from_operands(
-        cls, difference: LabeledSample, first: PointEstimate, second: PointEstimate
-    ) -> LabeledSample:
-        """Return the sample of first minus second, of which one is a constant."""
-        operands, sign = (first, second), 1
-        if first.kind == CONSTANT:
-            operands, sign = (second, first), -1
-        varying = operands[0].joint_distribution
-        if not isinstance(varying, LabeledSample) or operands[0].kind == CONSTANT:
-            return difference
-        columns = {f.name: getattr(difference, f.name) for f in fields(LabeledSample)}
-        return cls(**columns, varying=varying, constant=operands[1].value, sign=sign)
-
-    @cached_property
-    def coefficient(self) -> float:
-        """λ of the estimate."""
-        return self.varying.coefficient
-
-    @cached_property
-    def correlation(self) -> float:
-        """Squared correlation of labels and judge of the estimate."""
-        return self.varying.correlation
-
-    @cached_property
-    def worth(self) -> float:
-        """Number of labels that the estimate is worth."""
-        return self.varying.worth
-
-    @cached_property
-    def value(self) -> float:
-        """The difference."""
-        return self.sign * (self.varying.value - self.constant)
-
-    @cached_property
-    def standard_error(self) -> StandardError:
-        """Standard error of the estimate."""
-        return self.varying.standard_error
-
-    def interval(self, level: float) -> Interval:
-        """Return the interval of the estimate, shifted by the constant."""
-        interval = self.varying.interval(level)
-        low, high = sorted(
-            self.sign * (limit - self.constant) for limit in (interval.low, interval.high)
-        )
-        return replace(interval, low=low, high=high)
 
 
 def _row_influence(estimate: PointEstimate) -> Influence | None:

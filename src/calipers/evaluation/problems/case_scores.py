@@ -20,6 +20,7 @@ from calipers.data.case_scores import (
 from calipers.data.errors import InputError, did_you_mean
 from calipers.estimation.case_scores import VarianceComponents
 from calipers.evaluation.batch import constant_batch
+from calipers.evaluation.problems.labeled_rows import OWN_MULTIPLE_NOTE, label_sampling_note
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.report.numbers import format_count
@@ -374,10 +375,8 @@ def _label_notes(systems: Any) -> list[str]:
         "difference between the judge's values of the other cases and of the labeled ones. They "
         "are unbiased whatever the errors of the judge, which the value by the judge alone is not."
     )
-    if first.human_weight is not None:
-        notes.append("Labels are weighted by 1 over the probability of their case.")
-    else:
-        notes.append("The cases with a label are taken as a random sample of all cases.")
+    has_weights = first.human_weight is not None
+    notes.append(label_sampling_note("case", has_weights=has_weights))
     for name, mask in masks.items():
         n_labels = int(mask.sum())
         if n_left_out := n_labels - counts[name]:
@@ -387,10 +386,7 @@ def _label_notes(systems: Any) -> list[str]:
                 "as their cases have no score of the judge."
             )
     if len(labeled) > 1:
-        notes.append(
-            "A difference has a multiple of its own, so that it may differ from the difference "
-            "of the values."
-        )
+        notes.append(OWN_MULTIPLE_NOTE)
     return notes
 
 

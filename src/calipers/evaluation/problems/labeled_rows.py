@@ -309,6 +309,20 @@ class LabeledProblem(Problem):
         return result
 
 
+#: Note on differences of systems with human labels.
+OWN_MULTIPLE_NOTE = (
+    "A difference has a multiple of its own, so that it may differ from the difference of the "
+    "values."
+)
+
+
+def label_sampling_note(unit: str, *, has_weights: bool) -> str:
+    """Return the note on how the units with a label were selected; ``unit`` is in the singular."""
+    if has_weights:
+        return f"Labels are weighted by 1 over the probability of their {unit}."
+    return f"The {unit}s with a label are taken as a random sample of all {unit}s."
+
+
 def _judges(systems: Mapping[str, LabeledOutput]) -> dict[str, Any]:
     """Return the systems with the truth by the judge."""
     return {name: system.judge for name, system in systems.items()}
@@ -325,13 +339,5 @@ def _label_notes(system: LabeledOutput, n_systems: int) -> list[str]:
         "Whatever the errors of the judge, means over rows are unbiased, and other measures nearly "
         "so; the value by the judge alone is not."
     )
-    sampling = "The rows with a label are taken as a random sample of all rows."
-    if system.has_label_weights:
-        sampling = "Labels are weighted by 1 over the probability of their row."
-    notes = [explanation, sampling]
-    if n_systems > 1:
-        notes.append(
-            "A difference has a multiple of its own, so that it may differ from the difference "
-            "of the values."
-        )
-    return notes
+    notes = [explanation, label_sampling_note("row", has_weights=system.has_label_weights)]
+    return [*notes, OWN_MULTIPLE_NOTE] if n_systems > 1 else notes
