@@ -27,19 +27,19 @@ def watched(call: Callable[[], Any]) -> tuple[float, float]:
     """Processor seconds of a call, and those of them that findings took."""
     spent, original = [0.0], findings.find_all
 
-    def of(*given: Any) -> Any:
+    def watch(*arguments: Any) -> Any:
         before = time.process_time()
-        found = original(*given)
+        result = original(*arguments)
         spent[0] += time.process_time() - before
-        return found
+        return result
 
-    vars(findings)["of"] = of
+    findings.find_all = watch
     try:
         before = time.process_time()
         call()
         return time.process_time() - before, spent[0]
     finally:
-        vars(findings)["of"] = original
+        findings.find_all = original
 
 
 def evaluations(rows: int) -> dict[str, Callable[..., Any]]:

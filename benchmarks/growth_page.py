@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from growth_tasks import TASKS, Task
-from suite_page import IDLE, amount, shown, spread
+from suite_page import IDLE, amount, rounded, spread
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -95,8 +95,8 @@ def small(seconds: float) -> str:
     """A short time."""
     for unit, by in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)):
         if seconds * by < 1000:
-            return f"{shown(seconds * by)} {unit}"
-    return f"{shown(seconds)} s"
+            return f"{rounded(seconds * by)} {unit}"
+    return f"{rounded(seconds)} s"
 
 
 def glance(kept: Kept) -> Iterator[str]:
@@ -131,7 +131,7 @@ def held(task: Task, memory: float | None) -> str:
         return ""
     if memory < 0.5:
         return f"under 0.5 bytes a {task.unit}"
-    text = f"{shown(round(memory))} bytes" if memory < 2**20 else f"{shown(memory / 2**20)} MiB"
+    text = f"{rounded(round(memory))} bytes" if memory < 2**20 else f"{rounded(memory / 2**20)} MiB"
     return (
         f"{text} a {task.unit}".replace("1 bytes", "1 byte")
         if memory < 1.5
@@ -180,20 +180,20 @@ def cluster(kept: Kept) -> Iterator[str]:
     rows = (
         (
             "reading, one pass",
-            f"10¹¹ rows × {bytes_a_row:.2f} bytes of compressed truth and score = {shown(read)} GB; "
+            f"10¹¹ rows × {bytes_a_row:.2f} bytes of compressed truth and score = {rounded(read)} GB; "
             f"each machine reads {READS:g} GB a second",
             duration(read / MACHINES / READS),
         ),
         (
             "computing, in Spark",
             f"10¹¹ rows × {small(spark)} of a processor, all passes = "
-            f"{shown(ROWS * spark / 3600)} core hours",
+            f"{rounded(ROWS * spark / 3600)} core hours",
             duration(ROWS * spark / cores),
         ),
         (
             "computing, without Spark",
             f"10¹¹ rows × {small(stream)}: shards evaluated with `--save-state` and merged = "
-            f"{shown(ROWS * stream / 3600)} core hours",
+            f"{rounded(ROWS * stream / 3600)} core hours",
             duration(ROWS * stream / cores),
         ),
         (
@@ -208,26 +208,26 @@ def cluster(kept: Kept) -> Iterator[str]:
         ),
         (
             "distinct scores stored",
-            f"{SHARE:.0%} of {MEMORY / 1e9:g} GB, {SCORE} bytes each = {shown(scores / 1e6)} million "
+            f"{SHARE:.0%} of {MEMORY / 1e9:g} GB, {SCORE} bytes each = {rounded(scores / 1e6)} million "
             "cells at most, and at least half of them after merging",
-            f"{shown(scores / 2e6)} to {shown(scores / 1e6)} million",
+            f"{rounded(scores / 2e6)} to {rounded(scores / 1e6)} million",
         ),
         (
             "width of the bounds of the AUC",
-            f"with {shown(cells / 1e3)} thousand cells the width is {bounds['high'] - bounds['low']:.1e} "
+            f"with {rounded(cells / 1e3)} thousand cells the width is {bounds['high'] - bounds['low']:.1e} "
             "(measured, a million rows); it is assumed to be inversely proportional to the cells",
             f"{(bounds['high'] - bounds['low']) * cells / scores:.1e}",
         ),
         (
             "shuffling, once",
-            f"partitions of 128 MB = {shown(parts)} tables, of {shown(scores / 1e6)} million cells × "
+            f"partitions of 128 MB = {rounded(parts)} tables, of {rounded(scores / 1e6)} million cells × "
             f"{CELL} bytes at most; each machine sends {SENDS:g} GB a second",
             duration(parts * scores * CELL / 1e9 / MACHINES / SENDS),
         ),
         (
             "received by the driver",
-            f"{MEET} tables at most, of {shown(scores / 1e6)} million cells × {CELL} bytes",
-            f"{shown(min(parts, MEET) * scores * CELL / 1e9)} GB",
+            f"{MEET} tables at most, of {rounded(scores / 1e6)} million cells × {CELL} bytes",
+            f"{rounded(min(parts, MEET) * scores * CELL / 1e9)} GB",
         ),
     )
     for row in rows:
@@ -250,7 +250,7 @@ def second(kept: Kept) -> str:
     if not one or not two:
         return ""
     return (
-        f"Comparing two systems takes a second pass, and {shown(two / one)} times as long as one "
+        f"Comparing two systems takes a second pass, and {rounded(two / one)} times as long as one "
         f"system in batches ({small(two)} a row), because the influence of each row on every difference "
         "is looked up."
     )
@@ -259,8 +259,8 @@ def second(kept: Kept) -> str:
 def duration(seconds: float) -> str:
     """In seconds, minutes or hours."""
     if seconds < 100:
-        return f"{shown(seconds)} s"
-    return f"{shown(seconds / 60)} min" if seconds < 6000 else f"{shown(seconds / 3600)} h"
+        return f"{rounded(seconds)} s"
+    return f"{rounded(seconds / 60)} min" if seconds < 6000 else f"{rounded(seconds / 3600)} h"
 
 
 def points(kept: Kept, key: str, groups: Sequence[str]) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ all cores. Memory is the peak of a process; for a call it is the increase over t
 """
 
 SECTIONS = {
-    "Runs and judgments": ("run", "small-run", "topics"),
+    "Runs and judgments": ("run", "small-run", "topics", "trec_eval"),
     "Large tables": (
         "stream",
         "weighted-stream",
@@ -43,6 +43,10 @@ SECTIONS = {
     "Classes and scores": ("auc", "ap", "report", "loss", "everything", "everything-text"),
     "Bootstrap": ("bootstrap", "bootstrap-mean"),
     "Clusters, rankings of rows, numbers": ("silhouette", "clusterings", "ndcg", "regression"),
+    "Evaluations": (
+        *("two-classes", "classifiers", "slices", "designs", "regression-defaults", "labels"),
+        *("groups", "runs", "values", "page"),
+    ),
     "Start": ("import", "help"),
 }
 NOTES = {
@@ -52,6 +56,8 @@ NOTES = {
     "Large tables": "“By hand” is an SQL query or Polars expressions, without intervals: groups of "
     "equal scores, sorted, with cumulative sums. Calipers and DuckDB are limited to 1.5 GB; Polars "
     "has no such limit.",
+    "Evaluations": "Calipers computes values, intervals, tests of all pairs, curves and findings; the "
+    "others compute values, and t tests where their name says so.",
     "Bootstrap": "A slow loop computes only some of the replicates, and its time is scaled up; such "
     "figures are marked \\*.",
 }
@@ -72,42 +78,42 @@ QUOTED = (
 UNQUOTED = ("Calipers, with intervals", "bare Python", "import ranx", "import ydf")
 
 
-def shown(value: float) -> str:
-    """Three digits."""
+def rounded(value: float) -> str:
+    """A number with three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.3g}'):g}"
 
 
-def amount(values: Sequence[float], key: str) -> str:
+def amount(values: Sequence[float], figure: str) -> str:
     """A median with its unit."""
-    middle = statistics.median(values)
-    if key == "memory":
-        return f"{shown(middle)} MiB" if middle < 10_000 else f"{shown(middle / 1024)} GiB"
-    return f"{shown(middle)} s" if middle >= 1 else f"{shown(1000 * middle)} ms"
+    median = statistics.median(values)
+    if figure == "memory":
+        return f"{rounded(median)} MiB" if median < 10_000 else f"{rounded(median / 1024)} GiB"
+    return f"{rounded(median)} s" if median >= 1 else f"{rounded(1000 * median)} ms"
 
 
-def spread(values: Sequence[float], key: str) -> str:
-    """The median, the least and the most."""
-    middle = amount(values, key)
+def spread(values: Sequence[float], figure: str) -> str:
+    """The median, the minimum and the maximum."""
+    median = amount(values, figure)
     if len(values) == 1:
-        return middle
-    by = 1000 if middle.endswith(" ms") else 1 / 1024 if middle.endswith(" GiB") else 1
-    return f"{middle} ({shown(by * min(values))} to {shown(by * max(values))})"
+        return median
+    scale = 1000 if median.endswith(" ms") else 1 / 1024 if median.endswith(" GiB") else 1
+    return f"{median} ({rounded(scale * min(values))} to {rounded(scale * max(values))})"
 
 
 def ratio(theirs: Sequence[float], ours: Sequence[float], *, brackets: bool = False) -> str:
-    """Of the turns, bold where the other tool is ahead."""
+    """The median ratio of the turns, bold where the other tool is ahead."""
     turns = [a / max(b, 1e-9) for a, b in zip(theirs, ours, strict=True)]
-    middle = statistics.median(turns)
-    text = f"{shown(middle)}×"
-    if middle < 1 - SAME:
+    median = statistics.median(turns)
+    text = f"{rounded(median)}×"
+    if median < 1 - SAME:
         text = f"**{text}**"
     if brackets and len(turns) > 1:
-        text += f" ({shown(min(turns))} to {shown(max(turns))})"
+        text += f" ({rounded(min(turns))} to {rounded(max(turns))})"
     return text
 
 
 def quoted_ratio(theirs: Sequence[float], ours: Sequence[float]) -> str:
-    """Of the turns, with a remark if they do not tell the tools apart."""
+    """The ratio, with a remark if neither tool is ahead in all turns."""
     turns = [a / max(b, 1e-9) for a, b in zip(theirs, ours, strict=True)]
     remark = " (range includes 1)" if min(turns) <= 1 <= max(turns) else ""
     return ratio(theirs, ours) + remark
@@ -115,130 +121,131 @@ def quoted_ratio(theirs: Sequence[float], ours: Sequence[float]) -> str:
 
 def lines(row: Row) -> list[str]:
     """The table of a row."""
-    own = next(iter(row["tools"].values()))
-    what = row["what"][0].upper() + row["what"][1:]
-    made = [f"**{what}**", ""]
-    made += [
+    ours = next(iter(row["tools"].values()))
+    title = row["what"][0].upper() + row["what"][1:]
+    table = [
+        f"**{title}**",
+        "",
         "| | wall-clock time | × | processor time | × | memory | × |",
         "|---|---|---|---|---:|---:|---:|",
     ]
-    for number, (tool, of) in enumerate(row["tools"].items()):
-        star = "\\*" if of.get("scaled") else ""
-        times = ["", "", ""]
-        if number:
-            times = [ratio(of[k], own[k], brackets=k == "wall") for k in ("wall", "cpu", "memory")]
-        made.append(
-            f"| {tool} | {spread(of['wall'], 'wall')}{star} | {times[0]} "
-            f"| {amount(of['cpu'], 'cpu')}{star} | {times[1]} "
-            f"| {amount(of['memory'], 'memory')} | {times[2]} |"
+    for index, (tool, figures) in enumerate(row["tools"].items()):
+        star = "\\*" if figures.get("scaled") else ""
+        ratios = ["", "", ""]
+        if index:
+            ratios = [
+                ratio(figures[figure], ours[figure], brackets=figure == "wall")
+                for figure in ("wall", "cpu", "memory")
+            ]
+        table.append(
+            f"| {tool} | {spread(figures['wall'], 'wall')}{star} | {ratios[0]} "
+            f"| {amount(figures['cpu'], 'cpu')}{star} | {ratios[1]} "
+            f"| {amount(figures['memory'], 'memory')} | {ratios[2]} |"
         )
-    return [*made, ""]
+    return [*table, ""]
 
 
-def sizes(found: Mapping[str, Any]) -> list[str]:
+def sizes(size_by_name: Mapping[str, Any]) -> list[str]:
     """The table of what is installed."""
-    made = ["| | wheel | installed | with dependencies | packages |"]
-    made += ["|---|---:|---:|---:|---:|"]
-    for name, of in found.items():
-        wheel = "" if of["wheel"] is None else f"{shown(of['wheel'])} MB"
-        cells = wheel, f"{shown(of['own'])} MB", f"{shown(of['all'])} MB", of["packages"]
-        made.append(f"| {name} | {' | '.join(map(str, cells))} |")
-    return [*made, ""]
+    table = ["| | wheel | installed | with dependencies | packages |", "|---|---:|---:|---:|---:|"]
+    for name, size in size_by_name.items():
+        wheel = "" if size["wheel"] is None else f"{rounded(size['wheel'])} MB"
+        cells = (
+            wheel,
+            f"{rounded(size['own'])} MB",
+            f"{rounded(size['all'])} MB",
+            size["packages"],
+        )
+        table.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    return [*table, ""]
 
 
-def page(kept: Mapping[str, Any]) -> str:
+def page(record: Mapping[str, Any]) -> str:
     """The whole page."""
-    made = [HEAD, where(kept), ""]
+    text = [HEAD, machine_sentence(record), ""]
     for title, names in SECTIONS.items():
-        made += [f"## {title}", ""]
+        text += [f"## {title}", ""]
         if title in NOTES:
-            made += [NOTES[title], ""]
+            text += [NOTES[title], ""]
         for name in names:
-            if name in kept["rows"]:
-                made += lines(kept["rows"][name])
-    made += ["## Installed size", "", *sizes(kept["sizes"])]
-    made += ["Megabytes, without compiled Python files.", "", "## Repeating the benchmarks", ""]
-    made += [
+            if name in record["rows"]:
+                text += lines(record["rows"][name])
+    text += ["## Installed size", "", *sizes(record["sizes"])]
+    text += ["Megabytes, without compiled Python files.", "", "## Repeating the benchmarks", ""]
+    text += [
         "`python benchmarks/suite.py` repeats all measurements, on any machine with Linux: see",
         "`benchmarks/README.md`. [Scaling](growth.md) has the run time and memory of",
         "Calipers, from ten thousand to a hundred million rows.",
     ]
-    return "\n".join(made) + "\n"
+    return "\n".join(text) + "\n"
 
 
-def where(kept: Mapping[str, Any]) -> str:
+def machine_sentence(record: Mapping[str, Any]) -> str:
     """On which machine, and how idle it was."""
-    of = kept["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in kept["versions"].items())
-    text = f"Measured on {of['cores']} {of['kind']} cores with {of['memory']} GB, with {versions}."
-    return text + crowded(kept)
+    machine = record["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    text = (
+        f"Measured on {machine['cores']} {machine['kind']} cores with {machine['memory']} GB, "
+        f"with {versions}."
+    )
+    return text + load_caution(record)
 
 
-def crowded(kept: Mapping[str, Any]) -> str:
+def load_caution(record: Mapping[str, Any]) -> str:
     """The caution if the machine was not idle."""
-    if (busy := busiest(kept)) <= IDLE:
+    load = max((float(row["others"]) for row in record["rows"].values()), default=0.0)
+    if load <= IDLE:
         return ""
     return (
-        f" Other processes used up to {busy:.0%} of the CPU capacity during the measurements, so "
+        f" Other processes used up to {load:.0%} of the CPU capacity during the measurements, so "
         "ratios of processor time are more reliable than those of wall-clock time."
     )
 
 
-def busiest(kept: Mapping[str, Any]) -> float:
-    """The largest proportion of the processors that other processes had."""
-    return max((float(row["others"]) for row in kept["rows"].values()), default=0.0)
-
-
-def quoted(kept: Mapping[str, Any]) -> str:
+def quoted(record: Mapping[str, Any]) -> str:
     """The README's table."""
-    made = ["| task | Calipers | another tool | other / Calipers |", "|---|---|---|---|"]
-    before = ""
-    for name, key in QUOTED:
-        if name not in kept["rows"]:
+    table = ["| task | Calipers | another tool | other / Calipers |", "|---|---|---|---|"]
+    previous = ""
+    for name, figure in QUOTED:
+        if name not in record["rows"]:
             continue
-        row = kept["rows"][name]
-        (_, own), *others = row["tools"].items()
-        first = True
-        for tool, of in others:
+        row = record["rows"][name]
+        (_, ours), *others = row["tools"].items()
+        is_first = True
+        for tool, theirs in others:
             if tool in UNQUOTED:
                 continue
-            kind = (
-                "memory"
-                if key == "memory"
-                else "wall-clock time"
-                if (name, "memory") in QUOTED
-                else ""
-            )
-            what = "the same" if before == name else row["what"]
-            cells = (f"{what}, {kind}".rstrip(", "), amount(own[key], key)) if first else ("", "")
-            star = (
-                " (extrapolated from a few replicates)"
-                if of.get("scaled") and key != "memory"
-                else ""
-            )
-            them = f"{tool}: {amount(of[key], key)}{star}"
-            made.append(f"| {' | '.join(cells)} | {them} | {quoted_ratio(of[key], own[key])} |")
-            first = False
-        before = name
-    of = kept["machine"]
-    told = (
-        f"Medians of wall-clock time and memory on {of['cores']} {of['kind']} cores; the tools alternate, each in its own process. "
-        "Compare the ratios, not the seconds."
+            kind = ""
+            if (name, "memory") in QUOTED:
+                kind = "memory" if figure == "memory" else "wall-clock time"
+            title = "the same" if previous == name else row["what"]
+            cells = ("", "")
+            if is_first:
+                cells = (f"{title}, {kind}".rstrip(", "), amount(ours[figure], figure))
+            star = ""
+            if theirs.get("scaled") and figure != "memory":
+                star = " (extrapolated from a few replicates)"
+            text = f"{tool}: {amount(theirs[figure], figure)}{star}"
+            ratio_text = quoted_ratio(theirs[figure], ours[figure])
+            table.append(f"| {' | '.join(cells)} | {text} | {ratio_text} |")
+            is_first = False
+        previous = name
+    machine = record["machine"]
+    sentence = (
+        f"Medians of wall-clock time and memory on {machine['cores']} {machine['kind']} cores; the "
+        "tools alternate, each in its own process. Compare the ratios, not the seconds."
     )
-    more = (
-        "[Benchmarks](docs/benchmarks.md) has more, with ranges and the cases in which other tools need "
-        "less;"
-    )
-    more += (
-        "\n[Scaling](docs/growth.md) has run time and memory, from ten thousand to a hundred "
+    links = (
+        "[Benchmarks](docs/benchmarks.md) has more, with ranges and the cases in which other tools "
+        "need less;\n[Scaling](docs/growth.md) has run time and memory, from ten thousand to a hundred "
         "million rows."
     )
-    return "\n".join([*made, "", told + crowded(kept), more])
+    return "\n".join([*table, "", sentence + load_caution(record), links])
 
 
-def write(kept: Mapping[str, Any]) -> None:
-    """Page and table."""
-    PAGE.write_text(page(kept), encoding="utf-8")
+def write(record: Mapping[str, Any]) -> None:
+    """Write the page, and the table of the README."""
+    PAGE.write_text(page(record), encoding="utf-8")
     text = README.read_text(encoding="utf-8")
     block = re.compile(r"(?<=<!-- measured -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
-    README.write_text(block.sub(lambda _: quoted(kept), text), encoding="utf-8")
+    README.write_text(block.sub(lambda _: quoted(record), text), encoding="utf-8")

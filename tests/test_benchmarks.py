@@ -30,11 +30,13 @@ def made() -> Iterator[SimpleNamespace]:
     import growth_page
     import growth_tasks
     import peers
+    import suite_check
     import suite_page
     import worlds
 
     yield SimpleNamespace(
         peers=peers,
+        suite_check=suite_check,
         suite_page=suite_page,
         growth_page=growth_page,
         tasks=growth_tasks.TASKS,
@@ -49,10 +51,10 @@ def test_peers_come_to_the_same_values(made: SimpleNamespace) -> None:
         (_, ours), *others = call.tools.items()
         value = ours(*call.data(1_000))
         for tool, theirs in others:
-            if tool == "scikit-learn":
+            if tool in ("scikit-learn", "scikit-learn, values"):
                 assert theirs(*call.data(1_000)) == pytest.approx(value, rel=call.close), name
                 compared += 1
-    assert compared >= 10
+    assert compared >= 16
 
 
 def test_the_commands_that_grow_are_there(made: SimpleNamespace, tmp_path: Path) -> None:
@@ -76,6 +78,36 @@ def test_ratios_are_those_of_turns(made: SimpleNamespace) -> None:
     assert page.ratio([2.0, 8.0, 3.0], [1.0, 2.0, 2.0], brackets=True) == "2× (1.5 to 4)"
     assert page.ratio([0.5], [1.0]) == "**0.5×**"
     assert page.ratio([0.97], [1.0]) == "0.97×"
+
+
+def test_a_loss_of_more_than_a_third_is_noticed(made: SimpleNamespace) -> None:
+    def row(cpu: float, memory: float, variant: float) -> dict[str, object]:
+        return {
+            "tools": {
+                "Calipers": {"cpu": [9.0, cpu], "memory": [memory]},
+                "Calipers, weights": {"cpu": [variant], "memory": [10.0]},
+                "scikit-learn": {"cpu": [2.0, 3.0], "memory": [50.0]},
+            }
+        }
+
+    check = made.suite_check
+    recorded = check.ratios(row(1.0, 100.0, 1.5))
+    assert recorded == {
+        "Calipers, weights": {"cpu": 1.5, "memory": 0.32},
+        "scikit-learn": {"cpu": 0.5, "memory": 2.0},
+    }
+    assert check.losses(check.ratios(row(1.3, 130.0, 2.0)), recorded) == []
+    slow = check.losses(check.ratios(row(1.4, 100.0, 1.5)), recorded)
+    assert [line.partition(":")[0] for line in slow] == ["cpu relative to scikit-learn"]
+    large = check.losses(check.ratios(row(1.0, 140.0, 1.5)), recorded)
+    assert [line.partition(":")[0] for line in large] == ["memory relative to scikit-learn"]
+    variant = check.losses(check.ratios(row(1.0, 100.0, 2.1)), recorded)
+    assert [line.partition(":")[0] for line in variant] == ["cpu relative to Calipers, weights"]
+
+    # Noise of one turn is no loss.
+    turns = iter([row(2.0, 100.0, 1.5), row(1.1, 100.0, 1.5)])
+    _, slower = check.check(lambda name, times: next(turns), {"row": recorded})
+    assert slower == {}
 
 
 def test_a_row_is_what_one_more_takes(made: SimpleNamespace) -> None:

@@ -6,10 +6,16 @@ import json
 import sys
 from collections.abc import Mapping
 
-from peers import classes, resampled, runs, start, tables, tasks
+from peers import classes, evaluations, resampled, runs, start, tables, tasks
 from peers.row import Call, Whole, measured
 
-CALLS: Mapping[str, Call] = {**runs.CALLS, **classes.CALLS, **resampled.CALLS, **tasks.CALLS}
+CALLS: Mapping[str, Call] = {
+    **runs.CALLS,
+    **classes.CALLS,
+    **resampled.CALLS,
+    **tasks.CALLS,
+    **evaluations.CALLS,
+}
 WHOLES: Mapping[str, Whole] = {**runs.WHOLES, **tables.WHOLES, **start.WHOLES}
 
 

@@ -111,7 +111,9 @@ _EVERYTHING = {"Calipers": everything_here, SKLEARN: everything_there}
 
 CALLS: Mapping[str, Call] = {
     "auc": Call(
-        "AUC of {n:,} rows", _MILLION, probabilities, {"Calipers": auc_here, SKLEARN: auc_there}
+        "AUC of {n:,} rows",
+        *(_MILLION, probabilities, {"Calipers": auc_here, SKLEARN: auc_there}),
+        check=300_000,
     ),
     "ap": Call(
         "average precision of {n:,} rows",

@@ -31,7 +31,8 @@ class Call:
     data: Callable[[int], Data]
     tools: Mapping[str, Work]
     close: float = 1e-9  # to which the values agree; those of a bootstrap are not compared
-    part: Mapping[str, float] | None = None  # does only this share of it, and is scaled
+    part: Mapping[str, float] | None = None  # does only this proportion of it, and is scaled
+    check: int = 0  # rows of the small version that CI compares with its record
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Whole:
     most: int = 99  # repetitions
     apart: tuple[str, ...] = ()  # whose conventions give other values
     valued: bool = True
+    check: int = 0  # size of the small version that CI compares with its record
 
 
 def measured(call: Call, tool: str, rows: int) -> dict[str, Any]:

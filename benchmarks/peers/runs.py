@@ -38,6 +38,24 @@ run = Run.from_file(f"{path}/run.txt", kind="trec")
 values = evaluate(qrels, run, ["map", "ndcg@10", "mrr", "recall@100"], make_comparable=True)
 print(json.dumps([float(v) for v in values.values()]))
 """
+#: The command as installed, and its peer with the same measures.
+TREC_HERE = """
+import sys
+path = sys.argv[1]
+sys.argv = ["calipers", "trec_eval", f"{path}/qrels.txt", f"{path}/run.txt"]
+from calipers.cli import main
+main()
+"""
+TREC_PYTREC = """
+import sys, pytrec_eval
+path = sys.argv[1]
+with open(f"{path}/qrels.txt") as f: qrels = pytrec_eval.parse_qrel(f)
+with open(f"{path}/run.txt") as f: run = pytrec_eval.parse_run(f)
+names = pytrec_eval.supported_nicknames["official"]
+values = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
+for name in sorted(next(iter(values.values()))):
+    print(name, pytrec_eval.compute_aggregated_measure(name, [v[name] for v in values.values()]))
+"""
 RUNS = {
     "Calipers": RUN_HERE,
     "pytrec_eval-terrier": RUN_PYTREC,
@@ -103,6 +121,15 @@ WHOLES: Mapping[str, Whole] = {
         most=3,
     ),
     "small-run": Whole(
-        "the same with {n:,} topics × 1,000 documents", *(50, "run", RUNS), apart=("ranx",)
+        "the same with {n:,} topics × 1,000 documents",
+        *(50, "run", RUNS),
+        apart=("ranx",),
+        check=50,
+    ),
+    "trec_eval": Whole(
+        "all measures of trec_eval, {n:,} topics × 1,000 documents",
+        *(50, "run", {"Calipers": TREC_HERE, "pytrec_eval-terrier": TREC_PYTREC}),
+        valued=False,
+        check=50,
     ),
 }

@@ -114,10 +114,12 @@ CALLS: Mapping[str, Call] = {
     "regression": Call(
         "MSE, MAE and R² of {n:,} rows",
         *(1_000_000, numbers, {"Calipers": regression_here, SKLEARN: regression_there}),
+        check=1_000_000,
     ),
     "ndcg": Call(
         "nDCG@10 averaged over ties, {n:,} rows, 100 per query",
         *(1_000_000, graded, {"Calipers": ndcg_here, SKLEARN: ndcg_there}),
+        check=200_000,
     ),
     "silhouette": Call(
         "silhouette of {n:,} points, 16 dimensions, 10 clusters",
