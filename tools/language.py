@@ -8,6 +8,7 @@ instead.
 from __future__ import annotations
 
 import ast
+import doctest
 import functools
 import re
 import sys
@@ -19,7 +20,13 @@ import baseline
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src", "calipers")
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/concepts/*.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/*.md",
+    "docs/concepts/*.md",
+    "docs/language-models/*.md",
+)
 BASELINE = Path("tools", "language.json")
 
 
@@ -295,6 +302,28 @@ def name_hits(tree: ast.Module, path: Path) -> Iterator[Hit]:
             yield Hit(kind, name, path.as_posix(), line, "is_..., has_..., needs_..., counts_...")
 
 
+#: Code of a page that is no session.
+PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def example_hits(text: str, path: Path, line: int) -> Iterator[Hit]:
+    """Yield the names that examples of a docstring or a page bind, if they break a rule."""
+    examples = doctest.DocTestParser().get_examples(text, path.as_posix())
+    sources = [(example.lineno, example.source) for example in examples]
+    blocks = PYTHON_BLOCK.finditer(text)
+    sources += [(text.count("\n", 0, block.start(1)), block[1]) for block in blocks]
+    for offset, source in sources:
+        visitor = _Names()
+        try:
+            visitor.visit(ast.parse(source))
+        except SyntaxError:  # an example of an error, or in an indented block
+            continue
+        for _, name, node_line in visitor.names:
+            if name in NAMES:
+                location = line + offset + node_line - 1
+                yield Hit("example", name, path.as_posix(), location, NAMES[name])
+
+
 # --- Texts ----------------------------------------------------------------------------------------
 
 
@@ -378,10 +407,16 @@ def hits(root: Path) -> Iterator[Hit]:
         path, tree = file.relative_to(root), ast.parse(file.read_text(encoding="utf-8"))
         yield from name_hits(tree, path)
         yield from text_hits(tree, path)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                docstring = ast.get_docstring(node)
+                if docstring:
+                    yield from example_hits(docstring, path, node.body[0].lineno)
     for pattern in PAGES:
         for file in sorted(root.glob(pattern)):
             text = file.read_text(encoding="utf-8")
             yield from phrase_hits("prose", text, file.relative_to(root), 1)
+            yield from example_hits(text, file.relative_to(root), 1)
 
 
 def main(arguments: Sequence[str], root: Path = ROOT) -> int:

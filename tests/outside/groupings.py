@@ -47,17 +47,17 @@ class Partition(tasks.RowSystem):
     """One clustering of rows whose classes are known."""
 
     truth: IntArray
-    found: IntArray
+    assigned: IntArray
     size: int
 
-    columns = ("truth", "found", "weight")
+    columns = ("truth", "assigned", "weight")
 
     @cached_property
     def counts(self) -> ClassCounts:
         """Classes against clusters, in a square matrix with room for whichever are more."""
         names = tuple(map(str, range(self.size)))
         rows = self.settings, self.weight, self.clusters, self.measures
-        return ClassCounts.from_codes(self.truth, self.found, names, *rows)
+        return ClassCounts.from_codes(self.truth, self.assigned, names, *rows)
 
     def sample_for(self, measure: tasks.Measure) -> ClassCounts:
         return self.counts
@@ -68,24 +68,24 @@ class Partition(tasks.RowSystem):
 
 @dataclass(frozen=True, eq=False)
 class Groupings(tasks.Problem):
-    """Clusters ``found`` against ``classes``, both by their names."""
+    """Clusters ``assigned`` against ``classes``, both by their names."""
 
     task, kind = "groupings", "groupings"
     classes: tuple[str, ...]
-    found: tuple[str, ...]
+    assigned: tuple[str, ...]
 
     def systems(self, batch: tasks.Batch, settings: tasks.Settings) -> dict[str, Partition]:
         truth = encode_classes(batch["truth"], self.classes).codes
-        found = tasks.read_system_columns(batch["found"], "found", len(truth), self._codes)
+        assigned = tasks.read_system_columns(batch["assigned"], "assigned", len(truth), self._codes)
         return {n: Partition(*map(batch.frequencies, (truth, x)), self.size, name=n,
-                             **batch.shared_columns(settings)) for n, x in found.items()}  # fmt: skip
+                             **batch.shared_columns(settings)) for n, x in assigned.items()}  # fmt: skip
 
-    def _codes(self, values: Any, what: str) -> Any:
-        return encode_classes(values, self.found, input_name=what).codes
+    def _codes(self, values: Any, input_name: str) -> Any:
+        return encode_classes(values, self.assigned, input_name=input_name).codes
 
     @property
     def size(self) -> int:
-        return max(len(self.classes), len(self.found))
+        return max(len(self.classes), len(self.assigned))
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         return ("pair-agreement", "majority")
@@ -102,17 +102,17 @@ class Groupings(tasks.Problem):
 
 
 @tasks.validate_arguments
-def groupings(truth: Any, found: Any, **options: Any) -> tasks.Evaluation:
-    """How well clusterings recover known classes; ``found`` is a column for each clustering."""
-    rows = tasks.open_source({"truth": truth, "found": found, **options}, "truth", "found")
-    return rows.evaluate(Groupings(rows.labels("truth"), rows.labels("found")))
+def groupings(truth: Any, assigned: Any, **options: Any) -> tasks.Evaluation:
+    """How well clusterings recover known classes; ``assigned`` is a column for each clustering."""
+    rows = tasks.open_source({"truth": truth, "assigned": assigned, **options}, "truth", "assigned")
+    return rows.evaluate(Groupings(rows.labels("truth"), rows.labels("assigned")))
 
 
 GROUPINGS = tasks.Task(
     "groupings", "groupings:groupings", "rows", "Evaluate clusterings of the rows of TABLE.",
     columns=(
         tasks.Column("truth", "Column of the classes.", required=True),
-        tasks.Column("found", "Column of clusters; repeatable.", required=True, per_system=True),
+        tasks.Column("assigned", "Column of clusters; repeatable.", required=True, per_system=True),
         *tasks.COLUMNS,
     ),
     options=tasks.OPTIONS, engines=tasks.ENGINES,

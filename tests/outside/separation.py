@@ -9,11 +9,11 @@ from calipers.measures.counts import false_positive_rate, recall
 
 def distance(scored):
     """TPR − FPR at every score, ascending."""
-    apart = scored.along(recall, start=1) - scored.along(false_positive_rate, start=1)
+    difference = scored.along(recall, start=1) - scored.along(false_positive_rate, start=1)
     scores = scored.table.scores[::-1]
     axes = "Threshold", "TPR − FPR"
     return make_score_curve(
-        scored, "KS", axes, x=scores, y=apart[::-1], threshold=scores, shape="step"
+        scored, "KS", axes, x=scores, y=difference[::-1], threshold=scores, shape="step"
     )
 
 

@@ -118,7 +118,7 @@ def test_slices_and_comparisons(task: ModuleType, options: Any) -> None:
     assert [(d.measure, d.p < 0.01, d.p_noninferiority < 0.05) for d in compared] == [("pair-agreement", True, True), ("majority", True, True)]  # fmt: skip
     with pytest.raises(UnknownMeasureError, match="no measure of groupings is called 'AUC'"):
         task.groupings(TRUTH, FOUND, measures=["AUC"])
-    with pytest.raises(cal.InputError, match=r"found 'a': has 3 rows, truth has 300"):
+    with pytest.raises(cal.InputError, match=r"assigned 'a': has 3 rows, truth has 300"):
         task.groupings(TRUTH, {"a": [1, 2, 3]})
 
 
@@ -152,9 +152,9 @@ def test_the_command(task: ModuleType, tmp_path: Path) -> None:
         table,
         "--truth",
         "kind",
-        "--found",
+        "--assigned",
         "a",
-        "--found",
+        "--assigned",
         "b",
         "--slice",
         "site",
@@ -184,7 +184,7 @@ def test_columns_by_name_joined_by_ids_without_missing_values(
     said = [*zip(ids, FOUND["a"], strict=True)][:0:-1]  # another order, without the first row
     other.write_text("row,own\n" + "".join(f"{i},{f}\n" for i, f in said), "utf-8")
     result = str(tmp_path / "result.json")
-    line = ["groupings", str(table), "--truth", "kind", "--found", "own", "--id", "row"]
+    line = ["groupings", str(table), "--truth", "kind", "--assigned", "own", "--id", "row"]
     line += ["--system", f"a={other}", "--slice", "site", "-o", result]
     refused = CliRunner().invoke(cli, line)
     assert refused.exit_code == 3 or "id 'r0' is missing" in str(refused.exception)

@@ -117,8 +117,8 @@ def agreement(grades: Grades, **options: Any) -> Evaluation:
     Examples
     --------
     >>> ann, ben = {"1": {"x": 0, "y": 2, "z": 1}}, {"1": {"x": 0, "y": 2, "z": 2}}
-    >>> found = agreement({"ann": ann, "ben": ben}, interval="none")
-    >>> round(found["Krippendorff-alpha"].value, 4), round(found["percent-agreement"].value, 4)
+    >>> result = agreement({"ann": ann, "ben": ben}, interval="none")
+    >>> round(result["Krippendorff-alpha"].value, 4), round(result["percent-agreement"].value, 4)
     (0.7778, 0.6667)
     >>> disagreement = agreement({"ann": ann, "ben": {"2": {"x": 1}}})
     >>> disagreement["percent-agreement"].value, dict(disagreement["percent-agreement"].undefined)
@@ -184,8 +184,8 @@ def topic_level_agreement(
     --------
     >>> ann = {str(t): {"x": 0, "y": t % 3, "z": 1} for t in range(20)}
     >>> ben = {str(t): {"x": 0, "y": t % 2, "z": 1} for t in range(20)}
-    >>> found = topic_level_agreement({"ann": ann, "ben": ben})
-    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.n_topics
+    >>> result = topic_level_agreement({"ann": ann, "ben": ben})
+    >>> round(result.value, 3), round(result.low, 3), round(result.high, 3), result.n_topics
     (0.597, 0.325, 0.772, 20)
     """
     parsed_measure, columns = parse(measure, ("agreement",)), _columns(grades)
@@ -256,8 +256,8 @@ def intra_assessor_agreement(
     Examples
     --------
     >>> first, second = {"1": {"x": 1, "y": 0}}, {"1": {"x": 1, "y": 2}}
-    >>> found = intra_assessor_agreement({"ann": first}, {"ann": second})
-    >>> found["ann"][0], found["ann"][3]
+    >>> result = intra_assessor_agreement({"ann": first}, {"ann": second})
+    >>> result["ann"][0], result["ann"][3]
     (0.5, 2)
     """
     agreement_by_assessor = {}
@@ -322,8 +322,8 @@ def disagreements(
 
     Examples
     --------
-    >>> found = disagreements({"ann": {"1": {"x": 0, "y": 2}}, "ben": {"1": {"x": 1, "y": 3}}})
-    >>> [(one.document, one.grade_difference, one.crosses) for one in found]
+    >>> result = disagreements({"ann": {"1": {"x": 0, "y": 2}}, "ben": {"1": {"x": 1, "y": 3}}})
+    >>> [(item.document, item.grade_difference, item.crosses) for item in result]
     [('x', 1, True), ('y', 1, False)]
     """
     check_min_int(min_difference, "min_difference")
@@ -415,8 +415,8 @@ def swap_assessors(
     --------
     >>> ann, ben = {"1": {"x": 1, "y": 0}}, {"1": {"x": 0, "y": 1}}
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
-    >>> found = swap_assessors({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
-    >>> [(one.assessor, one.changes[0].tau) for one in found]
+    >>> result = swap_assessors({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
+    >>> [(item.assessor, item.changes[0].tau) for item in result]
     [('ann', 1.0), ('ben', -1.0)]
     """
     shared_topics, swaps = _shared_topics(grades), []
@@ -485,8 +485,8 @@ def ranking_stability(
     --------
     >>> ann, ben = {"1": {"x": 1, "y": 0}}, {"1": {"x": 0, "y": 1}}
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
-    >>> [found] = ranking_stability({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
-    >>> found.n_rankings, found.tau_low, found.tau_high
+    >>> [stability] = ranking_stability({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
+    >>> stability.n_rankings, stability.tau_low, stability.tau_high
     (2, -1.0, 1.0)
     """
     shared_topics = _shared_topics(grades)

@@ -116,7 +116,7 @@ def read_documents(
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "a1.xml")
     >>> _ = path.write_text("<article><bdy>On belief revision</bdy></article>")
-    >>> [(one.document, one.media) for one in read_documents(path)]
+    >>> [(item.document, item.media) for item in read_documents(path)]
     [('a1', 'text/xml')]
     """
     location_by_id: dict[str, str] = {}
@@ -532,8 +532,8 @@ def parse_tree(document: str, body: bytes) -> list[dict[str, Any]]:
     "paragraph" contain text, with inline elements; and "empty" contains nothing. Text with
     significant white space is ``preformatted``.
 
-    >>> [made] = parse_tree("1", b"<au><fnm>John</fnm> <snm>Smith</snm></au>")
-    >>> made["shape"], [part["content"] for part in made["content"]]
+    >>> [element] = parse_tree("1", b"<au><fnm>John</fnm> <snm>Smith</snm></au>")
+    >>> element["shape"], [child["content"] for child in element["content"]]
     ('line', [['John'], ['Smith']])
     """
     return [

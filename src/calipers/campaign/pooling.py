@@ -93,7 +93,7 @@ def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
     Examples
     --------
     >>> pool = depth_pool({"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}, depth=1)
-    >>> [one.document for one in pool["1"]]
+    >>> [item.document for item in pool["1"]]
     ['x', 'z']
     """
     max_rank = parse_depth(depth)
@@ -359,7 +359,7 @@ def contributions(
     Examples
     --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
-    >>> [(one.group, one.n_documents, one.n_unique) for one in contributions(rankings, 2)]
+    >>> [(item.group, item.n_documents, item.n_unique) for item in contributions(rankings, 2)]
     [('a', 2, 1), ('b', 2, 1)]
     """
     runs_by_group = group_runs(rankings, groups)

@@ -342,8 +342,8 @@ def sparse_judgments(
     --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
     >>> judgments = {"1": {"x": 1, "y": 1, "z": 0}}
-    >>> [one] = sparse_judgments(judgments, rankings, [1], measures=["P@2"], found_by_run="a")
-    >>> one.value, one.tau
+    >>> [item] = sparse_judgments(judgments, rankings, [1], measures=["P@2"], found_by_run="a")
+    >>> item.value, item.tau
     ((0.75, 0.5), 0.0)
     """
     if found_by_run is not None and found_by_run not in rankings:
@@ -596,8 +596,8 @@ def classify_topics(
     Examples
     --------
     >>> rankings = {"a": {"1": ["x"], "2": ["x"]}, "b": {"1": ["x"], "2": ["y", "x"]}}
-    >>> told = classify_topics({"1": {"x": 1}, "2": {"x": 1}}, rankings, "RR")
-    >>> [(one.topic, one.kind) for one in told]
+    >>> classes = classify_topics({"1": {"x": 1}, "2": {"x": 1}}, rankings, "RR")
+    >>> [(item.topic, item.kind) for item in classes]
     [('1', 'easy'), ('2', 'separates')]
     """
     [scores] = score_systems(judgments, rankings, [measure]).values()

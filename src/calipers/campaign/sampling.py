@@ -395,8 +395,8 @@ def estimate_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, fl
     Examples
     --------
     >>> strata = {"1": {"a": {"x": 1, "y": 0}, "b": {"z": 1, "v": 0, "w": -1, "u": -1}}}
-    >>> [(topic, found)] = estimate_relevant(strata).items()
-    >>> topic, round(found[0], 3), round(found[1], 3)
+    >>> [(topic, estimate)] = estimate_relevant(strata).items()
+    >>> topic, round(estimate[0], 3), round(estimate[1], 3)
     ('1', 3.0, 1.414)
     """
     groups, _ = read_sampled_judgments(judgments)

@@ -109,8 +109,8 @@ def score_systems(
 
     Examples
     --------
-    >>> found = score_systems({"1": {"x": 1}}, {"a": {"1": ["x"]}, "b": {"1": ["y", "x"]}}, ["RR"])
-    >>> found["RR"].means.tolist(), found["RR"].ranks.tolist()
+    >>> result = score_systems({"1": {"x": 1}}, {"a": {"1": ["x"]}, "b": {"1": ["y", "x"]}}, ["RR"])
+    >>> result["RR"].means.tolist(), result["RR"].ranks.tolist()
     ([1.0, 0.5], [1.0, 2.0])
     """
     evaluation = retrieval(
@@ -175,8 +175,8 @@ def ranking_changes(
     """Return the change of the ranking by each measure.
 
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
-    >>> [one] = ranking_changes(*(score_systems({"1": {d: 1}}, runs, ["RR"]) for d in "xy"))
-    >>> one.tau, one.ranks["a"]
+    >>> [change] = ranking_changes(*(score_systems({"1": {d: 1}}, runs, ["RR"]) for d in "xy"))
+    >>> change.tau, change.ranks["a"]
     (-1.0, (1.0, 2.0))
     """
     changes = []

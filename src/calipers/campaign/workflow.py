@@ -466,9 +466,9 @@ def parse_structure(topic: Topic) -> list[str]:
 
     They are the target element, and words with the element that should contain them.
 
-    >>> parts = [{"te": "article"}, {"cw": "belief revision", "ce": "bdy/sec"}, {"cw": "-calendar"}]
-    >>> parse_structure(Topic("9", kind="CAS", details={"parts": parts}))
-    ['article', 'belief revision in bdy/sec', '-calendar']
+    >>> clauses = [{"te": "article"}, {"cw": "belief revision", "ce": "bdy/sec"}, {"cw": "-tax"}]
+    >>> parse_structure(Topic("9", kind="CAS", details={"parts": clauses}))
+    ['article', 'belief revision in bdy/sec', '-tax']
     """
     raw_parts = topic.details.get("parts")
     components = (
@@ -508,8 +508,8 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
 
     >>> merge_sort(["a", "b", "c", "d"], lambda a, b: None)
     SortState(groups=None, pending=[('a', 'b'), ('c', 'd')], max_remaining=5)
-    >>> known = {("a", "b"): -1, ("c", "d"): 0}
-    >>> merge_sort(["a", "b", "c", "d"], lambda a, b: known.get((a, b)))
+    >>> preferences = {("a", "b"): -1, ("c", "d"): 0}
+    >>> merge_sort(["a", "b", "c", "d"], lambda a, b: preferences.get((a, b)))
     SortState(groups=None, pending=[('b', 'c')], max_remaining=2)
     """
     if len(documents) <= 1:

@@ -308,8 +308,8 @@ def encode_classes(
 
     Examples
     --------
-    >>> found = encode_classes(["woman", "man", "child", "man"])
-    >>> found.names, found.codes.tolist()
+    >>> result = encode_classes(["woman", "man", "child", "man"])
+    >>> result.names, result.codes.tolist()
     (('child', 'man', 'woman'), [2, 1, 0, 1])
     """
     column = encode_labels(truth, input_name)

@@ -113,12 +113,13 @@ def probability_matrix(
     Examples
     --------
     >>> from calipers.data.class_labels import encode_classes
-    >>> given = {"b": [0.75, 0.5], "a": [0.25, 0.5]}
-    >>> table, highest, own, other_squares = probability_matrix(given, encode_classes(["b", "a"]))
+    >>> by_class = {"b": [0.75, 0.5], "a": [0.25, 0.5]}
+    >>> true_classes = encode_classes(["b", "a"])
+    >>> table, highest, p_of_class, _ = probability_matrix(by_class, true_classes)
     >>> table
     array([[0.25, 0.75],
            [0.5 , 0.5 ]])
-    >>> highest, own
+    >>> highest, p_of_class
     (array([1, 0]), array([0.75, 0.5 ]))
     """
     from calipers import _core

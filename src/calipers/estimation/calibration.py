@@ -70,8 +70,8 @@ class Bins:
 
         >>> half = np.full(2, 0.5)
         >>> bins = Bins(half, np.full(2, 100.0), np.array([0.3, 0.6]), np.array([0.4, 0.4]))
-        >>> made = bins.rms_error_interval(0.95)
-        >>> round(made.low, 3), round(made.high, 3)
+        >>> result = bins.rms_error_interval(0.95)
+        >>> round(result.low, 3), round(result.high, 3)
         (0.085, 0.223)
         """
         smoothed = (self.proportion * self.effective_rows + 0.5) / (self.effective_rows + 1)

@@ -204,10 +204,11 @@ def agreement(
     Examples
     --------
     >>> import calipers as cal
-    >>> said = {"ann": [0, 1, 2, 2, 0, 1], "ben": [0, 1, 2, 1, 0, None], "eve": [0, 1, 2, 2, 1, 1]}
-    >>> round(cal.agreement(said)["Krippendorff-alpha"].value, 4)
+    >>> ratings = {"ann": [0, 1, 2, 2, 0, 1], "ben": [0, 1, 2, 1, 0, None]}
+    >>> ratings["eve"] = [0, 1, 2, 2, 1, 1]
+    >>> round(cal.agreement(ratings)["Krippendorff-alpha"].value, 4)
     0.6632
-    >>> ordinal = cal.agreement(said, scale="ordinal", measures=["Krippendorff-alpha"])
+    >>> ordinal = cal.agreement(ratings, scale="ordinal", measures=["Krippendorff-alpha"])
     >>> round(ordinal.estimates[0].value, 4)
     0.8118
     """

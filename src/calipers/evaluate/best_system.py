@@ -141,8 +141,8 @@ def best_system(
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 2, 200)
     >>> guesses = {f"model {k}": rng.integers(0, 2, 200) for k in range(10)}
-    >>> found = cal.best_system(cal.classification(truth, guesses, measures="accuracy"))
-    >>> round(found[found.best].apparent.value, 2), round(found.corrected.value, 2)
+    >>> result = cal.best_system(cal.classification(truth, guesses, measures="accuracy"))
+    >>> round(result[result.best].apparent.value, 2), round(result.corrected.value, 2)
     (0.55, 0.49)
     """
     if getattr(evaluation, "sources", None) is None:

@@ -137,8 +137,8 @@ def merge_states(
     ...     cal.regression("y", "p", data=pa.table({"y": y, "p": p}), engine="stream")
     ...     for y, p in (([1.0, 2.0, 4.0], [1.0, 3.0, 4.0]), ([3.0, 5.0], [2.0, 5.0]))
     ... ]
-    >>> both = cal.merge_states(days)
-    >>> both["MAE"].value, both["MAE"].n
+    >>> merged = cal.merge_states(days)
+    >>> merged["MAE"].value, merged["MAE"].n
     (0.4, 5)
     """
     options = Options.from_arguments({k: v for k, v in locals().items() if v is not None})

@@ -115,8 +115,8 @@ def compare_splits(
     --------
     >>> import calipers as cal
     >>> old, new = [0.81, 0.79, 0.84, 0.80, 0.82], [0.83, 0.83, 0.85, 0.83, 0.87]
-    >>> found = cal.compare_splits({"old": old, "new": new}, design="k-fold", measure="AUC")
-    >>> round(found["AUC"].value, 3), found["AUC"].test, round(found["AUC"].p, 4)
+    >>> result = cal.compare_splits({"old": old, "new": new}, design="k-fold", measure="AUC")
+    >>> round(result["AUC"].value, 3), result["AUC"].test, round(result["AUC"].p, 4)
     (0.03, 'corrected resampled t', 0.0474)
     """
     check_option("design", design, DESIGNS)

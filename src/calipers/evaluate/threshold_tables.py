@@ -110,8 +110,9 @@ def threshold_table(
     --------
     >>> import calipers as cal
     >>> sick, marker = [0, 0, 0, 1, 0, 1, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-    >>> made = cal.threshold_table(sick, marker, thresholds=[4, 6], measures=["sensitivity", "PPV"])
-    >>> print(*str(made).splitlines()[:4], sep=chr(10))
+    >>> measures = ["sensitivity", "PPV"]
+    >>> result = cal.threshold_table(sick, marker, thresholds=[4, 6], measures=measures)
+    >>> print(*str(result).splitlines()[:4], sep=chr(10))
     threshold   rows above         sensitivity                 PPV
     ──────────────────────────────────────────────────────────────
     6                    3   0.75 [0.30, 0.95]   1.00 [0.44, 1.00]

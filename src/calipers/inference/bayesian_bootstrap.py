@@ -223,10 +223,10 @@ class AugmentedMean:
 
     Examples
     --------
-    >>> of = AugmentedMean.from_values(np.array([0.2, 0.1, 0.3]), (-0.3, 0.7))
-    >>> [round(float(q), 3) for q in of.quantiles(np.array([0.05, 0.95]))]
+    >>> augmented = AugmentedMean.from_values(np.array([0.2, 0.1, 0.3]), (-0.3, 0.7))
+    >>> [round(float(q), 3) for q in augmented.quantiles(np.array([0.05, 0.95]))]
     [0.002, 0.398]
-    >>> round(of.tails(float(of.quantiles(np.array([0.05]))[0]))[0], 6)
+    >>> round(augmented.tails(float(augmented.quantiles(np.array([0.05]))[0]))[0], 6)
     0.05
     """
 

@@ -68,11 +68,11 @@ def cr2(influence: FloatArray, denominator: FloatArray) -> ClusterError:
 
     Examples
     --------
-    >>> moved = np.array([0.2, -0.1, 0.1, -0.2])
-    >>> se, degrees = cr2(moved, np.ones(4))
+    >>> influence = np.array([0.2, -0.1, 0.1, -0.2])
+    >>> se, degrees = cr2(influence, np.ones(4))
     >>> round(se, 4), round(degrees, 4)  # √(4/3 · 0.1)
     (0.3651, 3.0)
-    >>> round(cr2(moved, np.array([20.0, 1.0, 1.0, 1.0])).df, 4)
+    >>> round(cr2(influence, np.array([20.0, 1.0, 1.0, 1.0])).df, 4)
     1.204
     """
     vector, degrees = cr2_influence(influence, denominator)

@@ -76,8 +76,8 @@ def log_rate_e_value(
 
     Examples
     --------
-    >>> [round(float(np.exp(log_rate_e_value(won, lost, prior=0.5))), 4)
-    ...  for won, lost in ((10, 0), (15, 5))]
+    >>> [round(float(np.exp(log_rate_e_value(n_won, n_lost, prior=0.5))), 4)
+    ...  for n_won, n_lost in ((10, 0), (15, 5))]
     [180.4258, 2.4045]
     >>> round(float(np.exp(log_rate_e_value(10, 0, prior=10))), 4)
     4.7227

@@ -47,8 +47,8 @@ def diebold_mariano(differences: FloatArray, horizon: int = 1) -> StandardError:
     Examples
     --------
     >>> losses = np.array([0.3, 0.4, 0.1, 0.2, 0.5, 0.6, 0.2, 0.3])
-    >>> found = diebold_mariano(losses, 2)
-    >>> round(float(losses.mean()) / found.se, 4), found.df
+    >>> result = diebold_mariano(losses, 2)
+    >>> round(float(losses.mean()) / result.se, 4), result.df
     (4.6662, 7)
     """
     n, name = len(differences), f"Diebold-Mariano, HLN, h = {horizon}"

@@ -57,8 +57,8 @@ def non_inferiority_test(
     >>> from calipers.inference.procedures import WaldProcedure
     >>> from calipers.inference.variance_estimators import StandardError
     >>> error = StandardError(0.02, "delta")
-    >>> made = WaldProcedure(value=-0.01, t_error=error, method="delta", name="delta, paired")
-    >>> print(non_inferiority_test(made.test, 0.05))  # z = 2
+    >>> procedure = WaldProcedure(value=-0.01, t_error=error, method="delta", name="delta, paired")
+    >>> print(non_inferiority_test(procedure.test, 0.05))  # z = 2
     delta, paired, one-sided (greater): p = 0.02275
     """
     _check_margin(margin)
@@ -95,8 +95,8 @@ def equivalence_test(test: DifferenceTest, margin: float) -> TestResult:
     >>> from calipers.inference.procedures import WaldProcedure
     >>> from calipers.inference.variance_estimators import StandardError
     >>> t = StandardError(0.02, "paired t", 24)
-    >>> made = WaldProcedure(value=-0.01, t_error=t, method="Student t", name="paired t")
-    >>> print(equivalence_test(made.test, 0.05))  # t = 2 and -3
+    >>> procedure = WaldProcedure(value=-0.01, t_error=t, method="Student t", name="paired t")
+    >>> print(equivalence_test(procedure.test, 0.05))  # t = 2 and -3
     paired t, one-sided (greater): p = 0.02847
     """
     _check_margin(margin)

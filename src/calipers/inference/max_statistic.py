@@ -242,8 +242,8 @@ def permuted_maxima(
     Examples
     --------
     >>> table = np.random.default_rng(1).normal(size=(30, 4, 2))
-    >>> found = permuted_maxima(table, None, 2000, seed=0)
-    >>> round(found.critical_value(0.025), 1), found.n_tests
+    >>> result = permuted_maxima(table, None, 2000, seed=0)
+    >>> round(result.critical_value(0.025), 1), result.n_tests
     (2.9, 12)
     """
     from calipers import _core
@@ -344,8 +344,8 @@ def gaussian_maxima(
     Examples
     --------
     >>> rows = np.random.default_rng(0).normal(size=(3, 500))
-    >>> found = gaussian_maxima(list(rows), seed=0)
-    >>> found.p(np.array([2.0, 2.5, 4.0]), np.full(3, 499)).round(2)  # alone .046, .013, .000
+    >>> result = gaussian_maxima(list(rows), seed=0)
+    >>> result.p(np.array([2.0, 2.5, 4.0]), np.full(3, 499)).round(2)  # alone .046, .013, .000
     array([0.13, 0.04, 0.  ])
     """
     indices_by_subset: dict[Hashable, list[int]] = {}

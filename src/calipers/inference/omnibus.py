@@ -163,8 +163,8 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
 
     Examples
     --------
-    >>> found = friedman(np.array([[1.0, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]))
-    >>> found.mean_ranks.tolist(), round(found.chi_square, 4), round(found.f, 4)
+    >>> result = friedman(np.array([[1.0, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]))
+    >>> result.mean_ranks.tolist(), round(result.chi_square, 4), round(result.f, 4)
     ([2.75, 2.0, 1.25], 4.5, 3.8571)
     """
     return friedman_of_sums(unit_sums(values, higher_is_better=higher_is_better))
@@ -410,8 +410,8 @@ def randomized_tukey(
     Examples
     --------
     >>> table = np.random.default_rng(0).normal(size=(50, 3)) + [0.0, 0.0, 1.0]
-    >>> [found] = randomized_tukey(table, 999)
-    >>> float(found.p[0, 2]), bool(found.p[0, 1] > 0.05)
+    >>> [tests] = randomized_tukey(table, 999)
+    >>> float(tests.p[0, 2]), bool(tests.p[0, 1] > 0.05)
     (0.001, True)
     """
     from calipers import _core

@@ -106,8 +106,8 @@ def corrected_t(
 
     Examples
     --------
-    >>> found = corrected_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]), n_train=80, n_test=20)
-    >>> print(found.test)  # t = 0.03/√((1/5 + 1/4)·0.00025) = 2.8284
+    >>> result = corrected_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]), n_train=80, n_test=20)
+    >>> print(result.test)  # t = 0.03/√((1/5 + 1/4)·0.00025) = 2.8284
     corrected resampled t, two-sided: p = 0.04742
     """
     if not (n_train > 0 and n_test > 0):
@@ -131,8 +131,8 @@ def uncorrected_t(
 
     Examples
     --------
-    >>> found = uncorrected_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]))
-    >>> print(found.test)  # t = 0.03/√(0.00025/5) = 4.2426
+    >>> result = uncorrected_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]))
+    >>> print(result.test)  # t = 0.03/√(0.00025/5) = 4.2426
     uncorrected t over splits, two-sided: p = 0.01324
     """
     result = _resampled_t(differences, 0.0, "uncorrected t over splits", alternative, level)

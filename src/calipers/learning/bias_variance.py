@@ -507,11 +507,11 @@ def bias_variance(
     ...     x = random.random((20, 1))
     ...     return x, x[:, 0] ** 2 + random.normal(0, 0.1, 20)
     >>> grid = np.linspace(0, 1, 101)
-    >>> found = cal.bias_variance(
+    >>> result = cal.bias_variance(
     ...     LinearRegression(), generate=draw, test=(grid[:, None], grid**2),
     ...     exact=True, noise=0.01, sampled=False,
     ... )
-    >>> [(name, round(e.value, 4)) for name, e in found.rows_by_value[0].components.items()]
+    >>> [(name, round(e.value, 4)) for name, e in result.rows_by_value[0].components.items()]
     [('error', 0.0179), ('bias²', 0.0058), ('variance', 0.0021), ('noise', 0.01)]
     """
     require_sklearn()

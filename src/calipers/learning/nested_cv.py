@@ -78,8 +78,8 @@ def nested_interval(
     Examples
     --------
     >>> folds = [OuterFold(np.array([1.0, 3.0]), np.array([2.0, 4.0, 1.0, 2.0])) for _ in range(3)]
-    >>> found = nested_interval(folds, n_rows=6, n_folds=3)
-    >>> found.inner_mean, found.cv_mean, round(found.bias, 4), found.inflation
+    >>> result = nested_interval(folds, n_rows=6, n_folds=3)
+    >>> result.inner_mean, result.cv_mean, round(result.bias, 4), result.inflation
     (2.25, 2.0, 0.3333, 1.0)
     """
     within = np.concatenate([fold.inner_losses for fold in outer])

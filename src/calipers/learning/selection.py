@@ -149,8 +149,8 @@ def select_model(
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(100, 5)), rng.integers(0, 2, 100)  # nothing to be learned
     >>> models = {f"{k} neighbours": KNeighborsClassifier(k) for k in (1, 3, 5, 7, 9)}
-    >>> found = cal.select_model(models, X, y, measure="accuracy", cv=5)
-    >>> found[found.best].apparent.value > found.corrected.value, found.optimism.value > 0
+    >>> result = cal.select_model(models, X, y, measure="accuracy", cv=5)
+    >>> result[result.best].apparent.value > result.corrected.value, result.optimism.value > 0
     (True, True)
     """
     if not isinstance(candidates, Mapping) or len(candidates) < 2:

@@ -113,9 +113,9 @@ class Slices(JsonSerializable, TidyResult):
     Examples
     --------
     >>> import calipers as cal
-    >>> truth, called = [1, 1, 0, 0, 1, 0], [1, 0, 0, 0, 1, 1]
+    >>> truth, predicted = [1, 1, 0, 0, 1, 0], [1, 0, 0, 0, 1, 1]
     >>> site = ["north", "north", "north", "south", "south", "south"]
-    >>> ev = cal.classification(truth, called, slices={"site": site}, measures="recall")
+    >>> ev = cal.classification(truth, predicted, slices={"site": site}, measures="recall")
     >>> ev.slices["site", "north", "recall"].estimate.value
     0.5
     """

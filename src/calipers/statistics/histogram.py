@@ -54,11 +54,12 @@ class Histogram(Statistic):
 
     Examples
     --------
-    >>> few = Histogram.from_rows(np.array([0.0, 1.0, 1.0]))
-    >>> few.mean.tolist(), few.sums.tolist()
+    >>> small = Histogram.from_rows(np.array([0.0, 1.0, 1.0]))
+    >>> small.mean.tolist(), small.sums.tolist()
     ([0.0, 1.0], [1.0, 2.0])
-    >>> many = Histogram.from_rows(np.arange(1500.0)) + Histogram.from_rows(np.arange(1500.0, 3000))
-    >>> many.width, len(many.mean), float(many.sums.sum())
+    >>> rows = np.arange(3000.0)
+    >>> large = Histogram.from_rows(rows[:1500]) + Histogram.from_rows(rows[1500:])
+    >>> large.width, len(large.mean), float(large.sums.sum())
     (4.0, 750, 3000.0)
     """
 

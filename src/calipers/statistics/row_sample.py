@@ -47,9 +47,9 @@ class SampledRows(Statistic):
     Examples
     --------
     >>> numbers = np.arange(250_000)
-    >>> seen = SampledRows.from_rows(numbers[:200_000], [numbers[:200_000] / 2])
-    >>> seen += SampledRows.from_rows(numbers[200_000:], [numbers[200_000:] / 2])
-    >>> seen.rows, seen.level, len(seen.number), seen.is_complete
+    >>> sample = SampledRows.from_rows(numbers[:200_000], [numbers[:200_000] / 2])
+    >>> sample += SampledRows.from_rows(numbers[200_000:], [numbers[200_000:] / 2])
+    >>> sample.rows, sample.level, len(sample.number), sample.is_complete
     (250000, 2, 62825, False)
     """
 
@@ -141,8 +141,8 @@ class LargestResiduals(Statistic):
 
     Examples
     --------
-    >>> some = LargestResiduals.from_rows(np.arange(3), np.array([1.0, -3.0, 2.0]))
-    >>> all_of = some + LargestResiduals.from_rows(np.arange(3, 5), np.array([5.0, -3.0]))
+    >>> largest = LargestResiduals.from_rows(np.arange(3), np.array([1.0, -3.0, 2.0]))
+    >>> all_of = largest + LargestResiduals.from_rows(np.arange(3, 5), np.array([5.0, -3.0]))
     >>> all_of.number.tolist(), all_of.size.tolist(), all_of.rows, all_of.squares
     ([3, 1, 4, 2, 0], [5.0, 3.0, 3.0, 2.0, 1.0], 5, 48.0)
     """
