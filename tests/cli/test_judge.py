@@ -65,9 +65,24 @@ def test_the_tables(folder: Path) -> None:
     for words in ("Judge: 2 systems, 80 labels", "human \\ judge", "sensitivity", "new - old"):
         assert words in text
     assert "Biases of the judge" in (folder / "page.html").read_text(encoding="utf-8")
-    call(f"judge wide.csv {COLUMNS} -o judge.json")
-    biases = text[text.index("Biases of the judge") :]
-    assert biases in call("show judge.json")  # without the tables, as JSON without details
+
+
+def test_a_saved_result_has_the_same_text_and_page(folder: Path) -> None:
+    options = f"{COLUMNS} --length old=len_old --length new=len_new --own new"
+    text = call(f"judge wide.csv {options} --report one.html")
+    call(f"judge wide.csv {options} -o judge.json")
+    assert call("show judge.json --report other.html") == text
+    one, other = (
+        (folder / name).read_text(encoding="utf-8") for name in ("one.html", "other.html")
+    )
+    assert one == other
+
+
+def test_two_results_are_listed_without_a_test(folder: Path) -> None:
+    for name, cases in (("one", "old"), ("other", "new")):
+        call(f"judge wide.csv --score s={cases} --human s=human_{cases} -o {name}.json")
+    text = call("diff one.json other.json")
+    assert "No test of two evaluations of a judge: to compare two judges" in text
 
 
 def test_requirements(folder: Path) -> None:

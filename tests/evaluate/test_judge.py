@@ -363,6 +363,94 @@ def test_every_number_has_an_interval_and_a_method() -> None:
     assert bias["kind"] == "mean error"
 
 
+def test_saved_results_keep_the_tables() -> None:
+    evaluation = cal.judge("grade", **ALL, own_systems="c", data=grades())
+    again = cal.from_json(evaluation.to_json())
+    assert str(again) == str(evaluation)
+    assert again.to_markdown() == evaluation.to_markdown()
+    pairs = zip(again.confusions, evaluation.confusions, strict=True)
+    assert all((one.counts == other.counts).all() for one, other in pairs)
+    figures = [e.chart("confusion").spec for e in (again, evaluation)]
+    assert figures[0] == figures[1]
+
+
+def test_tidy_rows_have_the_biases() -> None:
+    evaluation = cal.judge("grade", **ALL, own_systems="c", data=grades())
+    frame = evaluation.to_frame()
+    errors = frame[frame["measure"] == "mean-error"].set_index("system")
+    for bias in biases(evaluation, "mean error"):
+        row = errors.loc[bias.contrast]
+        assert (row["value"], row["p"], row["p_adjusted"], row["min_detectable"]) == (
+            bias.value, bias.p, bias.p_adjusted, bias.min_detectable,
+        )  # fmt: skip
+    others = frame[frame["contrast"] != ""]
+    expected = [bias for bias in evaluation.judge_biases if bias.kind != "mean error"]
+    assert list(others["measure"]) == [f"{bias.kind}-bias" for bias in expected]
+    for name in ("contrast", "value", "low", "high", "p", "p_adjusted", "test", "n", "method"):
+        assert others[name].tolist() == [getattr(bias, name) for bias in expected], name
+    assert set(others["system"]) == {"all systems"}
+    assert len(frame) == len(evaluation) + len(expected)
+    assert len(evaluation.to_csv().splitlines()) == len(frame) + 1
+    assert evaluation.to_arrow().num_rows == len(frame)
+
+
+def test_the_charts() -> None:
+    evaluation = cal.judge("grade", **ALL, own_systems="c", data=grades())
+    assert evaluation.charts == ("judge errors", "judge biases", "confusion")
+    for name, is_error in (("judge errors", True), ("judge biases", False)):
+        [panel] = evaluation.chart(name).spec["vconcat"]
+        drawn = [
+            bias for bias in evaluation.judge_biases if (bias.kind == "mean error") is is_error
+        ]
+        for row, bias in zip(panel["data"]["values"], drawn, strict=True):
+            limits = row["value"], row["low"], row["high"]
+            assert limits == pytest.approx((bias.value, bias.low, bias.high), rel=1e-4, abs=1e-5)
+            assert row["told"] is bias.is_significant
+            assert bias.contrast in row["row"]
+    figure = evaluation.chart("confusion").figures[0]
+    encoding = figure.spec["encoding"]
+    assert (encoding["x"]["field"], encoding["y"]["field"]) == ("judge", "human")
+    assert encoding["x"]["sort"] == ["1", "2", "3", "4", "5"]  # never by similarity
+    assert "most frequent error of the judge is" in figure.caption
+    assert "predict" not in figure.caption
+
+
+def test_only_what_has_a_value_is_drawn() -> None:
+    human, judged = [1, 0, 1, 1], [1, 0, 0, 1]
+    evaluation = cal.judge(judged, human=human, first=[1] * 4, **FEW)  # always the first
+    assert evaluation.charts == ("judge errors", "confusion")
+
+
+def test_the_verdict_is_what_is_significant() -> None:
+    evaluation = cal.judge("grade", **ALL, own_systems="c", data=grades())
+    significant = [bias for bias in evaluation.judge_biases[4:] if bias.is_significant]
+    assert 0 < len(significant) < len(evaluation.judge_biases[4:])
+    page = evaluation.to_html()
+    headline = page[page.index("<h1") : page.index("Findings")] if "Findings" in page else page
+    assert headline.count("Significant bias by") == len(significant)
+    assert "No significant bias by" in page
+
+
+def test_evaluations_of_judges_are_not_compared() -> None:
+    evaluation = cal.judge([1, 0, 1, 0], human=[1, 0, 1, 1], **FEW)
+    for made in (evaluation, cal.from_json(evaluation.to_json())):
+        for function in (cal.compare, cal.keep_predictions, cal.best_system):
+            with pytest.raises(cal.InputError, match=r"is that of a judge.*cal\.classification"):
+                function(made)
+
+
+def test_two_judges_are_compared_as_the_message_says() -> None:
+    rng = np.random.default_rng(9)
+    human = (rng.random(200) < 0.6).astype(int)
+    judged = {
+        n: np.where(rng.random(200) < p, 1 - human, human) for n, p in (("a", 0.3), ("b", 0.1))
+    }
+    compared = cal.classification(human, judged, measures="kappa", **FEW)
+    [difference] = compared.compare().differences
+    kappas = [cal.judge(judged[n], human=human, **FEW)["kappa"].value for n in ("a", "b")]
+    assert difference.value == pytest.approx(kappas[1] - kappas[0])
+
+
 def test_findings_are_those_of_scores_with_labels() -> None:
     rng = np.random.default_rng(8)
     human = {n: np.where(np.arange(200) < 80, rng.random(200) < 0.6, np.nan) for n in ("a", "b")}

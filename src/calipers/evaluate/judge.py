@@ -46,7 +46,7 @@ from calipers.inference.multiplicity import holm
 from calipers.inference.two_samples import student_result
 from calipers.inference.variance_estimators import StandardError
 from calipers.measures import parse
-from calipers.measures.judge import mean_error_measure
+from calipers.measures.judge import TASK, mean_error_measure
 from calipers.report.numbers import format_count
 from calipers.results import Estimate, Evaluation, JudgeBias
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from calipers.results import ConfusionBase, Finding
     from calipers.statistics import FloatArray
 
-#: Name of the task.
-TASK = "judge"
 #: Name of the outputs of all systems together.
 ALL_SYSTEMS = "all systems"
 #: Scores of more different values are numbers, without a table of grades.

@@ -1557,7 +1557,9 @@ SCORES = Task(
 
 _SCORES_COLUMNS = {column.role: column for column in SCORES.columns}
 
-#: Columns of a judge against human labels. It is no task of its own: no other commands take it.
+#: Columns of a judge against human labels. It is not in :data:`TASKS`, whose systems are compared,
+#: stored, planned for and streamed by measures that the user names: here the systems are not what
+#: is evaluated, measures follow from the grades, and cases of several systems are one sample.
 JUDGE = Task(
     "judge",
     verb="calipers.evaluate.judge:judge",
