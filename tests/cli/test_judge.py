@@ -85,6 +85,18 @@ def test_two_results_are_listed_without_a_test(folder: Path) -> None:
     assert "No test of two evaluations of a judge: to compare two judges" in text
 
 
+def test_slices_weights_and_counts(folder: Path) -> None:
+    rows = (folder / "wide.csv").read_text(encoding="utf-8").splitlines()
+    lines = [f"{row},{'topic,n,w' if not k else f'{k % 2},{k % 3},{k % 4 + 1}'}"
+             for k, row in enumerate(rows)]  # fmt: skip
+    (folder / "more.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    line = f"judge more.csv {COLUMNS} --slice topic --count n --weight w --format json"
+    result = json.loads(call(line))
+    n_labels = sum(k % 3 for k in range(1, 121) if k % 3 == 1)  # of those with a label
+    assert result["systems"][0]["estimates"][0]["n"] == n_labels
+    assert {row["slice"] for row in result["slices"]["rows"]} == {"0", "1"}
+
+
 def test_requirements(folder: Path) -> None:
     line = "judge wide.csv --score old --human human_old --require"
     assert invoke([*line.split(), "kappa > 0.1"]).exit_code == 0
@@ -93,6 +105,14 @@ def test_requirements(folder: Path) -> None:
 
 def test_bad_lines(folder: Path) -> None:
     assert "Missing option '--human'" in call("judge wide.csv --score old", 2)
+    for option, reason in (
+        ("--time case", "judge has no --time: judged_at= is the time of the judge"),
+        ("--cost old", "judge has no --cost: costs are those of systems"),
+        ("-m kappa", "No such option"),
+        ("--measures kappa", "judge has no --measures: they follow from the grades"),
+        ("--baseline old", "judge has no --baseline: errors on all pairs"),
+    ):
+        assert reason in call(f"judge wide.csv {COLUMNS} {option}", 2)
     assert "there is no system 'gpt'" in call(f"judge wide.csv {COLUMNS} --own gpt", 3)
     assert "human: has no labels of 'new'" in call(
         "judge wide.csv --score old --score new --human old=human_old", 3

@@ -1601,7 +1601,10 @@ JUDGE = Task(
         ),
         Column("judge_system", "Column of the system that judged the case."),
         Column("judged_at", "Column of the time at which the case was judged."),
+        WEIGHT,
+        _SCORES_COLUMNS["count"],
         _SCORES_COLUMNS["cluster"],
+        SLICES,
     ),
     arguments=(
         Argument(
@@ -1613,7 +1616,7 @@ JUDGE = Task(
             parse=lambda names: list(names) or None,
         ),
     ),
-    options=("level", "interval", "n_resamples", "seed", "inputs"),
+    options=("slice_bins", "level", "interval", "n_resamples", "seed", "inputs"),
     categories=("score", "case", "human", "first", "judge_system"),
 )
 
