@@ -236,9 +236,9 @@ def judge(
     cases = CaseColumns.open(arguments, None, OUTPUT_COLUMNS, CASE_COLUMNS).read()
     columns, options = cases.source.memory_columns, cases.source.options
     repeats = _case_repeats(columns.columns, cases.n_cases)
-    given = _LabeledCases.from_cases(cases, options.settings)
-    covariates = _Covariates.from_columns(columns.columns, given, own_systems)
-    labeled = given.repeat(repeats)
+    cases_once = _LabeledCases.from_cases(cases, options.settings)
+    covariates = _Covariates.from_columns(columns.columns, cases_once, own_systems)
+    labeled = cases_once.repeat(repeats)
     definitions, slice_notes = define_slices(
         repeats.repeat_slices(columns.columns["slices"]), slice_bins, labeled.n_cases, "cases"
     )
@@ -690,11 +690,11 @@ class _SliceComplement:
             return None
         settings = self.estimate_source.outputs.settings
         n_permutations = n_replicates_for_adjusted_p(subsets.n_slices, settings)
-        drawn = draw_subsets(
+        random_subsets = draw_subsets(
             len(is_inside), len(smaller), replace(settings, n_resamples=n_permutations)
         )
         value = self.point_estimate(measure).value if is_reversed else value
-        result = pool.permute(measure, SubsetRows(smaller, value), drawn)
+        result = pool.permute(measure, SubsetRows(smaller, value), random_subsets)
         return result.negated if result is not None and is_reversed else result
 
 

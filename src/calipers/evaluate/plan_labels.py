@@ -102,8 +102,8 @@ def plan_labels(
     Notes
     -----
     The variance is that of the estimate h + λ(J − j) with weighted labels, where the variance of
-    each stratum is estimated from its labels, together with one label of the pooled variance. If no
-    number of labels below that of the cases suffices, all cases are labeled.
+    each stratum is estimated from its labels, together with ten labels of the pooled variance. If
+    no number of labels below that of the cases suffices, all cases are labeled.
 
     A pilot may have weights and clusters of cases. Within a stratum all cases are drawn with equal
     probability, whatever their weight; ``human_weight=`` is given in addition to ``weight=``. Cases

@@ -22,8 +22,11 @@ from calipers.inference import intervals
 from calipers.inference.bayesian_bootstrap import endpoint_distance
 from calipers.statistics import FloatArray, IntArray
 
-#: Weight of the pooled moments in those of a stratum, in labels: few labels tell little of it.
-PRIOR_LABELS = 1.0
+#: Weight of the pooled moments in those of a stratum, in labels. Few labels tell little of it: with
+#: 1 in place of 10, plans from 40 labels of a pass rate promised .77 of the standard error within
+#: strata, and estimates had a bias of .18 of it, as a stratum without errors in the pilot has few
+#: more labels.
+PRIOR_LABELS = 10.0
 #: Weight of the judge's intraclass correlation in that of labels, in pairs of labels of a cluster.
 PRIOR_PAIRS = 10.0
 
@@ -201,8 +204,8 @@ class LabelDesign:
     def _moments(self, deviations: FloatArray, degrees: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return second moments of each stratum, shrunk to the pooled ones, and the pooled ones.
 
-        Each stratum has lost so many ``degrees`` of freedom, or all of them together if there is
-        one center.
+        Each stratum has lost this number of ``degrees`` of freedom, or all strata together if there
+        is one center.
         """
         strata = self._labeled_columns[2]
         products = deviations[:, :, None] * deviations[:, None, :]
@@ -260,8 +263,8 @@ class LabelDesign:
 
     def _selection_probabilities(self, counts: IntArray) -> FloatArray:
         """Probability of each case to have a label, given those that there are."""
-        drawn = (counts - self.labeled) / np.maximum(self.sizes - self.labeled, 1)
-        return np.where(self.labeled_mask, 1.0, drawn[self.strata])
+        proportions = (counts - self.labeled) / np.maximum(self.sizes - self.labeled, 1)
+        return np.where(self.labeled_mask, 1.0, proportions[self.strata])
 
     def _cluster_variance(self, counts: IntArray, coefficient: float) -> float:
         """Return what pairs of cases of a cluster add to the variance of the estimate."""
@@ -291,9 +294,9 @@ class LabelDesign:
         with np.errstate(divide="ignore"):
             logs = np.log1p(-self._selection_probabilities(counts))
         n = int(self.cluster_codes.max()) + 1
-        without = np.bincount(self.cluster_codes, np.maximum(logs, -1e3), n)
+        unlabeled_logs = np.bincount(self.cluster_codes, np.maximum(logs, -1e3), n)
         occurs = np.bincount(self.cluster_codes, minlength=n) > 0
-        return max(float((1 - np.exp(without[occurs])).sum()) - 1.0, 1.0)
+        return max(float((1 - np.exp(unlabeled_logs[occurs])).sum()) - 1.0, 1.0)
 
     # --- Precision ---------------------------------------------------------------------------
 

@@ -710,14 +710,15 @@ def _bias_rows(evaluation: Evaluation, names: Mapping[str, str]) -> Iterator[dic
         if bias.kind == MEAN_ERROR:
             continue
         fields = {
-            "system": evaluation.systems[-1],  # all of them
+            "system": (*evaluation.systems[-1:], "")[0],  # all of them
             "measure": bias_measure(bias),
             "n_total": bias.n,
             "undefined": bias.interval_reason or "" if math.isnan(bias.value) else "",
         }
-        texts = dict.fromkeys((n for n, kind in names.items() if kind == TEXT), "")
+        empty_texts = dict.fromkeys((n for n, kind in names.items() if kind == TEXT), "")
         yield {
-            name: fields.get(name, getattr(bias, name, texts.get(name, math.nan))) for name in names
+            name: fields.get(name, getattr(bias, name, empty_texts.get(name, math.nan)))
+            for name in names
         }
 
 

@@ -73,8 +73,8 @@ def caption(
 ) -> str:
     """Return the caption of a heat map, which says whether its order is ``original_labels``."""
     side = "row" if orientation == ORIENTATIONS[0] else "column"
-    whole = _SHADED[sides][0]
-    sentences = [matrix_summary(confusion, sides), f"Color: {whole}, by {side}."]
+    shade = _SHADED[sides][0]
+    sentences = [matrix_summary(confusion, sides), f"Color: {shade}, by {side}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
         sentences.append(f"In the HTML report, hovering over a cell shows its {level} CI.")

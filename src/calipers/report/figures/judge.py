@@ -53,21 +53,19 @@ def _figure(
     biases: Sequence[JudgeBias], rows: Sequence[str], title: str, axis: str, noun: str
 ) -> Iterator[Figure]:
     """Yield the figure of those that have a value, if there are any and not too many."""
-    drawn = [
-        (bias, row) for bias, row in zip(biases, rows, strict=True) if not math.isnan(bias.value)
-    ]
-    if not 0 < len(drawn) <= MAX_CHART_ROWS:
+    row_by_index = {k: rows[k] for k, bias in enumerate(biases) if not math.isnan(bias.value)}
+    if not 0 < len(row_by_index) <= MAX_CHART_ROWS:
         return
-    shown = [bias for bias, _ in drawn]
-    n_significant = sum(bias.is_significant for bias in shown)
+    defined = [biases[k] for k in row_by_index]
+    n_significant = sum(bias.is_significant for bias in defined)
     tips = vega.tooltip(("row", noun), ("text", "value"), ("p", "p (Holm)"), ("labels", "labels"))
-    data = [_datum(bias, row) for bias, row in drawn]
-    columns = judge.columns(shown)
+    data = [_datum(biases[k], row) for k, row in row_by_index.items()]
+    columns = judge.columns(defined)
     yield Figure(
         title=title,
-        alt_text=f"{title}: {n_significant} of {len(shown)} {noun} are significant.",
-        caption=caption_around_zero(noun, shown[0].level),
-        spec=spec_around_zero([panel_around_zero(data, axis, tips)], [row for _, row in drawn]),
+        alt_text=f"{title}: {n_significant} of {len(defined)} {noun} are significant.",
+        caption=caption_around_zero(noun, defined[0].level),
+        spec=spec_around_zero([panel_around_zero(data, axis, tips)], row_by_index.values()),
         header=tuple(column.name for column in columns),
         rows=tuple(zip(*(column.cells for column in columns), strict=True)),
     )
