@@ -22,7 +22,7 @@ from calipers.evaluation.difference_families import (
 from calipers.evaluation.folds import FoldValues
 from calipers.evaluation.former_values import current_value
 from calipers.evaluation.options import MAX_RESAMPLES, inference_provenance, make_settings
-from calipers.evaluation.shared import ComparisonSource
+from calipers.evaluation.shared import ComparisonSource, check_not_judge
 from calipers.inference import hypotheses, omnibus
 from calipers.inference.forecasts import DIEBOLD_MARIANO
 from calipers.inference.hypotheses import ALTERNATIVES, DEFAULT_HYPOTHESIS, TESTS, Hypothesis
@@ -130,6 +130,7 @@ def compare(
     source = evaluation.sources
     if evaluation.task == TASK:
         raise InputError("points of precision and recall have no rows to compare systems on")
+    check_not_judge(evaluation)
     if source is None:
         raise InputError(
             "evaluation: was read from a file without its data; expected one computed from data"

@@ -1557,7 +1557,9 @@ SCORES = Task(
 
 _SCORES_COLUMNS = {column.role: column for column in SCORES.columns}
 
-#: Columns of a judge against human labels. It is no task of its own: no other commands take it.
+#: Columns of a judge against human labels. It is not in :data:`TASKS`, whose systems are compared,
+#: stored, planned for and streamed by measures that the user names: here the systems are not what
+#: is evaluated, measures follow from the grades, and cases of several systems are one sample.
 JUDGE = Task(
     "judge",
     verb="calipers.evaluate.judge:judge",
@@ -1599,7 +1601,10 @@ JUDGE = Task(
         ),
         Column("judge_system", "Column of the system that judged the case."),
         Column("judged_at", "Column of the time at which the case was judged."),
+        WEIGHT,
+        _SCORES_COLUMNS["count"],
         _SCORES_COLUMNS["cluster"],
+        SLICES,
     ),
     arguments=(
         Argument(
@@ -1611,7 +1616,7 @@ JUDGE = Task(
             parse=lambda names: list(names) or None,
         ),
     ),
-    options=("level", "interval", "n_resamples", "seed", "inputs"),
+    options=("slice_bins", "level", "interval", "n_resamples", "seed", "inputs"),
     categories=("score", "case", "human", "first", "judge_system"),
 )
 
