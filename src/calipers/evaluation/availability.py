@@ -31,7 +31,7 @@ _NO_HUMAN_REASON = (
 
 #: Why a task does not take an option, from whatever engine.
 TASK_REASONS: Mapping[tuple[str, str], str] = {
-    **{(name, "human"): _NO_HUMAN_REASON for name in ("multilabel", "ranking", "clustering")},
+    ("clustering", "human"): _NO_HUMAN_REASON,
     ("agreement", "human"): "people and judges are raters alike",
     ("retrieval", "data"): "judgments and runs are tables of their own, with ids that join them",
     ("retrieval", "id"): "topics and documents have ids already, by which runs are joined",

@@ -25,8 +25,27 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 
-def is_mean_over_topics(measure: Measure) -> bool:
-    """Return whether a measure is a mean over topics, which labels of some can be added to."""
+def select_means(
+    measures: Sequence[Measure], *, is_requested: bool, unit: str = "topics"
+) -> list[Measure]:
+    """Return the measures that are means over topics, which labels of some can be added to.
+
+    Raises
+    ------
+    InputError
+        If another measure is requested.
+    """
+    means = [measure for measure in measures if _is_mean(measure)]
+    others = [measure for measure in measures if not _is_mean(measure)]
+    if others and is_requested:
+        raise InputError(
+            f"human: {others[0]} is not a mean over {unit}, so human judgments of some of them "
+            "cannot be combined with those of all"
+        )
+    return means
+
+
+def _is_mean(measure: Measure) -> bool:
     return measure.definition.summary == "mean" and measure.definition.interval != "none"
 
 
@@ -155,6 +174,11 @@ class LabeledTopicScores(TopicScores):
     def permutation_values(self, measure: Measure, settings: Settings) -> None:
         """Return None, as the values of most topics are those of the judge."""
         return
+
+    @property
+    def _conventions(self) -> dict[str, Any]:
+        """Conventions of the topics, and what is estimated."""
+        return {**super()._conventions, "target": self.target}
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -902,6 +902,23 @@ MULTILABEL = Task(
             "sum to 1. The default threshold is 0.5.",
             type="array-like of shape (n, n_labels), or dict of such",
         ),
+        replace(
+            HUMAN,
+            help="Columns of the labels by people of some rows, if --truth is that of a judge, "
+            "such as a language model. A row without labels by people has an empty field, or "
+            "empty fields in all columns.",
+            metavar="COLS",
+            wide="pattern",
+            has_lists=True,
+            description="Labels by people of some rows, if ``truth`` is that of a judge, such as a "
+            "language model: in the forms of ``truth``, with a missing value, or missing values of "
+            "all labels, where a row has none by people. An empty field of a CSV file is missing; "
+            "the ``separator`` alone is a row that has no label. Values then rest on these labels, "
+            "and on what the judge adds to them. The rows should be selected at random, or have "
+            "``human_weight``.",
+            type="array-like of shape (n,) or (n, n_labels)",
+        ),
+        HUMAN_WEIGHT,
         WEIGHT,
         COUNT,
         CLUSTER,
@@ -940,6 +957,7 @@ MULTILABEL = Task(
             type="float, list of float, or dict of such",
             annotation="Threshold",
         ),
+        TARGET,
     ),
     options=("undefined", *_ROW_OPTIONS, "memory", "states"),
     engines=_ROW_ENGINES,
@@ -964,7 +982,7 @@ MULTILABEL = Task(
         "very large samples; averages of AUC and AP use influence functions, summed over the "
         "labels of a row.",
     },
-    categories=("truth", "predicted"),
+    categories=("truth", "predicted", "human"),
     has_splits=True,
 )
 
@@ -1102,6 +1120,15 @@ RANKING = Task(
             "several systems a dict from their names to columns.",
             type="array-like of shape (n,), or dict of such",
         ),
+        Column(
+            "human",
+            "Column of human grades of all rows of some groups, if --truth is that of a judge, "
+            "such as a language model.",
+            description="Human grades of the rows of some groups, if ``truth`` is that of a judge, "
+            "such as a language model: in the form of ``truth``, with a missing value in all rows "
+            "of the other groups. Means then rest on the groups with human grades, and on what "
+            "the judge adds to them. These groups should be selected at random.",
+        ),
         replace(
             WEIGHT,
             help="Column of the weight of each group in means. A group of weight 0 is left out.",
@@ -1162,6 +1189,13 @@ RANKING = Task(
             choices=("nan", "zero"),
             description='``"nan"``: a group whose value is undefined (for example, without '
             'relevant rows) is left out of the mean and counted. ``"zero"``: it scores 0.',
+        ),
+        Argument(
+            "target",
+            "With human grades: means over groups like these, or over these groups.",
+            choices=TARGETS,
+            description="What is estimated with human grades: means over groups ``like`` these, "
+            "or over ``these`` groups, of which those with human grades are known.",
         ),
     ),
     options=_ROW_OPTIONS,

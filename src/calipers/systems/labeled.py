@@ -110,12 +110,15 @@ class LabeledOutput(RowSystem):
         """Return why labels do not serve a measure; empty if they do."""
         if measure.definition.maximum_of is not None:
             return "is at the best threshold on these rows"
-        statistic: Any = self.judge.statistic(measure)
+        system, formula = self.judge.delegate(measure)
+        statistic: Any = system.statistic(formula)
         can_be_added = isinstance(statistic, ConfusionMatrix | Moments)
         if can_be_added:
+            # A mean over rows of a mean over labels is one of values of the rows.
+            formula = formula.plain if isinstance(statistic, Moments) else formula
             with np.errstate(divide="ignore", invalid="ignore"):
-                value = float(measure.apply(statistic))
-                doubled_value = float(measure.apply(statistic + statistic))
+                value = float(formula.apply(statistic))
+                doubled_value = float(formula.apply(statistic + statistic))
             if np.isfinite(value) and not isclose(
                 value, doubled_value, rel_tol=1e-9, abs_tol=1e-12
             ):
@@ -169,9 +172,18 @@ def _estimate(system: SystemOutput, measure: Measure) -> PointEstimate:
     F1 and such, between 0 and 1, have their limits on the logit scale.
     """
     estimate = system.point_estimate(measure)
+    values = system.row_values(measure)
+    if values is not None and np.isnan(values).any():
+        # Rows without a value by people may have one by the judge: both are of all labeled rows.
+        estimate = replace(
+            estimate,
+            units=None,
+            clusters=system.clusters,
+            joint_distribution=None,
+            influence=lambda: system.influence(measure, None),
+        )
     if estimate.units is not None:
         return estimate
-    values = system.row_values(measure)
     if values is not None and np.isfinite(estimate.value) and np.isfinite(values).all():
         mean = float(np.average(values, weights=system.weight))
         if isclose(mean, estimate.value, abs_tol=1e-12):

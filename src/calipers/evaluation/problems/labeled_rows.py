@@ -23,7 +23,7 @@ from calipers.data.class_labels import (
     label_index,
     label_name,
 )
-from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.errors import InputError, did_you_mean, format_value, row_numbers
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import expand_defaults, has_defaults
 from calipers.report.numbers import format_count
@@ -92,7 +92,7 @@ def read_human_classes(
     >>> all_labels.names, truth.codes.tolist(), human.truth.codes.tolist()
     (('a', 'b', 'c'), [0, 1, 0], [0, 2, 0])
     """
-    mask = _labeled_mask(human, len(truth.codes))
+    mask = read_labeled_mask(human, len(truth.codes))
     by_people = encode_labels(take_rows(human, np.flatnonzero(mask)), "human")
     if labels is not None:
         _check_classes(by_people, np.flatnonzero(mask), [label_name(label) for label in labels])
@@ -119,14 +119,21 @@ def read_human_numbers(human: Any, truth: npt.NDArray[np.float64]) -> HumanTruth
     >>> read_human_numbers([None, 3.0], np.array([1.0, 2.0])).truth.tolist()
     [1.0, 3.0]
     """
-    mask = _labeled_mask(human, len(truth))
-    filled = np.array(truth, np.float64)
-    filled[mask] = to_quantities(take_rows(human, np.flatnonzero(mask)), "human")
+    mask = read_labeled_mask(human, len(truth))
+    filled, rows = np.array(truth, np.float64), np.flatnonzero(mask)
+    with row_numbers(rows):
+        filled[mask] = to_quantities(take_rows(human, rows), "human")
     return HumanTruth(filled, mask)
 
 
-def _labeled_mask(human: Any, n_rows: int) -> npt.NDArray[np.bool_]:
-    """Return the mask of the rows with a label."""
+def read_labeled_mask(human: Any, n_rows: int) -> npt.NDArray[np.bool_]:
+    """Return the mask of the rows with a label, which are in one column.
+
+    Raises
+    ------
+    InputError
+        If there is no label, or the column has another length than the truth.
+    """
     if isinstance(human, Mapping):
         raise InputError(
             "human: has several columns, expected one: the truth by people, in the form of truth"
