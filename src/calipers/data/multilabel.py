@@ -14,6 +14,7 @@ from calipers.data.arrays import (
     check_length,
     column_names,
     is_missing,
+    missing_mask,
     to_matrix,
     to_numbers,
     to_probabilities,

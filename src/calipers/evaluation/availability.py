@@ -24,14 +24,8 @@ ENGINES = ("memory", "stream", "spark", "dask")
 _NO_COUNTS_REASON = "it applies to ratios of row counts, which the measures of this task are not"
 _TOPIC_REASON = "a batch would cut through the documents of one topic, which are ranked together"
 
-_NO_HUMAN_REASON = (
-    "human labels next to those of a judge are for scores, retrieval, classification and "
-    "regression so far; labels of few rows can be evaluated alone"
-)
-
 #: Why a task does not take an option, from whatever engine.
 TASK_REASONS: Mapping[tuple[str, str], str] = {
-    ("clustering", "human"): _NO_HUMAN_REASON,
     ("agreement", "human"): "people and judges are raters alike",
     ("retrieval", "data"): "judgments and runs are tables of their own, with ids that join them",
     ("retrieval", "id"): "topics and documents have ids already, by which runs are joined",

@@ -1241,6 +1241,16 @@ CLUSTERING = Task(
             "Column of the true class of each point.",
             description="True class of each point, if known.",
         ),
+        replace(
+            HUMAN,
+            help="Column of the class by people of some points, if --truth is that of a judge, "
+            "such as a language model.",
+            description="Class by people of some points, if ``truth`` is that of a judge, such as "
+            "a language model: with a missing value where a point has none. Measures of pairs of "
+            "points and purity then rest on these labels, and on what the judge adds to them; "
+            "measures of information are biased in few points and do not take them. The points "
+            "should be selected at random.",
+        ),
         Column(
             "features",
             "Column of a feature of the points. Repeatable, or 'x_*' for several.",
@@ -1288,6 +1298,12 @@ CLUSTERING = Task(
             description="Number of points whose silhouettes are computed, from their distances "
             "to all points. By default all of them, or 5,000 above 100,000 points.",
         ),
+        replace(
+            TARGET,
+            help="With human labels: the value of points like these, or of these points.",
+            description="What is estimated with human labels: the value of points ``like`` these, "
+            "or of ``these`` points, of which those with a label are known.",
+        ),
     ),
     options=(*_ROW_OPTIONS, "memory"),
     engines=_ROW_ENGINES,
@@ -1330,7 +1346,7 @@ CLUSTERING = Task(
         "measures": "``silhouette[c]`` is the mean of the cluster called c.",
         "engine": "A stream supports measures against the truth and measures of cluster centres.",
     },
-    categories=("truth",),
+    categories=("truth", "human"),
 )
 
 AGREEMENT = Task(

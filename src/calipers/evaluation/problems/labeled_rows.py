@@ -173,7 +173,8 @@ def check_label_options(arguments: Mapping[str, Any], reasons: Mapping[str, str]
         raise InputError("human_weight: is about the labels of human=, which is not given")
     reasons = {"time": "the serial dependence of labels is not estimated", **reasons}
     for name, reason in reasons.items():
-        if arguments.get(name) is not None:
+        value = arguments.get(name)
+        if value is not None and value is not False:
             raise InputError(f"human does not go with {name}: {reason}")
     baseline = arguments["baseline"]
     if not (baseline is None or isinstance(baseline, str)) or (
@@ -337,14 +338,18 @@ def _judges(systems: Mapping[str, LabeledOutput]) -> dict[str, Any]:
 
 def _label_notes(system: LabeledOutput, n_systems: int) -> list[str]:
     """Return notes on the human labels behind the values."""
-    target = "these rows" if system.target == "these" else "rows like these"
+    unit = system.unit
+    target = f"these {unit}" if system.target == "these" else f"{unit} like these"
     n_labels = int(np.count_nonzero(system.labeled_mask))
     explanation = (
         f"Values are those of {target}, from {n_labels:,} human labels and the truth by a judge "
-        f"of {format_count(system.n_rows, 'rows')}: the value by the labels, plus a multiple of "
-        "the difference between the judge's values of the other rows and of the labeled ones. "
-        "Whatever the errors of the judge, means over rows are unbiased, and other measures nearly "
-        "so; the value by the judge alone is not."
+        f"of {format_count(system.n_rows, unit)}: the value by the labels, plus a multiple of "
+        f"the difference between the judge's values of the other {unit} and of the labeled ones. "
+        f"Whatever the errors of the judge, means over {unit} are unbiased, and other measures "
+        "nearly so; the value by the judge alone is not."
     )
-    notes = [explanation, label_sampling_note("row", has_weights=system.has_label_weights)]
+    notes = [
+        explanation,
+        label_sampling_note(unit.removesuffix("s"), has_weights=system.has_label_weights),
+    ]
     return [*notes, OWN_MULTIPLE_NOTE] if n_systems > 1 else notes
