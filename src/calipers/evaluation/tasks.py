@@ -1584,10 +1584,11 @@ SCORES = Task(
         ),
         Argument(
             "target",
-            "With human labels: the value of cases like these, or of these cases.",
+            "With human labels or samples: the value of cases like these, or of these cases.",
             choices=TARGETS,
-            description="What is estimated with human labels: the value of cases ``like`` these, "
-            "or of ``these`` cases, of which those with a label are known.",
+            description="What is estimated with human labels or samples: the value of cases "
+            "``like`` these, or of ``these`` cases. Of these cases those with a label are known; "
+            "without labels the samples of each vary, as in a fixed benchmark that is run again.",
         ),
     ),
     options=("slice_bins", "cost", *INFERENCE, "inputs", "memory", "states"),

@@ -54,6 +54,7 @@ INTERVAL_REASONS = {
     "one_value_an_item": "each item has one value; there is nothing to resample",
     "too_few_for_asymptotics": "too few requests for an asymptotic interval: fewer than 300, or 30 "
     "on either side",
+    "too_few_samples": "no case has more samples than the measure takes",
     "too_few_labels": "fewer than 10 human labels, or labels of one cluster only",
     "all_labeled": "all of these cases have human labels; nothing is estimated",
     "too_few_folds": "fewer than two folds have a value",
