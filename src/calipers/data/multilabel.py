@@ -146,7 +146,9 @@ def labeled_rows_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
             if hasattr(values, "toarray"):  # SciPy's sparse arrays hold all values
                 return np.ones(values.shape[0], bool)
             return _all_or_none(np.isnan(np.asarray(values, np.float64)), None, input_name)
-        return ~(missing_mask(values, input_name) if mask is None else mask)
+        if mask is None:
+            return ~missing_mask(values, input_name)
+        return ~(mask | _missing_lists(values))
     columns = dict(zip(names, column_names(values), strict=True))
     masks = [
         missing_mask(values[key], f"{input_name} of {name!r}") for name, key in columns.items()
@@ -154,6 +156,21 @@ def labeled_rows_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
     for name, mask in zip(names, masks, strict=True):
         check_length(mask, len(masks[0]), f"{input_name} of {name!r}", f"{names[0]!r} has")
     return _all_or_none(np.column_stack(masks), names, input_name)
+
+
+def _missing_lists(values: Any) -> npt.NDArray[np.bool_]:
+    """Return the mask of the rows of a column of lists in which all values are missing."""
+    if type(values).__module__.split(".")[0] in ("pyarrow", "polars"):
+        return np.zeros(len(values), bool)
+    return np.array(
+        [
+            isinstance(row, list | tuple | np.ndarray)
+            and len(row) > 0
+            and all(map(is_missing, row))
+            for row in values
+        ],
+        bool,
+    )
 
 
 def _all_or_none(

@@ -358,6 +358,9 @@ class CaseColumns:
         for role in ("weight", "count", "cluster", "time"):
             if columns.get(role) is not None:
                 check_length(columns[role], number, role, "score has")
+        for factors in (columns["slices"] or {}).values():
+            for name, column in factors.items():
+                check_length(column, number, f"slice {name!r}", "score has")
         source = _with_notes(_with_ids(self.source, ids, number), self.notes)
         labels = None
         if columns["human"] is not None:

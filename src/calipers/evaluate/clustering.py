@@ -146,7 +146,7 @@ METRICS = ("euclidean", "sqeuclidean", "manhattan", "cosine")
 
 TRUTH_MEASURES = ("ARI", "AMI", "homogeneity", "completeness", "V-measure", "purity")
 #: Those with human labels of some points: others are biased in few points.
-LABELED_MEASURES = ("ARI", "pair-F1", "purity")
+LABELED_MEASURES = ("ARI", "pair-F1")
 POINT_MEASURES = ("silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
 
 
@@ -201,9 +201,9 @@ def clustering(
         True class of each point, if known.
     human : array-like of shape (n,), optional
         Class by people of some points, if ``truth`` is that of a judge, such as a language model:
-        with a missing value where a point has none. Measures of pairs of points and purity then
-        rest on these labels, and on what the judge adds to them; measures of information are biased
-        in few points and do not take them. The points should be selected at random.
+        with a missing value where a point has none. Measures of pairs of points then rest on these
+        labels, and on what the judge adds to them; purity and measures of information, which are
+        biased in few points, do not take them. The points should be selected at random.
     distances : array-like of shape (n, n), optional
         Distances of the points, in place of ``features`` and ``metric``: a square matrix that may
         be mapped from a file; it is never copied.

@@ -1247,9 +1247,9 @@ CLUSTERING = Task(
             "such as a language model.",
             description="Class by people of some points, if ``truth`` is that of a judge, such as "
             "a language model: with a missing value where a point has none. Measures of pairs of "
-            "points and purity then rest on these labels, and on what the judge adds to them; "
-            "measures of information are biased in few points and do not take them. The points "
-            "should be selected at random.",
+            "points then rest on these labels, and on what the judge adds to them; purity and "
+            "measures of information, which are biased in few points, do not take them. The "
+            "points should be selected at random.",
         ),
         Column(
             "features",

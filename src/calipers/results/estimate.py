@@ -91,6 +91,8 @@ class JudgedSample(JsonSerializable):
         the judge.
     judge_only_p : float
         For a difference: its p-value, which ignores the errors of the judge, too.
+    judge_only_test : str
+        Name of its test, which ends in ", by the judge alone".
     target : {"like", "these"}
         Whether the value is that of units like these, or of these units themselves.
     """
@@ -105,6 +107,7 @@ class JudgedSample(JsonSerializable):
     human_only_high: float = NAN
     judge_only: float = NAN
     judge_only_p: float = field(default=NAN, metadata=BRIEF)
+    judge_only_test: str = field(default="", metadata=BRIEF)
     target: Annotated[str, Choices(("like", "these"))] = "like"
 
 
