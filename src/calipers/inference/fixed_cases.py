@@ -25,8 +25,8 @@ from calipers.statistics import FloatArray
 #: Kind of such an estimate, in the tables of the policy.
 KIND = "samples of these cases"
 
-#: Name of its standard error.
-_NAME = "Student t, samples of these cases"
+#: Name of its interval and test.
+METHOD = "Student t, samples of these cases"
 
 
 def jackknife_variances(
@@ -113,7 +113,7 @@ class FixedCases(JointDistribution):
         typical_weight = float(w @ w) / float(w.sum())
         total = float(np.square(w) @ filled) + typical_weight**2 * largest
         degrees = float((n_samples - 1)[known_mask & (w > 0)].sum())
-        return cls(StandardError(math.sqrt(total) / float(w.sum()), _NAME, degrees))
+        return cls(StandardError(math.sqrt(total) / float(w.sum()), METHOD, degrees))
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two systems, whose samples are independent."""
@@ -134,7 +134,7 @@ class FixedCases(JointDistribution):
             return second
         se = math.hypot(self.error.se, second.error.se)
         degrees = (self.error.df or 0.0) + (second.error.df or 0.0)
-        return FixedCases(StandardError(se, _NAME, degrees))
+        return FixedCases(StandardError(se, METHOD, degrees))
 
 
 def fixed_cases_interval(estimate: PointEstimate, level: float) -> Interval | None:

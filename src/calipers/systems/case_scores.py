@@ -296,7 +296,10 @@ class FixedCaseScores(CaseScores):
             return np.nan
         n, (low, high) = int(n_samples[known_mask].min()), self._value_limits(measure)
         if measure.definition.reads != "samples":
-            largest = (high - low) ** 2 / 4 / (n - 1)
+            # Half of the samples at either end; of an odd number of passes, half but one.
+            is_odd = measure.definition.counts_hits is not None and n % 2 == 1
+            proportions = (1 - is_odd / n**2) / 4
+            largest = (high - low) ** 2 * proportions / (n - 1)
             return largest if np.isfinite(largest) else float(variances[known_mask].max())
         passed = np.tri(n + 1, n, -1)
         rows = {"scores": passed, "status": np.zeros(passed.shape, np.int64)}
