@@ -152,8 +152,9 @@ def scores(
     reference_system : str, optional
         System that win rates are against, by default the ``baseline``.
     target : {'like', 'these'}, default='like'
-        What is estimated with human labels: the value of cases ``like`` these, or of ``these``
-        cases, of which those with a label are known.
+        What is estimated with human labels or samples: the value of cases ``like`` these, or of
+        ``these`` cases. Of these cases those with a label are known; without labels the samples of
+        each vary, as in a fixed benchmark that is run again.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures. The pass rate of other scores than 0 and 1 states what passes: ``"pass-rate@4"``
@@ -220,6 +221,8 @@ def scores(
     table = CaseColumns.open(locals(), stated_range)
     source = table.source
     if source.stream_columns is not None:
+        if target == "these":
+            raise InputError(_NO_VARIATION_MESSAGE)
         columns = source.stream_columns.output_columns["score"]
         chosen_reference = find_reference(reference_system, baseline, tuple(columns))
         summary = _summarize_stream(source.stream_columns, stated_range, source.options)
@@ -229,6 +232,8 @@ def scores(
         return source.evaluate(replace(streamed, missing_lengths=reason))
     cases = table.read()
     by_system, labels, number = cases.scores, cases.labels, cases.n_cases
+    if target == "these" and labels is None:
+        _check_samples(by_system, time=time, cluster=cluster, interval=interval)
     chosen_reference = find_reference(reference_system, baseline, tuple(by_system))
     summary = ScoreSummary.from_columns(
         [
@@ -250,6 +255,29 @@ def scores(
         problem, target=target, missing_lengths=_missing_lengths(source.memory_columns.costs)
     )
     return source.evaluate(problem, columns_by_role, number)
+
+
+_NO_VARIATION_MESSAGE = (
+    "target='these': is about the labels of human=, or about several samples of each case, "
+    "samples=; neither is given, and scores of these cases that are all known have no uncertainty"
+)
+
+
+def _check_samples(columns: Mapping[str, ScoreColumn], **options: Any) -> None:
+    """Check that cases have samples, about which values of these cases are, and the options."""
+    if any(column.scores.ndim == 1 for column in columns.values()):
+        raise InputError(_NO_VARIATION_MESSAGE)
+    for name in ("time", "cluster"):
+        if options[name] is not None:
+            raise InputError(
+                f"target='these' does not go with {name}: the cases are fixed, and their samples "
+                "independent"
+            )
+    if options["interval"] not in ("auto", "analytic", "none"):
+        raise InputError(
+            f"target='these': interval is {format_value(options['interval'])}, expected 'auto' or "
+            "'none': intervals are from the variance of the samples of each case"
+        )
 
 
 def _missing_lengths(costs: Costs) -> str:
@@ -330,6 +358,9 @@ class CaseColumns:
         for role in ("weight", "count", "cluster", "time"):
             if columns.get(role) is not None:
                 check_length(columns[role], number, role, "score has")
+        for factors in (columns["slices"] or {}).values():
+            for name, column in factors.items():
+                check_length(column, number, f"slice {name!r}", "score has")
         source = _with_notes(_with_ids(self.source, ids, number), self.notes)
         labels = None
         if columns["human"] is not None:

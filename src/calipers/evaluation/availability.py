@@ -24,11 +24,6 @@ ENGINES = ("memory", "stream", "spark", "dask")
 _NO_COUNTS_REASON = "it applies to ratios of row counts, which the measures of this task are not"
 _TOPIC_REASON = "a batch would cut through the documents of one topic, which are ranked together"
 
-_NO_HUMAN_REASON = (
-    "human labels next to those of a judge are for scores, retrieval, classification and "
-    "regression so far; labels of few rows can be evaluated alone"
-)
-
 #: Why a judge is evaluated without these options.
 _JUDGE_REASONS = {
     "id": "case= names the column of the ids",
@@ -46,7 +41,6 @@ _JUDGE_REASONS = {
 
 #: Why a task does not take an option, from whatever engine.
 TASK_REASONS: Mapping[tuple[str, str], str] = {
-    **{(name, "human"): _NO_HUMAN_REASON for name in ("multilabel", "ranking", "clustering")},
     ("agreement", "human"): "people and judges are raters alike",
     ("retrieval", "data"): "judgments and runs are tables of their own, with ids that join them",
     ("retrieval", "id"): "topics and documents have ids already, by which runs are joined",

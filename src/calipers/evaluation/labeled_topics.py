@@ -25,8 +25,27 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 
-def is_mean_over_topics(measure: Measure) -> bool:
-    """Return whether a measure is a mean over topics, which labels of some can be added to."""
+def select_means(
+    measures: Sequence[Measure], *, is_requested: bool, unit: str = "topics"
+) -> list[Measure]:
+    """Return the measures that are means over topics, which labels of some can be added to.
+
+    Raises
+    ------
+    InputError
+        If another measure is requested.
+    """
+    means = [measure for measure in measures if _is_mean(measure)]
+    others = [measure for measure in measures if not _is_mean(measure)]
+    if others and is_requested:
+        raise InputError(
+            f"human: {others[0]} is not a mean over {unit}, so human judgments of some of them "
+            "cannot be combined with those of all"
+        )
+    return means
+
+
+def _is_mean(measure: Measure) -> bool:
     return measure.definition.summary == "mean" and measure.definition.interval != "none"
 
 
@@ -84,63 +103,53 @@ class LabeledTopicScores(TopicScores):
         self, system: str, settings: Settings, indices: Any = slice(None)
     ) -> list[PointEstimate]:
         """Return the point estimate of every measure on a subset of the topics, or on all."""
+        chosen = np.arange(len(self.topics))[indices]
         return [
-            self._sample(system, j, settings, np.arange(len(self.topics))[indices]).point_estimate()
+            self._sample((system,), j, settings, chosen).point_estimate()
             for j in range(len(self.measures))
         ]
 
-    def _sample(self, system: str, j: int, settings: Settings, indices: Any) -> LabeledSample:
-        judged, human = self.values[system][indices, j], self.human[system][indices, j]
-        judged_mask = ~np.isnan(judged)
-        labeled_mask = judged_mask & ~np.isnan(human)
-
-        def rows(mask: Any, source: Mapping[str, FloatArray]) -> PointEstimate:
-            chosen = indices[mask]
-            topic_rows = self.topic_rows(system, j, settings, chosen)
-            topic_rows = replace(topic_rows, values=source[system][chosen, j], undefined={})
-            return _with_units(topic_rows)
-
-        others_mask = judged_mask & ~labeled_mask
-        judge = rows(judged_mask, self.values)
-        counts = self.topic_rows(system, j, settings, indices).undefined
-        return LabeledSample(
-            human=rows(labeled_mask, self.human),
-            judged=rows(labeled_mask, self.values),
-            others=rows(others_mask, self.values) if others_mask.any() else None,
-            judge=replace(judge, undefined=counts, n_total=len(indices)),
-            target=self.target,
-            subtract=lambda second: self._difference_sample(j, settings, system, second.source),
-            source=system,
-        )
-
-    def _difference_sample(
-        self, j: int, settings: Settings, first: str, second: str
+    def _sample(
+        self, systems: tuple[str, ...], j: int, settings: Settings, indices: Any
     ) -> LabeledSample:
-        """Return the sample of a difference, over the topics on which both have a value."""
-        pair = first, second
-        judged_mask = ~np.isnan([self.values[name][:, j] for name in pair]).any(axis=0)
-        human_mask = ~np.isnan([self.human[name][:, j] for name in pair]).any(axis=0)
+        """Return the sample of one system, or of the difference of two, on some of the topics.
+
+        A difference is over the topics on which both have a value.
+        """
+        judged_mask = ~np.isnan([self.values[name][indices, j] for name in systems]).any(axis=0)
+        human_mask = ~np.isnan([self.human[name][indices, j] for name in systems]).any(axis=0)
         labeled_mask, others_mask = judged_mask & human_mask, judged_mask & ~human_mask
 
-        def rows(mask: Any, source: Mapping[str, FloatArray]) -> PointEstimate:
-            chosen = np.flatnonzero(mask)
+        def estimate(mask: Any, source: Mapping[str, FloatArray]) -> PointEstimate:
+            chosen = indices[mask]
             estimates = [
-                replace(
-                    self.topic_rows(name, j, settings, chosen),
-                    values=source[name][chosen, j],
-                    undefined={},
+                _with_units(
+                    replace(
+                        self.topic_rows(name, j, settings, chosen),
+                        values=source[name][chosen, j],
+                        undefined={},
+                    )
                 )
-                for name in pair
+                for name in systems
             ]
-            a, b = (estimate_over_topics([topic_rows])[0] for topic_rows in estimates)
-            return a - b
+            return estimates[0] if len(estimates) == 1 else estimates[0] - estimates[1]
+
+        judge = estimate(judged_mask, self.values)
+        if len(systems) == 1:
+            counts = self.topic_rows(systems[0], j, settings, indices).undefined
+            judge = replace(judge, undefined=counts, n_total=len(indices))
+
+        def subtract(second: LabeledSample) -> LabeledSample:
+            return self._sample((*systems, *second.source), j, settings, indices)
 
         return LabeledSample(
-            human=rows(labeled_mask, self.human),
-            judged=rows(labeled_mask, self.values),
-            others=rows(others_mask, self.values) if others_mask.any() else None,
-            judge=rows(judged_mask, self.values),
+            human=estimate(labeled_mask, self.human),
+            judged=estimate(labeled_mask, self.values),
+            others=estimate(others_mask, self.values) if others_mask.any() else None,
+            judge=judge,
             target=self.target,
+            subtract=subtract,
+            source=systems,
         )
 
     def auxiliary_fields(self, reading: PointEstimate) -> Mapping[str, Any]:
@@ -165,6 +174,11 @@ class LabeledTopicScores(TopicScores):
     def permutation_values(self, measure: Measure, settings: Settings) -> None:
         """Return None, as the values of most topics are those of the judge."""
         return
+
+    @property
+    def _conventions(self) -> dict[str, Any]:
+        """Conventions of the topics, and what is estimated."""
+        return {**super()._conventions, "target": self.target}
 
     @property
     def notes(self) -> tuple[str, ...]:

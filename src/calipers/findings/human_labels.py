@@ -40,7 +40,8 @@ class SystemLabels:
 
     ``has_weights`` tells whether labels have weights by the probability of their selection; they
     are ``weight`` where they enter the comparison of systems. ``quantity`` is what the mean of the
-    scores is. With ``classes`` the scores and labels are indices of these.
+    scores is. With ``classes`` the scores and labels are indices of these; of several labels of a
+    case there is a column of 0 and 1 for each of the classes.
     """
 
     human: FloatArray
@@ -55,7 +56,12 @@ class SystemLabels:
     @property
     def is_ordered(self) -> bool:
         """Whether a higher score is more of something, as it is of two classes."""
-        return len(self.classes) <= 2
+        return len(self.classes) <= 2 and not self.has_label_sets
+
+    @property
+    def has_label_sets(self) -> bool:
+        """Whether a case may have several labels."""
+        return self.judged.ndim == 2
 
     def judge_columns(self) -> Iterator[tuple[str, FloatArray]]:
         """Yield columns of the judge with names of their means; of classes each has one."""
@@ -63,14 +69,17 @@ class SystemLabels:
             yield self.quantity, self.judged
             return
         for k, name in enumerate(self.classes):
-            if k or len(self.classes) > 2:  # of two classes the second has all there is
+            if self.has_label_sets:
+                yield f"proportion of {shorten_name(name)}", self.judged[:, k]
+            elif k or len(self.classes) > 2:  # of two classes the second has all there is
                 is_class = np.where(np.isnan(self.judged), np.nan, self.judged == k)
                 yield f"proportion of {shorten_name(name)}", is_class
 
     @property
     def labeled_mask(self) -> npt.NDArray[np.bool_]:
         """Mask of the cases with both."""
-        return np.asarray(~np.isnan(self.human) & ~np.isnan(self.judged))
+        mask = ~np.isnan(self.human) & ~np.isnan(self.judged)
+        return np.asarray(mask.all(axis=1) if self.has_label_sets else mask)
 
     @property
     def is_binary(self) -> bool:

@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 #: Kind of such an estimate, in the tables of the policy.
 KIND = "few human labels"
 
+#: Kind of measures of clusters and classes.
+PARTITION_KIND = "measure of partitions"
+
 #: What is added to the name of a method.
 _ADJUSTED = "adjusted by the judge"
 #: The caution of measures of squares, of which few rows may have most of the sum.
@@ -494,11 +497,14 @@ class LabeledSample(JointDistribution):
 
     @cached_property
     def _extreme(self) -> float:
-        """Largest influence of a row on the judge's value; of means also of the labels."""
+        """Largest influence of a row on the judge's value.
+
+        Of means and of partitions, which few points may move most, also on that by the labels.
+        """
         assert self._influences is not None
         human, judged, others = (influence.column for influence in self._influences)
         sizes = [self._size * np.abs(others).max()]
-        if self.human.is_unit_mean:
+        if self.human.is_unit_mean or self.human.kind == PARTITION_KIND:
             sizes += [self.n_human * np.abs(column).max() for column in (human, judged)]
         return float(max(sizes))
 
@@ -529,9 +535,10 @@ def _subtract(first: PointEstimate, second: PointEstimate) -> PointEstimate:
     """Return the difference of estimates on the same rows, with their units if both have any."""
     difference = first - second
     units, second_units = first.units, second.units
-    if difference.units is not None or not (
-        isinstance(units, UnitValues) and isinstance(second_units, UnitValues)
-    ):
+    has_own_units = difference.kind == "units of their own"
+    if has_own_units or difference.units is not None:
+        return difference
+    if not (isinstance(units, UnitValues) and isinstance(second_units, UnitValues)):
         return difference
     return replace(
         difference,

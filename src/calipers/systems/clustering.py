@@ -80,6 +80,7 @@ class Clustering(SystemOutput):
     clusters: None = None
     measures: tuple[Measure, ...] = ()
 
+    unit: ClassVar = "points"
     columns: ClassVar = ("cluster", "truth", "points", "point_counts")
     output_fields: ClassVar = {"cluster": np.int64, "names": None}
     needs: ClassVar = {

@@ -26,7 +26,7 @@ from calipers.evaluation.shared import column_name, named_systems
 from calipers.report.numbers import format_count
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import LengthRows, ScoreSummary
-from calipers.systems.case_scores import CaseScores, LabeledCaseScores
+from calipers.systems.case_scores import CaseScores, FixedCaseScores, LabeledCaseScores
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
@@ -121,7 +121,7 @@ class CaseScoresProblem(Problem):
         """Return the kind of the systems, and the fields of each that are about human labels."""
         labels: Mapping[str, ScoreColumn] | None = batch["human"]
         if labels is None:
-            return CaseScores, {}
+            return (FixedCaseScores if self.target == "these" else CaseScores), {}
         values, repeats = {}, batch.frequencies
         for name in columns:
             column = labels[name]
@@ -165,6 +165,7 @@ class CaseScoresProblem(Problem):
         return {
             **({"score_range": list(self.score_range)} if has_range else {}),
             **({} if self.reference is None else {"reference": self.reference}),
+            **({} if self.target == "like" else {"target": self.target}),
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
@@ -202,11 +203,17 @@ class CaseScoresProblem(Problem):
         notes += _separation_notes(sample.measures, systems)
         if n_samples is not None:
             n_cases = sample.n_rows
-            notes.append(
-                f"Intervals and tests are over {format_count(n_cases, 'cases')}, not "
-                f"{n_cases * n_samples:,} samples of them."
-            )
-            notes += _sampling_notes(systems)
+            if self.target == "these":
+                notes.append(
+                    f"Values are those of these {format_count(n_cases, 'cases')}: intervals and "
+                    "tests are about other samples of them, and not about other cases."
+                )
+            else:
+                notes.append(
+                    f"Intervals and tests are over {format_count(n_cases, 'cases')}, not "
+                    f"{n_cases * n_samples:,} samples of them."
+                )
+                notes += _sampling_notes(systems)
         return notes
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...] | None:
