@@ -315,7 +315,7 @@ def cluster_sums(values: Any, codes: Any) -> Any:
 @pytest.mark.parametrize("target", ["like", "these"])
 @pytest.mark.parametrize("is_perfect", [False, True])
 def test_half_a_cluster_at_either_end(is_perfect: bool, target: str) -> None:
-    """At the largest influence of a cluster on either value, times the number of clusters."""
+    """By the largest residual of a cluster, and at most the largest influence of a cluster."""
     human, judged = verdicts(60, 240)
     codes = np.repeat(np.arange(50), 6)
     if is_perfect:
@@ -330,6 +330,10 @@ def test_half_a_cluster_at_either_end(is_perfect: bool, target: str) -> None:
     others = np.bincount(codes[60:] - 10, (judged[60:] - judged[60:].mean()) / 240)
     extreme = max(10 * np.abs(labels).max(), 10 * np.abs(scores).max(), 40 * np.abs(others).max())
     factor, of_these = one.coefficient, target == "these"
+    if not is_perfect:
+        wrong = np.abs(labels - scores)
+        number = wrong.sum() ** 2 / (wrong**2).sum()
+        extreme = min(extreme, (1 + 5 / number) * 10 * np.abs(labels - factor * scores).max())
     # Of equal clusters CR2 is C/(C − 1), of either part.
     variance = 10 / 9 * ((labels - factor * scores) ** 2).sum()
     variance += 0 if of_these else 40 / 39 * factor**2 * (others**2).sum()

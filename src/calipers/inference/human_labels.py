@@ -48,6 +48,7 @@ from calipers.inference.variance_estimators import (
     NestedRowsVariance,
     StandardError,
 )
+from calipers.statistics import effective_size_from_weights
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray
@@ -57,10 +58,13 @@ KIND = "few human labels"
 
 #: What is added to the name of a method.
 _ADJUSTED = "adjusted by the judge"
-#: Of means without ends, half a row is placed at the largest residual times 1 + this number over
-#: that of disagreements. With 30 and 100 labels, and judges of numbers and of two classes that err
-#: on 2% to all of the rows, limits of MAE and log loss then held the truth up to 2.2 times of 100
-#: less often than those of the labels alone, and with 2 instead of 5 up to 4.5.
+#: Half a row is placed at the largest residual times 1 + this number over that of disagreements,
+#: if measures are means without ends. With 30 and 100 labels, and judges of numbers and of two
+#: classes that err on 2% to all of the rows, limits of MAE and log loss then held the truth up to
+#: 2.2 times of 100 less often than those of the labels alone, and with 2 instead of 5 up to 4.5.
+#: So is half a cluster, by Kish's number of clusters with disagreements. With 10 labeled clusters
+#: of very unequal size and five judges, limits of pass rates, AUC and F1 held the truth 93 to 100
+#: times of 100, and 85 to 95 without half clusters.
 _FEW_DISAGREEMENTS = 5
 #: The caution of measures of squares, of which few rows may have most of the sum.
 _HEAVY_TAIL = "a heavy tail"
@@ -591,7 +595,7 @@ class LabeledSample(JointDistribution):
         """Distance of the half rows or clusters, as an influence times the number of labeled ones.
 
         It is the largest influence of a row, or of a cluster, on the judge's value, and of means
-        also on the others; of means of rows it is at most :attr:`_residual_reach`.
+        also on the others; of clusters and of means it is at most :attr:`_residual_reach`.
         """
         assert self._influences is not None
         n, size, clusters = self.n_human, self._size, self.human.clusters
@@ -603,20 +607,28 @@ class LabeledSample(JointDistribution):
         extreme = size * _largest(others, 1)
         if self.human.is_unit_mean:
             extreme = max(extreme, n * _largest(human, 0), n * _largest(judged, 0))
-            if clusters is None:
-                extreme = min(extreme, self._residual_reach)
-        return extreme
+        elif clusters is None:
+            return extreme
+        return min(extreme, self._residual_reach)
 
     @property
     def _residual_reach(self) -> float:
-        """Largest influence of residuals times 1 + 5/m, where the judge is wrong on m labeled rows.
+        """Largest influence of residuals times 1 + 5/m, if the judge is wrong on m rows (clusters).
 
         Where it is wrong on all of them, residuals show how far they reach; where on few, hardly.
         """
-        if not self._n_wrong:
+        assert self._influences is not None
+        human, judged, _ = self._influences
+        n, n_wrong = float(self.n_human), float(self._n_wrong)
+        if self.human.clusters is not None:
+            n = self.human.clusters.n_clusters
+            sizes = np.abs(_labeled_or_other(human - judged, 0))
+            is_wrong = sizes.max() > 1e-9 * _largest(human, 0)
+            n_wrong = effective_size_from_weights(sizes) if is_wrong else 0.0
+        if not n_wrong:
             return math.inf
-        reach = 1 + _FEW_DISAGREEMENTS / self._n_wrong
-        return float(np.abs(self._deviations).max()) * reach
+        residuals = human - self.coefficient * judged
+        return n * _largest(residuals, 0) * (1 + _FEW_DISAGREEMENTS / n_wrong)
 
     @property
     def _n_wrong(self) -> int:
@@ -652,15 +664,18 @@ def _subtract(first: PointEstimate, second: PointEstimate) -> PointEstimate:
     )
 
 
-def _largest(influence: Influence, index: int) -> float:
-    """Return the largest influence of a row, or of a cluster, of one of the sets of rows."""
+def _labeled_or_other(influence: Influence, index: int) -> FloatArray:
+    """Return the influence of each row, or of each cluster, of one of the sets of rows."""
     space = influence.variance_estimator
     assert isinstance(space, DisjointRowsVariance)
     if space.clusters is None:
-        column = influence.column[space.slices[index]]
-    else:
-        column = space.cluster_sums(influence.column)[0][index]
-    return float(np.abs(column).max())
+        return influence.column[space.slices[index]]
+    return np.asarray(space.cluster_sums(influence.column)[0][index])
+
+
+def _largest(influence: Influence, index: int) -> float:
+    """Return the largest influence of a row, or of a cluster, of one of the sets of rows."""
+    return float(np.abs(_labeled_or_other(influence, index)).max())
 
 
 def _linear_values(estimate: PointEstimate) -> FloatArray | None:
