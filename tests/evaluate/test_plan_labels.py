@@ -14,7 +14,7 @@ import pytest
 import calipers as cal
 from calipers.estimation.case_scores import LabeledCaseValues
 from calipers.evaluation.options import make_settings
-from calipers.inference import hypotheses
+from calipers.inference import hypotheses, label_sampling
 from calipers.inference.label_sampling import LabelDesign, neyman_allocation
 from calipers.measures import parse
 
@@ -114,6 +114,59 @@ def test_the_spread_within_a_stratum_is_that_of_its_labels() -> None:
         group = residuals[design.strata[mask] == k]
         wanted = np.sqrt(np.square(group - residuals.mean()).mean())
         assert design.spreads[k] == pytest.approx(wanted, rel=0.03)
+
+
+@pytest.mark.parametrize("n_labels", [(600, 200, 200), (700, 700, 700), (1400, 1600, 1800)])
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_plans_have_the_coefficient_and_the_error_of_estimates(
+    monkeypatch: pytest.MonkeyPatch, has_weights: bool, n_labels: tuple[int, ...]
+) -> None:
+    """With the moments of the labels as they are, for few labels and for most of 6,000 cases."""
+    monkeypatch.setattr(label_sampling, "PRIOR_LABELS", 0.0)
+    rng = np.random.default_rng(6)
+    strata = np.arange(6000) % 3
+    human = rng.normal(size=6000) + 0.5 * strata
+    judged = 0.8 * human + 0.6 * rng.normal(size=6000)
+    mask, weight = np.zeros(6000, bool), np.ones(6000)
+    for k, n in enumerate(n_labels if has_weights else (sum(n_labels) // 3,) * 3):
+        mask[np.flatnonzero(strata == k)[:n]] = True
+        weight[strata == k] = 2000 / n
+    weight[0] *= 1.0001  # of equal weights, too
+    human, limits = np.where(mask, human, np.nan), (-np.inf, np.inf)
+    design = LabelDesign(human, judged, strata, 3, limits, False, has_weights)
+    values = LabeledCaseValues(
+        human=human,
+        judged=judged,
+        weight=None,
+        label_weight=weight if has_weights else None,
+        clusters=None,
+        settings=SETTINGS,
+        value_range=limits,
+    )
+    sample = values.sample(parse("mean-score", ("case-scores",)))
+    assert design.is_weighted(design.labeled) == has_weights == (sample.positions is not None)
+    assert design.coefficient(design.labeled) == pytest.approx(sample.coefficient, rel=0.08)
+    assert design.errors(design.labeled)[1] == pytest.approx(sample.standard_error.se, rel=0.02)
+
+
+def test_the_error_of_a_plan_is_that_of_its_draws() -> None:
+    """Of 3,000 stratified draws from all cases: the error about their mean, and that of all."""
+    rng = np.random.default_rng(7)
+    strata = np.arange(300) % 3
+    human = rng.normal(size=300) * (1 + strata)
+    judged = human + rng.normal(size=300)
+    limits = -np.inf, np.inf
+    everything = LabelDesign(human, judged, strata, 3, limits, False, True)
+    counts = np.array([20, 40, 60])
+    factor = everything.coefficient(counts)
+    residuals = human - factor * judged
+    errors = [
+        sum(rng.choice(residuals[strata == k], n, replace=False).mean() / 3
+            for k, n in enumerate(counts)) - residuals.mean()
+        for _ in range(3000)
+    ]  # fmt: skip
+    expected = np.hypot(np.std(errors), human.std(ddof=1) / np.sqrt(300))
+    assert everything.errors(counts)[0] == pytest.approx(expected, rel=0.02)
 
 
 # ---------------------------------------------------------------------------------------- Selection

@@ -501,5 +501,6 @@ class LabeledCaseValues:
             judge=replace(
                 estimate("judged", judged_mask, weight, cases), n_total=len(first.judged)
             ),
+            positions=(None if label_weight is None else np.flatnonzero(labeled_mask[judged_mask])),
             target=first.target,
         )

@@ -190,8 +190,11 @@ class _LabelProblem:
         sign = np.array([1.0, -1.0])[: len(chosen)]  # the system, minus the baseline
         codes, strata = _strata(judged[:, rows], list(values), list(systems))
         is_difference = len(chosen) == 2
+        human = np.asarray(sign @ np.array([v.human for v in chosen]))[rows]
+        weights = first.label_weight
+        weights = None if weights is None else weights[rows][~np.isnan(human)]
         design = LabelDesign(
-            human=np.asarray(sign @ np.array([v.human for v in chosen]))[rows],
+            human=human,
             judged=np.asarray(sign @ np.array([v.judged for v in chosen]))[rows],
             strata=codes,
             n_strata=len(strata),
@@ -201,6 +204,7 @@ class _LabelProblem:
             cluster_codes=None
             if first.clusters is None
             else first.clusters.codes[rows].astype(np.int64),
+            has_label_weights=weights is not None and len(np.unique(weights)) > 1,
         )
         if design.labeled.sum() < 2:
             raise InputError(

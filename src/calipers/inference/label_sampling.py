@@ -1,8 +1,8 @@
 """Selection of cases for human labels: stratified by the judge, with Neyman's allocation.
 
 The estimate is that of :mod:`calipers.inference.human_labels`, h + λ(J − j), with labels weighted
-by 1 over the probability of their case. Within strata, which the scores of the judge define, cases
-are drawn with equal probability and without replacement.
+by 1 over the probability of their case, except those of a random pilot alone. Within strata, which
+the scores of the judge define, cases are drawn with equal probability and without replacement.
 
 Cases in clusters are drawn one by one as well. Given the cases, drawing them is then as precise as
 without clusters; clusters only add to the variance of the cases themselves, by the covariances of
@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from calipers.caching import cached_property
 from calipers.inference import intervals
-from calipers.inference.bayesian_bootstrap import endpoint_distance
+from calipers.inference.bayesian_bootstrap import endpoint_distance, n_nonzero
+from calipers.inference.human_labels import JudgeMoments
 from calipers.statistics import FloatArray, IntArray
 
 #: Weight of the pooled moments in those of a stratum, in labels. Few labels tell little of it: with
@@ -108,6 +109,8 @@ class LabelDesign:
         Weight of each case.
     cluster_codes : array of int of shape (n,), optional
         Cluster of each case, from 0.
+    has_label_weights : bool, default=False
+        Whether the present labels have unequal weights.
     """
 
     human: FloatArray
@@ -118,6 +121,7 @@ class LabelDesign:
     is_difference: bool
     weight: FloatArray | None = None
     cluster_codes: IntArray | None = None
+    has_label_weights: bool = False
 
     @property
     def n_cases(self) -> int:
@@ -300,25 +304,44 @@ class LabelDesign:
 
     # --- Precision ---------------------------------------------------------------------------
 
+    def is_weighted(self, counts: IntArray) -> bool:
+        """Return whether labels have weights with these numbers of labels by stratum.
+
+        The random labels of a pilot have none.
+        """
+        return self.has_label_weights or not (counts == self.labeled).all()
+
+    def judge_moments(self, counts: IntArray) -> JudgeMoments:
+        """Return the moments of h, j and J with these numbers of labels by stratum."""
+        strata, n_cases = self._moments_by_stratum, self.n_cases
+        factors = np.square(self._proportions) / np.maximum(counts, 1)
+
+        def combine(weights: FloatArray) -> tuple[float, float, float]:
+            return tuple(float(weights @ strata[:, i, k]) for i, k in ((0, 0), (0, 1), (1, 1)))  # type: ignore[return-value]
+
+        human, human_judged, judged = combine(factors)
+        if self.is_weighted(counts):  # J is that of all cases, labeled ones included
+            others = self._judge_variance / n_cases
+            _, human_contrast, contrast = combine(factors - self._proportions / n_cases)
+            proportion = 1.0
+        else:
+            n_others = max(n_cases - int(counts.sum()), 1)
+            others = self._judge_variance / n_others
+            human_contrast, contrast = human_judged, judged + others
+            proportion = n_others / n_cases
+        return JudgeMoments(
+            human, judged, others, human_judged, human_contrast, contrast, proportion
+        )
+
     def coefficient(self, counts: IntArray) -> float:
         """Return λ with these numbers of labels by stratum."""
-        factors = np.square(self._proportions) / np.maximum(counts, 1)
-        human, cross, judged = (
-            float(factors @ self._moments_by_stratum[:, i, j]) for i, j in ((0, 0), (0, 1), (1, 1))
-        )
-        total = judged + self._judge_variance / self.n_cases
-        if not (total > 0 and judged > 0):
-            return 0.0
-        return min(max(cross / total, 0.0), math.sqrt(human / judged))
+        return self.judge_moments(counts).coefficient
 
     @cached_property
     def _limit_coefficient(self) -> float:
-        """λ of few labels of very many cases."""
-        moments = self.total_moments
-        if not moments[1, 1] > 0:
-            return 0.0
-        slope = float(moments[0, 1] / moments[1, 1])
-        return min(max(slope, 0.0), math.sqrt(float(moments[0, 0] / moments[1, 1])))
+        """λ of few labels of very many cases, whose J is known."""
+        (human, cross), (_, judged) = self.total_moments.tolist()
+        return JudgeMoments(human, judged, 0.0, cross, cross, judged).coefficient
 
     @cached_property
     def spreads(self) -> FloatArray:
@@ -350,22 +373,23 @@ class LabelDesign:
         if n >= self.n_cases:
             variance_of_all += self._cluster_variance(counts, 0.0)
             return math.sqrt(variance_of_all), self._augmented(variance_of_all, n, 0.0)
-        coefficient = self.coefficient(counts)
-        of_clusters = self._cluster_variance(counts, coefficient)
-        is_drawn_equally = bool((counts == self.labeled).all())
+        moments = self.judge_moments(counts)
+        coefficient = moments.coefficient
         factors = np.square(self._proportions) / np.maximum(counts, 1)
-        within = self._residual_moments(self._moments_within, coefficient)
+        # J − j of the other cases alone is that of all, divided by the proportion of the others.
+        slope = coefficient / moments.proportion_of_others
+        within = self._residual_moments(self._moments_within, slope)
         unsampled = within * (1 / np.maximum(counts, 1) - 1 / np.maximum(self.sizes, 1))
+        of_clusters = self._cluster_variance(counts, slope)
         actual = float(np.square(self._proportions) @ unsampled) + variance_of_all + of_clusters
         reported = of_clusters + float(
             factors @ self._residual_moments(self._moments_by_stratum, coefficient)
         )
-        if is_drawn_equally:
-            reported += coefficient**2 * self._judge_variance / (self.n_cases - n)
-        else:  # labeled cases are among those of the judge
+        added = coefficient**2 * moments.others
+        if self.is_weighted(counts):  # labeled cases are among those of J
             cross = float(self.total_moments[0, 1] - coefficient * self.total_moments[1, 1])
-            reported += coefficient**2 * self._judge_variance / self.n_cases
-            reported += 2 * coefficient * max(cross, 0.0) / self.n_cases
+            added = max(added + 2 * coefficient * cross / self.n_cases, 0.0)
+        reported += added
         return math.sqrt(actual), self._augmented(reported, n, coefficient)
 
     def _augmented(self, variance: float, n: int, coefficient: float) -> float:
@@ -380,7 +404,8 @@ class LabelDesign:
         low, high = self.value_range
         if self.is_difference:
             largest = (high - low) * (1 + coefficient)
-            distance = endpoint_distance(residuals - residuals.mean(), largest)
+            n_wrong = n_nonzero(human - judged)
+            distance = endpoint_distance(residuals - residuals.mean(), largest, n_wrong)
             added = distance**2
         elif math.isfinite(low) and math.isfinite(high):
             mean = float(residuals.mean())
