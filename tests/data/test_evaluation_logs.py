@@ -651,7 +651,9 @@ def test_other_faults(tmp_path: Path) -> None:
     path = write_inspect_json(tmp_path / "c.json", inspect_header("m"), scored("CI", "s"))
     with pytest.raises(InputError, match=r"sample '0': the score is 1\.0, expected 2 to 5"):
         cal.scores(path, score_range=(2, 5))
-    with pytest.raises(InputError, match="engine is 'stream', expected 'memory'"):
+    with pytest.raises(
+        InputError, match="engine is 'stream', expected 'memory': the samples of a case"
+    ):
         cal.scores(path, engine="stream")
     with pytest.raises(InputError, match="expected the name of a scorer"):
         cal.scores(data=path, score=[1, 0])
