@@ -228,7 +228,10 @@ def scores(
         summary = _summarize_stream(source.stream_columns, stated_range, source.options)
         streamed = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
         kind = source.stream_columns.engine.kind
-        reason = f"the lengths of outputs in memory, which engine={kind!r} does not have"
+        reason = (
+            f"the lengths of outputs in memory, which engine={kind!r} does not have (each step of "
+            "its maximum likelihood is another pass over all rows)"
+        )
         return source.evaluate(replace(streamed, missing_lengths=reason))
     cases = table.read()
     by_system, labels, number = cases.scores, cases.labels, cases.n_cases
@@ -453,8 +456,9 @@ def _read_logs(
         raise InputError(f"score is {format_value(name)}, expected the name of a scorer of the log")
     if arguments["engine"] not in (None, "memory"):
         raise InputError(
-            f"engine is {format_value(arguments['engine'])}, expected 'memory': logs of evaluation "
-            "tools are read into memory"
+            f"engine is {format_value(arguments['engine'])}, expected 'memory': the samples of a "
+            "case, and the logs of all systems, are put together by case; for a stream write their "
+            "scores to a table with a row for each case"
         )
     logs = read_logs(paths, name)
     if stated_range is not None:

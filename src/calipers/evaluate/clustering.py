@@ -281,7 +281,7 @@ def clustering(
         directory, of any size; columns are then given by name. By default a file is streamed if its
         columns do not fit into memory. ``"spark"`` and ``"dask"`` read paths with Spark or Dask;
         their data frames are recognised as ``data``. A stream supports measures against the truth
-        and measures of cluster centres.
+        and measures of cluster centers.
     memory : int or str, optional
         Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
         Dask, 1 GB in each process.

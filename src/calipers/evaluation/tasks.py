@@ -1344,7 +1344,7 @@ CLUSTERING = Task(
     required=("features", "labels"),
     extra_help={
         "measures": "``silhouette[c]`` is the mean of the cluster called c.",
-        "engine": "A stream supports measures against the truth and measures of cluster centres.",
+        "engine": "A stream supports measures against the truth and measures of cluster centers.",
     },
     categories=("truth", "human"),
 )
