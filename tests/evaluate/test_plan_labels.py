@@ -133,7 +133,7 @@ def test_plans_have_the_coefficient_and_the_error_of_estimates(
         weight[strata == k] = 2000 / n
     weight[0] *= 1.0001  # of equal weights, too
     human, limits = np.where(mask, human, np.nan), (-np.inf, np.inf)
-    design = LabelDesign(human, judged, strata, 3, limits, False, has_weights)
+    design = LabelDesign(human, judged, strata, 3, limits, False, has_label_weights=has_weights)
     values = LabeledCaseValues(
         human=human,
         judged=judged,
@@ -156,7 +156,7 @@ def test_the_error_of_a_plan_is_that_of_its_draws() -> None:
     human = rng.normal(size=300) * (1 + strata)
     judged = human + rng.normal(size=300)
     limits = -np.inf, np.inf
-    everything = LabelDesign(human, judged, strata, 3, limits, False, True)
+    everything = LabelDesign(human, judged, strata, 3, limits, False, has_label_weights=True)
     counts = np.array([20, 40, 60])
     factor = everything.coefficient(counts)
     residuals = human - factor * judged

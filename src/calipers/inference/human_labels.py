@@ -597,9 +597,9 @@ class LabeledSample(JointDistribution):
     def _extreme(self) -> float:
         """Distance of the half rows or clusters, as an influence times the number of labeled ones.
 
-        It is the largest influence of a row, or of a cluster, on the judge's value; of means, and of
-        partitions, which few points may move most, also on the others. Of clusters and of means it
-        is at most :attr:`_residual_reach`.
+        It is the largest influence of a row, or of a cluster, on the value by the judge; of means and
+        of partitions, which few points may move most, also on the others. Of clusters and of means
+        it is at most :attr:`_residual_reach`.
         """
         assert self._influences is not None
         n, size, clusters = self.n_human, self._size, self.human.clusters

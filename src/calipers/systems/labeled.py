@@ -80,7 +80,7 @@ class LabeledOutput(RowSystem):
                 judged=_estimate(judged, measure),
                 others=others,
                 judge=_estimate(self.judge, measure),
-                positions=np.flatnonzero(mask) if self.has_label_weights else None,
+                positions=np.flatnonzero(self.labeled_mask) if self.has_label_weights else None,
                 target=self.target,
             )
             is_known = _has_error(sample.judged) and _has_error(others)
