@@ -200,7 +200,7 @@ class _AugmentedValues:
         Return None if all values are equal, or if an end is not finite.
         """
         high, low = max(self.upper, *endpoints), min(self.lower, *endpoints)
-        if not 0 < high - low < math.inf:
+        if not (np.isfinite(endpoints).all() and 0 < high - low < math.inf):
             return None
         added = np.ones(len(endpoints))
         return _DirichletMean(

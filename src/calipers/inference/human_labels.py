@@ -272,6 +272,8 @@ class LabeledSample(JointDistribution):
         """
         if self.others is None:
             return math.nan
+        if not self.n_human:
+            return 0.0
         human, product = self.moments.human, self.moments.human_judged
         variance = (
             self.moments.judged if self._is_of_these else self._pooled_variance / self.n_human
@@ -309,7 +311,12 @@ class LabeledSample(JointDistribution):
             return float(n)
         if self.human.clusters is None and self.human.weight is None:
             return min(n / (1 - self.correlation * others / (n + others)), float(n + others))
-        squared_error = self.standard_error.se**2
+        # Both variances without corrections for few clusters, so that λ by projection has the ratio
+        # at least 1.
+        moments, coefficient = self.moments, self.coefficient
+        squared_error = human + coefficient * (
+            coefficient * moments.contrast - 2 * moments.human_contrast
+        )
         # Where the judge agrees with every label, all of its scores are worth a label.
         return min(n * human / squared_error if squared_error > 0 else math.inf, float(n + others))
 
@@ -457,6 +464,17 @@ class LabeledSample(JointDistribution):
 
     # --- Intervals -------------------------------------------------------------------------------
 
+    @property
+    def is_of_labels_alone(self) -> bool:
+        """Whether the judge has no part in the value, whose limits are those of the labels alone.
+
+        Limits of clusters and of post-strata are for few labels of these, whatever λ is.
+        """
+        if self.others is None or self._is_of_these or self.n_human < MIN_HUMAN_LABELS:
+            return False
+        has_own_limits = self.human.clusters is not None or self.strata is not None
+        return self._influences is not None and not (self.coefficient or has_own_limits)
+
     def interval(self, level: float) -> Interval:
         """Return the interval by the method for this kind of estimate."""
         clusters = self.human.clusters
@@ -535,10 +553,7 @@ class LabeledSample(JointDistribution):
             endpoints = -self._difference_reach, self._difference_reach
         else:
             (low, high), (judge_low, judge_high) = self.human.bounds, self.judged.bounds
-            endpoints = (
-                low - self.coefficient * judge_high,
-                high - self.coefficient * judge_low,
-            )
+            endpoints = low - self._multiply(judge_high), high - self._multiply(judge_low)
         mean = float(np.average(residuals, weights=weight))
         distribution = AugmentedMean.from_values(residuals, endpoints, weight=weight)
         if distribution is None:
@@ -547,10 +562,14 @@ class LabeledSample(JointDistribution):
         limits = Interval(min(float(tails[0]), mean), max(float(tails[1]), mean), method)
         return self._add_judge(limits, mean, level, method)
 
+    def _multiply(self, end: float) -> float:
+        """Return λ times an end of the range of the judge, which may be infinite."""
+        return self.coefficient * end if self.coefficient else 0.0
+
     @property
     def _difference_reach(self) -> float:
         """Distance of half a row at either end from a difference of 0."""
-        largest = self.human.bounds[1] + self.coefficient * self.judged.bounds[1]
+        largest = self.human.bounds[1] + self._multiply(self.judged.bounds[1])
         if not math.isfinite(largest):
             assert self.others is not None
             columns = *self._unit_values, _linear_values(self.others), self._residuals

@@ -243,14 +243,20 @@ _RANK_RULES = (
 
 
 def _labeled_interval(reading: PointEstimate, level: float) -> Interval | None:
-    from calipers.inference.human_labels import labeled_interval
+    from calipers.inference.human_labels import labeled_interval, labeled_sample
 
+    sample = labeled_sample(reading)
+    if sample is not None and sample.is_of_labels_alone:
+        return _default_interval(sample.human, level)
     return labeled_interval(reading, level)
 
 
 def _labeled_procedure(reading: PointEstimate) -> Procedure | None:
-    from calipers.inference.human_labels import labeled_procedure
+    from calipers.inference.human_labels import labeled_procedure, labeled_sample
 
+    sample = labeled_sample(reading)
+    if sample is not None and sample.is_of_labels_alone:
+        return procedure(sample.human)
     return labeled_procedure(reading)
 
 
