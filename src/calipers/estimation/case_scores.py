@@ -460,8 +460,9 @@ class LabeledCaseValues:
         judged_mask = np.logical_and.reduce([s.judged_mask for s in systems])
         labeled_mask = np.logical_and.reduce([s.labeled_mask for s in systems])
         label_weight = first.label_weight
-        if label_weight is not None and not np.ptp(label_weight[labeled_mask]):
-            label_weight = None
+        if label_weight is not None:
+            used_weights = label_weight[labeled_mask]
+            label_weight = label_weight if used_weights.size and np.ptp(used_weights) else None
         # Labels with weights stand for all cases, others for the cases that were labeled.
         others_mask = judged_mask if label_weight is not None else judged_mask & ~labeled_mask
         if labeled_mask.sum() == judged_mask.sum():
