@@ -567,6 +567,7 @@ def from_labeled_topics(scores: TopicScores, results: EvaluationResults) -> tupl
             name: SystemLabels(
                 scores.human[name][:, j], scores.values[name][:, j], scores.clusters,
                 has_weights=scores.topic_weights is not None, unit=scores.unit,
+                has_label=scores.labeled_mask,
             )
             for name in scores.systems
         }

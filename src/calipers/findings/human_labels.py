@@ -41,7 +41,8 @@ class SystemLabels:
     ``has_weights`` tells whether labels have weights by the probability of their selection; they
     are ``weight`` where they enter the comparison of systems. ``quantity`` is what the mean of the
     scores is. With ``classes`` the scores and labels are indices of these; of several labels of a
-    case there is a column of 0 and 1 for each of the classes.
+    case there is a column of 0 and 1 for each of the classes. ``has_label`` is the mask of the
+    cases with a label, if some of these have no value.
     """
 
     human: FloatArray
@@ -52,6 +53,7 @@ class SystemLabels:
     weight: FloatArray | None = None
     quantity: str = "mean score"
     classes: tuple[str, ...] = ()
+    has_label: npt.NDArray[np.bool_] | None = None
 
     @property
     def is_ordered(self) -> bool:
@@ -173,8 +175,9 @@ def _selection_claims(
     subject: Subject, labels: SystemLabels, quantity: str, judged: FloatArray
 ) -> Iterator[Claim]:
     """Test whether a column of the judge differs between labeled and other cases."""
-    mask = labels.labeled_mask
-    labeled, others = judged[mask], judged[~mask & ~np.isnan(judged)]
+    mask = labels.labeled_mask if labels.has_label is None else labels.has_label
+    judged_mask = ~np.isnan(judged)
+    labeled, others = judged[mask & judged_mask], judged[~mask & judged_mask]
     if min(len(labeled), len(others)) < 2:
         return
     spread = float(np.concatenate([labeled, others]).std())

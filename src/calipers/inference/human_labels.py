@@ -20,8 +20,8 @@ seldom as 74 times of 100.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,14 +47,19 @@ from calipers.inference.variance_estimators import (
     MeanVariance,
     NestedRowsVariance,
     StandardError,
+    VarianceEstimator,
 )
 from calipers.statistics import effective_size_from_weights
 
 if TYPE_CHECKING:
+    from calipers.inference.clusters import ClusterIndex
     from calipers.statistics import FloatArray, IntArray
 
 #: Kind of such an estimate, in the tables of the policy.
 KIND = "few human labels"
+
+#: Kind of differences of values that have units of their own.
+SEPARATE_KIND = "units of their own"
 
 #: Kind of measures of clusters and classes.
 PARTITION_KIND = "measure of partitions"
@@ -127,6 +132,34 @@ class JudgeMoments:
         return min(max(self.projection, 0.0), largest)
 
 
+@dataclass(frozen=True, eq=False)
+class CaseRows:
+    """Which of all cases the labeled and the other ones of a sample are.
+
+    Attributes
+    ----------
+    labeled, others : ndarray of int
+        Indices of the cases.
+    n_cases : int
+        Number of all cases.
+    clusters : ClusterIndex or None
+        Clusters of all cases.
+    """
+
+    labeled: IntArray
+    others: IntArray
+    n_cases: int
+    clusters: ClusterIndex | None
+
+    def influence(self, labeled: FloatArray, others: FloatArray | None) -> Influence:
+        """Return the influence of all cases from those of labeled and of other ones."""
+        column = np.zeros(self.n_cases)
+        column[self.labeled] += labeled
+        if others is not None:
+            column[self.others] += others
+        return Influence(column, VarianceEstimator(None, self.clusters))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabeledSample(JointDistribution):
     """Estimates of one measure from human labels and from the scores of a judge.
@@ -151,6 +184,13 @@ class LabeledSample(JointDistribution):
         both are the same.
     source : object, optional
         What the estimates are from, for ``subtract``.
+    proportion_unlabeled : float, optional
+        Proportion of rows without a label, if labeled rows may have no value by people but one by
+        the judge; by default that of the rows with a value.
+    undefined_labels : mapping of str to int
+        Number of labeled rows without a value by people, by reason.
+    rows : CaseRows, optional
+        Which of all cases they are, if other systems may have labels of other ones.
     """
 
     human: PointEstimate
@@ -161,6 +201,9 @@ class LabeledSample(JointDistribution):
     target: str = "like"
     subtract: Callable[[LabeledSample], LabeledSample] | None = None
     source: Any = None
+    proportion_unlabeled: float | None = None
+    undefined_labels: Mapping[str, int] = field(default_factory=dict)
+    rows: CaseRows | None = None
 
     # --- Numbers of rows -------------------------------------------------------------------------
 
@@ -172,7 +215,11 @@ class LabeledSample(JointDistribution):
     @property
     def n_others(self) -> int:
         """Number of other rows, which only the judge scored."""
-        return 0 if self.others is None else max(self.judge.n - self.human.n, 0)
+        if self.others is None:
+            return 0
+        if self.positions is None:
+            return self.others.n
+        return max(self.judge.n - self.human.n, 0)
 
     @property
     def _size(self) -> int:
@@ -262,6 +309,8 @@ class LabeledSample(JointDistribution):
 
     @property
     def _proportion_of_others(self) -> float:
+        if self.proportion_unlabeled is not None:
+            return self.proportion_unlabeled
         return self.n_others / (self.n_human + self.n_others)
 
     @cached_property
@@ -275,9 +324,8 @@ class LabeledSample(JointDistribution):
         if not self.n_human:
             return 0.0
         human, product = self.moments.human, self.moments.human_judged
-        variance = (
-            self.moments.judged if self._is_of_these else self._pooled_variance / self.n_human
-        )
+        is_of_labeled = self._is_of_these or self.proportion_unlabeled is not None
+        variance = self.moments.judged if is_of_labeled else self._pooled_variance / self.n_human
         if not (human > 0 and variance > 0):
             return 0.0
         return min(1.0, product * product / (human * variance))
@@ -309,7 +357,8 @@ class LabeledSample(JointDistribution):
         human = self.moments.human
         if not (human > 0 and self.coefficient):
             return float(n)
-        if self.human.clusters is None and self.human.weight is None:
+        is_of_same_rows = self.proportion_unlabeled is None
+        if is_of_same_rows and self.human.clusters is None and self.human.weight is None:
             return min(n / (1 - self.correlation * others / (n + others)), float(n + others))
         # Both variances without corrections for few clusters, so that λ by projection has the ratio
         # at least 1.
@@ -402,6 +451,24 @@ class LabeledSample(JointDistribution):
         labeled = (human - self.coefficient * judged).standard_error.se
         return math.sqrt(max(self.standard_error.se**2 - labeled**2, 0.0))
 
+    def case_influence(self) -> Influence:
+        """Return the influence of all cases on the value; NaN if it is not known."""
+        rows = self.rows
+        assert rows is not None
+        if self.others is None:
+            joint = self.human.joint_distribution
+            influence = None if joint is None else joint.all_rows_influence()
+            unknown = np.full(len(rows.labeled), math.nan)
+            return rows.influence(unknown if influence is None else influence.column, None)
+        if self._influences is None:
+            return rows.influence(np.full(len(rows.labeled), math.nan), None)
+        human, judged, others = self._influences
+        slices = human.variance_estimator.slices  # type: ignore[attr-defined]
+        labeled = (human - self.coefficient * judged).column[slices[0]]
+        if self._is_of_these:
+            return rows.influence(math.sqrt(self._proportion_of_others) * labeled, None)
+        return rows.influence(labeled, self.coefficient * others.column[slices[1]])
+
     def point_estimate(self) -> PointEstimate:
         """Return the point estimate, whose interval and tests are those of this sample."""
         human = self.human
@@ -415,12 +482,17 @@ class LabeledSample(JointDistribution):
             unit=human.unit,
             bounds=human.bounds,
             higher_is_better=human.higher_is_better,
-            undefined=self.judge.undefined if self.n_human else {"no_label": self.judge.n},
+            undefined=self.judge.undefined if self.n_human else self._missing_labels,
             n_total=self.judge.n_total,
             weight=self.judge.weight,
             clusters=human.clusters,
             joint_distribution=self,
         )
+
+    @property
+    def _missing_labels(self) -> Mapping[str, int]:
+        """Why there is no value by people: the reasons of labeled rows, or that there are none."""
+        return dict(self.undefined_labels) or {"no_label": self.judge.n}
 
     # --- Differences -----------------------------------------------------------------------------
 
@@ -447,6 +519,8 @@ class LabeledSample(JointDistribution):
         second_sample = second.joint_distribution
         assert isinstance(second_sample, LabeledSample)
         sample = self.minus(second_sample)
+        if isinstance(sample, SeparateLabels):
+            return sample.separate_difference(first, second)
         if sample.others is None:
             return replace(
                 sample.human, operands=(first, second), joint_distribution=sample, row_key=None
@@ -616,9 +690,9 @@ class LabeledSample(JointDistribution):
     def _extreme(self) -> float:
         """Distance of the half rows or clusters, as an influence times the number of labeled ones.
 
-        It is the largest influence of a row, or of a cluster, on the value by the judge; of means and
-        of partitions, which few points may move most, also on the others. Of clusters and of means
-        it is at most :attr:`_residual_reach`.
+        It is the largest influence of a row, or of a cluster, on the value by the judge; of means
+        and of partitions, which few points may move most, also on the others. Of clusters and of
+        means it is at most :attr:`_residual_reach`.
         """
         assert self._influences is not None
         n, size, clusters = self.n_human, self._size, self.human.clusters
@@ -670,11 +744,77 @@ class LabeledSample(JointDistribution):
         return self._add_judge(limits, mean, level, method).add_caution(_HEAVY_TAIL)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeparateLabels(LabeledSample):
+    """Estimates of the difference of two systems with labels of different cases.
+
+    Paired differences of the labels exist for the cases that are labeled for both, which may be few
+    or none. The difference is that of the two values, with the limits of both (MOVER), and with the
+    correlation that cases of both give them.
+
+    Attributes
+    ----------
+    samples : tuple of LabeledSample
+        The samples of both systems.
+    """
+
+    samples: tuple[LabeledSample, LabeledSample]
+
+    @classmethod
+    def from_samples(
+        cls,
+        samples: tuple[LabeledSample, LabeledSample],
+        human: PointEstimate,
+        judge: PointEstimate,
+    ) -> SeparateLabels:
+        """Create it from both samples, and the differences by people and by the judge alone."""
+        return cls(
+            human=human,
+            judged=judge,
+            others=judge,
+            judge=judge,
+            target=samples[0].target,
+            samples=samples,
+        )
+
+    @property
+    def n_human(self) -> int:
+        """Number of labeled cases, of the system that has fewer."""
+        return min(sample.n_human for sample in self.samples)
+
+    @property
+    def n_others(self) -> int:
+        """Number of other cases of this system."""
+        return min(self.samples, key=lambda sample: sample.n_human).n_others
+
+    #: There is one for each of the two values.
+    coefficient = correlation = worth = math.nan  # type: ignore[assignment]
+
+    def separate_difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+        """Return the difference of the two values, with the limits of both."""
+        pair = [
+            replace(
+                estimate,
+                influence=sample.case_influence,
+                effective_sizes=lambda n=sample.n_human: (float(n),),
+            )
+            for estimate, sample in zip((first, second), self.samples, strict=True)
+        ]
+        return pair[0].difference(
+            pair[1],
+            kind=SEPARATE_KIND,
+            n=min(first.n, second.n),
+            influence=lazy_difference(pair[0].influence, pair[1].influence),
+            effective_sizes=lambda: (float(self.n_human),),
+            joint_distribution=self,
+        )
+
+
 def _subtract(first: PointEstimate, second: PointEstimate) -> PointEstimate:
     """Return the difference of estimates on the same rows, with their units if both have any."""
     difference = first - second
     units, second_units = first.units, second.units
-    has_own_units = difference.kind == "units of their own"
+    has_own_units = difference.kind == SEPARATE_KIND
     if has_own_units or difference.units is not None:
         return difference
     if not (isinstance(units, UnitValues) and isinstance(second_units, UnitValues)):
