@@ -394,6 +394,12 @@ def _label_notes(systems: Any) -> list[str]:
             )
     if len(labeled) > 1:
         notes.append(OWN_MULTIPLE_NOTE)
+        used = [masks[name] & (system.status == 0) for name, system in labeled.items()]
+        if any(not np.array_equal(mask, used[0]) for mask in used):
+            notes.append(
+                "Of systems with labels of different cases the difference is that of the values, "
+                "and its limits are those of both (MOVER)."
+            )
     return notes
 
 
