@@ -249,7 +249,7 @@ class FixedCaseScores(CaseScores):
             )
 
     def sample_for(self, measure: Measure) -> None:  # type: ignore[override]
-        """Return None, as cases are no sample."""
+        """Return None, as cases are not a sample."""
         return
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
