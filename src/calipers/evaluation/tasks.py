@@ -300,7 +300,7 @@ HUMAN_WEIGHT = Column(
     "human_weight",
     "Column of label weights: 1 over the probability that the row was selected.",
     description="Weight of each label, if rows were not selected for labels with equal "
-    "probability: 1 over the probability of the row, and missing where it has none.",
+    "probability: 1 over the probability of the row, at least 1, and missing where it has none.",
 )
 TARGET = Argument(
     "target",
@@ -1532,7 +1532,8 @@ SCORES = Task(
             "human_weight",
             "Column of label weights: 1 over the probability that the case was selected.",
             description="Weight of each label, if cases were not selected for labels with equal "
-            "probability: 1 over the probability of the case, and missing where it has none.",
+            "probability: 1 over the probability of the case, at least 1, and missing where it has "
+            "none.",
         ),
         WEIGHT,
         replace(
