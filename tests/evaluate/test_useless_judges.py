@@ -174,3 +174,58 @@ def test_labels_of_different_cases_are_all_used() -> None:
         high = np.hypot(b.high - b.value, a.value - a.low)
         assert (d.value - d.low, d.high - d.value) == pytest.approx((low, high), rel=0.15)
         assert any("labels of different cases" in note for note in ev.notes)
+
+
+# --- Weights and labels that cannot be meant ---------------------------------------------------
+
+FEW_LABELS = [1, 0, 0, 1] * 4 + [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, 2, 3, 0.1] * 5, r"human_weight: 0\.1 in row 3 is below 1; expected 1 over the"),
+        (["pass", "yes"] * 10, "human_weight: holds 'pass' in row 0, expected numbers"),
+        ([2.0, None] * 10, "human_weight: is missing in row 1, which has a label"),
+        ([2.0, float("inf")] * 10, "human_weight: .*row 1"),
+    ],
+)
+def test_weights_of_labels_are_one_over_a_probability(weight: Any, message: str) -> None:
+    scores = [1, 0, 1, 1] * 5
+    with pytest.raises(cal.InputError, match=message):
+        cal.scores(scores, human=FEW_LABELS, human_weight=weight)
+    with pytest.raises(cal.InputError, match=message):
+        cal.judge(scores, human=FEW_LABELS, human_weight=weight)
+    with pytest.raises(cal.InputError, match=message):
+        cal.classification(
+            list("abaa") * 5, list("abab") * 5, human_weight=weight, positive="a",
+            human=[None if x is None else "ba"[x] for x in FEW_LABELS],
+        )  # fmt: skip
+
+
+def test_labels_are_on_the_scale_of_the_judge() -> None:
+    judged = [1, 0, 1, 1] * 20
+    labels = [1, 1, 5, 4] * 5 + [None] * 60
+    message = "human: is 5 in row 2, but all scores are 0 or 1; expected labels on the scale"
+    with pytest.raises(cal.InputError, match=message):
+        cal.scores(judged, human=labels)
+    with pytest.raises(cal.InputError, match=message):
+        cal.judge(judged, human=labels)
+    with pytest.raises(cal.InputError, match="human 'b': is 5 in row 2"):
+        cal.scores({"a": judged, "b": judged}, human={"a": judged, "b": labels})
+    with pytest.raises(cal.InputError, match="human: is 0 in row 1, but all scores are between 2"):
+        cal.scores([3, 2, 5, 4] * 5, human=FEW_LABELS)
+    stated = cal.scores(judged, human=labels, score_range=(0, 5))
+    assert stated.estimates[0].judged is not None
+    assert stated.estimates[0].judged.human_only == 2.75
+    partly = [0.5, 1, 0, 1] * 5 + [None] * 60
+    assert len(cal.scores(judged, human=partly).estimates) == 1
+
+
+def test_labels_are_spelled_as_the_judge_spells_them() -> None:
+    truth, labels = ["a", "b"] * 40, ["A", "b"] * 10 + [None] * 60
+    message = "human: 'A' in row 0 is not a class of truth, which has 'a'; expected the same"
+    with pytest.raises(cal.InputError, match=message):
+        cal.classification(truth, truth, human=labels, positive="a")
+    rare = ["c", "b"] * 10 + [None] * 60
+    assert len(cal.classification(truth, truth, human=rare).estimates) > 0

@@ -25,6 +25,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.evaluation.problems.case_scores import (
     CaseScoresProblem,
+    check_common_scale,
     find_reference,
     read_columns,
     read_labels,
@@ -103,7 +104,7 @@ def scores(
         selected at random, or have ``human_weight``.
     human_weight : array-like of shape (n,), optional
         Weight of each label, if cases were not selected for labels with equal probability: 1 over
-        the probability of the case, and missing where it has none.
+        the probability of the case, at least 1, and missing where it has none.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -235,6 +236,8 @@ def scores(
         return source.evaluate(replace(streamed, missing_lengths=reason))
     cases = table.read()
     by_system, labels, number = cases.scores, cases.labels, cases.n_cases
+    if labels is not None and stated_range is None:
+        check_common_scale(by_system, labels, ", or score_range= for that of both")
     if target == "these" and labels is None:
         _check_samples(by_system, time=time, cluster=cluster, interval=interval)
     chosen_reference = find_reference(reference_system, baseline, tuple(by_system))

@@ -27,7 +27,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.confusion_tables import confusion_result
 from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.options import Options
-from calipers.evaluation.problems.case_scores import read_by_system
+from calipers.evaluation.problems.case_scores import check_common_scale, read_by_system
 from calipers.evaluation.problems.labeled_rows import label_sampling_note
 from calipers.evaluation.shared import (
     column_name,
@@ -128,7 +128,7 @@ def judge(
         system.
     human_weight : array-like of shape (n,), optional
         Weight of each label, if cases were not selected for labels with equal probability: 1 over
-        the probability of the case, and missing where it has none.
+        the probability of the case, at least 1, and missing where it has none.
     first : array-like of shape (n,), or dict of such, optional
         Whether the judge was shown the output before those of other systems: 1 or ``true``, else 0
         or ``false``. It is in the forms of ``human``.
@@ -234,6 +234,8 @@ def judge(
     if own_systems is not None and judge_system is not None:
         raise InputError("own_systems does not go with judge_system: give one of them")
     cases = CaseColumns.open(arguments, None, OUTPUT_COLUMNS, CASE_COLUMNS).read()
+    assert cases.labels is not None
+    check_common_scale(cases.scores, cases.labels)
     columns, options = cases.source.memory_columns, cases.source.options
     repeats = _case_repeats(columns.columns, cases.n_cases)
     cases_once = _LabeledCases.from_cases(cases, options.settings)

@@ -293,6 +293,52 @@ def read_labels(human: Any, columns: Mapping[str, ScoreColumn]) -> dict[str, Sco
     return labels
 
 
+def check_common_scale(
+    scores: Mapping[str, ScoreColumn], labels: Mapping[str, ScoreColumn], hint: str = ""
+) -> None:
+    """Check that human labels can be on the scale of the scores, as far as these show it.
+
+    Labels of scores between 0 and 1 lie there, too; and where all scores are 1 or more, labels are
+    not all 0 or 1.
+
+    Parameters
+    ----------
+    scores, labels : mapping of str to ScoreColumn
+        Scores and labels by system.
+    hint : str, optional
+        What else can be done, in the message.
+
+    Raises
+    ------
+    InputError
+        If they cannot; the message names the first label.
+    """
+    score_values, label_values = (
+        np.concatenate([column.scores[column.status == 0] for column in columns.values()])
+        for columns in (scores, labels)
+    )
+    if not len(score_values) or not len(label_values):
+        return
+    low, high = float(score_values.min()), float(score_values.max())
+    if low >= 0 and high <= 1:
+        is_binary = bool(np.isin(score_values, (0.0, 1.0)).all())
+        scale = "0 or 1" if is_binary else "between 0 and 1"
+        is_other = [(column.scores < 0) | (column.scores > 1) for column in labels.values()]
+    elif low >= 1 and np.isin(label_values, (0.0, 1.0)).all():
+        scale = f"between {low:g} and {high:g}, and all labels 0 or 1"
+        is_other = [column.scores == 0 for column in labels.values()]
+    else:
+        return
+    for (name, column), other_mask in zip(labels.items(), is_other, strict=True):
+        rows = np.flatnonzero(other_mask & (column.status == 0))
+        if len(rows):
+            label = f"{column_name('human', name)}: is {column.scores[rows[0]]:g} in row {rows[0]}"
+            raise InputError(
+                f"{label}, but all scores are {scale}; expected labels on the scale of the scores"
+                f"{hint}"
+            )
+
+
 def read_by_system(
     values: Any, columns: Mapping[str, ScoreColumn], role: str, noun: str
 ) -> dict[str, ScoreColumn]:

@@ -83,7 +83,8 @@ def read_human_classes(
     Raises
     ------
     InputError
-        If there is no label, the columns differ in length, or a label is not one of ``labels``.
+        If there is no label, the columns differ in length, a label is not one of ``labels``, or it
+        is a class of the judge in another spelling.
 
     Examples
     --------
@@ -99,6 +100,10 @@ def read_human_classes(
     # A label that the judge uses too is written as the judge does: 1 for True.
     positions = label_index(truth.names)
     indices = [find_label(positions, name) for name in by_people.names]
+    new_names = [
+        name for name, index in zip(by_people.names, indices, strict=True) if index is None
+    ]
+    _check_spelling(by_people, np.flatnonzero(mask), new_names, truth.names)
     new_labels = [
         label if index is None else truth.labels[index]
         for label, index in zip(by_people.labels, indices, strict=True)
@@ -156,6 +161,24 @@ def _check_classes(
             raise InputError(
                 f"human: {format_value(by_people.labels[code])} in row {row} is not a class; "
                 + did_you_mean(name, names)
+            )
+
+
+def _check_spelling(
+    by_people: EncodedLabels,
+    rows: npt.NDArray[np.intp],
+    new_names: Sequence[str],
+    judge_names: Sequence[str],
+) -> None:
+    """Check that no class that only people use is one of the judge in another case or spacing."""
+    by_spelling = {name.strip().casefold(): name for name in judge_names}
+    for name in new_names:
+        if (similar := by_spelling.get(name.strip().casefold())) is not None:
+            code = by_people.names.index(name)
+            row = int(rows[np.argmax(by_people.codes == code)])
+            raise InputError(
+                f"human: {format_value(by_people.labels[code])} in row {row} is not a class of "
+                f"truth, which has {format_value(similar)}; expected the same spelling"
             )
 
 
