@@ -76,7 +76,11 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "A judge and few human labels",
         "A judge scores all cases, or judges all topics, and people label some at random. The good judge "
         "passes 95% of the passes and 8% of the failures, the lenient one 98% and 45%, the useless one "
-        "60% of both. The true values are those by human labels of all.",
+        "60% of both. The true values are those by human labels of all. Where the judge gives the truth "
+        "of a quarter of positives, the good one is right on 92% and 95%, the lenient one on 99% and "
+        "75%; one that sides with the system says what this says on a quarter of the rows. Residuals are "
+        "those of Gamma(3). Clusters have 1 to some 30 rows, and some of them all labels; labels by "
+        "verdict are twice as likely where the judge says positive, and have weights.",
     ),
     "costs": (
         "Costs",
@@ -167,6 +171,12 @@ TEST_KINDS: Mapping[str, tuple[str, str]] = {
         "Systems differ by exactly the margin, or as the design says. Errors are: a requirement that is "
         "met, an interval that excludes the true value, and an interval that contradicts its test or "
         "that of the margin. A loss that occurs on no unit of a sample cannot be detected.",
+    ),
+    "judges": (
+        "Judges and plans of labels",
+        "The errors of a judge do not depend on the system, on the position or on the length of an "
+        "output. Plans of labels are made by a pilot for 80% power at the true difference, 0.13 (where "
+        "there is none, at as much), the cases are drawn and the systems compared by their labels.",
     ),
     "adjustments": (
         "Adjustments and tests by name",

@@ -20,6 +20,8 @@ from worlds import (
     folds,
     gates,
     judged,
+    judged_rows,
+    label_plans,
     labels,
     learning,
     numbers,
@@ -48,12 +50,13 @@ KINDS = (
     quantiles,
     sampled,
     judged,
+    judged_rows,
     costs,
     learning,
     serial,
     others,
 )
-TRIALS = (several, folds, families, gates, pages, slices, findings, learning)
+TRIALS = (several, folds, families, gates, pages, slices, findings, learning, label_plans)
 
 
 def all_worlds() -> list[World]:

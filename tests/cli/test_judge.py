@@ -65,9 +65,36 @@ def test_the_tables(folder: Path) -> None:
     for words in ("Judge: 2 systems, 80 labels", "human \\ judge", "sensitivity", "new - old"):
         assert words in text
     assert "Biases of the judge" in (folder / "page.html").read_text(encoding="utf-8")
-    call(f"judge wide.csv {COLUMNS} -o judge.json")
-    biases = text[text.index("Biases of the judge") :]
-    assert biases in call("show judge.json")  # without the tables, as JSON without details
+
+
+def test_a_saved_result_has_the_same_text_and_page(folder: Path) -> None:
+    options = f"{COLUMNS} --length old=len_old --length new=len_new --own new"
+    text = call(f"judge wide.csv {options} --report one.html")
+    call(f"judge wide.csv {options} -o judge.json")
+    assert call("show judge.json --report other.html") == text
+    one, other = (
+        (folder / name).read_text(encoding="utf-8") for name in ("one.html", "other.html")
+    )
+    assert one == other
+
+
+def test_two_results_are_listed_without_a_test(folder: Path) -> None:
+    for name, cases in (("one", "old"), ("other", "new")):
+        call(f"judge wide.csv --score s={cases} --human s=human_{cases} -o {name}.json")
+    text = call("diff one.json other.json")
+    assert "No test of two evaluations of a judge: to compare two judges" in text
+
+
+def test_slices_weights_and_counts(folder: Path) -> None:
+    rows = (folder / "wide.csv").read_text(encoding="utf-8").splitlines()
+    lines = [f"{row},{'topic,n,w' if not k else f'{k % 2},{k % 3},{k % 4 + 1}'}"
+             for k, row in enumerate(rows)]  # fmt: skip
+    (folder / "more.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    line = f"judge more.csv {COLUMNS} --slice topic --count n --weight w --format json"
+    result = json.loads(call(line))
+    n_labels = sum(k % 3 for k in range(1, 121) if k % 3 == 1)  # of those with a label
+    assert result["systems"][0]["estimates"][0]["n"] == n_labels
+    assert {row["slice"] for row in result["slices"]["rows"]} == {"0", "1"}
 
 
 def test_requirements(folder: Path) -> None:
@@ -78,6 +105,14 @@ def test_requirements(folder: Path) -> None:
 
 def test_bad_lines(folder: Path) -> None:
     assert "Missing option '--human'" in call("judge wide.csv --score old", 2)
+    for option, reason in (
+        ("--time case", "judge has no --time: judged_at= is the time of the judge"),
+        ("--cost old", "judge has no --cost: costs are those of systems"),
+        ("-m kappa", "No such option"),
+        ("--measures kappa", "judge has no --measures: they follow from the grades"),
+        ("--baseline old", "judge has no --baseline: errors on all pairs"),
+    ):
+        assert reason in call(f"judge wide.csv {COLUMNS} {option}", 2)
     assert "there is no system 'gpt'" in call(f"judge wide.csv {COLUMNS} --own gpt", 3)
     assert "human: has no labels of 'new'" in call(
         "judge wide.csv --score old --score new --human old=human_old", 3

@@ -61,12 +61,16 @@ def test_a_file_with_a_target(tmp_path: Path) -> None:
 
 
 def test_two_systems_in_columns_and_on_split_traffic(tmp_path: Path) -> None:
-    rows = "".join(f"{i % 2},{int(i % 3 > 0)},{'ab'[i % 5 > 2]}\n" for i in range(300))
-    (tmp_path / "log.csv").write_text("old,new,arm\n" + rows)
+    rows = "".join(f"{i % 2},{int(i % 3 > 0)},{'ab'[i % 5 > 2]},{i // 2}\n" for i in range(300))
+    (tmp_path / "log.csv").write_text("old,new,arm,case\n" + rows)
     pairs = monitor(tmp_path, "log.csv", "--score", "old", "--score", "new")
     assert "Sequential comparison on the same requests: new - old" in pairs.stdout
     options = ("--system", "arm", "--baseline", "a", "--allocation", "0.4", "--no-stop")
+    options = (*options, "--cluster", "case", "--alternative", "greater", "--drift")
     split = monitor(tmp_path, "log.csv", "--score", "new", *options)
+    assert "one-sided" in split.stdout
+    assert "150 requests were left out" in split.stdout
+    assert "No change of the value" in split.stdout
     assert "Sequential comparison on split traffic: b - a" in split.stdout
 
 
@@ -119,6 +123,8 @@ def test_usage_errors(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("1\n0\n")
     done = monitor(tmp_path, "log.txt", "--system", "arm", code=2)
     assert "--system: name the column of the scores as well" in done.stderr
+    done = monitor(tmp_path, "log.txt", "--cluster", "user", code=2)
+    assert "--cluster: name the column of the scores as well" in done.stderr
     assert monitor(tmp_path, "log.txt", "--every", "0", code=2).stderr
 
 

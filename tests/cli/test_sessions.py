@@ -28,7 +28,7 @@ def test_values_of_other_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("page", "n_commands"),
     [
-        ("new-prompt", 5),
+        ("new-prompt", 6),
         ("judged-retrieval", 2),
         ("repeated-samples", 1),
         ("leaderboard", 1),

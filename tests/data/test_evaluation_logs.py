@@ -651,20 +651,63 @@ def test_other_faults(tmp_path: Path) -> None:
     path = write_inspect_json(tmp_path / "c.json", inspect_header("m"), scored("CI", "s"))
     with pytest.raises(InputError, match=r"sample '0': the score is 1\.0, expected 2 to 5"):
         cal.scores(path, score_range=(2, 5))
-    with pytest.raises(InputError, match="engine is 'stream', expected 'memory'"):
+    with pytest.raises(
+        InputError, match="engine is 'stream', expected 'memory': the samples of a case"
+    ):
         cal.scores(path, engine="stream")
     with pytest.raises(InputError, match="expected the name of a scorer"):
         cal.scores(data=path, score=[1, 0])
     lines = write_lm_eval(tmp_path / "m", [{"doc_id": 0, "acc": 1}])
     with Path(lines).open("a") as file:
         file.write('{"doc_id": 1, "acc"\n')
-    with pytest.raises(InputError, match=r"\.jsonl:2: is not JSON, or incomplete"):
+    with pytest.raises(InputError, match=r"\.jsonl:2: is incomplete: it ends in column 20, after "):
         cal.scores(lines)
     half = inspect_sample("\ud800", {"s": 1}, metadata={"\udfff": "\ud801"})
     assert values(write_inspect_json(tmp_path / "d.json", inspect_header("m"), [half])) == ["1.0"]
     foo = write_promptfoo(tmp_path / "p.json", [{"testIdx": "0", "promptIdx": 0, "provider": "a"}])
     with pytest.raises(InputError, match=r"p\.json: result 0: has no testIdx, promptIdx and prov"):
         cal.scores(foo)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("tool", ["inspect", "promptfoo"])
+def test_a_document_that_is_cut_off_says_where_it_ends(
+    tool: str, indent: int | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.json"
+    if tool == "inspect":
+        write_inspect_json(path, inspect_header("m"), scored("CICC"))
+    else:
+        write_promptfoo(path, [promptfoo_result(k, 0, "a", True, 1.0) for k in range(3)])
+    text = json.dumps(json.loads(path.read_text()), indent=indent)
+    for length in (len(text) - 1, len(text) * 2 // 3, len(text) * 2 // 3 + 3):
+        path.write_text(text[:length])
+        rest = text[:length].rstrip()
+        column = len(rest.split("\n")[-1]) + 1
+        place = f"line {rest.count(chr(10)) + 1:,}, " * (indent is not None)
+        expected = f"log.json: is incomplete: it ends in {place}column {column:,}, after "
+        for arguments in ({"score": str(path)}, {"data": str(path)}):
+            with pytest.raises(InputError) as caught:
+                cal.scores(**arguments)
+            assert expected in str(caught.value)
+        assert expected in str(run(str(path)).exception)
+    path.write_text(text.replace(":", ";", 40).replace(";", ":", 20))
+    with pytest.raises(InputError, match=r"log\.json: is not JSON: Expecting"):
+        cal.scores(data=str(path))
+
+
+def test_a_document_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "log.json")
+    write_inspect_json(Path(path), inspect_header("m"), scored("CICC"))
+    size, loads, lengths = Path(path).stat().st_size, json.loads, []
+
+    def counted(text: bytes) -> Any:
+        lengths.append(len(text))
+        return loads(text)
+
+    monkeypatch.setattr("calipers.data.evaluation_logs.json.loads", counted)
+    assert cal.scores(path).estimates[0].value == 0.75
+    assert [n for n in lengths if n > size / 2] == [size]
 
 
 # --- The command ----------------------------------------------------------------------------------

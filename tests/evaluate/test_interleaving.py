@@ -203,6 +203,14 @@ def test_ties_of_expected_clicks() -> None:
     assert math.isnan(contribution_probabilities(["z"], ["a"], ["b"], 3.0)[0])
 
 
+def test_a_document_of_one_ranking_has_no_credit_in_the_other() -> None:
+    shown = ["a", "x", "b", "y"]
+    assert contribution_probabilities(shown, ["a", "b"], ["x", "y"], 3.0) == [0, 1, 0, 1]
+    rows = [{"documents": shown, "clicks": ["a", "b"], "p": ["a", "b"], "q": ["x", "y"]}] * 10
+    ev = cal.interleaving(rows, rankings=["p", "q"])
+    assert (ev["p", "credit"].value, ev["q", "credit"].value) == (2, 0)
+
+
 # ------------------------------------------------------------------------------------------ errors
 
 

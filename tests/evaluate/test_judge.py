@@ -325,6 +325,115 @@ def test_labels_have_weights() -> None:
     assert any("weighted" in note for note in evaluation.notes)
 
 
+def repeated(columns: dict[str, list[Any]], counts: list[int]) -> dict[str, list[Any]]:
+    """A table of outputs of three systems, with cases as often as they count."""
+    out: dict[str, list[Any]] = {name: [] for name in columns}
+    for case, count in enumerate(counts):
+        for time in range(count):
+            for row in range(3 * case, 3 * case + 3):
+                for name, values in columns.items():
+                    out[name].append(f"{case}.{time}" if name == "case" else values[row])
+    return out
+
+
+@pytest.mark.parametrize("others", [{}, {"cluster": "day"}, {"slices": ["kind"]}])
+def test_a_case_that_counts_twice_is_that_case_twice(others: dict[str, Any]) -> None:
+    counts = [case % 3 for case in range(60)]
+    columns = grades()
+    columns["kind"] = [k // 6 % 2 for k in range(180)]
+    columns["times"] = [counts[k // 3] for k in range(180)]
+    options: dict[str, Any] = {**ALL, "own_systems": "c", **others}
+    one = cal.judge("grade", **options, count="times", data=columns)
+    other = cal.judge("grade", **options, data=repeated(columns, counts))
+    assert one.judge_biases == other.judge_biases
+    assert one.estimates == other.estimates
+    assert one.slices == other.slices
+    assert [f.message for f in one.findings] == [f.message for f in other.findings]
+
+
+def test_cases_have_weights() -> None:
+    rng = np.random.default_rng(14)
+    human, judged = rng.integers(0, 2, 60), rng.integers(0, 2, 60)
+    weight, label = rng.uniform(0.5, 2, 60), np.where(np.arange(60) % 2, 3.0, 1.0)
+    weight[:5] = 0
+    both = cal.judge(judged, human=human, weight=weight, human_weight=label, **FEW)
+    product = cal.judge(judged[5:], human=human[5:], human_weight=(weight * label)[5:], **FEW)
+    assert both.estimates == product.estimates
+    assert both.judge_biases == product.judge_biases
+    alone = cal.judge(judged, human=human, weight=weight, **FEW)
+    assert alone["mean-error"].value == pytest.approx(np.average(judged - human, weights=weight))
+    assert not any("weighted by 1 over" in note for note in alone.notes)
+    assert alone["mean-error"].n == 55
+    larger = cal.judge(judged, human=human, weight=7 * weight, **FEW)
+    assert larger["kappa"].value == pytest.approx(alone["kappa"].value)
+
+
+def test_weighted_slopes_are_weighted_least_squares() -> None:
+    rng = np.random.default_rng(15)
+    human, judged = rng.integers(1, 6, 50), rng.integers(1, 6, 50)
+    length, weight = np.exp(rng.normal(5, 1, 50)), rng.uniform(0.2, 3, 50)
+    evaluation = cal.judge(judged, human=human, length=length, weight=weight, **FEW)
+    [bias] = biases(evaluation, "length")
+    design = np.column_stack([np.ones(50), np.log2(length)]) * np.sqrt(weight)[:, None]
+    slope = np.linalg.lstsq(design, (judged - human) * np.sqrt(weight), rcond=None)[0][1]
+    assert bias.value == pytest.approx(slope)
+
+
+def test_slices_are_the_judge_on_some_cases() -> None:
+    columns = grades(n=90)
+    columns["kind"] = [("x", "y", "z")[case * case % 3] for case in columns["case"]]
+    evaluation = cal.judge("grade", **LONG, slices=["kind"], data=columns)
+    slices = evaluation.slices
+    assert slices is not None
+    assert {row.estimate.system for row in slices} == set(evaluation.systems)
+    rows = labeled(columns)
+    for kind in set(columns["kind"]):
+        mask = [value == kind for value in columns["kind"]]
+        part = {n: [v for v, m in zip(values, mask, strict=True) if m]
+                for n, values in columns.items()}  # fmt: skip
+        alone = cal.judge("grade", **LONG, data=part)
+        for system in evaluation.systems:
+            for measure in ("mean-error", "percent-agreement", "kappa(weights='quadratic')"):
+                row = slices["kind", kind, system, measure]
+                assert row.estimate.value == pytest.approx(alone[system, measure].value)
+                assert row.estimate.n == alone[system, measure].n
+            chosen = (rows["model"] == system) | (system == "all systems")
+            inside = rows["kind"] == kind
+            error = errors_of(rows)
+            difference = error[chosen & inside].mean() - error[chosen & ~inside].mean()
+            compared = slices["kind", kind, system, "mean-error"].vs_rest
+            assert compared.value == pytest.approx(difference)
+            assert compared.low < difference < compared.high
+    measures = {row.estimate.measure for row in slices}
+    assert not {m for m in measures if "alpha" in m or "AC1" in m}
+    assert cal.from_json(evaluation.to_json()).slices.to_json() == slices.to_json()
+    assert "Slices by kind" in str(evaluation)
+    assert "By kind" in evaluation.to_html()
+
+
+def test_a_slice_without_labels_is_named() -> None:
+    human, judged = [1, 0, 1, 1, None, None], [1, 0, 0, 1, 1, 0]
+    evaluation = cal.judge(judged, human=human, slices={"kind": list("xxyyzz")}, **FEW)
+    assert evaluation.slices is not None
+    assert [row.slice for row in evaluation.slices if row.estimate.measure == "kappa"] == ["x", "y"]
+    assert "kind: no output of z has both a label and a score of the judge." in evaluation.notes
+
+
+@pytest.mark.slow
+def test_slices_that_do_not_differ_are_seldom_found() -> None:
+    """Of 60 data sets, 3 are expected at 5%; 10 or more in one of 2,000."""
+    rng, n_found = np.random.default_rng(16), {"mean-error": 0, "specificity": 0, "kappa": 0}
+    for _ in range(60):
+        human = rng.random(80) < 0.7
+        judged = np.where(rng.random(80) < 0.2, ~human, human)
+        kind = np.where(rng.random(80) < 0.2, "few", "many")
+        slices = cal.judge(judged, human=human, slices={"kind": kind}, **FEW).slices
+        assert slices is not None
+        for measure in n_found:
+            n_found[measure] += slices["kind", "few", measure].vs_rest.p <= 0.05
+    assert max(n_found.values()) < 10, n_found
+
+
 def test_clusters_widen_what_they_share() -> None:
     rng = np.random.default_rng(6)
     human = np.repeat(rng.integers(0, 2, 30), 5)
@@ -363,6 +472,94 @@ def test_every_number_has_an_interval_and_a_method() -> None:
     assert bias["kind"] == "mean error"
 
 
+def test_saved_results_keep_the_tables() -> None:
+    evaluation = cal.judge("grade", **ALL, own_systems="c", data=grades())
+    again = cal.from_json(evaluation.to_json())
+    assert str(again) == str(evaluation)
+    assert again.to_markdown() == evaluation.to_markdown()
+    pairs = zip(again.confusions, evaluation.confusions, strict=True)
+    assert all((one.counts == other.counts).all() for one, other in pairs)
+    figures = [e.chart("confusion").spec for e in (again, evaluation)]
+    assert figures[0] == figures[1]
+
+
+def test_tidy_rows_have_the_biases() -> None:
+    evaluation = cal.judge("grade", **ALL, own_systems="c", data=grades())
+    frame = evaluation.to_frame()
+    errors = frame[frame["measure"] == "mean-error"].set_index("system")
+    for bias in biases(evaluation, "mean error"):
+        row = errors.loc[bias.contrast]
+        assert (row["value"], row["p"], row["p_adjusted"], row["min_detectable"]) == (
+            bias.value, bias.p, bias.p_adjusted, bias.min_detectable,
+        )  # fmt: skip
+    others = frame[frame["contrast"] != ""]
+    expected = [bias for bias in evaluation.judge_biases if bias.kind != "mean error"]
+    assert list(others["measure"]) == [f"{bias.kind}-bias" for bias in expected]
+    for name in ("contrast", "value", "low", "high", "p", "p_adjusted", "test", "n", "method"):
+        assert others[name].tolist() == [getattr(bias, name) for bias in expected], name
+    assert set(others["system"]) == {"all systems"}
+    assert len(frame) == len(evaluation) + len(expected)
+    assert len(evaluation.to_csv().splitlines()) == len(frame) + 1
+    assert evaluation.to_arrow().num_rows == len(frame)
+
+
+def test_the_charts() -> None:
+    evaluation = cal.judge("grade", **ALL, own_systems="c", data=grades())
+    assert evaluation.charts == ("judge errors", "judge biases", "confusion")
+    for name, is_error in (("judge errors", True), ("judge biases", False)):
+        [panel] = evaluation.chart(name).spec["vconcat"]
+        drawn = [
+            bias for bias in evaluation.judge_biases if (bias.kind == "mean error") is is_error
+        ]
+        for row, bias in zip(panel["data"]["values"], drawn, strict=True):
+            limits = row["value"], row["low"], row["high"]
+            assert limits == pytest.approx((bias.value, bias.low, bias.high), rel=1e-4, abs=1e-5)
+            assert row["told"] is bias.is_significant
+            assert bias.contrast in row["row"]
+    figure = evaluation.chart("confusion").figures[0]
+    encoding = figure.spec["encoding"]
+    assert (encoding["x"]["field"], encoding["y"]["field"]) == ("judge", "human")
+    assert encoding["x"]["sort"] == ["1", "2", "3", "4", "5"]  # never by similarity
+    assert "most frequent error of the judge is" in figure.caption
+    assert "predict" not in figure.caption
+
+
+def test_only_what_has_a_value_is_drawn() -> None:
+    human, judged = [1, 0, 1, 1], [1, 0, 0, 1]
+    evaluation = cal.judge(judged, human=human, first=[1] * 4, **FEW)  # always the first
+    assert evaluation.charts == ("judge errors", "confusion")
+
+
+def test_the_verdict_is_what_is_significant() -> None:
+    evaluation = cal.judge("grade", **ALL, own_systems="c", data=grades())
+    significant = [bias for bias in evaluation.judge_biases[4:] if bias.is_significant]
+    assert 0 < len(significant) < len(evaluation.judge_biases[4:])
+    page = evaluation.to_html()
+    headline = page[page.index("<h1") : page.index("Findings")] if "Findings" in page else page
+    assert headline.count("Significant bias by") == len(significant)
+    assert "No significant bias by" in page
+
+
+def test_evaluations_of_judges_are_not_compared() -> None:
+    evaluation = cal.judge([1, 0, 1, 0], human=[1, 0, 1, 1], **FEW)
+    for made in (evaluation, cal.from_json(evaluation.to_json())):
+        for function in (cal.compare, cal.keep_predictions, cal.best_system):
+            with pytest.raises(cal.InputError, match=r"is that of a judge.*cal\.classification"):
+                function(made)
+
+
+def test_two_judges_are_compared_as_the_message_says() -> None:
+    rng = np.random.default_rng(9)
+    human = (rng.random(200) < 0.6).astype(int)
+    judged = {
+        n: np.where(rng.random(200) < p, 1 - human, human) for n, p in (("a", 0.3), ("b", 0.1))
+    }
+    compared = cal.classification(human, judged, measures="kappa", **FEW)
+    [difference] = compared.compare().differences
+    kappas = [cal.judge(judged[n], human=human, **FEW)["kappa"].value for n in ("a", "b")]
+    assert difference.value == pytest.approx(kappas[1] - kappas[0])
+
+
 def test_findings_are_those_of_scores_with_labels() -> None:
     rng = np.random.default_rng(8)
     human = {n: np.where(np.arange(200) < 80, rng.random(200) < 0.6, np.nan) for n in ("a", "b")}
@@ -392,6 +589,12 @@ def test_findings_are_those_of_scores_with_labels() -> None:
         ({"judged_at": ["soon"] * 6}, "judged_at: holds|judged_at: "),
         ({"human_weight": [0, 1, 1, 1, 1, 1]}, "human_weight: is 0 in row 0"),
         ({"human_weight": [1e-70, 1, 1, 1, 1, 1]}, "human_weight: is 1e-70 in row 0"),
+        ({"weight": [1, -1, 1, 1, 1, 1]}, "weight: "),
+        ({"weight": [1, 1]}, "weight: has 2"),
+        ({"count": [1, 0.5, 1, 1, 1, 1]}, "count: is 0.5 in row 1"),
+        ({"count": [0] * 6}, "count: all counts are 0"),
+        ({"slices": {"kind": ["a"]}}, "slice 'kind': has 1"),
+        ({"slice_bins": {"kind": [1]}}, "bins for 'kind', which is not a slice"),
         ({"level": 2}, "level"),
     ],
 )

@@ -405,6 +405,10 @@ def test_numbers_that_may_be_meant_otherwise_are_noted() -> None:
         ({"a": [1], "b": [0], "c": [0]}, {}, "score has 3 columns, expected one or two"),
         ({"a": [1], "b": [0]}, {"pairs": True}, "pairs: expected one column of outcomes"),
         ([1], {"system": ["a"]}, "baseline: name the system"),
+        ([1, 0], {"alternative": "better"}, "alternative is 'better', expected one of two-sided"),
+        ([1, 0], {"bounds": None, "drift": True}, "drift: only of scores with bounds"),
+        ({"a": [1], "cluster": [0]}, {"cluster": [1]}, "score: 'cluster' is the name of a system"),
+        ([1, 0], {"cluster": ["u", None]}, "data: row 1: a value is missing"),
         ("passed", {}, "score is 'passed', the name of a column; give data="),
         (None, {}, "score: expected the scores of requests"),
         ([], {}, "score: is empty"),
@@ -414,6 +418,98 @@ def test_arguments_are_checked(scores: Any, options: dict[str, Any], message: st
     with pytest.raises(cal.InputError) as caught:
         cal.monitor(scores, **options)
     assert message in str(caught.value)
+
+
+# ------------------------------------------------------------------------ one side, clusters, drift
+
+
+def test_one_side_has_one_limit_and_rejects_earlier() -> None:
+    old, new = random_scores(1500, 0.6, 0.68, seed=4)
+    both = cal.monitor({"old": old, "new": new})
+    greater = cal.monitor({"old": old, "new": new}, alternative="greater", every=100)
+    assert both.decided_at is not None
+    assert greater.decided_at is not None
+    assert greater.decided_at < both.decided_at
+    assert greater.last.low > 0
+    assert greater.last.high == 1
+    assert greater.method == "confidence sequence by betting, one-sided"
+    assert "new scores higher than old" in greater.sentence
+    assert "A limit for a fixed number of" in greater.sentence
+    # Against the other side there is no evidence, whatever is seen.
+    less = cal.monitor({"old": old, "new": new}, alternative="less")
+    assert less.decided_at is None
+    assert less.last.low == -1
+    # The names of the systems exchanged, it is the other side.
+    turned = cal.monitor({"old": old, "new": new}, baseline="new", alternative="less")
+    assert turned.decided_at == greater.decided_at
+    assert turned.last.high == pytest.approx(-greater.last.low, abs=1e-9)
+    assert "old scores lower than new" in turned.sentence
+    assert cal.from_json(greater.to_json()) == greater
+
+
+@pytest.mark.parametrize("design", ["one system", "pairs", "split", "no bounds"])
+def test_the_test_and_the_limit_of_one_side_agree_where_it_stops(design: str) -> None:
+    random = np.random.default_rng(5)
+    x, y = random_scores(2000, 0.7, 0.85, seed=6)
+    arms = np.where(random.random(2000) < 0.5, "new", "old")
+    scores, options = {
+        "one system": (y, {"target": 0.8}),
+        "pairs": (y - x, {"pairs": True}),
+        "split": (np.where(arms == "new", y, x), {"system": arms, "baseline": "old"}),
+        "no bounds": (random.normal(0.1, 1, 2000), {"target": 0.0, "bounds": None}),
+    }[design]
+    result = cal.monitor(scores, alternative="greater", **options)
+    assert result.stopped
+    assert result.last.low == pytest.approx(result.target, abs=0.02)
+    assert result.last.low >= result.target
+    page = result.to_html()
+    assert "one-sided" in page
+
+
+def test_the_first_request_of_each_cluster_counts(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    user = random.integers(0, 150, 400)
+    scores = (random.random(400) < 0.8) * 1
+    result = cal.monitor(scores, cluster=user, target=0.7, stop=False)
+    first = np.sort(np.unique(user, return_index=True)[1])
+    alone = cal.monitor(scores[first], target=0.7, stop=False)
+    assert result.last == alone.last
+    assert result.n_repeated == 400 - len(first)
+    assert f"{400 - len(first)} requests were left out" in result.notes[0]
+    # The same on split traffic, one by one, from a file.
+    rows = [
+        {"ok": int(ok), "arm": "ab"[u % 2], "user": f"u{u}"}
+        for ok, u in zip(scores, user, strict=True)
+    ]
+    options = {"baseline": "a", "stop": False, "system": "arm"}
+    split = cal.monitor("ok", data=rows, cluster="user", **options)
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    read = cal.monitor("ok", data=path, cluster="user", **options)
+    plain = cal.monitor("ok", data=[rows[i] for i in first], **options)
+    assert split.last == read.last == plain.last
+    assert read.provenance["conventions"]["cluster"] == "user"
+
+
+def test_a_change_of_the_value_is_found() -> None:
+    before, _ = random_scores(900, 0.95, 0.5)
+    after, _ = random_scores(700, 0.8, 0.5, seed=2)
+    result = cal.monitor(np.r_[before, after] * 4 + 1, bounds=(1, 5), drift=True)
+    drift = result.drift
+    assert drift is not None
+    assert drift.p < 0.001
+    assert 700 < drift.n_before < 1100
+    n = drift.n_before
+    scores = np.r_[before, after] * 4 + 1
+    assert drift.mean_before == pytest.approx(scores[:n].mean())
+    assert drift.mean_after == pytest.approx(scores[n:].mean())
+    assert "The value changed" in result.sentence
+    same = cal.monitor(before, drift=True)
+    assert same.drift is not None
+    assert same.drift.p == 1
+    assert "No change of the value was found" in same.sentence
+    assert cal.from_json(result.to_json()).drift == drift
+    assert cal.monitor(before).drift is None
 
 
 def test_logs_are_read_in_blocks() -> None:

@@ -14,7 +14,7 @@ import pytest
 import calipers as cal
 from calipers.estimation.case_scores import LabeledCaseValues
 from calipers.evaluation.options import make_settings
-from calipers.inference import hypotheses
+from calipers.inference import hypotheses, label_sampling
 from calipers.inference.label_sampling import LabelDesign, neyman_allocation
 from calipers.measures import parse
 
@@ -116,6 +116,59 @@ def test_the_spread_within_a_stratum_is_that_of_its_labels() -> None:
         assert design.spreads[k] == pytest.approx(wanted, rel=0.03)
 
 
+@pytest.mark.parametrize("n_labels", [(600, 200, 200), (700, 700, 700), (1400, 1600, 1800)])
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_plans_have_the_coefficient_and_the_error_of_estimates(
+    monkeypatch: pytest.MonkeyPatch, has_weights: bool, n_labels: tuple[int, ...]
+) -> None:
+    """With the moments of the labels as they are, for few labels and for most of 6,000 cases."""
+    monkeypatch.setattr(label_sampling, "PRIOR_LABELS", 0.0)
+    rng = np.random.default_rng(6)
+    strata = np.arange(6000) % 3
+    human = rng.normal(size=6000) + 0.5 * strata
+    judged = 0.8 * human + 0.6 * rng.normal(size=6000)
+    mask, weight = np.zeros(6000, bool), np.ones(6000)
+    for k, n in enumerate(n_labels if has_weights else (sum(n_labels) // 3,) * 3):
+        mask[np.flatnonzero(strata == k)[:n]] = True
+        weight[strata == k] = 2000 / n
+    weight[0] *= 1.0001  # of equal weights, too
+    human, limits = np.where(mask, human, np.nan), (-np.inf, np.inf)
+    design = LabelDesign(human, judged, strata, 3, limits, False, has_label_weights=has_weights)
+    values = LabeledCaseValues(
+        human=human,
+        judged=judged,
+        weight=None,
+        label_weight=weight if has_weights else None,
+        clusters=None,
+        settings=SETTINGS,
+        value_range=limits,
+    )
+    sample = values.sample(parse("mean-score", ("case-scores",)))
+    assert design.is_weighted(design.labeled) == has_weights == (sample.positions is not None)
+    assert design.coefficient(design.labeled) == pytest.approx(sample.coefficient, rel=0.08)
+    assert design.errors(design.labeled)[1] == pytest.approx(sample.standard_error.se, rel=0.02)
+
+
+def test_the_error_of_a_plan_is_that_of_its_draws() -> None:
+    """Of 3,000 stratified draws from all cases: the error about their mean, and that of all."""
+    rng = np.random.default_rng(7)
+    strata = np.arange(300) % 3
+    human = rng.normal(size=300) * (1 + strata)
+    judged = human + rng.normal(size=300)
+    limits = -np.inf, np.inf
+    everything = LabelDesign(human, judged, strata, 3, limits, False, has_label_weights=True)
+    counts = np.array([20, 40, 60])
+    factor = everything.coefficient(counts)
+    residuals = human - factor * judged
+    errors = [
+        sum(rng.choice(residuals[strata == k], n, replace=False).mean() / 3
+            for k, n in enumerate(counts)) - residuals.mean()
+        for _ in range(3000)
+    ]  # fmt: skip
+    expected = np.hypot(np.std(errors), human.std(ddof=1) / np.sqrt(300))
+    assert everything.errors(counts)[0] == pytest.approx(expected, rel=0.02)
+
+
 # ---------------------------------------------------------------------------------------- Selection
 
 
@@ -179,6 +232,149 @@ def test_the_weights_are_taken_by_scores_and_by_another_plan() -> None:
     assert again.pilot == plan.n
     with pytest.raises(cal.InputError, match="labels of the same stratum have different weights"):
         cal.plan_labels("pass-rate", drawn.pilot(more, human_weight=np.arange(1.0, 301)))
+
+
+# ----------------------------------------------------------------------------- Weights and clusters
+
+
+def design_of(
+    rng: np.random.Generator, n: int = 240, size: int = 6, **columns: Any
+) -> tuple[LabelDesign, np.ndarray]:
+    """A design of one system whose cases are alike within clusters, and their clusters."""
+    clusters = np.repeat(np.arange(n // size), size)
+    quality = rng.normal(size=n // size)[clusters] + rng.normal(size=n)
+    human = (quality > -0.5).astype(float)
+    judged = np.where(rng.random(n) < 0.15, 1 - human, human)
+    mask = np.isin(np.arange(n), rng.choice(n, n // 3, replace=False))
+    design = LabelDesign(
+        np.where(mask, human, np.nan), judged, judged.astype(np.int64), 2, (0.0, 1.0), False,
+        **columns,
+    )  # fmt: skip
+    return design, clusters
+
+
+def test_equal_weights_and_clusters_of_one_case_change_nothing() -> None:
+    plain, _ = design_of(np.random.default_rng(1))
+    equal, _ = design_of(np.random.default_rng(1), weight=np.full(240, 3.0))
+    single, _ = design_of(np.random.default_rng(1), cluster_codes=np.arange(240)[::-1])
+    counts = plain.allocate(140, 10)
+    for other in (equal, single):
+        assert other.allocate(140, 10).tolist() == counts.tolist()
+        assert other.errors(counts)[0] == pytest.approx(plain.errors(counts)[0])
+    assert equal.errors(counts)[1] == pytest.approx(plain.errors(counts)[1])
+    assert single.design_effect() == pytest.approx(1.0)
+    assert single.degrees(counts) == pytest.approx(139)
+
+
+def test_moments_are_those_of_weighted_deviations() -> None:
+    """By hand: with w relative to its mean, Σ over strata of w²(y − ȳ)² in place of (y − ȳ)²."""
+    rng = np.random.default_rng(2)
+    weight = rng.uniform(0.5, 2, 240)
+    design, _ = design_of(rng, weight=weight)
+    mask = design.labeled_mask
+    w, y, j = ((weight / weight.mean())[mask], design.human[mask], design.judged[mask])
+    each = np.array([design.sizes[k] / design.labeled[k] for k in design.strata[mask]])
+    mean = (each * w * y).sum() / (each * w).sum()
+    z = w * (y - mean)
+    n = len(z)
+    assert design.total_moments[0, 0] == pytest.approx(
+        (each * z * z).sum() / each.sum() * n / (n - 1)
+    )
+    assert design.means[1] == pytest.approx((each * w * j).sum() / (each * w).sum())
+    # All cases with a label: the variance of a weighted mean, Σw²(y − ȳ)²/(Σw)².
+    full = LabelDesign(np.where(rng.random(240) < 0.4, 1.0, 0.0), design.judged, design.strata, 2,
+                       (0.0, 1.0), False, weight)  # fmt: skip
+    mean = np.average(full.human, weights=weight)
+    variance = np.square(weight * (full.human - mean)).sum() / weight.sum() ** 2 * 240 / 239
+    assert full.errors(full.sizes)[0] == pytest.approx(np.sqrt(variance))
+
+
+def test_clusters_add_the_covariances_of_their_pairs() -> None:
+    """With labels of all cases: by pairs in loops, and near the variance of cluster sums."""
+    rng = np.random.default_rng(3)
+    n, clusters = 240, np.repeat(np.arange(40), 6)
+    human = (rng.normal(size=40)[clusters] + rng.normal(size=n) > 0).astype(float)
+    judged = np.where(rng.random(n) < 0.1, 1 - human, human)
+    design = LabelDesign(human, judged, judged.astype(np.int64), 2, (0.0, 1.0), False, None,
+                         clusters)  # fmt: skip
+    z, j = human - human.mean(), judged - judged.mean()
+    pairs = [(a, b) for a in range(n) for b in range(n) if a != b and clusters[a] == clusters[b]]
+    of_labels = sum(z[a] * z[b] for a, b in pairs)
+    of_judge = sum(j[a] * j[b] for a, b in pairs)
+    prior = 10 * (of_judge / len(pairs)) / judged.var(ddof=1) * z @ z / (n - 1)
+    covariance = (of_labels + prior) / (len(pairs) + 10)
+    assert design.pair_moments[0, 0] == pytest.approx(covariance)
+    assert design.pair_moments[1, 1] == pytest.approx(of_judge / len(pairs))
+    variance = (z @ z / (n - 1) / n) + covariance * len(pairs) / n**2
+    assert design.errors(design.sizes)[0] == pytest.approx(np.sqrt(variance))
+    sums = np.bincount(clusters, z)
+    assert variance == pytest.approx(sums @ sums / n**2, rel=0.05)
+    assert design.design_effect() == pytest.approx(variance / (z @ z / (n - 1) / n))
+
+
+def test_the_number_of_clusters_with_a_label_is_what_drawing_gives() -> None:
+    rng = np.random.default_rng(4)
+    codes = np.repeat(np.arange(40), 6)
+    design, _ = design_of(rng, cluster_codes=codes)
+    counts = design.allocate(110, 10)
+    found = []
+    for _ in range(400):
+        mask = design.labeled_mask.copy()
+        for k in range(2):
+            free = np.flatnonzero((design.strata == k) & ~design.labeled_mask)
+            mask[rng.choice(free, counts[k] - design.labeled[k], replace=False)] = True
+        found.append(len(np.unique(codes[mask])))
+    assert design.degrees(counts) + 1 == pytest.approx(np.mean(found), abs=0.3)
+    assert design.degrees(design.sizes) == pytest.approx(39)
+
+
+@pytest.mark.parametrize("columns", [("weight",), ("cluster",), ("weight", "cluster")])
+def test_a_plan_of_weighted_or_clustered_cases_is_taken_by_scores(columns: tuple[str, ...]) -> None:
+    """The half-width of the pilot, and that of the planned labels, is what ``scores`` reports."""
+    rng = np.random.default_rng(6)
+    n, group = 600, np.repeat(np.arange(100), 6)
+    shared = rng.normal(size=100)[group]
+    human = (shared + rng.normal(size=n) > -0.7).astype(float)
+    judged = np.where(rng.random(n) < 0.12, 1 - human, human)
+    options = {"weight": np.exp(0.5 * rng.normal(size=n)), "cluster": group}
+    options = {name: options[name] for name in columns}
+
+    def score(mask: np.ndarray, **more: Any) -> cal.Evaluation:
+        labels = np.where(mask, human, np.nan)
+        return cal.scores(judged, human=labels, **options, **more, n_resamples=100)
+
+    mask = np.isin(np.arange(n), rng.choice(n, 120, replace=False))
+    pilot = score(mask)
+    plan = cal.plan_labels("pass-rate", pilot, n=250, seed=2)
+    found = pilot.estimates[0]
+    assert plan.table[0].half_width == pytest.approx((found.high - found.low) / 2, rel=0.15)
+    selection = plan.selection
+    assert selection is not None
+    assert sum(selection.weights) == pytest.approx(n)
+    rows = np.array([int(case) for case in selection.cases])
+    weight = np.full(n, np.nan)
+    weight[rows] = selection.weights
+    found = score(np.isin(np.arange(n), rows), human_weight=weight).estimates[0]
+    assert plan.half_width == pytest.approx((found.high - found.low) / 2, rel=0.12)
+    note = " ".join(plan.notes)
+    assert ("in addition to those of the cases" in note) is ("weight" in columns)
+    assert ("Cases are drawn one by one" in note) is ("cluster" in columns)
+    assert ("design effect of clusters" in plan.assumed) is ("cluster" in columns)
+    assert cal.from_json(plan.to_json()).assumed == plan.assumed
+
+
+def test_more_clusters_are_needed_where_all_labels_do_not_suffice() -> None:
+    rng = np.random.default_rng(7)
+    group = np.repeat(np.arange(40), 6)
+    human = np.repeat(rng.integers(0, 2, 40), 6).astype(float)
+    judged = np.where(rng.random(240) < 0.1, 1 - human, human)
+    few = np.where(rng.random(240) < 0.3, human, np.nan)
+    pilot = cal.scores(judged, human=few, cluster=group, n_resamples=100)
+    plan = cal.plan_labels("pass-rate", pilot, half_width=0.02)
+    assert plan.n == 240
+    assert plan.assumed["design effect of clusters"] > 4  # of 6 equal cases each
+    assert any("with labels, in more clusters of this size, would." in note for note in plan.notes)
+    assert not any("one by one" in note for note in plan.notes)
 
 
 @pytest.mark.slow
@@ -339,9 +535,9 @@ def test_the_pilot_has_to_have_labels() -> None:
     drawn, mask = world()
     with pytest.raises(cal.InputError, match="has no human labels"):
         cal.plan_labels("pass-rate", cal.scores(drawn.judged), difference=0.1)
-    weighted = drawn.pilot(mask, weight=np.arange(1.0, 301))
-    with pytest.raises(cal.InputError, match="has weights of cases"):
-        cal.plan_labels("pass-rate", weighted, difference=0.1)
+    counted = drawn.pilot(mask, count=np.arange(300) % 3)
+    with pytest.raises(cal.InputError, match=r"cases that count several times \(count=\)"):
+        cal.plan_labels("pass-rate", counted, difference=0.1)
     with pytest.raises(cal.InputError, match="no 'AUC'"):
         cal.plan_labels("AUC", drawn.pilot(mask), difference=0.1)
     with pytest.raises(cal.InputError, match="target is 'these'"):

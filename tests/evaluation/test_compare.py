@@ -258,7 +258,10 @@ def test_a_comparison_can_be_written_and_read(topics: cal.Evaluation) -> None:
     [
         ({"baseline": "d"}, "baseline 'd' is not a system"),
         ({"test": "wilcoxons"}, "test is 'wilcoxons', expected one of auto, t, wilcoxon"),
-        ({"test": "mcnemar"}, "the test 'mcnemar' applies to none of the measures"),
+        (
+            {"test": "mcnemar"},
+            "the test 'mcnemar' applies to none of the measures; it counts the rows that one of",
+        ),
         ({"alternative": "up"}, "alternative is 'up', expected one of two-sided"),
         ({"adjust": "sidak"}, "adjust is 'sidak', expected one of max-t, tukey"),
         ({"margin": -0.1}, "margin is -0.1, expected a number above 0"),

@@ -235,3 +235,152 @@ def test_a_rate_is_rarely_left_at_any_of_a_thousand_looks(rate: float) -> None:
     successes = np.cumsum(random.random((600, 1000)) < rate, axis=1)
     log_e = sequences.log_rate_e_value(successes, n - successes, rate)
     assert (log_e.max(axis=1) >= math.log(20)).mean() <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 600)
+
+
+# ---------------------------------------------------------------------------------------- one side
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+@pytest.mark.parametrize("mean", [0.1, 0.5, 0.9])
+def test_the_capital_of_one_side_is_its_integral(mean: float, alternative: str) -> None:
+    """Bets on 1 - x for the other side, with lambda distributed as |2 pi - 1|."""
+    x = np.array([1, 0, 1, 0.3, 1, 0.9, 0.0])
+    y, m = (x, mean) if alternative == "greater" else (1 - x, 1 - mean)
+
+    def integrand(bet: float) -> float:
+        density = (1 - bet**2) ** 1.5 / (special.beta(0.5, 2.5) / 2)
+        return float(np.prod(1 - bet + bet * y / m)) * density
+
+    expected = integrate.quad(integrand, 0, 1, epsabs=0, epsrel=1e-10)[0]
+    found = sequences.log_capital(*counted(x.tolist()), mean, 2.5, alternative)
+    assert math.exp(found) == pytest.approx(expected, rel=1e-8)
+    path = sequences.CapitalPath(mean, 2.5, alternative)
+    both = np.r_[path.update(x[:3]), path.update(x[3:])]
+    assert math.exp(both[-1]) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+@pytest.mark.parametrize("mean", [0.2, 0.5])
+def test_the_expected_capital_of_one_side_is_one_at_the_limit_of_the_hypothesis(
+    mean: float, alternative: str
+) -> None:
+    def expectation(rate: float) -> float:
+        total = 0.0
+        for x in itertools.product([0.0, 1.0], repeat=6):
+            capital = math.exp(sequences.log_capital(*counted(x), mean, 2.0, alternative))
+            total += capital * rate ** sum(x) * (1 - rate) ** (6 - sum(x))
+        return total
+
+    side = 1 if alternative == "greater" else -1
+    assert expectation(mean) == pytest.approx(1, abs=1e-9)
+    assert expectation(mean - 0.1 * side) < 1 < expectation(mean + 0.1 * side)
+
+
+def test_a_limit_of_one_side_is_where_the_capital_is_enough() -> None:
+    values, counts = np.array([0.0, 0.5, 1.0]), np.array([30.0, 40.0, 130.0])
+    low, high = sequences.betting_limits(values, counts, 0.95, 2.0, "greater")
+    assert high == 1
+    for m in np.linspace(0.02, 0.98, 49):
+        is_rejected = sequences.log_capital(values, counts, m, 2.0, "greater") >= math.log(20)
+        assert is_rejected == (m < low)
+    # The other side is that of the values turned around.
+    turned = sequences.betting_limits(1 - values, counts, 0.95, 2.0, "less")
+    assert turned == pytest.approx((0, 1 - low), abs=1e-9)
+    assert low > sequences.betting_limits(values, counts, 0.95)[0]
+
+
+def test_the_asymptotic_e_value_of_one_side_is_its_integral() -> None:
+    n, mean, sd = 500, 0.09, 1.3
+    rho = sequences.tuning(0.95)
+    total = n * mean / sd
+
+    def integrand(bet: float) -> float:
+        density = 2 * math.exp(-((bet / rho) ** 2) / 2) / (rho * math.sqrt(2 * math.pi))
+        return math.exp(bet * total - bet**2 * n / 2) * density
+
+    expected = integrate.quad(integrand, 0, 2, epsrel=1e-10, points=[total / n])[0]
+    found = sequences.log_asymptotic_e_value(n * mean, sd, n, 0.95, "greater")
+    assert math.exp(found) == pytest.approx(expected, rel=1e-8)
+    assert float(sequences.log_asymptotic_e_value(-n * mean, sd, n, 0.95, "less")) == found
+    interval = sequences.asymptotic_interval(mean, sd, n, 0.95, alternative="greater")
+    assert interval.high == math.inf
+    at_limit = sequences.log_asymptotic_e_value(n * (mean - interval.low), sd, n, 0.95, "greater")
+    assert math.exp(at_limit) == pytest.approx(20, rel=1e-9)
+    other = sequences.asymptotic_interval(-mean, sd, n, 0.95, alternative="less")
+    assert (other.low, other.high) == (-math.inf, pytest.approx(-interval.low))
+
+
+def test_errors_of_repeated_tests_of_one_side() -> None:
+    assert sequences.repeated_test_error(1, is_one_sided=True) == pytest.approx(0.05, abs=1e-3)
+    # Two looks: a bivariate normal distribution with correlation 1/sqrt(2).
+    z = float(special.ndtri(0.95))
+
+    def inside(x: float) -> float:
+        return (
+            math.exp(-(x**2) / 2)
+            / math.sqrt(2 * math.pi)
+            * float(special.ndtr(math.sqrt(2) * z - x))
+        )
+
+    expected = 1 - integrate.quad(inside, -10, z)[0]
+    found = sequences.repeated_test_error(2, is_one_sided=True)
+    assert found == pytest.approx(expected, abs=1e-3)
+
+
+# ------------------------------------------------------------------------------------------ change
+
+
+def test_the_e_value_of_a_change_is_a_minimum_over_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of integrals before and after each change, on a grid of means: bets of 5 (1 - λ²)⁴
+    on either side."""
+    monkeypatch.setattr(sequences, "_FIRST_CHANGE", 2)
+    monkeypatch.setattr(sequences, "_CHANGE_RATIO", 2.0)
+    x = [1, 1, 0.5, 1, 1, 0, 0.25, 0, 0]
+    test = sequences.ChangeTest()
+    test.add(np.array(x[:3]))
+    test.add(np.array(x[3:]))
+
+    def sides(x: Sequence[float], mean: float) -> float:
+        def integrand(bet: float) -> float:
+            up = math.prod(1 - bet + bet * v / mean for v in x)
+            down = math.prod(1 - bet + bet * (1 - v) / (1 - mean) for v in x)
+            return (up + down) / 2 * (1 - bet**2) ** 4 / (special.beta(0.5, 5) / 2)
+
+        return float(integrate.quad(integrand, 0, 1, epsrel=1e-9)[0])
+
+    def average(mean: float) -> float:
+        parts = [(1 / 2, 2), (1 / 6, 4), (1 / 12, 8)]
+        mixed = sum(w * sides(x[:n], mean) * sides(x[n:], mean) for w, n in parts)
+        return mixed + sides(x, mean) / 4
+
+    expected = min(average(mean) for mean in np.linspace(0.4, 0.8, 161))
+    change = test.change()
+    assert math.exp(change.log_e) == pytest.approx(expected, rel=1e-4)
+    assert change.n_before in (2, 4)
+    mean_before, mean_after = np.mean(x[: change.n_before]), np.mean(x[change.n_before :])
+    assert (change.mean_before, change.mean_after) == pytest.approx((mean_before, mean_after))
+
+
+def test_without_a_change_its_expected_e_value_is_at_most_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sequences, "_FIRST_CHANGE", 2)
+    monkeypatch.setattr(sequences, "_CHANGE_RATIO", 1.5)
+    n = 7
+    e_values = {}
+    for x in itertools.product([0.0, 1.0], repeat=n):
+        test = sequences.ChangeTest()
+        test.add(np.array(x))
+        e_values[x] = math.exp(test.change().log_e)
+    for rate in (0.1, 0.4, 0.5, 0.9):
+        total = sum(e * rate ** sum(x) * (1 - rate) ** (n - sum(x)) for x, e in e_values.items())
+        assert total < 1
+
+
+def test_before_the_first_place_there_is_no_evidence_of_a_change() -> None:
+    test = sequences.ChangeTest()
+    assert math.isnan(test.change().mean_before)
+    test.add(np.ones(15))
+    change = test.change()
+    assert (change.log_e, change.n_before, change.mean_before) == (0, 15, 1)
+    assert math.isnan(change.mean_after)

@@ -155,6 +155,38 @@ def test_a_difference_has_a_coefficient_of_its_own_and_a_test_that_agrees() -> N
         assert (interval.low > 0 or interval.high < 0) == (level < 1 - p)
 
 
+@pytest.mark.parametrize(("wrong", "value_range"), [(3, 1.0), (0, 1.0), (3, np.inf), (0, np.inf)])
+def test_a_judge_that_errs_seldom_on_differences(wrong: int, value_range: float) -> None:
+    """Half labels are at max|r|·(1 + 2/m), where m counts errors of the judge, not differences."""
+    random = np.random.default_rng(4)
+    first, second = random.random(300), random.random(300)
+    judged_first = first.copy()
+    judged_first[:wrong] = 1.0
+    judged_first[200:210] = 1.0
+    first[40:] = np.nan
+    second_human = np.where(np.arange(300) < 40, second, np.nan)
+    of_range = {"value_range": (0.0 if value_range == 1 else -np.inf, value_range)}
+    difference = sample(first, judged_first, **of_range).point_estimate(MEAN) - sample(
+        second_human, second, **of_range
+    ).point_estimate(MEAN)
+    factor = behind(difference).coefficient
+    assert 0 < factor < 1
+    h, f = (first - second_human)[:40], judged_first - second
+    r, others = h - factor * f[:40], f[40:]
+    end = 1 + factor if value_range == 1 else max(np.abs(x).max() for x in (h, f, r))
+    if wrong:
+        end = min(end, np.abs(r).max() * (1 + 2 / wrong))
+    tails = AugmentedMean.from_values(r, (-end, end))
+    assert tails is not None
+    low, high = tails.quantiles(np.array([0.025, 0.975]))
+    half = Z * factor * others.std(ddof=1) / np.sqrt(260)
+    found = method_selection.interval(difference)
+    assert (found.low, found.high) == pytest.approx(
+        (difference.value - np.hypot(r.mean() - low, half),
+         difference.value + np.hypot(high - r.mean(), half))
+    )  # fmt: skip
+
+
 def test_only_common_cases_compare() -> None:
     human, judged = verdicts()
     other, judged_other = verdicts(seed=5)
@@ -187,6 +219,72 @@ def test_weights_of_labels() -> None:
     assert method_selection.interval(equal) == method_selection.interval(plain)
 
 
+def weighted_columns(human: Any, judged: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Influence of all cases on h, j and J, of cases whose labels have weights."""
+    labeled, n_cases = ~np.isnan(human), len(judged)
+    w = np.where(labeled, weight, 0.0)
+    w = w / w.sum()
+    kish = 1 / (w**2).sum()
+    columns = [
+        np.where(labeled, w * (x - w[labeled] @ x[labeled]), 0.0) * np.sqrt(kish / (kish - 1))
+        for x in (human, judged)
+    ]
+    return *columns, (judged - judged.mean()) / np.sqrt(n_cases * (n_cases - 1))
+
+
+@pytest.mark.parametrize("labels", [20, 100, 190])
+def test_weighted_labels_are_part_of_all_cases(labels: int) -> None:
+    """λ and errors are those of one column of all cases, in which labeled ones have both parts."""
+    human, judged = grades(labels, 200 - labels)
+    weight = np.where(np.arange(200) % 3, 2.0, 1.0)
+    estimate = sample(human, judged, label_weight=weight).point_estimate(MEAN)
+    one = behind(estimate)
+    h, j, others = weighted_columns(human, judged, weight)
+    factor = (h @ (j - others)) / ((j - others) @ (j - others))
+    assert one.coefficient == pytest.approx(min(factor, np.sqrt((h @ h) / (j @ j))))
+    factor = one.coefficient
+    variance = ((h - factor * (j - others)) ** 2).sum()
+    assert one.standard_error.se == pytest.approx(np.sqrt(variance))
+    assert one.correlation == pytest.approx(
+        (h @ j) ** 2
+        / (h @ h)
+        / ((labels**2 * j @ j + 200**2 * others @ others) / (labels + 200) / labels)
+    )
+    assert one.worth == pytest.approx(min(labels * (h @ h) / variance, 200))
+    r = np.where(np.isnan(human), 0.0, human) - factor * judged
+    tails = AugmentedMean.from_values(r[:labels], (-factor, 1.0), weight=weight[:labels])
+    assert tails is not None
+    low, high = tails.quantiles(np.array([0.025, 0.975]))
+    mean = np.average(r[:labels], weights=weight[:labels])
+    half = Z * np.sqrt(variance - ((h - factor * j) ** 2).sum())
+    found = method_selection.interval(estimate)
+    assert (found.low, found.high) == pytest.approx(
+        (estimate.value - np.hypot(mean - low, half), estimate.value + np.hypot(high - mean, half))
+    )
+
+
+def test_weighted_labels_of_nearly_all_cases_have_the_error_of_all() -> None:
+    human, judged = grades(198, 2)
+    weight = np.where(np.arange(200) < 100, 1.0, 1.0001)
+    one = behind(sample(human, judged, label_weight=weight).point_estimate(MEAN))
+    assert one.standard_error.se == pytest.approx(np.nanstd(human, ddof=1) / np.sqrt(200), rel=0.01)
+
+
+def test_weighted_labels_in_clusters() -> None:
+    """Sums by cluster over the parts of labels and of all cases."""
+    human, judged = grades()
+    codes, weight = np.arange(200) // 4, np.where(np.arange(200) % 3, 2.0, 1.0)
+    estimate = sample(
+        human, judged, label_weight=weight, clusters=ClusterIndex.from_names(codes)
+    ).point_estimate(MEAN)
+    one, w = behind(estimate), weight[:40] / weight[:40].sum()
+    r = human[:40] - one.coefficient * judged[:40]
+    column = one.coefficient * (judged - judged.mean()) / 200
+    column[:40] += w * (r - w @ r)
+    sums = np.bincount(codes, column)
+    assert one.standard_error.se == pytest.approx(np.sqrt((sums**2).sum()), rel=0.06)
+
+
 def test_clusters_may_have_rows_of_both_kinds() -> None:
     human, judged = verdicts(60, 240)
     codes = np.arange(300) % 30
@@ -210,6 +308,46 @@ def test_clusters_may_have_rows_of_both_kinds() -> None:
     assert method_selection.interval(single.point_estimate(PASS)).reason == "too_few_labels"
 
 
+def cluster_sums(values: Any, codes: Any) -> Any:
+    return np.bincount(codes, (values - values.mean()) / len(values))
+
+
+@pytest.mark.parametrize("target", ["like", "these"])
+@pytest.mark.parametrize("is_perfect", [False, True])
+def test_half_a_cluster_at_either_end(is_perfect: bool, target: str) -> None:
+    """By the largest residual of a cluster, and at most the largest influence of a cluster."""
+    human, judged = verdicts(60, 240)
+    codes = np.repeat(np.arange(50), 6)
+    if is_perfect:
+        judged[:60] = human[:60]
+    estimate = sample(
+        human, judged, clusters=ClusterIndex.from_names(codes), target=target
+    ).point_estimate(PASS)
+    one = behind(estimate)
+    assert one.human.clusters is not None
+    assert one.human.clusters.n_clusters == 10
+    labels, scores = (cluster_sums(x[:60], codes[:60]) for x in (human, judged))
+    others = np.bincount(codes[60:] - 10, (judged[60:] - judged[60:].mean()) / 240)
+    extreme = max(10 * np.abs(labels).max(), 10 * np.abs(scores).max(), 40 * np.abs(others).max())
+    factor, of_these = one.coefficient, target == "these"
+    if not is_perfect:
+        wrong = np.abs(labels - scores)
+        number = wrong.sum() ** 2 / (wrong**2).sum()
+        extreme = min(extreme, (1 + 5 / number) * 10 * np.abs(labels - factor * scores).max())
+    # Of equal clusters CR2 is C/(C − 1), of either part.
+    variance = 10 / 9 * ((labels - factor * scores) ** 2).sum()
+    variance += 0 if of_these else 40 / 39 * factor**2 * (others**2).sum()
+    share = 0.8 if of_these else 1.0
+    error = np.sqrt(share * (100 * variance + extreme**2)) / 11
+    half = stats.t.ppf(0.975, one.standard_error.df) * error
+    found = method_selection.interval(estimate)
+    assert found.method == "Student t, adjusted by the judge, 10 labeled clusters"
+    assert found.se == pytest.approx(error)
+    assert (found.low, found.high) == pytest.approx(
+        (max(estimate.value - half, 0), min(estimate.value + half, 1))
+    )
+
+
 def test_these_cases() -> None:
     human, judged = grades()
     like = sample(human, judged).point_estimate(MEAN)
@@ -222,10 +360,12 @@ def test_these_cases() -> None:
     assert np.isnan(behind(these).worth)
 
 
-def test_means_without_ends_have_half_a_label_beyond() -> None:
+@pytest.mark.parametrize("wrong", [40, 8, 1, 0])
+def test_means_without_ends_have_half_a_label_beyond(wrong: int) -> None:
+    """Beyond the largest residual by 1 + 5/m, up to the largest value, as the judge errs m times."""
     random = np.random.default_rng(3)
     human = random.normal(size=300)
-    judged = human + 0.5 * random.normal(size=300)
+    judged = human + 0.5 * random.normal(size=300) * np.isin(np.arange(300) % 40, range(wrong))
     human[40:] = np.nan
     estimate = sample(human, judged, value_range=(-np.inf, np.inf)).point_estimate(MEAN)
     factor = behind(estimate).coefficient
@@ -234,6 +374,8 @@ def test_means_without_ends_have_half_a_label_beyond() -> None:
     extreme = max(
         np.abs(x - x.mean()).max() * np.sqrt(len(x) / (len(x) - 1)) for x in (h, j, others)
     )
+    if wrong:
+        extreme = min(extreme, np.abs(r).max() * np.sqrt(40 / 39) * (1 + 5 / wrong))
     variance = ((r**2).sum() * 40 / 39 + extreme**2) / 41**2
     half = stats.t.ppf(0.975, 39) * np.sqrt(variance + factor**2 * others.var(ddof=1) / 260)
     found = method_selection.interval(estimate)

@@ -16,7 +16,12 @@ from calipers.inference import method_selection
 from calipers.inference.clusters import ClusterIndex, subset_difference_error
 from calipers.inference.point_estimate import PointEstimate, weighted_sum
 from calipers.inference.settings import Settings
-from calipers.inference.variance_estimators import DisjointRowsVariance, Influence
+from calipers.inference.variance_estimators import (
+    DisjointRowsVariance,
+    Influence,
+    NestedRowsVariance,
+    VarianceEstimator,
+)
 from calipers.measures import list_measures
 
 SETTINGS = Settings()
@@ -200,3 +205,16 @@ def test_sets_of_rows_are_distinguished() -> None:
         DisjointRowsVariance.from_subsets(
             [clusters.variance_estimator, second.variance_estimator], [30, 200]
         )
+
+
+def test_rows_of_a_part_count_once() -> None:
+    """Rows 3 and 1 of four are also in the first set: (1 + 7, 2 + 5) and 4, 6 are their sums."""
+    space = NestedRowsVariance(
+        subsets=(VarianceEstimator(), VarianceEstimator()),
+        sizes=(2, 4),
+        positions=np.array([3, 1]),
+    )
+    column = np.array([1.0, 2.0, 4.0, 5.0, 6.0, 7.0])
+    assert space.row_sums(column).tolist() == [4.0, 7.0, 6.0, 8.0]
+    assert space.covariance_vector(column).tolist() == [4.0, 7.0, 6.0, 8.0]
+    assert space.standard_error(column) == pytest.approx(np.sqrt(165))

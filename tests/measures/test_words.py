@@ -661,6 +661,7 @@ def test_what_is_a_chart_or_a_default_is_there() -> None:
         ("cost-p95", "p95-cost"),
         ("cost-p99.5[ms]", "p99.5-cost[ms]"),
         ("p99_cost", "p99-cost"),
+        ("silhouette(to='centres')", "silhouette(to='centers')"),
     ],
 )
 def test_former_names_of_measures_are_aliases(former: str, current: str) -> None:

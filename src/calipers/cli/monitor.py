@@ -47,7 +47,18 @@ from calipers.evaluation.task import MAX_INT
 @flag_option(
     "--pairs", "The scores are outcomes of a new system against an old one: won, lost, tied."
 )
+@text_option(
+    "--cluster",
+    "COL",
+    "Column of clusters, such as users; only the first request of each cluster counts.",
+)
 @number_option("--target", "X", "Test whether the value, or the difference, is this number.")
+@choice_option(
+    "--alternative",
+    ["two-sided", "greater", "less"],
+    "Test whether the value is above (greater) or below (less) the target, or whether the new "
+    "system is better or worse, with one limit.",
+)
 @click.option(
     "--bounds",
     type=float,
@@ -71,6 +82,7 @@ from calipers.evaluation.task import MAX_INT
     type=click.IntRange(1, MAX_INT),
 )
 @flag_option("--no-stop", "Read on after the hypothesis is rejected.")
+@flag_option("--drift", "Test whether the value, of scores with bounds, stayed the same.")
 @option_with_default(
     "--prior",
     2.0,
@@ -91,6 +103,7 @@ def command(
     log: str,
     columns: tuple[str, ...],
     system: str | None,
+    cluster: str | None,
     *,
     unbounded: bool,
     no_stop: bool,
@@ -118,11 +131,18 @@ def command(
 
     if unbounded:
         options["bounds"] = None
-    names = (*columns, *(() if system is None else (system,)))
-    if system is not None and not columns:
-        raise click.UsageError("--system: name the column of the scores as well: --score COL")
+    roles = {name: x for name, x in (("system", system), ("cluster", cluster)) if x is not None}
+    names = (*columns, *roles.values())
+    if roles and not columns:
+        raise click.UsageError(
+            f"--{next(iter(roles))}: name the column of the scores as well: --score COL"
+        )
     session = MonitorSession(
-        columns=names, is_split=system is not None, stop=not no_stop, **options
+        columns=names,
+        is_split=system is not None,
+        is_clustered=cluster is not None,
+        stop=not no_stop,
+        **options,
     )
     # Where the result is data or a file, lines go to stderr.
     is_on_screen = kind == "table" and path is None

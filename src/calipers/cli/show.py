@@ -142,11 +142,13 @@ def _known_definitions(evaluation: Evaluation) -> tuple[Definition, ...]:
     They state, for example, which direction is better.
     """
     from calipers.evaluation.shared import glossary
-    from calipers.measures import TASKS, UnknownMeasureError, parse
+    from calipers.measures import TASKS, UnknownMeasureError, judge, parse
     from calipers.measures.precision_recall import TASK, point_measures
 
     if evaluation.task == TASK:
         return glossary(point_measures(evaluation.measures))
+    if evaluation.task == judge.TASK:
+        return glossary(judge.judge_measures(evaluation.measures))
     measures = []
     for name in dict.fromkeys(e.measure for e in evaluation.estimates):
         with suppress(UnknownMeasureError):  # one that was registered then, or values by its name

@@ -28,7 +28,7 @@ from calipers.cli.streams import StateOptions, engine_options, is_distributed, p
 from calipers.cli.tables import read_input_table
 from calipers.evaluation.availability import unavailable_flag_reason
 from calipers.evaluation.task import Task
-from calipers.evaluation.tasks import OPTIONS, SHARED_ROLES, TASKS
+from calipers.evaluation.tasks import HUMAN, OPTIONS, SHARED_ROLES, TASKS
 from calipers.plugins import plugin_errors
 
 if TYPE_CHECKING:
@@ -293,7 +293,8 @@ class TaskCommand(Command):
     ) -> pa.Table:
         """Read the table in a file, or the columns that ``select_columns`` selects.
 
-        In label columns of a CSV file, an empty field is a row without labels.
+        In label columns of a CSV file, an empty field is a row without labels; in that of labels
+        by people, a row to which nobody gave any.
         """
         categories = functools.partial(_categories, columns)
         input_table = read_input_table(path, select_columns, categories)
@@ -301,12 +302,14 @@ class TaskCommand(Command):
             return input_table.table
         from calipers.data.multilabel import empty_as_no_labels
 
-        specs = [spec for c in self.task.columns if c.has_lists for spec in columns.specs[c.role]]
+        roles = [c.role for c in self.task.columns if c.has_lists and c.role != HUMAN.role]
         label_columns = [
             spec if spec in input_table.table.column_names else spec.rpartition("=")[2]
-            for spec in specs
+            for role in roles
+            for spec in columns.specs[role]
         ]
-        return empty_as_no_labels(input_table.table, label_columns)
+        by_people = columns.specs.get(HUMAN.role, ())
+        return empty_as_no_labels(input_table.table, label_columns, by_people)
 
 
 def _used_columns(columns: Columns, names: Sequence[str]) -> Sequence[str]:

@@ -21,13 +21,14 @@ from calipers.data.arrays import (
     invalid_weight_masks,
     is_missing,
     missing_mask,
+    take_rows,
     to_quantities,
 )
 from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import label_name
 from calipers.data.columns import file_origin
 from calipers.data.costs import ONLY_SYSTEM, cost_column_name, match_systems
-from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.errors import InputError, did_you_mean, format_value, row_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +48,9 @@ SCORE_WORDS = {
 }
 #: Status of the words in place of a score, in lower case.
 _STATUS_BY_WORD = {"error": 2, "refused": 3}
+
+#: How far below 1 a weight of a label may be by rounding.
+MAX_WEIGHT_ROUNDING = 1e-9
 
 _EXPECTED = (
     "expected a number, pass or fail, true or false; or error, refused or nothing where there is "
@@ -220,7 +224,8 @@ def read_label_weights(
 ) -> Floats:
     """Read the weights of labels: 1 over the probability with which a case was selected.
 
-    Weights of cases without a label are not used, and may be missing.
+    Weights of cases without a label are not used, and may be missing. None is below 1, as no
+    probability is above 1: those that are were divided by a number, or are the probabilities.
 
     Parameters
     ----------
@@ -239,26 +244,31 @@ def read_label_weights(
     Raises
     ------
     InputError
-        If a label has no weight, or one that is not above 0.
+        If a label has no weight, or one below 1.
 
     Examples
     --------
     >>> read_label_weights([2.0, None, 4.0], np.array([True, False, True])).tolist()
     [2.0, 1.0, 4.0]
     """
-    column = read_scores(values, "human_weight")
-    check_length(column.scores, len(labeled_mask), "human_weight", reference)
-    invalid = np.flatnonzero(labeled_mask & ~((column.status == 0) & (column.scores > 0)))
-    if len(invalid):
-        row = int(invalid[0])
-        problem = "is missing" if column.status[row] else f"is {column.scores[row]:g}"
-        raise InputError(
-            f"human_weight: {problem} in row {row}, which has a label; expected 1 over the "
-            "probability with which the case was selected, above 0"
-        )
-    for invalid_mask, expected in invalid_weight_masks(np.where(labeled_mask, column.scores, 0.0)):
-        check_values(column.scores, invalid_mask, "human_weight", expected)
-    return np.where(labeled_mask, column.scores, 1.0)
+    _check_cells(values, "human_weight")
+    check_length(values, len(labeled_mask), "human_weight", reference)
+    expected = "expected 1 over the probability that the case was selected"
+    missing = labeled_mask & missing_mask(values, "human_weight")
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise InputError(f"human_weight: is missing in row {row}, which has a label; {expected}")
+    rows = np.flatnonzero(labeled_mask)
+    weights = np.ones(len(labeled_mask))
+    with row_numbers(rows):
+        weights[rows] = to_quantities(take_rows(values, rows), "human_weight")
+    is_small = weights < 1 - MAX_WEIGHT_ROUNDING
+    if is_small.any():
+        row = int(np.argmax(is_small))
+        raise InputError(f"human_weight: {weights[row]:g} in row {row} is below 1; {expected}")
+    for invalid_mask, expected_values in invalid_weight_masks(weights):
+        check_values(weights, invalid_mask, "human_weight", expected_values)
+    return weights
 
 
 def check_range(column: ScoreColumn, score_range: tuple[float, float], input_name: str) -> None:

@@ -79,6 +79,23 @@ def input_row_numbers() -> Iterator[None]:
         _INPUT_ROWS.reset(token)
 
 
+@contextmanager
+def row_numbers(indices: npt.NDArray[np.intp]) -> Iterator[None]:
+    """Give rows in errors their numbers among all rows, of which these are some.
+
+    >>> import numpy as np
+    >>> with row_numbers(np.array([4, 7])):
+    ...     raise InputError("human: is NaN in row 1")
+    Traceback (most recent call last):
+    calipers.data.errors.InputError: human: is NaN in row 7
+    """
+    try:
+        yield
+    except InputError as error:
+        message = map_rows(str(error), lambda row: int(indices[row]) if row < len(indices) else row)
+        raise InputError(message) from None
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return a hint for a name that is not among the known ones."""
     import difflib

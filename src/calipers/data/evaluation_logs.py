@@ -41,6 +41,9 @@ MAX_PLANNED = 10_000_000
 #: What is read of a file to see whether it can be a log: a table does not begin with an object.
 _HEAD_BYTES = 1 << 16
 
+#: Characters that are shown of the end of an incomplete document.
+_END_SHOWN = 24
+
 #: First bytes of a zip archive.
 _ZIP_MAGIC = b"PK\x03\x04"
 #: Compression of the files of an archive that Python knows only from version 3.14 on.
@@ -187,25 +190,25 @@ def _detect(path: str) -> str | None:
         if start.startswith(_ZIP_MAGIC[:2]):
             return "zip" if path.endswith(".eval") or _has_header(path) else None
         with source.text(None) as text:
-            # Of a table no more than its beginning is read.
+            # Of a table no more than its beginning is read, nor of a document that begins as one
+            # of a tool does; it may be long, and incomplete.
             head = text.read(_HEAD_BYTES)
             if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
                 return None
+            may_be_document = file_extension(path)[0] not in TEXT_FORMATS
+            for form, pattern in _DOCUMENT_PATTERNS:
+                if may_be_document and pattern.search(head):
+                    return form
             head += text.read(MAX_LINE_BYTES - len(head))
     except (InputError, OSError):
         return None  # reported by the reader of tables
     row = _parse_object(head.lstrip().split(b"\n", 1)[0])
     if row is not None:
         return _form(row)
-    if file_extension(path)[0] in TEXT_FORMATS:
-        return None
-    if len(head) < MAX_LINE_BYTES:
-        return _form(_parse_object(head) or {})
-    # Of a document that is longer only the beginning was read.
-    return next((form for form, pattern in _DOCUMENT_PATTERNS if pattern.search(head)), None)
+    return _form(_parse_object(head) or {}) if may_be_document else None
 
 
-#: What the beginning of a document has, in the order of its fields.
+#: What the beginning of a document has, in the order in which its tool writes the fields.
 _DOCUMENT_PATTERNS = (
     ("inspect", re.compile(rb'^\s*\{\s*"version"\s*:\s*\d+\s*,.{,400}?"eval"\s*:\s*\{', re.DOTALL)),
     ("promptfoo", re.compile(rb'^\s*\{.{,4000}?"results"\s*:\s*\{\s*"version"\s*:', re.DOTALL)),
@@ -319,10 +322,7 @@ def read_log(path: str) -> EvaluationLog:
         raise InputError(f"{path}: there is no such file")
     form = _detect(path)
     if form is None:
-        raise InputError(
-            f"{path}: is not a log of Inspect (.eval or .json), lm-evaluation-harness "
-            "(samples_*.jsonl) or promptfoo (.json)"
-        )
+        raise _not_a_log(path)
     if form == "zip":
         log = _read_inspect_archive(path)
     elif form == "lm-eval":
@@ -331,9 +331,19 @@ def read_log(path: str) -> EvaluationLog:
         log = _read_promptfoo(path, {"results": {"results": [row for _, row in _lines(path)]}})
     else:
         document = _document(path)
+        form = _form(document)
+        if form not in ("inspect", "promptfoo"):
+            raise _not_a_log(path)
         log = (_read_inspect if form == "inspect" else _read_promptfoo)(path, document)
     _check_duplicates(log)
     return log
+
+
+def _not_a_log(path: str) -> InputError:
+    return InputError(
+        f"{path}: is not a log of Inspect (.eval or .json), lm-evaluation-harness "
+        "(samples_*.jsonl) or promptfoo (.json)"
+    )
 
 
 def _check_duplicates(log: EvaluationLog) -> None:
@@ -836,12 +846,29 @@ def _document(path: str) -> dict[str, Any]:
 def _object(location: str, content: bytes) -> dict[str, Any]:
     try:
         document = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{location}: {_json_problem(error)}") from None
     except (ValueError, RecursionError) as error:
-        reason = getattr(error, "msg", error)
-        raise InputError(f"{location}: is not JSON, or incomplete: {reason}") from None
+        raise InputError(f"{location}: is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise InputError(f"{location}: is {format_value(document)}, expected a JSON object")
     return document
+
+
+def _json_problem(error: json.JSONDecodeError) -> str:
+    """Return what is wrong with a text that is not JSON, or where it ends too early."""
+    text = error.doc.rstrip()
+    if error.pos < len(text) and not error.msg.startswith("Unterminated string"):
+        return f"is not JSON: {error.msg} in {_text_position(text, error.pos)}"
+    end = format_value(text[-_END_SHOWN:])
+    return f"is incomplete: it ends in {_text_position(text, len(text))}, after {end}"
+
+
+def _text_position(text: str, index: int) -> str:
+    """Return the line and the column of a character; of a single line, only the column."""
+    n_lines, line_start = text.count("\n", 0, index) + 1, text.rfind("\n", 0, index)
+    column = f"column {index - line_start:,}"
+    return f"line {n_lines:,}, {column}" if "\n" in text else column
 
 
 def _fields(prefix: str, values: Any) -> dict[str, Any]:

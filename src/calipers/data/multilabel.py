@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,6 +14,7 @@ from calipers.data.arrays import (
     check_length,
     column_names,
     is_missing,
+    missing_mask,
     to_matrix,
     to_numbers,
     to_probabilities,
@@ -123,6 +124,71 @@ def missing_list_mask(values: Any) -> npt.NDArray[np.bool_] | None:
     return np.array([not hasattr(row, "__len__") and is_missing(row) for row in rows], bool)
 
 
+def labeled_rows_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
+    """Return the mask of the rows that have labels; the other rows are missing.
+
+    In a table with a column for each label, all columns of a row are missing.
+
+    Raises
+    ------
+    InputError
+        If only some columns of a row are missing, or columns differ in length.
+
+    Examples
+    --------
+    >>> labeled_rows_mask({"sun": [1, None], "sea": [0, None]}, "human").tolist()
+    [True, False]
+    """
+    names = probability_columns(values)
+    if not names:
+        mask = missing_list_mask(values)
+        if mask is None and getattr(values, "ndim", 1) == 2:
+            if hasattr(values, "toarray"):  # SciPy's sparse arrays hold all values
+                return np.ones(values.shape[0], bool)
+            return _all_or_none(np.isnan(np.asarray(values, np.float64)), None, input_name)
+        if mask is None:
+            return ~missing_mask(values, input_name)
+        return ~(mask | _missing_lists(values))
+    columns = dict(zip(names, column_names(values), strict=True))
+    masks = [
+        missing_mask(values[key], f"{input_name} of {name!r}") for name, key in columns.items()
+    ]
+    for name, mask in zip(names, masks, strict=True):
+        check_length(mask, len(masks[0]), f"{input_name} of {name!r}", f"{names[0]!r} has")
+    return _all_or_none(np.column_stack(masks), names, input_name)
+
+
+def _missing_lists(values: Any) -> npt.NDArray[np.bool_]:
+    """Return the mask of the rows of a column of lists in which all values are missing."""
+    if type(values).__module__.split(".")[0] in ("pyarrow", "polars"):
+        return np.zeros(len(values), bool)
+    return np.array(
+        [
+            isinstance(row, list | tuple | np.ndarray)
+            and len(row) > 0
+            and all(map(is_missing, row))
+            for row in values
+        ],
+        bool,
+    )
+
+
+def _all_or_none(
+    missing: npt.NDArray[np.bool_], names: Sequence[str] | None, input_name: str
+) -> npt.NDArray[np.bool_]:
+    """Return the mask of the rows that are given, none of which has a missing value."""
+    partial_mask = missing.any(axis=1) & ~missing.all(axis=1)
+    if partial_mask.any():
+        row = int(np.argmax(partial_mask))
+        column = int(np.argmax(missing[row]))
+        name = column if names is None else names[column]
+        raise InputError(
+            f"{input_name}: has no value of {name!r} in row {row}, which has values of other "
+            "labels; expected all labels of a row, or none"
+        )
+    return ~missing.all(axis=1)
+
+
 def is_list(kind: Any) -> bool:
     """Return whether the values of an Arrow type are lists."""
     import pyarrow as pa
@@ -142,13 +208,22 @@ def collect_names(nested_names: Any) -> set[str]:
     return {name for item in inner for name in collect_names(item)}
 
 
-def empty_as_no_labels(table: Any, names: Iterable[str]) -> Any:
-    """Replace empty fields in these columns of a CSV table by rows without labels."""
+def empty_as_no_labels(
+    table: Any, names: Iterable[str], missing_names: Collection[str] = ()
+) -> Any:
+    """Replace empty fields in these columns of a CSV table by rows without labels.
+
+    Those in ``missing_names`` are missing, as nobody gave labels.
+    """
     import pyarrow.compute as pc
 
-    for name in names:
+    for name in (*names, *missing_names):
         if name in table.column_names:
-            text = pc.fill_null(pc.cast(table.column(name), "string"), "")
+            text = pc.cast(table.column(name), "string")
+            if name in missing_names:
+                text = pc.if_else(pc.equal(text, ""), None, text)
+            else:
+                text = pc.fill_null(text, "")
             table = table.set_column(table.column_names.index(name), name, text)
     return table
 

@@ -12,7 +12,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.data.arrays import check_length, missing_mask, take_rows, to_array, to_numbers
 from calipers.data.class_labels import encode_labels
-from calipers.data.errors import InputError, format_value
+from calipers.data.errors import InputError, format_value, row_numbers
 from calipers.data.topic_tables import UnitColumns
 
 if TYPE_CHECKING:
@@ -142,6 +142,58 @@ class RankingRows:
         )
 
 
+def read_human_grades(
+    rows: RankingRows, human: Any, labeled_mask: npt.NDArray[np.bool_]
+) -> tuple[RankingRows, IntArray]:
+    """Read grades by people of the rows of some groups.
+
+    Parameters
+    ----------
+    rows : RankingRows
+        All rows, with the grades by a judge.
+    human : column
+        Grades by people.
+    labeled_mask : ndarray of bool
+        Mask of the rows that have one.
+
+    Returns
+    -------
+    human_rows : RankingRows
+        Rows of the groups that people judged, with their grades.
+    indices : ndarray of int
+        Index of each of these rows.
+
+    Raises
+    ------
+    InputError
+        If people judged only some rows of a group, or a grade is invalid.
+
+    Examples
+    --------
+    >>> rows = RankingRows.read(["a", "a", "b"], [1, 0, 2])
+    >>> human_rows, indices = read_human_grades(rows, [None, None, 3], np.array([0, 0, 1], bool))
+    >>> human_rows.group_names, human_rows.grade.tolist(), indices.tolist()
+    (('b',), [3], [2])
+    """
+    is_judged = np.zeros(len(rows.group_names), bool)
+    is_judged[rows.group[labeled_mask]] = True
+    without_mask = is_judged[rows.group] & ~labeled_mask
+    if without_mask.any():
+        row = int(np.argmax(without_mask))
+        group = rows.group[row]
+        labeled_row = int(np.argmax((rows.group == group) & labeled_mask))
+        raise InputError(
+            f"human: group {rows.group_names[group]!r} has no grade in row {row} and one in row "
+            f"{labeled_row}, expected grades of all rows of a group, or of none"
+        )
+    indices = np.flatnonzero(labeled_mask)
+    with row_numbers(indices):
+        grade = _grades(take_rows(human, indices), "human")
+    names = tuple(name for name, judged in zip(rows.group_names, is_judged, strict=True) if judged)
+    group_index = np.cumsum(is_judged) - 1
+    return RankingRows(names, group_index[rows.group[indices]], grade), indices
+
+
 def group_unit_columns(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitColumns:
     """Return weight, count, cluster and time of the groups from columns of groups."""
     by_name = {
@@ -153,9 +205,9 @@ def group_unit_columns(groups: Sequence[str], columns: Mapping[str, Any]) -> Uni
     return UnitColumns.from_values(groups, None, "group", **by_name)
 
 
-def _grades(truth: Any) -> IntArray:
+def _grades(truth: Any, input_name: str = "truth") -> IntArray:
     """Convert a column to grades: non-negative whole numbers."""
-    grade = to_numbers(truth, "truth").astype(np.float64)
+    grade = to_numbers(truth, input_name).astype(np.float64)
     for invalid_mask, problem in (
         (grade != np.trunc(grade), "is not a whole number; grades are 0, 1, 2 and so on"),
         (grade < 0, "is negative, expected 0 or more"),
@@ -163,5 +215,5 @@ def _grades(truth: Any) -> IntArray:
     ):
         if invalid_mask.any():
             row = int(np.argmax(invalid_mask))
-            raise InputError(f"truth: grade {grade[row]:g} in row {row} {problem}")
+            raise InputError(f"{input_name}: grade {grade[row]:g} in row {row} {problem}")
     return grade.astype(np.int64)

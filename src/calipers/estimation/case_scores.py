@@ -13,7 +13,7 @@ from calipers.caching import cached_property
 from calipers.estimation.multilabel import RowValues
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.regression import SortedRows
-from calipers.inference.human_labels import LabeledSample
+from calipers.inference.human_labels import CaseRows, LabeledSample, SeparateLabels
 from calipers.inference.intervals import ROUNDING_TOLERANCE
 from calipers.inference.variance_estimators import Influence, MeanVariance, VarianceEstimator
 from calipers.statistics import (
@@ -451,8 +451,41 @@ class LabeledCaseValues:
         return replace(sample, source=self, subtract=subtract)
 
     def _difference_sample(self, measure: MeasureLike, second: LabeledCaseValues) -> LabeledSample:
-        """Return the sample of a difference, from the cases that both systems have."""
-        return self._make_sample(measure, (self, second))
+        """Return the sample of a difference.
+
+        If the same cases are labeled, it is that of paired differences. Otherwise it is that of the
+        two values, whose labels are all used.
+        """
+        if np.array_equal(self.labeled_mask, second.labeled_mask):
+            return self._make_sample(measure, (self, second))
+        return SeparateLabels.from_samples(
+            (self.sample(measure), second.sample(measure)),
+            human=self._estimate_all(measure, "human") - second._estimate_all(measure, "human"),
+            judge=self._estimate_all(measure, "judged") - second._estimate_all(measure, "judged"),
+        )
+
+    def _estimate_all(self, measure: MeasureLike, name: str) -> PointEstimate:
+        """Return the estimate by people or by the judge alone, over all cases."""
+        mask = self.labeled_mask if name == "human" else self.judged_mask
+        weight = self.weight
+        if name == "human" and self.label_weight is not None:
+            weight = self.label_weight if weight is None else self.label_weight * weight
+        return self._estimate_cases(
+            measure, np.where(mask, getattr(self, name), np.nan), weight, self.clusters
+        )
+
+    def _estimate_cases(
+        self,
+        measure: MeasureLike,
+        values: FloatArray,
+        weight: FloatArray | None,
+        clusters: ClusterIndex | None,
+    ) -> PointEstimate:
+        """Return the estimate from values of some cases, with their weights and clusters."""
+        if clusters is not None:
+            clusters = replace(clusters, weight=weight)
+        cases = CaseValues(values, weight, clusters, self.settings, self.value_range)
+        return cases.point_estimate(measure)
 
     @staticmethod
     def _make_sample(measure: MeasureLike, systems: Sequence[LabeledCaseValues]) -> LabeledSample:
@@ -460,31 +493,27 @@ class LabeledCaseValues:
         judged_mask = np.logical_and.reduce([s.judged_mask for s in systems])
         labeled_mask = np.logical_and.reduce([s.labeled_mask for s in systems])
         label_weight = first.label_weight
-        if label_weight is not None and not np.ptp(label_weight[labeled_mask]):
-            label_weight = None
+        if label_weight is not None:
+            used_weights = label_weight[labeled_mask]
+            label_weight = label_weight if used_weights.size and np.ptp(used_weights) else None
         # Labels with weights stand for all cases, others for the cases that were labeled.
         others_mask = judged_mask if label_weight is not None else judged_mask & ~labeled_mask
-        if labeled_mask.sum() == judged_mask.sum():
-            others_mask = np.zeros_like(judged_mask)
+        labeled_cases, all_labeled = labeled_mask, labeled_mask.sum() == judged_mask.sum()
+        if all_labeled:
+            # Differences of systems may be of different cases, so that they are over all of them.
+            others_mask, labeled_cases = np.zeros_like(judged_mask), np.ones_like(judged_mask)
 
         def estimate(
             name: str, mask: Any, weight: FloatArray | None, rows: object
         ) -> PointEstimate:
+            used_mask = labeled_mask if rows is labels else judged_mask
             estimates = [
-                CaseValues(
-                    getattr(system, name)[mask],
+                system._estimate_cases(
+                    measure,
+                    np.where(used_mask, getattr(system, name), np.nan)[mask],
                     None if weight is None else weight[mask],
-                    None
-                    if system.clusters is None
-                    else replace(
-                        system.clusters.take_rows(mask),
-                        weight=None if weight is None else weight[mask],
-                    ),
-                    system.settings,
-                    system.value_range,
-                )
-                .point_estimate(measure)
-                .with_rows(rows)
+                    None if system.clusters is None else system.clusters.take_rows(mask),
+                ).with_rows(rows)
                 for system in systems
             ]
             return estimates[0] if len(estimates) == 1 else estimates[0] - estimates[1]
@@ -495,11 +524,18 @@ class LabeledCaseValues:
             combined = label_weight if weight is None else label_weight * weight
             combined = np.where(labeled_mask, combined, 1.0)
         return LabeledSample(
-            human=estimate("human", labeled_mask, combined, labels),
-            judged=estimate("judged", labeled_mask, combined, labels),
+            human=estimate("human", labeled_cases, combined, labels),
+            judged=estimate("judged", labeled_cases, combined, labels),
             others=estimate("judged", others_mask, weight, others) if others_mask.any() else None,
             judge=replace(
                 estimate("judged", judged_mask, weight, cases), n_total=len(first.judged)
             ),
+            positions=(None if label_weight is None else np.flatnonzero(labeled_mask[judged_mask])),
             target=first.target,
+            rows=CaseRows(
+                np.flatnonzero(labeled_cases),
+                np.flatnonzero(others_mask),
+                len(first.judged),
+                first.clusters,
+            ),
         )

@@ -19,7 +19,7 @@ def judged_sample(estimate: PointEstimate) -> JudgedSample | None:
         return None
     human = sample.human
     interval = method_selection.interval(human)
-    is_difference = human.operands is not None
+    test = None if human.operands is None else hypotheses.run_test(sample.judge)
     return JudgedSample(
         n_human=sample.n_human,
         n_judged=sample.n_others,
@@ -30,6 +30,7 @@ def judged_sample(estimate: PointEstimate) -> JudgedSample | None:
         human_only_low=interval.low,
         human_only_high=interval.high,
         judge_only=sample.judge.value,
-        judge_only_p=hypotheses.run_test(sample.judge).p if is_difference else float("nan"),
+        judge_only_p=float("nan") if test is None else test.p,
+        judge_only_test="" if test is None else f"{test.name}, by the judge alone",
         target=sample.target,
     )

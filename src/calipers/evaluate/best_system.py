@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import check_level
+from calipers.evaluation.shared import check_not_judge
 from calipers.evaluation.topic_scores import used_unit_columns
 from calipers.inference.intervals import Interval
 from calipers.results import Estimate, Evaluation
@@ -145,6 +146,7 @@ def best_system(
     >>> round(result[result.best].apparent.value, 2), round(result.corrected.value, 2)
     (0.55, 0.49)
     """
+    check_not_judge(evaluation)
     if getattr(evaluation, "sources", None) is None:
         raise InputError("evaluation: has no data; expected one computed from rows")
     check_level(level)

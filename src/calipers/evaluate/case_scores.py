@@ -25,6 +25,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.evaluation.problems.case_scores import (
     CaseScoresProblem,
+    check_common_scale,
     find_reference,
     read_columns,
     read_labels,
@@ -103,7 +104,7 @@ def scores(
         selected at random, or have ``human_weight``.
     human_weight : array-like of shape (n,), optional
         Weight of each label, if cases were not selected for labels with equal probability: 1 over
-        the probability of the case, and missing where it has none.
+        the probability of the case, at least 1, and missing where it has none.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -152,8 +153,9 @@ def scores(
     reference_system : str, optional
         System that win rates are against, by default the ``baseline``.
     target : {'like', 'these'}, default='like'
-        What is estimated with human labels: the value of cases ``like`` these, or of ``these``
-        cases, of which those with a label are known.
+        What is estimated with human labels or samples: the value of cases ``like`` these, or of
+        ``these`` cases. Of these cases those with a label are known; without labels the samples of
+        each vary, as in a fixed benchmark that is run again.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures. The pass rate of other scores than 0 and 1 states what passes: ``"pass-rate@4"``
@@ -220,15 +222,24 @@ def scores(
     table = CaseColumns.open(locals(), stated_range)
     source = table.source
     if source.stream_columns is not None:
+        if target == "these":
+            raise InputError(_NO_VARIATION_MESSAGE)
         columns = source.stream_columns.output_columns["score"]
         chosen_reference = find_reference(reference_system, baseline, tuple(columns))
         summary = _summarize_stream(source.stream_columns, stated_range, source.options)
         streamed = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
         kind = source.stream_columns.engine.kind
-        reason = f"the lengths of outputs in memory, which engine={kind!r} does not have"
+        reason = (
+            f"the lengths of outputs in memory, which engine={kind!r} does not have (each step of "
+            "its maximum likelihood is another pass over all rows)"
+        )
         return source.evaluate(replace(streamed, missing_lengths=reason))
     cases = table.read()
     by_system, labels, number = cases.scores, cases.labels, cases.n_cases
+    if labels is not None and stated_range is None:
+        check_common_scale(by_system, labels, ", or score_range= for that of both")
+    if target == "these" and labels is None:
+        _check_samples(by_system, time=time, cluster=cluster, interval=interval)
     chosen_reference = find_reference(reference_system, baseline, tuple(by_system))
     summary = ScoreSummary.from_columns(
         [
@@ -250,6 +261,29 @@ def scores(
         problem, target=target, missing_lengths=_missing_lengths(source.memory_columns.costs)
     )
     return source.evaluate(problem, columns_by_role, number)
+
+
+_NO_VARIATION_MESSAGE = (
+    "target='these': is about the labels of human=, or about several samples of each case, "
+    "samples=; neither is given, and scores of these cases that are all known have no uncertainty"
+)
+
+
+def _check_samples(columns: Mapping[str, ScoreColumn], **options: Any) -> None:
+    """Check that cases have samples, about which values of these cases are, and the options."""
+    if any(column.scores.ndim == 1 for column in columns.values()):
+        raise InputError(_NO_VARIATION_MESSAGE)
+    for name in ("time", "cluster"):
+        if options[name] is not None:
+            raise InputError(
+                f"target='these' does not go with {name}: the cases are fixed, and their samples "
+                "independent"
+            )
+    if options["interval"] not in ("auto", "analytic", "none"):
+        raise InputError(
+            f"target='these': interval is {format_value(options['interval'])}, expected 'auto' or "
+            "'none': intervals are from the variance of the samples of each case"
+        )
 
 
 def _missing_lengths(costs: Costs) -> str:
@@ -330,6 +364,9 @@ class CaseColumns:
         for role in ("weight", "count", "cluster", "time"):
             if columns.get(role) is not None:
                 check_length(columns[role], number, role, "score has")
+        for factors in (columns["slices"] or {}).values():
+            for name, column in factors.items():
+                check_length(column, number, f"slice {name!r}", "score has")
         source = _with_notes(_with_ids(self.source, ids, number), self.notes)
         labels = None
         if columns["human"] is not None:
@@ -422,8 +459,9 @@ def _read_logs(
         raise InputError(f"score is {format_value(name)}, expected the name of a scorer of the log")
     if arguments["engine"] not in (None, "memory"):
         raise InputError(
-            f"engine is {format_value(arguments['engine'])}, expected 'memory': logs of evaluation "
-            "tools are read into memory"
+            f"engine is {format_value(arguments['engine'])}, expected 'memory': the samples of a "
+            "case, and the logs of all systems, are put together by case; for a stream write their "
+            "scores to a table with a row for each case"
         )
     logs = read_logs(paths, name)
     if stated_range is not None:

@@ -107,7 +107,7 @@ def classification(
         ``human_weight``.
     human_weight : array-like of shape (n,), optional
         Weight of each label, if rows were not selected for labels with equal probability: 1 over
-        the probability of the row, and missing where it has none.
+        the probability of the row, at least 1, and missing where it has none.
     confusion : array-like of shape (n_classes, n_classes), path, or dict of such, optional
         Confusion matrix in place of rows: an array in the order of ``labels`` (default 0, 1, …), a
         data frame or a dict of columns by class, a matrix of another evaluation, or the path of a

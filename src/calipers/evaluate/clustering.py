@@ -37,7 +37,9 @@ from calipers.systems.base import check_named_classes
 from calipers.systems.clustering import Clustering
 
 if TYPE_CHECKING:
+    from calipers.evaluation.problems.labeled_rows import HumanTruth
     from calipers.statistics import FloatArray, IntArray
+    from calipers.systems.labeled import LabeledOutput
 
 
 def clustering_functions(
@@ -143,6 +145,8 @@ def stability_note(system: Clustering) -> str:
 METRICS = ("euclidean", "sqeuclidean", "manhattan", "cosine")
 
 TRUTH_MEASURES = ("ARI", "AMI", "homogeneity", "completeness", "V-measure", "purity")
+#: Those with human labels of some points: others are biased in few points.
+LABELED_MEASURES = ("ARI", "pair-F1")
 POINT_MEASURES = ("silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
 
 
@@ -152,6 +156,7 @@ def clustering(
     labels: Any,
     truth: Any = None,
     *,
+    human: Any = None,
     distances: Any = None,
     count: Any = None,
     slices: Any = None,
@@ -166,6 +171,7 @@ def clustering(
     metric: str = "euclidean",
     noise: str = "cluster",
     sample: int | None = None,
+    target: str = "like",
     measures: MeasureNames | None = None,
     primary: str | None = None,
     baseline: Baseline = None,
@@ -193,6 +199,11 @@ def clustering(
         columns.
     truth : array-like of shape (n,), optional
         True class of each point, if known.
+    human : array-like of shape (n,), optional
+        Class by people of some points, if ``truth`` is that of a judge, such as a language model:
+        with a missing value where a point has none. Measures of pairs of points then rest on these
+        labels, and on what the judge adds to them; purity and measures of information, which are
+        biased in few points, do not take them. The points should be selected at random.
     distances : array-like of shape (n, n), optional
         Distances of the points, in place of ``features`` and ``metric``: a square matrix that may
         be mapped from a file; it is never copied.
@@ -238,6 +249,9 @@ def clustering(
     sample : int, optional
         Number of points whose silhouettes are computed, from their distances to all points. By
         default all of them, or 5,000 above 100,000 points.
+    target : {'like', 'these'}, default='like'
+        What is estimated with human labels: the value of points ``like`` these, or of ``these``
+        points, of which those with a label are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures. ``silhouette[c]`` is the mean of the cluster called c.
@@ -267,7 +281,7 @@ def clustering(
         directory, of any size; columns are then given by name. By default a file is streamed if its
         columns do not fit into memory. ``"spark"`` and ``"dask"`` read paths with Spark or Dask;
         their data frames are recognised as ``data``. A stream supports measures against the truth
-        and measures of cluster centres.
+        and measures of cluster centers.
     memory : int or str, optional
         Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
         Dask, 1 GB in each process.
@@ -299,8 +313,19 @@ def clustering(
     >>> round(ev["Rand"].value, 7)
     0.7333333
     """
+    arguments = locals()
+    if human is not None:
+        from calipers.evaluation.problems.labeled_rows import check_label_options
+
+        check_label_options(
+            {**arguments, "human_weight": None},
+            {"per_point": "silhouettes take no truth", "recluster": "clusters take no truth"},
+        )
+        if truth is None:
+            raise InputError("human: requires truth=, the classes of all points by the judge")
     roles = ("features", "labels") if truth is None else ("features", "labels", "truth")
-    source = open_source(locals(), *roles, wide=("features",), categories=CLUSTERING.categories)
+    roles = roles if human is None else (*roles, "human")
+    source = open_source(arguments, *roles, wide=("features",), categories=CLUSTERING.categories)
     options, settings = source.options, source.options.settings
     if source.stream_columns is not None:
         return evaluate_cluster_stream(
@@ -321,10 +346,17 @@ def clustering(
     )
     geometry = _read_geometry(columns["features"], distances, metric, rows, repeats)
     truth_fields: dict[str, Any] = {}
+    human_truth: HumanTruth | None = None
     if truth is not None:
         classes = encode_labels(truth, "truth")
         check_length(classes.codes, rows, "truth")
-        classes = classes.take(repeats.row_indices)
+        if human is not None:
+            from calipers.evaluation.problems.labeled_rows import read_human_classes
+
+            classes, human_truth, _ = read_human_classes(columns["human"], classes)
+            classes = replace(classes, codes=repeats(classes.codes))  # also those of people
+        else:
+            classes = classes.take(repeats.row_indices)
         truth_fields = {
             "truth": np.asarray(classes.codes, np.int64),
             "classes": classes.names,
@@ -336,6 +368,7 @@ def clustering(
     if "distances" in geometry:
         default_names = (*default_names, "silhouette")
     default_names = TRUTH_MEASURES if columns_by_slice else default_names or TRUTH_MEASURES
+    default_names = default_names if human_truth is None else LABELED_MEASURES
     selected_measures = select_measures(measures, default_names, "clustering")
     _check_measures(
         selected_measures,
@@ -347,13 +380,25 @@ def clustering(
         **geometry,
         "sample_indices": sample_points(sample, repeats.n_repeated, seed),
     }
-    systems = assign_measures(
-        {
-            n: Clustering(n, *cluster_fields, settings, **shared)
-            for n, cluster_fields in clusters.items()
-        },
-        selected_measures,
-    )
+    clusterings = {
+        n: Clustering(n, *cluster_fields, settings, **shared)
+        for n, cluster_fields in clusters.items()
+    }
+    if human_truth is not None:
+        from calipers.evaluation.problems.labeled_rows import LabeledProblem
+
+        labeled_systems = _add_labels(clusterings, human_truth, repeats, target)
+        problem = ClusteringProblem(noise if notes else None)
+        return evaluate_systems(
+            LabeledProblem(problem, target, task=problem.task),
+            assign_measures(labeled_systems, selected_measures),
+            selected_measures,
+            options,
+            slices=repeats.repeat_slices(columns_by_slice),
+            row_info=repeats.row_info(source.memory_columns),
+            notes=[*source.memory_columns.notes, *notes],
+        )
+    systems = assign_measures(clusterings, selected_measures)
     for name, function in clustering_functions(recluster, systems).items():
         stability = bootstrap_stability(systems[name], function, n_reclusterings)
         systems[name] = replace(systems[name], stability=stability)
@@ -375,6 +420,31 @@ def clustering(
             *clustering_notes(systems, silhouette_measures),
         ],
     )
+
+
+def _add_labels(
+    clusterings: Mapping[str, Clustering],
+    human: HumanTruth,
+    repeats: RowRepeats,
+    target: str,
+) -> dict[str, LabeledOutput]:
+    """Return the clusterings with the classes by the judge, and those by people of some points."""
+    from calipers.systems.labeled import LabeledOutput
+
+    truth = np.asarray(repeats(human.truth.codes), np.int64)
+    mask = repeats(human.labeled_mask)
+    return {
+        name: LabeledOutput(
+            name=name,
+            settings=judge.settings,
+            judge=judge,
+            human=replace(judge, truth=truth),
+            judged=judge,
+            labeled_mask=mask,
+            target=target,
+        )
+        for name, judge in clusterings.items()
+    }
 
 
 def _encode_clusterings(

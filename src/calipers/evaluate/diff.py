@@ -9,10 +9,12 @@ from typing import Any
 
 from calipers.data.errors import InputError
 from calipers.evaluation.separate_rows import SeparateRowsSample, has_matrices, restore_systems
+from calipers.evaluation.shared import TWO_JUDGES
 from calipers.evaluation.topic_scores import used_unit_columns
 from calipers.inference.settings import Settings
 from calipers.inference.two_samples import INDEPENDENT_SAMPLES
 from calipers.measures import Measure
+from calipers.measures.judge import TASK as JUDGE_TASK
 from calipers.report.safe_names import join_words
 from calipers.results import Difference, Estimate, Evaluation
 
@@ -152,6 +154,8 @@ def _tested_differences(
     before: Evaluation, after: Evaluation, pairs: Mapping[str, str]
 ) -> tuple[dict[tuple[str, str], Difference], list[str]]:
     """Return the tested differences by system and measure, and the reasons if there are none."""
+    if before.task == after.task == JUDGE_TASK:
+        return {}, [f"No test of two evaluations of a judge: {TWO_JUDGES}."]
     then, now = before.predictions, after.predictions
     if then is None or now is None:
         missing = " and ".join(

@@ -11,6 +11,7 @@ from calipers.evaluation.evaluator import evaluate_systems
 from calipers.evaluation.options import Options
 from calipers.evaluation.rows import InMemorySample
 from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import check_not_judge
 from calipers.results import Evaluation
 
 
@@ -39,6 +40,7 @@ def join_evaluations(
         If the first was read from a file, is not an evaluation of rows, or does not have the
         measure; or if the rows of the second differ.
     """
+    check_not_judge(new)
     source = new.sources
     if not isinstance(source, InMemorySample):
         raise InputError(

@@ -12,19 +12,22 @@ import numpy as np
 
 from calipers import findings
 from calipers.caching import cached_property
-from calipers.data.arrays import check_length, is_missing, to_array
+from calipers.data.arrays import check_length, is_missing, to_array, to_weights
 from calipers.data.case_scores import read_label_weights
 from calipers.data.class_labels import group_codes, label_name
-from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.errors import InputError, did_you_mean, format_names, format_value
+from calipers.data.frequency_weights import RowRepeats
 from calipers.data.times import time_codes
 from calipers.estimation.case_scores import CaseValues
 from calipers.estimation.counts import ClassCounts
+from calipers.estimation.losses import RowLosses
+from calipers.estimation.permutation import SubsetRows, draw_subsets, permutation_pool
 from calipers.evaluate.case_scores import CaseColumns, CaseRows
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.confusion_tables import confusion_result
 from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.options import Options
-from calipers.evaluation.problems.case_scores import read_by_system
+from calipers.evaluation.problems.case_scores import check_common_scale, read_by_system
 from calipers.evaluation.problems.labeled_rows import label_sampling_note
 from calipers.evaluation.shared import (
     column_name,
@@ -32,6 +35,8 @@ from calipers.evaluation.shared import (
     provenance,
     requested_names,
 )
+from calipers.evaluation.slice_definitions import Bins, SliceDefinition, define_slices
+from calipers.evaluation.slices import slice_estimates
 from calipers.findings import Subject
 from calipers.findings.human_labels import (
     MAX_JUDGED_SYSTEMS,
@@ -42,11 +47,12 @@ from calipers.findings.human_labels import (
 from calipers.findings.linear_trend import fit_line
 from calipers.inference import hypotheses
 from calipers.inference.clusters import ClusterIndex
+from calipers.inference.method_limits import n_replicates_for_adjusted_p
 from calipers.inference.multiplicity import holm
 from calipers.inference.two_samples import student_result
 from calipers.inference.variance_estimators import StandardError
 from calipers.measures import parse
-from calipers.measures.judge import mean_error_measure
+from calipers.measures.judge import TASK, mean_error_measure
 from calipers.report.numbers import format_count
 from calipers.results import Estimate, Evaluation, JudgeBias
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
@@ -56,14 +62,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.data.case_scores import ScoreColumn
+    from calipers.estimation.permutation import PermutationPool, PermutationResult
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import ConfusionBase, Finding
     from calipers.statistics import FloatArray
 
-#: Name of the task.
-TASK = "judge"
 #: Name of the outputs of all systems together.
 ALL_SYSTEMS = "all systems"
 #: Scores of more different values are numbers, without a table of grades.
@@ -82,12 +87,16 @@ def judge(
     case: Any = None,
     system: str | None = None,
     human_weight: Any = None,
-    cluster: Any = None,
     first: Any = None,
     length: Any = None,
-    own_systems: str | Sequence[str] | None = None,
     judge_system: Any = None,
     judged_at: Any = None,
+    own_systems: str | Sequence[str] | None = None,
+    weight: Any = None,
+    count: Any = None,
+    cluster: Any = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
     data: Any = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
@@ -119,21 +128,39 @@ def judge(
         system.
     human_weight : array-like of shape (n,), optional
         Weight of each label, if cases were not selected for labels with equal probability: 1 over
-        the probability of the case, and missing where it has none.
-    cluster : array-like of shape (n,), optional
-        Cluster of each case (user, conversation, document). Intervals and tests are
-        cluster-robust.
+        the probability of the case, at least 1, and missing where it has none.
     first : array-like of shape (n,), or dict of such, optional
         Whether the judge was shown the output before those of other systems: 1 or ``true``, else 0
         or ``false``. It is in the forms of ``human``.
     length : array-like of shape (n,), or dict of such, optional
         Length of each output, above 0, in the forms of ``human``.
-    own_systems : str or list of str, optional
-        System that is the judge itself, or the systems of its family.
     judge_system : array-like of shape (n,), optional
         Name of the system that judged each case, if several systems are judges.
     judged_at : array-like of shape (n,), optional
         Time at which each case was judged: numbers, dates, or ISO 8601 text.
+    own_systems : str or list of str, optional
+        System that is the judge itself, or the systems of its family.
+    weight : array-like of shape (n,), optional
+        Weight of each row. Only the proportions of weights matter: equal weights, or weights times
+        a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
+        of the largest: beyond that, sums and their products would overflow or lose the row.
+        Intervals take the rows that are there as the sample: for rows that stand for several, use
+        ``count``.
+    count : array-like of shape (n,), optional
+        Number of cases that each case stands for, an integer: a case of count 20 is the same as
+        that case 20 times, in every value, interval and test. A case of count 0 is left out.
+    cluster : array-like of shape (n,), optional
+        Cluster of each case (user, conversation, document). Intervals and tests are
+        cluster-robust.
+    slices : dict of array-like of shape (n,), or list of str, optional
+        Columns that define slices, by name: every measure is computed on each slice and compared
+        with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
+        ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
+        is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
+        list of names will do.
+    slice_bins : dict of list of float, optional
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name.
     interval : str or list of str, default='auto'
@@ -176,6 +203,10 @@ def judge(
     The bias by system is the paired difference of errors. p-values are adjusted by Holm's method,
     those of mean errors apart from all others.
 
+    With weights, of cases and of their labels, everything is weighted by their product. Slices have
+    the mean error, the measures of the table and the percent agreement, each compared with all
+    other outputs; biases are those of all cases.
+
     Examples
     --------
     >>> import calipers as cal
@@ -195,7 +226,7 @@ def judge(
         raise InputError("human: is not given; a judge is evaluated against human labels")
     arguments: dict[str, Any] = {
         **locals(),
-        **dict.fromkeys(("weight", "count", "time", "slices", "cost", "samples", "baseline")),
+        **dict.fromkeys(("time", "cost", "samples", "baseline")),
         "target": "like",
         "engine": "memory",
         "memory": None,
@@ -203,10 +234,29 @@ def judge(
     if own_systems is not None and judge_system is not None:
         raise InputError("own_systems does not go with judge_system: give one of them")
     cases = CaseColumns.open(arguments, None, OUTPUT_COLUMNS, CASE_COLUMNS).read()
+    assert cases.labels is not None
+    check_common_scale(cases.scores, cases.labels)
     columns, options = cases.source.memory_columns, cases.source.options
-    labeled = _LabeledCases.from_cases(cases, options.settings)
-    tests = _BiasTests(labeled, _Covariates.from_columns(columns.columns, labeled, own_systems))
-    return _evaluation(labeled, tests, columns.notes, options.inputs)
+    repeats = _case_repeats(columns.columns, cases.n_cases)
+    cases_once = _LabeledCases.from_cases(cases, options.settings)
+    covariates = _Covariates.from_columns(columns.columns, cases_once, own_systems)
+    labeled = cases_once.repeat(repeats)
+    definitions, slice_notes = define_slices(
+        repeats.repeat_slices(columns.columns["slices"]), slice_bins, labeled.n_cases, "cases"
+    )
+    return _evaluation(
+        labeled,
+        _BiasTests(labeled, covariates.repeat(repeats, len(labeled.systems))),
+        definitions,
+        (*columns.notes, *slice_notes),
+        options.inputs,
+    )
+
+
+def _case_repeats(columns: Mapping[str, Any], n_cases: int) -> RowRepeats:
+    """Return how often each case counts; cases of weight 0 are left out."""
+    weight = to_weights(columns["weight"], n_cases)
+    return RowRepeats.from_counts(columns["count"], n_cases, weight)
 
 
 # --- Outputs with labels --------------------------------------------------------------------------
@@ -216,8 +266,8 @@ def judge(
 class _Outputs:
     """Outputs of one system, or of all of them, with a human label and a score of the judge.
 
-    ``rows`` are their indices among the outputs of all systems, and ``n_total`` is the number of
-    labels, including those of outputs without a score.
+    ``rows`` are their indices among the outputs of all systems, ``cases`` those of their cases, and
+    ``label_cases`` those of the cases of all labels, including those of outputs without a score.
     """
 
     name: str
@@ -226,7 +276,8 @@ class _Outputs:
     weight: FloatArray | None
     clusters: ClusterIndex | None
     rows: npt.NDArray[np.intp]
-    n_total: int
+    cases: npt.NDArray[np.intp]
+    label_cases: npt.NDArray[np.intp]
     unit: str
     settings: Settings
 
@@ -234,6 +285,25 @@ class _Outputs:
     def errors(self) -> FloatArray:
         """Score of the judge minus the label."""
         return self.judged - self.human
+
+    @property
+    def n_total(self) -> int:
+        """Number of labels."""
+        return len(self.label_cases)
+
+    def select(self, case_mask: npt.NDArray[np.bool_]) -> _Outputs:
+        """Return the outputs of some cases."""
+        mask = case_mask[self.cases]
+        return replace(
+            self,
+            human=self.human[mask],
+            judged=self.judged[mask],
+            weight=None if self.weight is None else self.weight[mask],
+            clusters=None if self.clusters is None else self.clusters.take_rows(mask),
+            rows=self.rows[mask],
+            cases=self.cases[mask],
+            label_cases=self.label_cases[case_mask[self.label_cases]],
+        )
 
     def mean_error(self) -> PointEstimate:
         """Return the mean error as the paired difference of two mean scores."""
@@ -252,7 +322,8 @@ class _LabeledCases:
     """Scores of a judge and human labels of the outputs of systems, NaN where there is none.
 
     ``columns`` are the scores by system; ``human`` and ``judged`` have the shape (n_systems,
-    n_cases).
+    n_cases). ``weight`` is that of the case, times that of its labels if they have weights
+    (``has_label_weights``).
     """
 
     columns: Mapping[str, ScoreColumn]
@@ -261,6 +332,7 @@ class _LabeledCases:
     weight: FloatArray | None
     cluster_codes: npt.NDArray[np.int64] | None
     settings: Settings
+    has_label_weights: bool = False
 
     @classmethod
     def from_cases(cls, cases: CaseRows, settings: Settings) -> _LabeledCases:
@@ -273,13 +345,38 @@ class _LabeledCases:
             for by_system in (cases.labels.values(), cases.scores.values())
         )
         columns = cases.source.memory_columns.columns
-        weight, clusters = None, None
-        if columns["human_weight"] is not None:
-            weight = read_label_weights(columns["human_weight"], ~np.isnan(human).all(axis=0))
+        weight, clusters = to_weights(columns["weight"], cases.n_cases), None
+        has_label_weights = columns["human_weight"] is not None
+        if has_label_weights:
+            label_weight = read_label_weights(
+                columns["human_weight"], ~np.isnan(human).all(axis=0), "score has"
+            )
+            weight = label_weight if weight is None else weight * label_weight
         if columns["cluster"] is not None:
             names = group_codes(columns["cluster"], "cluster")
             clusters = np.unique(names, return_inverse=True)[1].reshape(-1)
-        return cls(cases.scores, human, judged, weight, clusters, settings)
+        return cls(
+            cases.scores,
+            human,
+            judged,
+            weight,
+            clusters,
+            settings,
+            has_label_weights=has_label_weights,
+        )
+
+    def repeat(self, repeats: RowRepeats) -> _LabeledCases:
+        """Return the cases as often as they count."""
+        indices = repeats.row_indices
+        if indices is None:
+            return self
+        return replace(
+            self,
+            human=self.human[:, indices],
+            judged=self.judged[:, indices],
+            weight=None if self.weight is None else self.weight[indices],
+            cluster_codes=None if self.cluster_codes is None else self.cluster_codes[indices],
+        )
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -335,7 +432,8 @@ class _LabeledCases:
             weight,
             None if clusters.n_codes == len(rows) > 1 else clusters,
             rows,
-            int(np.count_nonzero(~np.isnan(self.human[list(systems)]))),
+            case,
+            np.nonzero(~np.isnan(self.human[list(systems)]))[1],
             "outputs" if len(systems) > 1 else "cases",
             self.settings,
         )
@@ -345,9 +443,13 @@ class _LabeledCases:
         clusters = None
         if self.cluster_codes is not None:
             clusters = ClusterIndex.from_names(self.cluster_codes)
-        has_weights = self.weight is not None
+        shared: dict[str, Any] = {
+            "clusters": clusters,
+            "has_weights": self.has_label_weights,
+            "weight": self.weight,
+        }
         return {
-            name: SystemLabels(human, judged, clusters, has_weights=has_weights, weight=self.weight)
+            name: SystemLabels(human, judged, **shared)
             for name, human, judged in zip(self.systems, self.human, self.judged, strict=True)
         }
 
@@ -421,38 +523,193 @@ class _Grades:
         return [*(parse(name, ("agreement",)) for name in names), alpha]
 
 
+@dataclass(frozen=True, eq=False)
+class _Agreement:
+    """Agreement of the judge with the labels of outputs."""
+
+    outputs: _Outputs
+    grades: _Grades
+
+    @cached_property
+    def counts(self) -> ClassCounts:
+        """Table of the judge's scores by human label."""
+        return self.grades.counts(self.outputs)
+
+    @cached_property
+    def _raters(self) -> Raters:
+        return self.grades.raters(self.outputs)
+
+    def point_estimate(self, measure: Measure) -> PointEstimate:
+        """Return the point estimate of one of the measures of the grades."""
+        match measure.definition.family:
+            case "counts":
+                estimate = self.counts.point_estimate(measure)
+            case "agreement":
+                estimate = self._raters.point_estimate(measure)
+            case _:
+                estimate = self.outputs.mean_error()
+        return replace(estimate, unit=self.outputs.unit, n_total=self.outputs.n_total)
+
+    def estimate(self, measure: Measure, point_estimate: PointEstimate | None = None) -> Estimate:
+        """Return the estimate of one of the measures, from its point estimate if that is given."""
+        point_estimate = point_estimate or self.point_estimate(measure)
+        return to_estimate(point_estimate, str(measure), self.outputs.name)
+
+    def select(self, case_mask: npt.NDArray[np.bool_], seed_offset: int = 0) -> _Agreement:
+        """Return the agreement on the outputs of some cases."""
+        outputs, settings = self.outputs.select(case_mask), self.outputs.settings
+        settings = replace(settings, seed=(settings.seed + seed_offset) % 2**63)
+        return _Agreement(replace(outputs, settings=settings), self.grades)
+
+
 def _evaluation(
-    labeled: _LabeledCases, tests: _BiasTests, notes: Sequence[str], inputs: Sequence[Any]
+    labeled: _LabeledCases,
+    tests: _BiasTests,
+    slice_definitions: Sequence[SliceDefinition],
+    notes: Sequence[str],
+    inputs: Sequence[Any],
 ) -> Evaluation:
     """Return the evaluation of the judge."""
     grades, settings = _Grades.from_outputs(labeled.overall), labeled.settings
-    estimates: list[Estimate] = []
-    confusions: list[ConfusionBase] = []
-    mean_error = mean_error_measure()
-    for outputs in labeled.panels:
-        points: list[tuple[Measure, PointEstimate]] = [(mean_error, outputs.mean_error())]
-        if grades.is_listed:
-            counts = grades.counts(outputs)
-            confusions.append(confusion_result(outputs.name, counts.matrix, settings))
-            points += [(m, counts.point_estimate(m)) for m in grades.count_measures()]
-        raters = grades.raters(outputs)
-        points += [(m, raters.point_estimate(m)) for m in grades.rater_measures()]
-        shared: dict[str, Any] = {"unit": outputs.unit, "n_total": outputs.n_total}
-        estimates += [to_estimate(replace(p, **shared), str(m), outputs.name) for m, p in points]
-    measures = [mean_error, *grades.count_measures(), *grades.rater_measures()]
+    panels = [_Agreement(outputs, grades) for outputs in labeled.panels]
+    measures = [mean_error_measure(), *grades.count_measures(), *grades.rater_measures()]
+    confusions: list[ConfusionBase] = [
+        confusion_result(panel.outputs.name, panel.counts.matrix, settings)
+        for panel in panels
+        if grades.is_listed
+    ]
     conventions = {"scale": grades.scale, **tests.covariates.conventions}
+    n_slices = sum(len(definition.names) for definition in slice_definitions)
+    subsets = [
+        _SliceSubsets.from_panel(panel, definition, n_slices)
+        for definition in slice_definitions
+        for panel in panels
+    ]
+    slice_measures = [m for m in measures if m.definition.name not in _CHANCE_CORRECTED]
     return Evaluation(
         task=TASK,
-        estimates=tuple(estimates),
+        estimates=tuple(panel.estimate(measure) for panel in panels for measure in measures),
         level=settings.level,
         definitions=glossary(measures),
         confusions=tuple(confusions),
-        notes=(*notes, *_notes(labeled, grades)),
+        slices=slice_estimates(subsets, slice_measures, settings) if subsets else None,
+        notes=(*notes, *_notes(labeled, grades), *_slice_notes(labeled, slice_definitions)),
         findings=_findings(labeled, measures),
         provenance=provenance(TASK, settings, conventions, inputs),
         requested_names=requested_names(measures),
         judge_biases=tests.biases(),
     )
+
+
+# --- Slices ---------------------------------------------------------------------------------------
+
+#: Measures that slices do not have: in few outputs, most of which pass, limits are too narrow.
+_CHANCE_CORRECTED = ("Gwet-AC1", "Krippendorff-alpha")
+#: What is added to the seed for the outputs that are not in a slice, to resample both apart.
+_COMPLEMENT_SEED = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class _SliceSubsets:
+    """Labeled outputs of one system, or of all of them, divided by a column of their cases."""
+
+    panel: _Agreement
+    definition: SliceDefinition
+    case_codes: npt.NDArray[np.intp]
+    #: How many slices there are in all, which p-values account for.
+    n_slices: int
+
+    @classmethod
+    def from_panel(
+        cls, panel: _Agreement, definition: SliceDefinition, n_slices: int
+    ) -> _SliceSubsets:
+        """Return the slices that have an output with a label and a score."""
+        occupied = np.unique(definition.codes[panel.outputs.cases])
+        new_codes = np.full(len(definition.names), -1, np.intp)
+        new_codes[occupied] = np.arange(len(occupied))
+        case_codes = new_codes[definition.codes]
+        names = tuple(definition.names[k] for k in occupied)
+        codes = case_codes[panel.outputs.cases]
+        definition = SliceDefinition(definition.column, names, codes)
+        return cls(panel, definition, case_codes, n_slices)
+
+    def subset(self, subset_index: int) -> _Agreement:
+        """Return the outputs of a slice."""
+        return self.panel.select(self.case_codes == subset_index)
+
+    def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
+        """Return the estimate on a slice."""
+        return self.panel.estimate(measure, reading)
+
+    def complement(self, subset_index: int) -> _SliceComplement | None:
+        """Return all other outputs, or None if there are none."""
+        if len(self.definition.names) < 2:
+            return None
+        # Clusters that are in both parts have to be resampled equally often in both.
+        seed_offset = _COMPLEMENT_SEED if self.panel.outputs.clusters is None else 0
+        others = self.panel.select(self.case_codes != subset_index, seed_offset)
+        return _SliceComplement(self, subset_index, others)
+
+    def permutation_pool(self, measure: Measure) -> PermutationPool | None:
+        """Return all outputs as a permutation pool; None for measures of two raters."""
+        match measure.definition.family:
+            case "counts":
+                return permutation_pool(self.panel.counts)
+            case "agreement":
+                return None
+        outputs = self.panel.outputs
+        return permutation_pool(RowLosses(outputs.errors, outputs.weight, None, outputs.settings))
+
+    def forget(self, subset_index: int) -> None:
+        """Do nothing, as nothing of a slice is stored."""
+
+
+@dataclass(frozen=True, eq=False)
+class _SliceComplement:
+    """All outputs that are not in a slice, ``estimate_source``."""
+
+    subsets: _SliceSubsets
+    subset_index: int
+    estimate_source: _Agreement
+
+    def point_estimate(self, measure: Measure) -> PointEstimate:
+        """Return the point estimate of a measure."""
+        return self.estimate_source.point_estimate(measure)
+
+    def permute(self, measure: Measure, value: float, max_size: int) -> PermutationResult | None:
+        """Return the permutation distribution of the slice minus all other outputs.
+
+        The smaller of the two is drawn at random. The result is None if it has more outputs than
+        ``max_size``, if outputs come in clusters, and for measures of two raters.
+        """
+        subsets, is_inside = self.subsets, self.subsets.definition.codes == self.subset_index
+        is_reversed = 2 * np.count_nonzero(is_inside) > len(is_inside)
+        smaller = np.flatnonzero(~is_inside if is_reversed else is_inside)
+        if subsets.panel.outputs.clusters is not None or len(smaller) > max_size:
+            return None
+        pool = subsets.permutation_pool(measure)
+        if pool is None:
+            return None
+        settings = self.estimate_source.outputs.settings
+        n_permutations = n_replicates_for_adjusted_p(subsets.n_slices, settings)
+        random_subsets = draw_subsets(
+            len(is_inside), len(smaller), replace(settings, n_resamples=n_permutations)
+        )
+        value = self.point_estimate(measure).value if is_reversed else value
+        result = pool.permute(measure, SubsetRows(smaller, value), random_subsets)
+        return result.negated if result is not None and is_reversed else result
+
+
+def _slice_notes(labeled: _LabeledCases, definitions: Sequence[SliceDefinition]) -> Iterator[str]:
+    """Yield notes on slices without a labeled output."""
+    for definition in definitions:
+        occupied = set(definition.codes[labeled.overall.cases].tolist())
+        empty = [name for k, name in enumerate(definition.names) if k not in occupied]
+        if empty:
+            yield (
+                f"{definition.column}: no output of {format_names(empty)} has both a label and a "
+                "score of the judge."
+            )
 
 
 def _findings(labeled: _LabeledCases, measures: Sequence[Measure]) -> tuple[Finding, ...]:
@@ -478,7 +735,7 @@ def _notes(labeled: _LabeledCases, grades: _Grades) -> Iterator[str]:
                 f"{prefix}the judge gave no score to {unscored:,} of the outputs with {labels}; "
                 "these are left out."
             )
-    if labeled.weight is not None:
+    if labeled.has_label_weights:
         yield label_sampling_note("case", has_weights=True)
     elif np.isnan(labeled.human).any():
         yield label_sampling_note("case", has_weights=False)
@@ -511,6 +768,17 @@ class _Covariates:
 
     by_kind: Mapping[str, FloatArray]
     conventions: Mapping[str, Any]
+
+    def repeat(self, repeats: RowRepeats, n_systems: int) -> _Covariates:
+        """Return the covariates of the cases as often as they count."""
+        indices = repeats.row_indices
+        if indices is None:
+            return self
+        by_kind = {
+            kind: values.reshape(n_systems, -1)[:, indices].ravel()
+            for kind, values in self.by_kind.items()
+        }
+        return replace(self, by_kind=by_kind)
 
     @classmethod
     def from_columns(

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers import __version__
 from calipers.data.arrays import is_missing, to_array
+from calipers.data.class_labels import label_name
 from calipers.data.columns import check_missing
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.request_log import Request, parse_outcome, parse_score, read_requests
 from calipers.evaluation.arguments import check_finite, validate_arguments
 from calipers.evaluation.options import check_level
 from calipers.inference import confidence_sequences as sequences
-from calipers.inference.intervals import NAN, Interval, no_interval, normal_quantile
+from calipers.inference.intervals import NAN, Interval, no_interval
 from calipers.report.safe_names import join_words
 from calipers.results.monitor import (
     ONE_SYSTEM,
     PAIRED,
     SPLIT,
+    DriftTest,
     MonitoredSystem,
     MonitorLook,
     MonitorResult,
 )
 from calipers.statistics import FloatArray
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: Methods of the confidence sequence.
 INTERVALS = ("auto", "betting", "asymptotic")
@@ -47,11 +52,14 @@ def monitor(
     system: Any = None,
     baseline: str | None = None,
     pairs: bool = False,
+    cluster: Any = None,
     target: float | None = None,
+    alternative: str = "two-sided",
     bounds: tuple[float, float] | None = (0.0, 1.0),
     allocation: float = 0.5,
     every: int | None = None,
     stop: bool = True,
+    drift: bool = False,
     prior: float = sequences.PRIOR,
     interval: str = "auto",
     level: float = 0.95,
@@ -85,9 +93,15 @@ def monitor(
         with ``system``.
     pairs : bool, default=False
         Whether ``score`` has the outcomes of a new system compared with an old one.
+    cluster : array-like or str, optional
+        Cluster of each request, such as its user. The first request of each cluster counts; all
+        others are left out and counted.
     target : float, optional
         Value under the hypothesis that is tested: a rate or mean of one system, which has no test
         without a target; or a difference, by default 0.
+    alternative : {'two-sided', 'greater', 'less'}, default='two-sided'
+        ``"greater"``: whether the value is above ``target``, or the new system better than the
+        baseline, with a lower limit only. ``"less"``: the contrary, with an upper limit.
     bounds : tuple of float or None, default=(0, 1)
         Smallest and largest possible score. None if there are none; results are then asymptotic.
     allocation : float, default=0.5
@@ -98,6 +112,9 @@ def monitor(
         request in any case.
     stop : bool, default=True
         Whether evaluation stops as soon as the hypothesis is rejected.
+    drift : bool, default=False
+        Whether to test that the value, of bounded scores, stayed the same from the first request
+        to the last.
     prior : float, default=2.0
         Parameter g of the Beta(g, g) distribution of bets, 1 or more.
     interval : {'auto', 'betting', 'asymptotic'}, default='auto'
@@ -133,7 +150,16 @@ def monitor(
 
     A hypothesis is about a mean that stays the same. If rates drift, the interval at any single
     look still covers the mean of the rates so far, but not at all looks at once. A difference
-    between two systems is tested whatever the drift that both have in common.
+    between two systems is tested whatever the drift that both have in common. With an
+    ``alternative`` of one side, the mean may change as long as it stays on the other side.
+
+    Requests of the same user depend on each other, so that no bet on the second one is fair given
+    the first. The first requests of users who come independently are a sequence for which all of
+    this holds. The mean is then that of first requests: each user counts once.
+
+    ``drift`` bets on a change of the mean after 20, 24, … requests; see
+    :class:`calipers.inference.confidence_sequences.ChangeTest`. The test is valid wherever
+    evaluation stops.
 
     On split traffic, each request counts (y − c)/π for the system and −(y − c)/(1 − π) for the
     baseline, where π is the allocation and c a mean of the scores before it. The expectation is the
@@ -148,6 +174,11 @@ def monitor(
     Orabona and Jun (2024). Tight concentrations and confidence sequences from the regret of
     universal portfolio.
 
+    Wasserman, Ramdas and Balakrishnan (2020). Universal inference. PNAS 117.
+
+    Ramdas, Grünwald, Vovk and Shafer (2023). Game-theoretic statistics and safe anytime-valid
+    inference. Statistical Science 38.
+
     Examples
     --------
     >>> import calipers as cal
@@ -159,17 +190,20 @@ def monitor(
     >>> [(each.system, each.n, each.mean) for each in split.systems], split.decided_at
     ([('old', 100, 0.8), ('new', 100, 1.0)], 82)
     """
-    log, columns = _open(score, data, system)
+    log, columns = _open(score, data, {"system": system, "cluster": cluster})
     session = MonitorSession(
         columns=columns,
         is_split=system is not None,
+        is_clustered=cluster is not None,
         baseline=baseline,
         pairs=pairs,
         target=target,
+        alternative=alternative,
         bounds=bounds,
         allocation=allocation,
         every=every,
         stop=stop,
+        drift=drift,
         prior=prior,
         interval=interval,
         level=level,
@@ -183,8 +217,9 @@ def monitor(
     return session.result()
 
 
-def _open(score: Any, data: Any, system: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return the log of requests, and the names of its columns."""
+def _open(score: Any, data: Any, roles: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
+    """Return the log of requests, and the names of its columns: those of roles are the last."""
+    roles = {role: column for role, column in roles.items() if column is not None}
     if data is not None:
         names = [] if score is None else [score] if isinstance(score, str) else score
         if not isinstance(names, list | tuple) or not all(isinstance(x, str) for x in names):
@@ -192,20 +227,23 @@ def _open(score: Any, data: Any, system: Any) -> tuple[Any, tuple[str, ...]]:
                 f"score is {format_value(score)}, expected the name of a column of data, or a list "
                 "of two names"
             )
-        if not isinstance(system, str | None):
-            raise InputError(
-                f"system is {format_value(system)}, expected the name of a column of data"
-            )
-        if system is not None and not names:
-            raise InputError("score: name the column of the scores, as well as that of system")
-        return data, (*names, *(() if system is None else (system,)))
+        for role, column in roles.items():
+            if not isinstance(column, str):
+                raise InputError(
+                    f"{role} is {format_value(column)}, expected the name of a column of data"
+                )
+            if not names:
+                raise InputError(f"score: name the column of the scores, as well as that of {role}")
+        return data, (*names, *roles.values())
     if score is None:
         raise InputError("score: expected the scores of requests, or the name of a column of data")
     if isinstance(score, str):
         raise InputError(f"score is {format_value(score)}, the name of a column; give data=")
     columns = dict(score) if isinstance(score, Mapping) else {"score": score}
-    if system is not None:
-        columns["system"] = system
+    for role, column in roles.items():
+        if role in columns:
+            raise InputError(f"score: {role!r} is the name of a system, and that of {role}=")
+        columns[role] = column
     by_name = {str(name): _to_list(column, str(name)) for name, column in columns.items()}
     lengths = {len(column) for column in by_name.values()}
     if len(lengths) > 1:
@@ -290,13 +328,16 @@ class MonitorSession:
 
     columns: Sequence[str] = ()
     is_split: bool = False
+    is_clustered: bool = False
     baseline: str | None = None
     pairs: bool = False
     target: float | None = None
+    alternative: str = sequences.TWO_SIDED
     bounds: tuple[float, float] | None = (0.0, 1.0)
     allocation: float = 0.5
     every: int | None = None
     stop: bool = True
+    drift: bool = False
     prior: float = sequences.PRIOR
     interval: str = "auto"
     level: float = 0.95
@@ -322,11 +363,13 @@ class MonitorSession:
                 f"{endpoints[0]:g} and {endpoints[1]:g}, the bounds"
             )
         self._capital = (
-            sequences.CapitalPath(self._scaled_null, self.prior)
+            sequences.CapitalPath(self._scaled_null, self.prior, self.alternative)
             if self._has_test and self.is_bounded
             else None
         )
         self._grid, self._moments = sequences.ValueGrid(), _Moments()
+        self._changes = sequences.ChangeTest() if self.drift else None
+        self._clusters: set[str] = set()
         self._scores: dict[str, _SystemScores] = {name: _SystemScores() for name in self._names}
         self._outcomes = np.zeros(3, np.int64)  # lost, tied, won
         self._log_e = self._max_log_e = 0.0 if self._has_test else NAN
@@ -334,7 +377,7 @@ class MonitorSession:
         #: Weighted sum of the scores on split traffic and of the weights, of which the first is the
         #: middle of the range.
         self._center_sums = np.array([low + self._range / 2 if self.is_bounded else 0.0, 1.0])
-        self._n_missing = 0
+        self._n_missing = self._n_repeated = 0
         self._n_looks = 0
         self._has_number_outcomes = False
         self._looks: list[MonitorLook] = []
@@ -364,6 +407,14 @@ class MonitorSession:
                 f"interval is {self.interval!r}, expected one of {', '.join(INTERVALS)}; "
                 + did_you_mean(self.interval, INTERVALS)
             )
+        if self.alternative not in sequences.ALTERNATIVES:
+            raise InputError(
+                f"alternative is {self.alternative!r}, expected one of "
+                f"{', '.join(sequences.ALTERNATIVES)}; "
+                + did_you_mean(self.alternative, sequences.ALTERNATIVES)
+            )
+        if self.drift and not self.is_bounded:
+            raise InputError("drift: only of scores with bounds a change is tested; give bounds=")
         check_level(self.level)
         if not 1 <= check_finite(self.prior, "prior", "a number from 1 to 1000") <= 1000:
             raise InputError(f"prior is {self.prior}, expected a number from 1 to 1000")
@@ -393,7 +444,7 @@ class MonitorSession:
 
     def _design(self) -> tuple[str, list[str]]:
         """Return the design, and the names of the systems: the baseline, then the other one."""
-        scores = list(self.columns[: len(self.columns) - self.is_split])
+        scores = list(self.columns[: len(self.columns) - self.is_split - self.is_clustered])
         if self.pairs:
             if self.is_split or len(scores) > 1:
                 raise InputError("pairs: expected one column of outcomes: won, lost or tied")
@@ -453,22 +504,36 @@ class MonitorSession:
         if not block:
             return block, np.zeros((0, 1))
         parse = parse_outcome if self.pairs else parse_score
-        rows = [[parse(value, r.location) for value in self._score_values(r)] for r in block]
+        n_scores = len(block[0].values) - self.is_split - self.is_clustered
+        rows = [[parse(value, r.location) for value in r.values[:n_scores]] for r in block]
         scores = np.array(rows, np.float64).reshape(len(block), -1)
         missing = np.array([any(map(math.isnan, row)) for row in rows], np.bool_)
-        if self.is_split:
-            names = [r.values[-1] for r in block]
+        for column in range(n_scores, len(block[0].values)):
+            names = [r.values[column] for r in block]
             missing |= np.array([is_missing(name) or name == "" for name in names], np.bool_)
-        if not missing.any():
-            return block, scores
-        if self.missing == "error":
-            location = block[int(np.argmax(missing))].location
-            raise InputError(f"{location}: a value is missing; missing='drop' drops such requests")
-        self._n_missing += int(missing.sum())
-        return [block[int(i)] for i in np.flatnonzero(~missing)], scores[~missing]
+        if missing.any():
+            if self.missing == "error":
+                location = block[int(np.argmax(missing))].location
+                raise InputError(
+                    f"{location}: a value is missing; missing='drop' drops such requests"
+                )
+            self._n_missing += int(missing.sum())
+            block, scores = _take(block, scores, ~missing)
+        if self.is_clustered:
+            is_first = np.array([self._is_first(r.values[-1]) for r in block], np.bool_)
+            self._n_repeated += len(block) - int(is_first.sum())
+            block, scores = _take(block, scores, is_first)
+        return block, scores
 
-    def _score_values(self, request: Request) -> tuple[Any, ...]:
-        return request.values[:-1] if self.is_split else request.values
+    def _is_first(self, cluster: Any) -> bool:
+        """Return whether no request of a cluster came before, and remember the cluster."""
+        n, name = len(self._clusters), label_name(cluster)
+        self._clusters.add(name)
+        return len(self._clusters) > n
+
+    def _system_of(self, request: Request) -> str:
+        """Return the name of the system of a request on split traffic."""
+        return str(request.values[-2 if self.is_clustered else -1])
 
     def _add(self, requests: Sequence[Request], scores: FloatArray) -> None:
         x, record = self._prepare(requests, scores)
@@ -477,6 +542,8 @@ class MonitorSession:
         x = x[:n]
         if self.is_bounded:
             self._grid.add(x)
+        if self._changes is not None:
+            self._changes.add(x)
         self._moments.add(self._centered(x))
 
     def _centered(self, x: FloatArray) -> FloatArray:
@@ -534,7 +601,7 @@ class MonitorSession:
     ) -> tuple[FloatArray, Callable[[int], None]]:
         """Return what each request says about the difference, on split traffic."""
         for request in requests:
-            name = str(request.values[-1])
+            name = self._system_of(request)
             if name not in self._names:
                 if len(self._names) == 2:
                     raise InputError(
@@ -543,7 +610,7 @@ class MonitorSession:
                     )
                 self._names.append(name)
                 self._scores[name] = _SystemScores()
-        is_new = np.array([str(r.values[-1]) != self._names[0] for r in requests])
+        is_new = np.array([self._system_of(r) != self._names[0] for r in requests])
         allocation = self.allocation
         # A mean of the scores before is subtracted.
         weight = np.where(is_new, (1 - allocation) / allocation, allocation / (1 - allocation))
@@ -588,7 +655,7 @@ class MonitorSession:
         squares = moments.squares + np.cumsum(np.square(centered))
         variance = (squares - np.square(sums) / n) / np.maximum(n - 1, 1)
         sd = np.sqrt(np.maximum(variance, 0.0))
-        logs = sequences.log_asymptotic_e_value(sums, sd, n, self.level)
+        logs = sequences.log_asymptotic_e_value(sums, sd, n, self.level, self.alternative)
         return np.where((n < sequences.ASYMPTOTIC_N) | (sd <= 0), NAN, logs)
 
     def _take_look(self) -> MonitorLook:
@@ -597,7 +664,11 @@ class MonitorSession:
         self._n_looks += 1
         if self._has_test and self._fixed_decided_at is None:
             half = self._fixed_half_width
-            if half > 0 and abs(self._moments.mean) > half:
+            mean = self._moments.mean
+            distance = {sequences.GREATER: mean, sequences.LESS: -mean}.get(
+                self.alternative, abs(mean)
+            )
+            if half > 0 and distance > half:
                 self._fixed_decided_at = look.n
         self._looks.append(look)
         return look
@@ -607,7 +678,12 @@ class MonitorSession:
         moments = self._moments
         if moments.n < 2:
             return NAN
-        return normal_quantile(self.level) * moments.sd / math.sqrt(moments.n)
+        quantile = sequences.fixed_quantile(self.level, is_one_sided=self._is_one_sided)
+        return quantile * moments.sd / math.sqrt(moments.n)
+
+    @property
+    def _is_one_sided(self) -> bool:
+        return self.alternative != sequences.TWO_SIDED
 
     def _interval(self) -> Interval:
         """Return the confidence sequence now."""
@@ -617,15 +693,24 @@ class MonitorSession:
             return no_interval("none", "undefined_value")
         if not self.is_bounded or self.interval == "asymptotic":
             events = self._n_events if self.is_bounded else None
-            return sequences.asymptotic_interval(mean, moments.sd, moments.n, self.level, events)
+            interval = sequences.asymptotic_interval(
+                mean, moments.sd, moments.n, self.level, events, self.alternative
+            )
+            return self._annotated(interval)
         limits = sequences.betting_limits(
-            self._grid.values, self._grid.counts, self.level, self.prior
+            self._grid.values, self._grid.counts, self.level, self.prior, self.alternative
         )
         low, high = (self._origin + self._unit * limit for limit in limits)
         if self.design != ONE_SYSTEM:
             reach = 1.0 if self.pairs else self._range
             low, high = max(low, -reach), min(high, reach)
-        return Interval(low, high, sequences.BETTING)
+        return self._annotated(Interval(low, high, sequences.BETTING))
+
+    def _annotated(self, interval: Interval) -> Interval:
+        """Return an interval whose method says that it has one limit, if so."""
+        if not self._is_one_sided or interval.reason is not None:
+            return interval
+        return replace(interval, method=f"{interval.method}, one-sided")
 
     @property
     def _n_events(self) -> int:
@@ -675,6 +760,7 @@ class MonitorSession:
             system=self.names[0],
             baseline=self.names[1],
             target=self._null,
+            alternative=self.alternative,
             level=self.level,
             method=interval.method,
             interval_reason=interval.reason,
@@ -690,19 +776,37 @@ class MonitorSession:
             fixed_half_width=self._fixed_half_width,
             fixed_decided_at=self._fixed_decided_at,
             repeated_test_error=(
-                sequences.repeated_test_error(self._n_looks, self.level)
+                sequences.repeated_test_error(
+                    self._n_looks, self.level, is_one_sided=self._is_one_sided
+                )
                 if self._has_test and self._n_looks
                 else NAN
             ),
             n_missing=self._n_missing,
+            n_repeated=self._n_repeated,
+            drift=self._drift(),
             notes=tuple(self._notes(last)),
             provenance=self._provenance(),
         )
+
+    def _drift(self) -> DriftTest | None:
+        """Return the test of a change of the value."""
+        if self._changes is None:
+            return None
+        change = self._changes.change()
+        means = (self._origin + self._unit * x for x in (change.mean_before, change.mean_after))
+        p = _exp(-max(change.log_e, 0.0))
+        return DriftTest(_exp(change.log_e), p, change.n_before, *means)
 
     def _notes(self, last: MonitorLook) -> Iterator[str]:
         if self._n_missing:
             yield (
                 f"{self._n_missing:,} requests with a missing value were dropped (missing='drop')."
+            )
+        if self._n_repeated:
+            yield (
+                f"{self._n_repeated:,} requests were left out, as only the first request of each "
+                f"cluster counts ({self.columns[-1]})."
             )
         if self.pairs and self._has_number_outcomes and not self._outcomes[0]:
             yield (
@@ -743,6 +847,7 @@ class MonitorSession:
             "bounds": None if self.bounds is None else list(self.bounds),
             "stop": self.stop,
             "missing": self.missing,
+            **({"cluster": self.columns[-1]} if self.is_clustered else {}),
         }
         if self.design == SPLIT:
             conventions["allocation"] = self.allocation
@@ -754,6 +859,13 @@ class MonitorSession:
             "level": self.level,
             "conventions": conventions,
         }
+
+
+def _take(
+    block: Sequence[Request], scores: FloatArray, mask: npt.NDArray[np.bool_]
+) -> tuple[Sequence[Request], FloatArray]:
+    """Return some of the requests of a block, and their scores."""
+    return [block[int(i)] for i in np.flatnonzero(mask)], scores[mask]
 
 
 def _exp(x: float) -> float:

@@ -14,6 +14,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.models import predict_labels
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.multilabel import MultilabelProblem, Threshold
+from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import ROW_ROLES, open_source
 from calipers.evaluation.stored_predictions import Baseline
@@ -30,6 +31,8 @@ def multilabel(
     *,
     score: Any = None,
     probability: Any = None,
+    human: Any = None,
+    human_weight: Any = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -43,6 +46,7 @@ def multilabel(
     separator: str | None = None,
     labels: Sequence[Any] | None = None,
     threshold: Threshold = None,
+    target: str = "like",
     measures: MeasureNames | None = None,
     undefined: str = "nan",
     primary: str | None = None,
@@ -82,6 +86,15 @@ def multilabel(
     probability : array-like of shape (n, n_labels), or dict of such, optional
         Probabilities of the labels, in the forms of ``score``; rows need not sum to 1. The default
         threshold is 0.5.
+    human : array-like of shape (n,) or (n, n_labels), optional
+        Labels by people of some rows, if ``truth`` is that of a judge, such as a language model: in
+        the forms of ``truth``, with a missing value, or missing values of all labels, where a row
+        has none by people. An empty field of a CSV file is missing; the ``separator`` alone is a
+        row that has no label. Values then rest on these labels, and on what the judge adds to them.
+        The rows should be selected at random, or have ``human_weight``.
+    human_weight : array-like of shape (n,), optional
+        Weight of each label, if rows were not selected for labels with equal probability: 1 over
+        the probability of the row, at least 1, and missing where it has none.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -134,6 +147,9 @@ def multilabel(
     threshold : float, list of float, or dict of such, optional
         Labels whose score is at or above it are predicted: one number, or one for each label (a
         dict, or a list in their order), or a dict from systems to such.
+    target : {'like', 'these'}, default='like'
+        What is estimated with human labels: the value of rows ``like`` these, or of ``these`` rows,
+        of which those with a label are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures. Example-based measures (``"example-F1"``, ``"LRAP"``); any measure of
@@ -205,11 +221,16 @@ def multilabel(
     [1.0, 1.0]
     """
     arguments = locals()
+    if human is not None or human_weight is not None:
+        from calipers.evaluation.problems.labeled_rows import check_label_options
+
+        check_label_options(arguments, {})
 
     def read_arguments() -> Mapping[str, Any]:
         outputs = predict_labels(truth, predicted, y, score, probability, threshold)
         return {
             "truth": to_column(outputs.truth),
+            "human": to_column(human),
             "predicted": to_column(outputs.predicted),
             "score": to_score_table(outputs.score, "score"),
             "probability": to_score_table(outputs.probability, "probability"),
@@ -221,10 +242,12 @@ def multilabel(
         arguments,
         "truth",
         *output_names,
-        wide=output_names,
+        "human",
+        "human_weight",
+        wide=(*output_names, "human"),
         in_memory=read_arguments,
         categories=MULTILABEL.categories,
-        lists=("truth", "predicted"),
+        lists=("truth", "predicted", "human"),
     )
     label_options = labels, separator, threshold, undefined
     if source.stream_columns is not None:
@@ -232,7 +255,12 @@ def multilabel(
         return replace(source, stream_columns=stream_columns).evaluate(
             MultilabelProblem.from_stream(stream_columns, *label_options)
         )
+    problem: Problem
     problem, columns = MultilabelProblem.read(source.memory_columns.columns, *label_options)
+    if human is not None:
+        from calipers.evaluation.problems.labeled_rows import LabeledProblem
+
+        problem = LabeledProblem(problem, target, task=problem.task)
     return source.evaluate(problem, columns, len(columns["truth"].columns))
 
 
@@ -246,7 +274,9 @@ def _read_table(arguments: Mapping[str, Any], label_columns: tuple[Any, ...]) ->
     categories = CategoryColumns.from_roles(columns, MULTILABEL.categories, arguments.get("id"))
     table = read_table(data, categories=categories.select)
     return (
-        empty_as_no_labels(table, collect_names(label_columns))
+        empty_as_no_labels(
+            table, collect_names(label_columns), collect_names((arguments["human"],))
+        )
         if file_extension(data)[0] in (".csv", ".tsv")
         else table
     )

@@ -102,8 +102,15 @@ def plan_labels(
     Notes
     -----
     The variance is that of the estimate h + λ(J − j) with weighted labels, where the variance of
-    each stratum is estimated from its labels, together with one label of the pooled variance. If no
-    number of labels below that of the cases suffices, all cases are labeled.
+    each stratum is estimated from its labels, together with ten labels of the pooled variance. If
+    no number of labels below that of the cases suffices, all cases are labeled.
+
+    A pilot may have weights and clusters of cases. Within a stratum all cases are drawn with equal
+    probability, whatever their weight; ``human_weight=`` is given in addition to ``weight=``. Cases
+    of a cluster are drawn one by one, as whole clusters would need more labels. Clusters add the
+    covariances of pairs of their cases to the variance: those of labels are from pairs of labels of
+    a cluster, together with ten pairs that have the intraclass correlation of the judge. The design
+    effect in ``plan.assumed`` is that of the mean label of all cases.
 
     References
     ----------
@@ -169,12 +176,12 @@ class _LabelProblem:
         measure = next(m for m in sample.measures if str(m) == name)
         values = {key: s.labeled_values(measure) for key, s in all_systems.items()}
         first = next(iter(values.values()))
-        for problem, column in (("weights", first.weight), ("clusters", first.clusters)):
-            if column is not None:
-                raise InputError(
-                    f"pilot: has {problem} of cases; labels are planned for cases that are "
-                    "independent and count once each"
-                )
+        ids = getattr(sample, "ids", None)
+        if ids is None:  # of rows that count more than once
+            raise InputError(
+                "pilot: has cases that count several times (count=), each of which would have one "
+                "label; give a row for each case that may be labeled"
+            )
         if first.target != "like":
             raise InputError("pilot: target is 'these'; labels are planned for cases like these")
         chosen = [values[key] for key in systems]
@@ -183,13 +190,21 @@ class _LabelProblem:
         sign = np.array([1.0, -1.0])[: len(chosen)]  # the system, minus the baseline
         codes, strata = _strata(judged[:, rows], list(values), list(systems))
         is_difference = len(chosen) == 2
+        human = np.asarray(sign @ np.array([v.human for v in chosen]))[rows]
+        weights = first.label_weight
+        weights = None if weights is None else weights[rows][~np.isnan(human)]
         design = LabelDesign(
-            human=np.asarray(sign @ np.array([v.human for v in chosen]))[rows],
+            human=human,
             judged=np.asarray(sign @ np.array([v.judged for v in chosen]))[rows],
             strata=codes,
             n_strata=len(strata),
             value_range=first.value_range,
             is_difference=is_difference,
+            weight=None if first.weight is None else first.weight[rows],
+            cluster_codes=None
+            if first.clusters is None
+            else first.clusters.codes[rows].astype(np.int64),
+            has_label_weights=weights is not None and len(np.unique(weights)) > 1,
         )
         if design.labeled.sum() < 2:
             raise InputError(
@@ -197,8 +212,7 @@ class _LabelProblem:
             )
         if first.label_weight is not None:
             _check_weights(first.label_weight[rows], design)
-        ids = getattr(sample, "ids", None)
-        names = [str(i) for i in (ids if ids is not None and len(ids) else range(judged.shape[1]))]
+        names = [str(i) for i in (ids if len(ids) else range(judged.shape[1]))]
         return cls(name, design, strata, tuple(names[row] for row in rows), rows, judged.shape[1])
 
 
@@ -347,9 +361,10 @@ class _Request:
             yield f"For {target}: label all {cases}."
             return
         needed = math.ceil(total * self._shortfall(total))
+        in_clusters = "" if design.cluster_codes is None else ", in more clusters of this size,"
         yield (
             f"Labels of all {cases} do not suffice for {target}; about {needed:,} cases with "
-            "labels would."
+            f"labels{in_clusters} would."
         )
 
     def _shortfall(self, total: int) -> float:
@@ -388,6 +403,8 @@ class _Request:
         assumed: dict[str, float] = {key: spread}
         if math.isfinite(explained):
             assumed["squared correlation with the judge"] = min(explained, 1.0)
+        if design.cluster_codes is not None:
+            assumed["design effect of clusters"] = design.design_effect()
         return assumed
 
     def _notes(self, counts: IntArray) -> Iterator[str]:
@@ -396,10 +413,17 @@ class _Request:
         if dropped:
             yield f"{format_count(dropped, 'cases')} have no score of the judge and are left out."
         new = int((counts - design.labeled).sum())
+        and_weights = "" if design.weight is None else ", in addition to those of the cases"
         if new and counts.sum() < design.n_cases:
             yield (
                 "Give the labels of all of these cases with their weights 1/π, as human_weight="
-                " (--human-weight)."
+                f" (--human-weight){and_weights}."
+            )
+        if new and design.cluster_codes is not None and counts.sum() < design.n_cases:
+            clusters = format_count(round(design.degrees(counts)) + 1, "clusters")
+            yield (
+                "Cases are drawn one by one, not in whole clusters, which would need more labels; "
+                f"about {clusters} will have a label."
             )
 
     def _select(self, counts: IntArray, seed: int) -> LabelSelection:

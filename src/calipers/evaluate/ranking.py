@@ -14,18 +14,21 @@ from calipers.data.arrays import take_rows, to_numbers
 from calipers.data.columns import Ids, add_files, collect_columns, row_names
 from calipers.data.costs import Costs, cost_column_name
 from calipers.data.errors import InputError
-from calipers.data.ranking_rows import RankingRows
+from calipers.data.ranking_rows import RankingRows, read_human_grades
 from calipers.evaluate.retrieval import engine_kind
 from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.availability import ROW_REASONS
 from calipers.evaluation.default_comparison import default_comparison
-from calipers.evaluation.finding_inputs import from_rankings
+from calipers.evaluation.finding_inputs import from_labeled_topics, from_rankings
 from calipers.evaluation.group_scores import (
     group_notes,
     make_curves,
     score_groups,
     select_curve_measure,
 )
+from calipers.evaluation.labeled_topics import LabeledTopicScores, select_means
 from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluation.problems.labeled_rows import check_label_options, read_labeled_mask
 from calipers.evaluation.shared import (
     StatisticsByType,
     full_measure_name,
@@ -61,6 +64,7 @@ def ranking(
     truth: Any,
     score: Any,
     *,
+    human: Any = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -74,6 +78,7 @@ def ranking(
     rel: int = 1,
     dcg: str = "exp-log2",
     ties: str = "average",
+    target: str = "like",
     measures: MeasureNames | None = None,
     undefined: str = "nan",
     primary: str | None = None,
@@ -103,6 +108,11 @@ def ranking(
     score : array-like of shape (n,), or dict of such
         Scores by which a system ranks the rows of a group, higher first; for several systems a dict
         from their names to columns.
+    human : array-like of shape (n,), optional
+        Human grades of the rows of some groups, if ``truth`` is that of a judge, such as a language
+        model: in the form of ``truth``, with a missing value in all rows of the other groups. Means
+        then rest on the groups with human grades, and on what the judge adds to them. These groups
+        should be selected at random.
     weight : array-like of shape (n,), optional
         Weight of each group in means, their intervals and tests: a column with one value for each
         group. Only the proportions matter; a group of weight 0 is left out.
@@ -146,6 +156,9 @@ def ranking(
     ties : {'average', 'best', 'worst'}, default='average'
         ``"average"``, ``"best"`` and ``"worst"`` report the exact mean, best or worst value over
         all orders of tied rows. The order of the rows in the table is ignored.
+    target : {'like', 'these'}, default='like'
+        What is estimated with human grades: means over groups ``like`` these, or over ``these``
+        groups, of which those with human grades are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures. The measures of :func:`calipers.retrieval`, where each row is a document that is
@@ -199,16 +212,23 @@ def ranking(
     >>> round(ev["NDCG@5"].value, 4), round(ev["NDCG@5"].no_skill, 4), ev["P@1"].value
     (0.7974, 0.799, 0.5)
     """
+    arguments = locals()
+    if human is not None:
+        check_label_options({**arguments, "human_weight": None}, {})
     if ties not in ORDERS:
         raise InputError(f"ties is {ties!r}, expected one of {', '.join(ORDERS)}")
     if undefined not in ("nan", "zero"):
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
-    options, zero_undefined = Options.from_arguments(locals()), undefined == "zero"
+    options, zero_undefined = Options.from_arguments(arguments), undefined == "zero"
     settings = options.settings
     parameters = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
     selected_measures = select_measures(measures, DEFAULT_MEASURES, "retrieval", parameters)
     for measure in selected_measures:
         _check_measure(measure)
+    if human is not None:
+        selected_measures = select_means(
+            selected_measures, is_requested=measures is not None, unit="groups"
+        )
     options = replace(options, primary=full_measure_name(primary, parameters))
     conventions = {"order": ORDERS[ties], "undefined": undefined, **parameters}
     input_columns = {
@@ -216,13 +236,18 @@ def ranking(
         "weight": weight, "count": count, "cluster": cluster, "time": time,
     }  # fmt: skip
     if engine_kind(engine, data, batches=True) is not None:
+        if human is not None:
+            raise InputError(
+                f"human takes all rows in memory: engine='memory'; {ROW_REASONS['human']}"
+            )
         from calipers.evaluation.group_scores import evaluate_group_batches
 
         return evaluate_group_batches(data, input_columns, options, selected_measures, conventions)
     if engine is None:
         check_single_file(data)
+    input_columns["human"] = human
     collected = collect_columns(input_columns, data=data, id_column=id, missing=missing, cost=cost)
-    group, truth, score, columns_by_slice, *unit_columns = collected.columns.values()
+    group, truth, score, columns_by_slice, *unit_columns, human = collected.columns.values()
     rows = RankingRows.read(group, truth)
     columns = read_system_columns(score, "score", len(rows.group), to_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
@@ -246,6 +271,13 @@ def ranking(
         common,
         zero_undefined=zero_undefined,
     )
+    if human is not None:
+        labels = _human_rows(rows, human, columns)
+        group_scores = LabeledTopicScores.from_scores(
+            replace(group_scores, no_skill_values=None),  # it is that of the judge's grades
+            score_groups(*labels, selected_measures, settings, zero_undefined=zero_undefined),
+            target,
+        )
     source = group_scores.with_columns(rows.unit_columns(*unit_columns))
     definitions, slice_notes = define_slices(
         _group_columns(rows, columns_by_slice, source), slice_bins, len(source.topics), "groups"
@@ -266,12 +298,28 @@ def ranking(
         slices=by_slice,
         costs=_group_costs(rows, collected.costs.by_system(tuple(columns))),
         slice_definitions=definitions,
-        curves=_curves(source, rankings, zero=zero_undefined) if curves else (),
+        curves=_curves(source, rankings, zero=zero_undefined) if curves and human is None else (),
     )
     results = tuple(evaluation.estimates), evaluation.comparison, by_slice
+    if human is not None:
+        return replace(evaluation, findings=from_labeled_topics(source, results))
     return replace(
         evaluation, findings=from_rankings(source, results, systems, rows.grade, columns)
     )
+
+
+def _human_rows(
+    rows: RankingRows, human: Any, columns: Mapping[str, Any]
+) -> tuple[tuple[str, ...], dict[str, JudgedRankings]]:
+    """Return the groups with human grades, and how systems rank their rows."""
+    labeled_mask = read_labeled_mask(human, len(rows.group))
+    human_rows, indices = read_human_grades(rows, human, labeled_mask)
+    return human_rows.group_names, {
+        name: JudgedRankings(
+            **human_rows.rank_scores(column[indices].astype(np.float64)), averaged=True
+        )
+        for name, column in columns.items()
+    }
 
 
 def _common_settings(rows: RankingRows, ids: Ids | None) -> dict[str, str | None]:

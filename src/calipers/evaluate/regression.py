@@ -92,7 +92,7 @@ def regression(
         ``human_weight``.
     human_weight : array-like of shape (n,), optional
         Weight of each label, if rows were not selected for labels with equal probability: 1 over
-        the probability of the row, and missing where it has none.
+        the probability of the row, at least 1, and missing where it has none.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12

@@ -644,7 +644,9 @@ def retrieval(
         expand_measure_sets(measures), DEFAULT_MEASURES, "retrieval", parameters
     )
     if human is not None:
-        selected_measures = _select_means(selected_measures, is_requested=measures is not None)
+        from calipers.evaluation.labeled_topics import select_means
+
+        selected_measures = select_means(selected_measures, is_requested=measures is not None)
     if collection_size is not None and not (judgment_bounds or topic_curves):
         _check_parameter_used("collection_size", selected_measures)
     runs_by_name = named_runs(runs)
@@ -748,20 +750,6 @@ def _check_human_options(qrels: TrecSource, runs: Any, options: Mapping[str, Any
         )
     if engine_kind(options["engine"], qrels, *named_runs(runs).values()) is not None:
         raise InputError("human takes all judgments in memory: engine='memory'")
-
-
-def _select_means(measures: Sequence[Measure], *, is_requested: bool) -> list[Measure]:
-    """Return the measures that are means over topics; others must not be requested."""
-    from calipers.evaluation.labeled_topics import is_mean_over_topics
-
-    means = [measure for measure in measures if is_mean_over_topics(measure)]
-    others = [measure for measure in measures if not is_mean_over_topics(measure)]
-    if others and is_requested:
-        raise InputError(
-            f"human: {others[0]} is not a mean over topics, so human judgments of some of them "
-            "cannot be combined with those of all"
-        )
-    return means
 
 
 def _add_human_judgments(

@@ -238,7 +238,7 @@ def validate_arguments(
                 if argument_types is not None:
                     arguments[name] = _convert_value(name, value, argument_types)
         if "human" in annotations:
-            _check_target(bound.arguments)
+            _check_target(bound.arguments, has_samples="samples" in annotations)
         with input_row_numbers():
             return function(*bound.args, **bound.kwargs)
 
@@ -249,13 +249,16 @@ def validate_arguments(
     return checked
 
 
-def _check_target(arguments: Mapping[str, Any]) -> None:
-    """Check what the values with human labels are about, and that there are such labels."""
+def _check_target(arguments: Mapping[str, Any], *, has_samples: bool) -> None:
+    """Check what the values with human labels are about, and that there are such labels.
+
+    With ``has_samples`` they may also be about cases of which there are samples, which show later.
+    """
     target = arguments.get("target", TARGETS[0])
     if target not in TARGETS:
         expected = " or ".join(map(repr, TARGETS))
         raise InputError(f"target is {format_value(target)}, expected {expected}")
-    if target != TARGETS[0] and arguments.get("human") is None:
+    if target != TARGETS[0] and arguments.get("human") is None and not has_samples:
         raise InputError(f"target={target!r}: is about the labels of human=, which is not given")
 
 

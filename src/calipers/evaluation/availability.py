@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from calipers.evaluation.task import Task
-from calipers.evaluation.tasks import SLICES, TASKS
+from calipers.evaluation.tasks import JUDGE, SLICES, TASKS
 
 #: The options of the table, by their names as arguments of the verbs.
 TABLE_OPTIONS = (
@@ -24,14 +24,23 @@ ENGINES = ("memory", "stream", "spark", "dask")
 _NO_COUNTS_REASON = "it applies to ratios of row counts, which the measures of this task are not"
 _TOPIC_REASON = "a batch would cut through the documents of one topic, which are ranked together"
 
-_NO_HUMAN_REASON = (
-    "human labels next to those of a judge are for scores, retrieval, classification and "
-    "regression so far; labels of few rows can be evaluated alone"
-)
+#: Why a judge is evaluated without these options.
+_JUDGE_REASONS = {
+    "id": "case= names the column of the ids",
+    "missing": "a label or a score may be missing: the output is then left out, and counted",
+    "time": "judged_at= is the time of the judge, on which its errors may depend",
+    "cost": "costs are those of systems, and of the judge there is one",
+    "measures": "they follow from the grades: the mean error, the table and the agreement",
+    "undefined": "a measure without outputs of its grade has no value",
+    **dict.fromkeys(
+        ("baseline", "primary", "compare"), "errors on all pairs of systems are compared"
+    ),
+    "curves": "scores of a judge have grades, without a threshold to draw them over",
+    **dict.fromkeys(("engine", "memory"), "labels are few, and read into memory"),
+}
 
 #: Why a task does not take an option, from whatever engine.
 TASK_REASONS: Mapping[tuple[str, str], str] = {
-    **{(name, "human"): _NO_HUMAN_REASON for name in ("multilabel", "ranking", "clustering")},
     ("agreement", "human"): "people and judges are raters alike",
     ("retrieval", "data"): "judgments and runs are tables of their own, with ids that join them",
     ("retrieval", "id"): "topics and documents have ids already, by which runs are joined",
@@ -64,6 +73,7 @@ TASK_REASONS: Mapping[tuple[str, str], str] = {
     ),
     ("scores", "curves"): "scores are compared with no truth, so there is nothing to draw",
     ("agreement", "curves"): "agreement is one number, without a threshold to draw it over",
+    **{(JUDGE.name, option): reason for option, reason in _JUDGE_REASONS.items()},
 }
 
 #: Why an engine does not have the rows of a task at all.
@@ -141,7 +151,7 @@ def unavailable_reason(task_name: str, option: str) -> str | None:
     >>> unavailable_reason("regression", "undefined")
     ': it applies to ratios of row counts, which the measures of this task are not'
     """
-    task = TASKS.get(task_name)
+    task = JUDGE if task_name == JUDGE.name else TASKS.get(task_name)
     if task is None or option in task.takes or option not in (*TABLE_OPTIONS, "engine"):
         return None
     availability = get_availability(task, option)

@@ -22,10 +22,16 @@ from calipers.evaluation.difference_families import (
 from calipers.evaluation.folds import FoldValues
 from calipers.evaluation.former_values import current_value
 from calipers.evaluation.options import MAX_RESAMPLES, inference_provenance, make_settings
-from calipers.evaluation.shared import ComparisonSource
+from calipers.evaluation.shared import ComparisonSource, check_not_judge
 from calipers.inference import hypotheses, omnibus
 from calipers.inference.forecasts import DIEBOLD_MARIANO
-from calipers.inference.hypotheses import ALTERNATIVES, DEFAULT_HYPOTHESIS, TESTS, Hypothesis
+from calipers.inference.hypotheses import (
+    ALTERNATIVES,
+    DEFAULT_HYPOTHESIS,
+    MCNEMAR_TESTS,
+    TESTS,
+    Hypothesis,
+)
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure
@@ -130,6 +136,7 @@ def compare(
     source = evaluation.sources
     if evaluation.task == TASK:
         raise InputError("points of precision and recall have no rows to compare systems on")
+    check_not_judge(evaluation)
     if source is None:
         raise InputError(
             "evaluation: was read from a file without its data; expected one computed from data"
@@ -357,6 +364,12 @@ class ComparisonOptions:
             )
             if is_reduced:
                 reason = "; it may take all rows, which requires engine='memory'"
+            if self.hypothesis.test in MCNEMAR_TESTS and not (has_weights or is_reduced):
+                reason = (
+                    "; it counts the rows that one of two systems has right and the other wrong, "
+                    "so it takes proportions (accuracy, pass-rate) of rows of which both have a "
+                    "value"
+                )
             if has_separate_samples:
                 reason = "; independent samples have 'auto', 'bootstrap' and 'normal'"
             elif self.hypothesis.test == DIEBOLD_MARIANO:

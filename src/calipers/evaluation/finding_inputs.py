@@ -501,8 +501,9 @@ def from_labeled_rows(sample: Sample, results: EvaluationResults) -> tuple[Findi
         "has_weights": first.has_label_weights,
         "unit": first.unit,
     }
+    mask = first.labeled_mask if human.ndim == 1 else first.labeled_mask[:, None]
     truth = SystemLabels(
-        np.where(first.labeled_mask, human, np.nan),
+        np.where(mask, human, np.nan),
         judged,
         **fields,
         quantity="mean value",
@@ -525,9 +526,13 @@ def from_labeled_rows(sample: Sample, results: EvaluationResults) -> tuple[Findi
 
 
 def _truth_numbers(system: Any) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the truth of each row as a number, or as the index of a class, and the classes."""
+    """Return the truth of each row as a number, or as the index of a class, and the classes.
+
+    Of several labels of a row it is a column for each label.
+    """
     truth, shared = system.shared_inputs()
-    return np.asarray(truth, np.float64), tuple(shared.get("classes", ()))
+    classes = shared.get("classes", shared.get("labels", ()))
+    return np.asarray(truth, np.float64), tuple(classes)
 
 
 def _labeled_row_values(
@@ -562,6 +567,7 @@ def from_labeled_topics(scores: TopicScores, results: EvaluationResults) -> tupl
             name: SystemLabels(
                 scores.human[name][:, j], scores.values[name][:, j], scores.clusters,
                 has_weights=scores.topic_weights is not None, unit=scores.unit,
+                has_label=scores.labeled_mask,
             )
             for name in scores.systems
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -10,23 +11,44 @@ import numpy as np
 
 from calipers.data.errors import InputError, format_value
 from calipers.estimation.human_labels import judged_sample
-from calipers.estimation.topics import TopicRows, estimate_over_topics
+from calipers.estimation.topics import TopicRows, defined_clusters, estimate_over_topics
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.inference.human_labels import LabeledSample
 from calipers.inference.point_estimate import UnitValues
-from calipers.inference.variance_estimators import Influence, MeanVariance
+from calipers.inference.variance_estimators import Influence, MeanVariance, VarianceEstimator
 from calipers.report.numbers import format_count
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.data.topic_tables import UnitColumns
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.statistics import FloatArray
+    from calipers.statistics import FloatArray, IntArray
 
 
-def is_mean_over_topics(measure: Measure) -> bool:
-    """Return whether a measure is a mean over topics, which labels of some can be added to."""
+def select_means(
+    measures: Sequence[Measure], *, is_requested: bool, unit: str = "topics"
+) -> list[Measure]:
+    """Return the measures that are means over topics, which labels of some can be added to.
+
+    Raises
+    ------
+    InputError
+        If another measure is requested.
+    """
+    means = [measure for measure in measures if _is_mean(measure)]
+    others = [measure for measure in measures if not _is_mean(measure)]
+    if others and is_requested:
+        raise InputError(
+            f"human: {others[0]} is not a mean over {unit}, so human judgments of some of them "
+            "cannot be combined with those of all"
+        )
+    return means
+
+
+def _is_mean(measure: Measure) -> bool:
     return measure.definition.summary == "mean" and measure.definition.interval != "none"
 
 
@@ -37,12 +59,20 @@ class LabeledTopicScores(TopicScores):
     Attributes
     ----------
     human : dict of ndarray of shape (n_topics, n_measures)
-        Values by human judgments, NaN on the other topics.
+        Values by human judgments, NaN on the other topics, and where the measure is undefined.
+    labeled_mask : ndarray of bool of shape (n_topics,)
+        Mask of the topics with human judgments.
+    human_reasons : dict of list of dict of ndarray
+        For each measure, the reasons why it is undefined by human judgments, with masks of topics.
     target : {"like", "these"}
         What is estimated: means over topics like these, or over these topics.
     """
 
     human: Mapping[str, FloatArray] = field(default_factory=dict)
+    labeled_mask: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    human_reasons: Mapping[str, Sequence[Mapping[str, npt.NDArray[np.bool_]]]] = field(
+        default_factory=dict
+    )
     target: str = "like"
 
     @classmethod
@@ -62,12 +92,27 @@ class LabeledTopicScores(TopicScores):
                 "judgments of some of the topics that the judge judged"
             )
         rows = [index_by_topic[topic] for topic in human.topics]
-        values = {}
+        labeled_mask = np.isin(np.arange(len(judged.topics)), rows)
+        values, reasons = {}, {}
         for name, table in judged.values.items():
             values[name] = np.full_like(table, np.nan)
             values[name][rows] = human.values[name]
+            reasons[name] = [
+                {
+                    reason: np.isin(np.arange(len(judged.topics)), np.array(rows)[topics])
+                    for reason, topics in topics_by_reason.items()
+                    if topics
+                }
+                for topics_by_reason in human.reasons[name]
+            ]
         shared = {f.name: getattr(judged, f.name) for f in fields(TopicScores)}
-        return cls(**shared, human=values, target=target)
+        return cls(
+            **shared,
+            human=values,
+            labeled_mask=labeled_mask,
+            human_reasons=reasons,
+            target=target,
+        )
 
     def with_columns(self, columns: UnitColumns) -> TopicScores:
         """Return the values with weights, counts and clusters of the topics."""
@@ -76,7 +121,15 @@ class LabeledTopicScores(TopicScores):
         rows = scores.topic_indices
         if rows is None:
             return scores
-        return replace(scores, human={name: table[rows] for name, table in self.human.items()})
+        return replace(
+            scores,
+            human={name: table[rows] for name, table in self.human.items()},
+            labeled_mask=self.labeled_mask[rows],
+            human_reasons={
+                name: [{r: mask[rows] for r, mask in reasons.items()} for reasons in by_measure]
+                for name, by_measure in self.human_reasons.items()
+            },
+        )
 
     # --- Estimates -------------------------------------------------------------------------------
 
@@ -84,63 +137,79 @@ class LabeledTopicScores(TopicScores):
         self, system: str, settings: Settings, indices: Any = slice(None)
     ) -> list[PointEstimate]:
         """Return the point estimate of every measure on a subset of the topics, or on all."""
+        chosen = np.arange(len(self.topics))[indices]
         return [
-            self._sample(system, j, settings, np.arange(len(self.topics))[indices]).point_estimate()
+            self._sample((system,), j, settings, chosen).point_estimate()
             for j in range(len(self.measures))
         ]
 
-    def _sample(self, system: str, j: int, settings: Settings, indices: Any) -> LabeledSample:
-        judged, human = self.values[system][indices, j], self.human[system][indices, j]
-        judged_mask = ~np.isnan(judged)
-        labeled_mask = judged_mask & ~np.isnan(human)
-
-        def rows(mask: Any, source: Mapping[str, FloatArray]) -> PointEstimate:
-            chosen = indices[mask]
-            topic_rows = self.topic_rows(system, j, settings, chosen)
-            topic_rows = replace(topic_rows, values=source[system][chosen, j], undefined={})
-            return _with_units(topic_rows)
-
-        others_mask = judged_mask & ~labeled_mask
-        judge = rows(judged_mask, self.values)
-        counts = self.topic_rows(system, j, settings, indices).undefined
-        return LabeledSample(
-            human=rows(labeled_mask, self.human),
-            judged=rows(labeled_mask, self.values),
-            others=rows(others_mask, self.values) if others_mask.any() else None,
-            judge=replace(judge, undefined=counts, n_total=len(indices)),
-            target=self.target,
-            subtract=lambda second: self._difference_sample(j, settings, system, second.source),
-            source=system,
-        )
-
-    def _difference_sample(
-        self, j: int, settings: Settings, first: str, second: str
+    def _sample(
+        self, systems: tuple[str, ...], j: int, settings: Settings, indices: Any
     ) -> LabeledSample:
-        """Return the sample of a difference, over the topics on which both have a value."""
-        pair = first, second
-        judged_mask = ~np.isnan([self.values[name][:, j] for name in pair]).any(axis=0)
-        human_mask = ~np.isnan([self.human[name][:, j] for name in pair]).any(axis=0)
-        labeled_mask, others_mask = judged_mask & human_mask, judged_mask & ~human_mask
+        """Return the sample of one system, or of the difference of two, on some of the topics.
 
-        def rows(mask: Any, source: Mapping[str, FloatArray]) -> PointEstimate:
-            chosen = np.flatnonzero(mask)
+        A difference is over the topics on which both have a value. Means are those of the topics
+        with a value by the same judgments, so that people may have none where the judge has one:
+        h and j are then of different labeled topics, and each of these moves both.
+        """
+        labeled_mask = self.labeled_mask[indices]
+        labeled, others = indices[labeled_mask], indices[~labeled_mask]
+
+        def estimate(
+            topics: IntArray, source: Mapping[str, FloatArray]
+        ) -> tuple[PointEstimate, npt.NDArray[np.bool_]]:
+            defined_mask = ~np.isnan([source[name][topics, j] for name in systems]).any(axis=0)
+            chosen = topics[defined_mask]
             estimates = [
-                replace(
-                    self.topic_rows(name, j, settings, chosen),
-                    values=source[name][chosen, j],
-                    undefined={},
+                _with_units(
+                    replace(
+                        self.topic_rows(name, j, settings, chosen),
+                        values=source[name][chosen, j],
+                        undefined={},
+                    )
                 )
-                for name in pair
+                for name in systems
             ]
-            a, b = (estimate_over_topics([topic_rows])[0] for topic_rows in estimates)
-            return a - b
+            result = estimates[0] if len(estimates) == 1 else estimates[0] - estimates[1]
+            return result, defined_mask
+
+        (human, human_mask), (judged, judged_mask) = (
+            estimate(labeled, source) for source in (self.human, self.values)
+        )
+        by_judge_alone, _ = estimate(others, self.values)
+        # Without judgments by the judge, those by people are what there is.
+        has_others = by_judge_alone.n > 0 and judged.n > 0
+        proportion = None
+        if has_others and not np.array_equal(human_mask, judged_mask):
+            rows = self.topic_rows(systems[0], j, settings, labeled)
+            human = _over_all_topics(human, human_mask, rows)
+            judged = _over_all_topics(judged, judged_mask, rows)
+            proportion = len(others) / len(indices)
+        judge, _ = estimate(indices, self.values)
+        judge = replace(judge, n=human.n + by_judge_alone.n, n_total=len(indices))
+        undefined: Mapping[str, int] = {}
+        if len(systems) == 1:
+            counts = Counter(self.topic_rows(systems[0], j, settings, others).undefined)
+            of_labeled = {
+                reason: int(np.count_nonzero(mask[labeled]))
+                for reason, mask in self.human_reasons[systems[0]][j].items()
+            }
+            undefined = {reason: n for reason, n in of_labeled.items() if n}
+            judge = replace(judge, undefined=dict(counts + Counter(undefined)))
+
+        def subtract(second: LabeledSample) -> LabeledSample:
+            return self._sample((*systems, *second.source), j, settings, indices)
 
         return LabeledSample(
-            human=rows(labeled_mask, self.human),
-            judged=rows(labeled_mask, self.values),
-            others=rows(others_mask, self.values) if others_mask.any() else None,
-            judge=rows(judged_mask, self.values),
+            human=human,
+            judged=judged,
+            others=by_judge_alone if has_others else None,
+            judge=judge,
             target=self.target,
+            subtract=subtract,
+            source=systems,
+            proportion_unlabeled=proportion,
+            undefined_labels=undefined if len(labeled) else {},
         )
 
     def auxiliary_fields(self, reading: PointEstimate) -> Mapping[str, Any]:
@@ -167,10 +236,14 @@ class LabeledTopicScores(TopicScores):
         return
 
     @property
+    def _conventions(self) -> dict[str, Any]:
+        """Conventions of the topics, and what is estimated."""
+        return {**super()._conventions, "target": self.target}
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the human judgments, and on weights."""
-        first, unit = next(iter(self.human.values())), self.unit
-        n_human = int((~np.isnan(first)).any(axis=1).sum())
+        unit, n_human = self.unit, int(np.count_nonzero(self.labeled_mask))
         target = f"these {unit}" if self.target == "these" else f"{unit} like these"
         explanation = (
             f"Means are those over {target}, from human judgments of "
@@ -199,4 +272,35 @@ def _with_units(topic_rows: TopicRows) -> PointEstimate:
         units=units,
         clusters=clusters,
         influence=lambda: Influence(values, MeanVariance(importance, clusters), "Student t"),
+    )
+
+
+def _over_all_topics(
+    estimate: PointEstimate, defined_mask: npt.NDArray[np.bool_], topic_rows: TopicRows
+) -> PointEstimate:
+    """Return a mean of the topics with a value, with the influence of all topics.
+
+    Of others it is 0, and those have no weight.
+    """
+
+    def influence() -> Influence:
+        units = estimate.units
+        assert isinstance(units, UnitValues)
+        column = np.zeros(len(defined_mask))
+        space = MeanVariance(units.weight, units.clusters)
+        column[defined_mask] = Influence(units.values, space).corrected.column
+        return Influence(column, VarianceEstimator(None, clusters, denominator=denominator))
+
+    weight = topic_rows.unit_weight
+    denominator = np.where(defined_mask, 1.0 if weight is None else weight, 0.0)
+    clusters = topic_rows.clusters
+    if clusters is not None:
+        clusters = defined_clusters(clusters, weight, defined_mask)
+    return replace(
+        estimate,
+        units=None,
+        influence=influence,
+        clusters=clusters,
+        joint_distribution=None,
+        transform="logit" if estimate.bounds == (0.0, 1.0) else None,
     )

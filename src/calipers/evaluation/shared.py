@@ -27,10 +27,28 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
+    from calipers.results import Evaluation
     from calipers.statistics import FloatArray, Statistic, UnitSums
 
 #: Statistics of a run, by type.
 StatisticsByType: TypeAlias = "Mapping[type[Statistic], Any]"
+
+
+#: How two judges are compared, as a clause.
+TWO_JUDGES = (
+    "to compare two judges, give the human labels as the truth and their scores as predictions: "
+    "cal.classification(human, {'first': …, 'second': …}, measures='kappa'), or cal.regression for "
+    "scores of many values"
+)
+
+
+def check_not_judge(evaluation: Evaluation) -> None:
+    """Check that an evaluation is not that of a judge, whose systems are not compared."""
+    if evaluation.judge_biases:
+        raise InputError(
+            "evaluation: is that of a judge, whose errors on the systems are compared in its "
+            f"judge_biases; {TWO_JUDGES}"
+        )
 
 
 class ComparisonSource(Protocol):

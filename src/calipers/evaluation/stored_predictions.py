@@ -22,6 +22,7 @@ from calipers.data.errors import (
     format_value,
 )
 from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.shared import check_not_judge
 from calipers.measures.precision_recall import TASK
 from calipers.results import Evaluation, StoredPredictions
 
@@ -87,6 +88,7 @@ def keep_predictions(evaluation: Evaluation) -> Evaluation:
     """
     if evaluation.predictions is not None:
         return evaluation
+    check_not_judge(evaluation)
     predictions = None if evaluation.sources is None else evaluation.sources.to_stored_predictions()
     if predictions is None:
         was_read = evaluation.sources is None and evaluation.task != TASK

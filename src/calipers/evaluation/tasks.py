@@ -300,7 +300,7 @@ HUMAN_WEIGHT = Column(
     "human_weight",
     "Column of label weights: 1 over the probability that the row was selected.",
     description="Weight of each label, if rows were not selected for labels with equal "
-    "probability: 1 over the probability of the row, and missing where it has none.",
+    "probability: 1 over the probability of the row, at least 1, and missing where it has none.",
 )
 TARGET = Argument(
     "target",
@@ -902,6 +902,23 @@ MULTILABEL = Task(
             "sum to 1. The default threshold is 0.5.",
             type="array-like of shape (n, n_labels), or dict of such",
         ),
+        replace(
+            HUMAN,
+            help="Columns of the labels by people of some rows, if --truth is that of a judge, "
+            "such as a language model. A row without labels by people has an empty field, or "
+            "empty fields in all columns.",
+            metavar="COLS",
+            wide="pattern",
+            has_lists=True,
+            description="Labels by people of some rows, if ``truth`` is that of a judge, such as a "
+            "language model: in the forms of ``truth``, with a missing value, or missing values of "
+            "all labels, where a row has none by people. An empty field of a CSV file is missing; "
+            "the ``separator`` alone is a row that has no label. Values then rest on these labels, "
+            "and on what the judge adds to them. The rows should be selected at random, or have "
+            "``human_weight``.",
+            type="array-like of shape (n,) or (n, n_labels)",
+        ),
+        HUMAN_WEIGHT,
         WEIGHT,
         COUNT,
         CLUSTER,
@@ -940,6 +957,7 @@ MULTILABEL = Task(
             type="float, list of float, or dict of such",
             annotation="Threshold",
         ),
+        TARGET,
     ),
     options=("undefined", *_ROW_OPTIONS, "memory", "states"),
     engines=_ROW_ENGINES,
@@ -964,7 +982,7 @@ MULTILABEL = Task(
         "very large samples; averages of AUC and AP use influence functions, summed over the "
         "labels of a row.",
     },
-    categories=("truth", "predicted"),
+    categories=("truth", "predicted", "human"),
     has_splits=True,
 )
 
@@ -1102,6 +1120,15 @@ RANKING = Task(
             "several systems a dict from their names to columns.",
             type="array-like of shape (n,), or dict of such",
         ),
+        Column(
+            "human",
+            "Column of human grades of all rows of some groups, if --truth is that of a judge, "
+            "such as a language model.",
+            description="Human grades of the rows of some groups, if ``truth`` is that of a judge, "
+            "such as a language model: in the form of ``truth``, with a missing value in all rows "
+            "of the other groups. Means then rest on the groups with human grades, and on what "
+            "the judge adds to them. These groups should be selected at random.",
+        ),
         replace(
             WEIGHT,
             help="Column of the weight of each group in means. A group of weight 0 is left out.",
@@ -1163,6 +1190,13 @@ RANKING = Task(
             description='``"nan"``: a group whose value is undefined (for example, without '
             'relevant rows) is left out of the mean and counted. ``"zero"``: it scores 0.',
         ),
+        Argument(
+            "target",
+            "With human grades: means over groups like these, or over these groups.",
+            choices=TARGETS,
+            description="What is estimated with human grades: means over groups ``like`` these, "
+            "or over ``these`` groups, of which those with human grades are known.",
+        ),
     ),
     options=_ROW_OPTIONS,
     engines=_ROW_ENGINES,
@@ -1206,6 +1240,16 @@ CLUSTERING = Task(
             "truth",
             "Column of the true class of each point.",
             description="True class of each point, if known.",
+        ),
+        replace(
+            HUMAN,
+            help="Column of the class by people of some points, if --truth is that of a judge, "
+            "such as a language model.",
+            description="Class by people of some points, if ``truth`` is that of a judge, such as "
+            "a language model: with a missing value where a point has none. Measures of pairs of "
+            "points then rest on these labels, and on what the judge adds to them; purity and "
+            "measures of information, which are biased in few points, do not take them. The "
+            "points should be selected at random.",
         ),
         Column(
             "features",
@@ -1254,6 +1298,12 @@ CLUSTERING = Task(
             description="Number of points whose silhouettes are computed, from their distances "
             "to all points. By default all of them, or 5,000 above 100,000 points.",
         ),
+        replace(
+            TARGET,
+            help="With human labels: the value of points like these, or of these points.",
+            description="What is estimated with human labels: the value of points ``like`` these, "
+            "or of ``these`` points, of which those with a label are known.",
+        ),
     ),
     options=(*_ROW_OPTIONS, "memory"),
     engines=_ROW_ENGINES,
@@ -1294,9 +1344,9 @@ CLUSTERING = Task(
     required=("features", "labels"),
     extra_help={
         "measures": "``silhouette[c]`` is the mean of the cluster called c.",
-        "engine": "A stream supports measures against the truth and measures of cluster centres.",
+        "engine": "A stream supports measures against the truth and measures of cluster centers.",
     },
-    categories=("truth",),
+    categories=("truth", "human"),
 )
 
 AGREEMENT = Task(
@@ -1482,7 +1532,8 @@ SCORES = Task(
             "human_weight",
             "Column of label weights: 1 over the probability that the case was selected.",
             description="Weight of each label, if cases were not selected for labels with equal "
-            "probability: 1 over the probability of the case, and missing where it has none.",
+            "probability: 1 over the probability of the case, at least 1, and missing where it has "
+            "none.",
         ),
         WEIGHT,
         replace(
@@ -1534,10 +1585,11 @@ SCORES = Task(
         ),
         Argument(
             "target",
-            "With human labels: the value of cases like these, or of these cases.",
+            "With human labels or samples: the value of cases like these, or of these cases.",
             choices=TARGETS,
-            description="What is estimated with human labels: the value of cases ``like`` these, "
-            "or of ``these`` cases, of which those with a label are known.",
+            description="What is estimated with human labels or samples: the value of cases "
+            "``like`` these, or of ``these`` cases. Of these cases those with a label are known; "
+            "without labels the samples of each vary, as in a fixed benchmark that is run again.",
         ),
     ),
     options=("slice_bins", "cost", *INFERENCE, "inputs", "memory", "states"),
@@ -1557,7 +1609,9 @@ SCORES = Task(
 
 _SCORES_COLUMNS = {column.role: column for column in SCORES.columns}
 
-#: Columns of a judge against human labels. It is no task of its own: no other commands take it.
+#: Columns of a judge against human labels. It is not in :data:`TASKS`, whose systems are compared,
+#: stored, planned for and streamed by measures that the user names: here the systems are not what
+#: is evaluated, measures follow from the grades, and cases of several systems are one sample.
 JUDGE = Task(
     "judge",
     verb="calipers.evaluate.judge:judge",
@@ -1599,7 +1653,10 @@ JUDGE = Task(
         ),
         Column("judge_system", "Column of the system that judged the case."),
         Column("judged_at", "Column of the time at which the case was judged."),
+        WEIGHT,
+        _SCORES_COLUMNS["count"],
         _SCORES_COLUMNS["cluster"],
+        SLICES,
     ),
     arguments=(
         Argument(
@@ -1611,7 +1668,7 @@ JUDGE = Task(
             parse=lambda names: list(names) or None,
         ),
     ),
-    options=("level", "interval", "n_resamples", "seed", "inputs"),
+    options=("slice_bins", "level", "interval", "n_resamples", "seed", "inputs"),
     categories=("score", "case", "human", "first", "judge_system"),
 )
 

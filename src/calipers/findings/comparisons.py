@@ -16,6 +16,7 @@ from calipers.findings.formatting import (
     system_name,
 )
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_interval, rule
+from calipers.inference.fixed_cases import METHOD as SAMPLES_METHOD
 from calipers.report.headlines import MAX_UNRANKED_SYSTEMS, list_systems, primary_differences
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import shorten_name
@@ -256,7 +257,16 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
     )
     size_note, judged = "", difference.judged
     labels = "" if judged is None else f", {judged.n_human:,} of them with human labels,"
-    if difference.n < required_n < min(MAX_RECOMMENDED_N, MAX_RECOMMENDED_RATIO * difference.n):
+    ratio = required_n / difference.n
+    if difference.method == SAMPLES_METHOD:
+        # Of fixed cases there are no more; more samples of each shorten the interval as well.
+        if 1 < ratio < MAX_RECOMMENDED_RATIO:
+            values["samples needed, as a multiple"] = ratio
+            size_note = (
+                f"; if the true difference equaled the observed one, about {ratio:.2g} times as "
+                "many samples of each case would be needed for 80% power"
+            )
+    elif difference.n < required_n < min(MAX_RECOMMENDED_N, MAX_RECOMMENDED_RATIO * difference.n):
         values[f"{difference.unit} needed"] = float(math.ceil(required_n))
         in_proportion = "" if judged is None else ", with as many labels in proportion,"
         size_note = (

@@ -40,7 +40,9 @@ class SystemLabels:
 
     ``has_weights`` tells whether labels have weights by the probability of their selection; they
     are ``weight`` where they enter the comparison of systems. ``quantity`` is what the mean of the
-    scores is. With ``classes`` the scores and labels are indices of these.
+    scores is. With ``classes`` the scores and labels are indices of these; of several labels of a
+    case there is a column of 0 and 1 for each of the classes. ``has_label`` is the mask of the
+    cases with a label, if some of these have no value.
     """
 
     human: FloatArray
@@ -51,11 +53,17 @@ class SystemLabels:
     weight: FloatArray | None = None
     quantity: str = "mean score"
     classes: tuple[str, ...] = ()
+    has_label: npt.NDArray[np.bool_] | None = None
 
     @property
     def is_ordered(self) -> bool:
         """Whether a higher score is more of something, as it is of two classes."""
-        return len(self.classes) <= 2
+        return len(self.classes) <= 2 and not self.has_label_sets
+
+    @property
+    def has_label_sets(self) -> bool:
+        """Whether a case may have several labels."""
+        return self.judged.ndim == 2
 
     def judge_columns(self) -> Iterator[tuple[str, FloatArray]]:
         """Yield columns of the judge with names of their means; of classes each has one."""
@@ -63,14 +71,17 @@ class SystemLabels:
             yield self.quantity, self.judged
             return
         for k, name in enumerate(self.classes):
-            if k or len(self.classes) > 2:  # of two classes the second has all there is
+            if self.has_label_sets:
+                yield f"proportion of {shorten_name(name)}", self.judged[:, k]
+            elif k or len(self.classes) > 2:  # of two classes the second has all there is
                 is_class = np.where(np.isnan(self.judged), np.nan, self.judged == k)
                 yield f"proportion of {shorten_name(name)}", is_class
 
     @property
     def labeled_mask(self) -> npt.NDArray[np.bool_]:
         """Mask of the cases with both."""
-        return np.asarray(~np.isnan(self.human) & ~np.isnan(self.judged))
+        mask = ~np.isnan(self.human) & ~np.isnan(self.judged)
+        return np.asarray(mask.all(axis=1) if self.has_label_sets else mask)
 
     @property
     def is_binary(self) -> bool:
@@ -164,8 +175,9 @@ def _selection_claims(
     subject: Subject, labels: SystemLabels, quantity: str, judged: FloatArray
 ) -> Iterator[Claim]:
     """Test whether a column of the judge differs between labeled and other cases."""
-    mask = labels.labeled_mask
-    labeled, others = judged[mask], judged[~mask & ~np.isnan(judged)]
+    mask = labels.labeled_mask if labels.has_label is None else labels.has_label
+    judged_mask = ~np.isnan(judged)
+    labeled, others = judged[mask & judged_mask], judged[~mask & judged_mask]
     if min(len(labeled), len(others)) < 2:
         return
     spread = float(np.concatenate([labeled, others]).std())

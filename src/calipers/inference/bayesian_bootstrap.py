@@ -96,19 +96,22 @@ def n_nonzero(values: FloatArray) -> int:
     return int(np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)))
 
 
-def endpoint_distance(values: FloatArray, max_distance: float = math.inf) -> float:
+def endpoint_distance(
+    values: FloatArray, max_distance: float = math.inf, n_different: int | None = None
+) -> float:
     """Return the distance at which half units are placed if the range has no natural end.
 
     This holds for differences between two systems, whose theoretical ends no unit comes near. The
-    distance is max|x|·(1 + 2/m), where m is the number of values other than 0, and at most
-    ``max_distance``. It is ``max_distance`` if the values carry no information.
+    distance is max|x|·(1 + 2/m), where m is ``n_different``, by default the number of values other
+    than 0, and at most ``max_distance``. It is ``max_distance`` if the values carry no information.
 
     Examples
     --------
     >>> endpoint_distance(np.array([0.0, 0.5, 0.0, -0.25]))
     1.0
     """
-    n_different = n_nonzero(values)
+    if n_different is None:
+        n_different = n_nonzero(values)
     if len(values) < 2 or not n_different:
         return max_distance
     return min(max_distance, float(np.abs(values).max()) * (1 + 2 / n_different))
@@ -197,7 +200,7 @@ class _AugmentedValues:
         Return None if all values are equal, or if an end is not finite.
         """
         high, low = max(self.upper, *endpoints), min(self.lower, *endpoints)
-        if not 0 < high - low < math.inf:
+        if not (np.isfinite(endpoints).all() and 0 < high - low < math.inf):
             return None
         added = np.ones(len(endpoints))
         return _DirichletMean(

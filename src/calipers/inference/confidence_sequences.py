@@ -17,6 +17,15 @@ divided by mˢ(1 − m)ᶠ; for the differences −1, 0 and 1 of two systems on 
 to 0, ½ and 1) and m = ½, it is the e-value of the sign test, to which ties contribute nothing.
 Expanded, the product is a sum of terms that are log-convex in m, and so is K: the means with
 K < 1/α are an interval (Orabona and Jun 2024).
+
+One-sided, against means that are not above m, a proportion λ of the capital is bet on x at odds of
+1/m, and all else is kept,
+
+    K(m) = ∫ ∏ (1 − λ + λ·x/m) dF(λ),
+
+which cannot grow in expectation if the mean is m or less (Waudby-Smith and Ramdas 2024). λ is
+distributed as |2π − 1|, whatever m is. So K decreases in m, and its limit is a lower one; at m = ½
+it is the average over the upper half of the bets above.
 """
 
 from __future__ import annotations
@@ -24,7 +33,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +49,9 @@ ASYMPTOTIC_N = 300
 #: The smallest number of values on either side of the asymptotic confidence sequence of a variable
 #: that has few different values; with fewer it misses the mean far too often.
 MIN_EVENTS = 30
+
+#: Alternatives of a test, and the sides of a confidence sequence.
+TWO_SIDED, GREATER, LESS = ALTERNATIVES = "two-sided", "greater", "less"
 
 BETTING = "confidence sequence by betting"
 ASYMPTOTIC = "asymptotic confidence sequence"
@@ -89,7 +101,13 @@ def log_rate_e_value(
     return np.asarray(mixture - xlogy(s, rate) - xlogy(f, 1 - rate))
 
 
-def log_capital(values: FloatArray, counts: FloatArray, mean: float, prior: float = PRIOR) -> float:
+def log_capital(
+    values: FloatArray,
+    counts: FloatArray,
+    mean: float,
+    prior: float = PRIOR,
+    alternative: str = TWO_SIDED,
+) -> float:
     """Return the logarithm of the e-value of the hypothesis that values in [0, 1] have a mean.
 
     Parameters
@@ -102,6 +120,9 @@ def log_capital(values: FloatArray, counts: FloatArray, mean: float, prior: floa
         Mean under the hypothesis, between 0 and 1.
     prior : float, default=2.0
         Parameter g ≥ 1 of the Beta(g, g) distribution of bets.
+    alternative : {'two-sided', 'greater', 'less'}, default='two-sided'
+        With ``"greater"`` the hypothesis is that the mean is not above the given one, with
+        ``"less"`` that it is not below.
 
     Returns
     -------
@@ -116,10 +137,13 @@ def log_capital(values: FloatArray, counts: FloatArray, mean: float, prior: floa
     >>> round(float(log_rate_e_value(87, 51, prior=10)), 6)  # ties say nothing about the sign
     3.119937
     """
-    if np.isin(values, (0.0, 1.0)).all():
+    if alternative == LESS:
+        values, mean = 1 - values, 1 - mean
+    if alternative == TWO_SIDED and np.isin(values, (0.0, 1.0)).all():
         s, f = (float(counts[values == end].sum()) for end in (1.0, 0.0))
         return float(log_rate_e_value(s, f, mean, prior))
-    bets = _Bets(values, counts, mean, prior)
+    kind = _Bets if alternative == TWO_SIDED else _OneSidedBets
+    bets = kind(values, counts, mean, prior)
     mode = bets.mode()
     top = float(bets.log_density(np.array([mode]))[0])
     total = 0.0
@@ -144,15 +168,23 @@ class _Bets:
     """Logarithm of the integrand of :func:`log_capital` as a function of π, which is concave."""
 
     def __init__(self, values: FloatArray, counts: FloatArray, mean: float, prior: float) -> None:
-        from scipy.special import betaln
-
         self.values, self.counts, self.mean, self.prior = values, counts, mean, prior
-        self.constant = float(betaln(prior, prior))
+        self.direction = self._factors(np.ones(1))[0] - self._factors(np.zeros(1))[0]
 
     def _factors(self, pi: FloatArray) -> FloatArray:
         """Return the factor of the capital for each π and each value."""
-        up, down = pi / self.mean, (1 - pi) / (1 - self.mean)
-        return np.asarray(down[:, None] + (up - down)[:, None] * self.values)
+        return bet_factors(pi, self.values, self.mean, TWO_SIDED)
+
+    def _log_prior(self, pi: FloatArray) -> FloatArray:
+        """Return the logarithm of the density of π."""
+        from scipy.special import betaln
+
+        logs = (self.prior - 1) * (np.log(pi) + np.log1p(-pi))
+        return np.asarray(logs - betaln(self.prior, self.prior))
+
+    def _prior_slope(self, pi: float) -> float:
+        """Return the derivative of the logarithm of the density."""
+        return (self.prior - 1) * (1 / pi - 1 / (1 - pi))
 
     def log_density(self, pi: FloatArray) -> FloatArray:
         """Return the logarithm of the integrand."""
@@ -163,14 +195,12 @@ class _Bets:
                 for begin in range(0, len(pi), step)
             ]
         )
-        return np.asarray(logs + (self.prior - 1) * (np.log(pi) + np.log1p(-pi)) - self.constant)
+        return np.asarray(logs + self._log_prior(pi))
 
     def slope(self, pi: float) -> float:
         """Return the derivative of the logarithm."""
-        direction = self.values / self.mean - (1 - self.values) / (1 - self.mean)
         factors = self._factors(np.array([pi]))[0]
-        gained = float(self.counts @ (direction / factors))
-        return gained + (self.prior - 1) * (1 / pi - 1 / (1 - pi))
+        return float(self.counts @ (self.direction / factors)) + self._prior_slope(pi)
 
     def mode(self) -> float:
         """Return the π of the maximum."""
@@ -194,8 +224,37 @@ class _Bets:
         return end
 
 
+class _OneSidedBets(_Bets):
+    """The same as a function of λ, the proportion of the capital that is bet on large values."""
+
+    def _factors(self, pi: FloatArray) -> FloatArray:
+        return bet_factors(pi, self.values, self.mean, GREATER)
+
+    def _log_prior(self, pi: FloatArray) -> FloatArray:
+        from scipy.special import betaln
+
+        logs = (self.prior - 1) * (np.log1p(-pi) + np.log1p(pi))
+        return np.asarray(logs - betaln(0.5, self.prior) + math.log(2))
+
+    def _prior_slope(self, pi: float) -> float:
+        return -2 * (self.prior - 1) * pi / (1 - pi**2)
+
+
+def bet_factors(bets: FloatArray, values: FloatArray, mean: float, alternative: str) -> FloatArray:
+    """Return the factor of the capital for each bet and each value, against a mean."""
+    if alternative == TWO_SIDED:
+        up, down = bets / mean, (1 - bets) / (1 - mean)
+    else:
+        up, down = 1 - bets + bets / mean, 1 - bets
+    return np.asarray(down[:, None] + (up - down)[:, None] * values)
+
+
 def betting_limits(
-    values: FloatArray, counts: FloatArray, level: float, prior: float = PRIOR
+    values: FloatArray,
+    counts: FloatArray,
+    level: float,
+    prior: float = PRIOR,
+    alternative: str = TWO_SIDED,
 ) -> tuple[float, float]:
     """Return the limits of the confidence sequence of the mean of values in [0, 1], now.
 
@@ -207,6 +266,8 @@ def betting_limits(
         Confidence level of the whole sequence.
     prior : float, default=2.0
         Parameter g of :func:`log_capital`.
+    alternative : {'two-sided', 'greater', 'less'}, default='two-sided'
+        Whether there is only a lower limit, with ``"greater"``, or an upper one, with ``"less"``.
 
     Returns
     -------
@@ -228,9 +289,10 @@ def betting_limits(
     step = min(spread * math.sqrt(2 * threshold / n), 0.25)
 
     def excess(m: float) -> float:
-        return log_capital(values, counts, m, prior) - threshold
+        return log_capital(values, counts, m, prior, alternative) - threshold
 
-    return _outer_root(excess, mean, 0.0, step), _outer_root(excess, mean, 1.0, step)
+    low = 0.0 if alternative == LESS else _outer_root(excess, mean, 0.0, step)
+    return low, 1.0 if alternative == GREATER else _outer_root(excess, mean, 1.0, step)
 
 
 def _outer_root(excess: Callable[[float], float], mean: float, end: float, step: float) -> float:
@@ -269,21 +331,28 @@ class ValueGrid:
     (array([0.25, 1.  ]), array([1., 2.]))
     """
 
-    def __init__(self) -> None:
-        self._counts = np.zeros(_GRID + 1)
+    def __init__(self, n_steps: int = _GRID) -> None:
+        self._n_steps = n_steps
+        self._counts = np.zeros(n_steps + 1)
 
     def add(self, values: FloatArray) -> None:
         """Count some more values."""
-        position = values * _GRID
-        below = np.minimum(np.floor(position), _GRID - 1).astype(np.intp)
+        n = self._n_steps
+        position = values * n
+        below = np.minimum(np.floor(position), n - 1).astype(np.intp)
         upper = position - below
-        self._counts += np.bincount(below, 1 - upper, _GRID + 1)
-        self._counts += np.bincount(below + 1, upper, _GRID + 1)
+        self._counts += np.bincount(below, 1 - upper, n + 1)
+        self._counts += np.bincount(below + 1, upper, n + 1)
 
     @property
     def values(self) -> FloatArray:
         """Points that have a count."""
-        return np.asarray(np.flatnonzero(self._counts) / _GRID)
+        return np.asarray(np.flatnonzero(self._counts) / self._n_steps)
+
+    @property
+    def all_counts(self) -> FloatArray:
+        """Count of each point, also of those without one."""
+        return self._counts.copy()
 
     @property
     def counts(self) -> FloatArray:
@@ -300,6 +369,8 @@ class CapitalPath:
         Mean under the hypothesis, strictly between 0 and 1.
     prior : float
         Parameter g of the Beta(g, g) distribution of bets.
+    alternative : {'two-sided', 'greater', 'less'}, default='two-sided'
+        Alternative, as of :func:`log_capital`.
 
     Notes
     -----
@@ -313,15 +384,15 @@ class CapitalPath:
     (array([-0.    ,  0.1823,  0.1823]), array([-0.2231]))
     """
 
-    def __init__(self, mean: float, prior: float) -> None:
-        self.mean, self.prior = mean, prior
+    def __init__(self, mean: float, prior: float, alternative: str = TWO_SIDED) -> None:
+        self.mean, self.prior, self.alternative = mean, prior, alternative
         self._end_counts = np.zeros(2)  # how many values were 0 and 1
         self._log_capitals: FloatArray | None = None
         self._n_ties = 0
 
     def update(self, values: FloatArray) -> FloatArray:
         """Return the logarithm of the e-value after each of some more values."""
-        if self._log_capitals is None:
+        if self._log_capitals is None and self.alternative == TWO_SIDED:
             is_end = [values == end for end in (0.0, 1.0)]
             # A tie is bet at even odds where the hypothesis is that nobody wins more often.
             is_known = is_end[0] | is_end[1] | ((values == 0.5) & (self.mean == 0.5))
@@ -333,6 +404,7 @@ class CapitalPath:
                 if len(values):
                     self._end_counts = np.array([f[-1], s[-1]], np.float64)
                 return log_rate_e_value(s, f, self.mean, self.prior)
+        if self._log_capitals is None:
             self._log_capitals = self._start()
         n = max(1, _CHUNK // _NODES)
         return np.concatenate(
@@ -342,21 +414,24 @@ class CapitalPath:
 
     def _start(self) -> FloatArray:
         """Return the capital of each bet so far, weighted by the distribution of bets."""
-        from scipy.special import betaln
-
         nodes, weights = _legendre(_NODES)
         angle = np.pi / 4 * (nodes + 1)
-        self._pi = np.sin(angle) ** 2
-        power = 2 * self.prior - 1
-        density = power * (np.log(np.sin(angle)) + np.log(np.cos(angle)))
-        start = np.log(weights) + density - betaln(self.prior, self.prior)
+        self._bets = np.sin(angle) ** 2
+        density = np.log(np.sin(angle)) + np.log(np.cos(angle))
+        if self.alternative == TWO_SIDED:
+            density *= 2 * self.prior - 1
+        else:
+            density += (self.prior - 1) * (np.log1p(-self._bets) + np.log1p(self._bets))
+        start = np.log(weights) + density
         start -= _log_sum(start)
         past = np.array([0.0, 1.0, 0.5]), np.array([*self._end_counts, self._n_ties])
         return np.asarray(start + self._log_factors(past[0]).T @ past[1])
 
     def _log_factors(self, values: FloatArray) -> FloatArray:
-        up, down = self._pi / self.mean, (1 - self._pi) / (1 - self.mean)
-        return np.asarray(np.log(down + (up - down) * values[:, None]))
+        mean = self.mean
+        if self.alternative == LESS:
+            values, mean = 1 - values, 1 - mean
+        return np.asarray(np.log(bet_factors(self._bets, values, mean, self.alternative)).T)
 
     def _step(self, values: FloatArray) -> FloatArray:
         assert self._log_capitals is not None
@@ -369,6 +444,103 @@ def _log_sum(logs: FloatArray) -> Any:
     """Return the logarithm of the sum over the last axis."""
     top = logs.max(axis=-1, keepdims=True)
     return (top + np.log(np.exp(logs - top).sum(axis=-1, keepdims=True)))[..., 0]
+
+
+# --- Change ---------------------------------------------------------------------------------------
+
+#: The first number of values after which a change is possible, and the factor of the next one.
+_FIRST_CHANGE, _CHANGE_RATIO = 20, 1.2
+#: Steps of the grid on which values before and after a change are counted.
+_CHANGE_GRID = 1 << 8
+#: The parameter g of bets on a change, by which most of them are small, and their number.
+_CHANGE_PRIOR, _CHANGE_NODES = 5.0, 128
+
+
+class Change(NamedTuple):
+    """Evidence of a change of a mean, the likeliest place, and the means on both sides of it."""
+
+    log_e: float
+    n_before: int
+    mean_before: float
+    mean_after: float
+
+
+class ChangeTest:
+    """e-value of the hypothesis that the mean of values in [0, 1] stays the same.
+
+    Against each mean m, values are bet on twice, up to a change and from there on, with one half of
+    the capital on large values and one half on small ones; and the capital is averaged over points
+    of the change that are fixed beforehand. Under the hypothesis with mean m that average does not
+    grow in expectation, and so its minimum over m is an e-value at any time (Ramdas, Grünwald, Vovk
+    and Shafer 2023). For values 0 and 1 it is a form of universal inference (Wasserman, Ramdas and
+    Balakrishnan 2020): a mixture over changes, relative to the likelihood without one. It needs no
+    mean from before, and it errs with a probability that is limited for the whole sequence, unlike
+    detectors that limit the mean time to an error (Shin, Ramdas and Rinaldo 2024).
+
+    Examples
+    --------
+    >>> test = ChangeTest()
+    >>> test.add(np.repeat([1.0, 0.0], [60, 60]))
+    >>> change = test.change()
+    >>> change.n_before, round(change.mean_before, 2), change.log_e > 20
+    (60, 1.0, True)
+    """
+
+    def __init__(self) -> None:
+        self._grid, self._n = ValueGrid(_CHANGE_GRID), 0
+        self._past: list[tuple[int, FloatArray]] = []
+        nodes, weights = _legendre(_CHANGE_NODES)
+        angle = np.pi / 4 * (nodes + 1)
+        self._bets = np.sin(angle) ** 2
+        logs = np.log(weights * np.sin(angle) * np.cos(angle))
+        logs += (_CHANGE_PRIOR - 1) * np.log1p(-np.square(self._bets))
+        logs = np.tile(logs, 2)  # of bets on large and on small values
+        self._log_weights = logs - _log_sum(logs)
+
+    def add(self, values: FloatArray) -> None:
+        """Add some more values."""
+        while len(values):
+            n_before = math.ceil(_FIRST_CHANGE * _CHANGE_RATIO ** len(self._past))
+            block, values = np.split(values, [n_before - self._n])
+            self._grid.add(block)
+            self._n += len(block)
+            if self._n == n_before:
+                self._past.append((n_before, self._grid.all_counts))
+
+    def change(self) -> Change:
+        """Return the evidence of a change so far."""
+        from scipy.optimize import minimize_scalar
+
+        grid, total = np.linspace(0, 1, _CHANGE_GRID + 1), self._grid.all_counts
+        points = [(n, counts) for n, counts in self._past if n < self._n]
+        if not points:
+            mean = float(grid @ total) / self._n if self._n else NAN
+            return Change(0.0, self._n, mean, NAN)
+        before = np.array([counts for _, counts in points])
+        after = np.maximum(total - before, 0.0)  # (Parts of a value are nearly the same.)
+        values = grid[total > 0]
+        counts = np.concatenate([before, after, total[None]])[:, total > 0].T
+        k = len(points)
+        # The changes that lie ahead have the rest of the weight.
+        log_weights = -np.log(np.append((np.arange(k) + 1.0) * (np.arange(k) + 2.0), k + 1.0))
+
+        def log_capitals(mean: float) -> FloatArray:
+            up = bet_factors(self._bets, values, mean, GREATER)
+            down = bet_factors(self._bets, 1 - values, 1 - mean, GREATER)
+            logs = np.log(np.concatenate([up, down])) @ counts
+            logs = _log_sum(logs.T + self._log_weights)
+            return np.asarray(log_weights + np.append(logs[:k] + logs[k : 2 * k], logs[-1]))
+
+        # It is convex, as each factor is log-convex in the mean.
+        minimum = minimize_scalar(
+            lambda mean: float(_log_sum(log_capitals(mean))),
+            bounds=(0.0, 1.0),
+            method="bounded",
+            options={"xatol": 1e-9},
+        )
+        j = int(np.argmax(log_capitals(float(minimum.x))[:-1]))
+        means = (float(grid @ c) / float(c.sum()) for c in (before[j], after[j]))
+        return Change(float(minimum.fun), points[j][0], *means)
 
 
 # --- Asymptotic -----------------------------------------------------------------------------------
@@ -401,20 +573,57 @@ def asymptotic_half_width(sd: float, n: float, level: float) -> float:
     return sd * math.sqrt(2 * (size + 1) / (n * size) * math.log(math.sqrt(size + 1) / (1 - level)))
 
 
-def log_asymptotic_e_value(sums: Any, sd: Any, n: Any, level: float) -> FloatArray:
+def log_asymptotic_e_value(
+    sums: Any, sd: Any, n: Any, level: float, alternative: str = TWO_SIDED
+) -> FloatArray:
     """Return the logarithm of the asymptotic e-value of the hypothesis that a mean is 0.
 
     It is the normal mixture that :func:`asymptotic_half_width` inverts: it exceeds −log(1 − level)
-    exactly where 0 is outside of the interval.
+    exactly where 0 is outside of the interval. One-sided, the mixture is over one half of the
+    normal distribution.
     """
-    size = np.asarray(n, np.float64) * tuning(level) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.asarray(sums, np.float64) / (np.asarray(sd) * np.sqrt(n))
-    return np.asarray(np.square(z) * size / (2 * (size + 1)) - np.log(size + 1) / 2)
+        return _log_mixture(z, np.asarray(n, np.float64) * tuning(level) ** 2, alternative)
+
+
+def _log_mixture(z: Any, size: Any, alternative: str) -> FloatArray:
+    from scipy.special import log_ndtr
+
+    logs = np.square(z) * size / (2 * (size + 1)) - np.log(size + 1) / 2
+    if alternative == TWO_SIDED:
+        return np.asarray(logs)
+    sign = 1 if alternative == GREATER else -1
+    return np.asarray(logs + math.log(2) + log_ndtr(sign * z * np.sqrt(size / (size + 1))))
+
+
+def asymptotic_limit_distance(sd: float, n: float, level: float) -> float:
+    """Return the distance of the limit of a one-sided asymptotic confidence sequence from the mean.
+
+    Examples
+    --------
+    >>> asymptotic_limit_distance(1.0, 1000, 0.95) < asymptotic_half_width(1.0, 1000, 0.95)
+    True
+    """
+    from scipy.optimize import brentq
+
+    size = n * tuning(level) ** 2
+
+    def excess(z: float) -> float:
+        return float(_log_mixture(z, size, GREATER)) + math.log(1 - level)
+
+    # The mixture over one half is larger above 0, so its limit is nearer.
+    largest = asymptotic_half_width(1.0, n, level) * math.sqrt(n)
+    return sd * float(brentq(excess, 0.0, largest, xtol=1e-13)) / math.sqrt(n)
 
 
 def asymptotic_interval(
-    mean: float, sd: float, n: int, level: float, n_events: int | None = None
+    mean: float,
+    sd: float,
+    n: int,
+    level: float,
+    n_events: int | None = None,
+    alternative: str = TWO_SIDED,
 ) -> Interval:
     """Return the asymptotic confidence sequence of a mean, now, or the reason why there is none.
 
@@ -429,6 +638,8 @@ def asymptotic_interval(
     n_events : int, optional
         Smaller number of values on either side, such as the successes or the failures, for values
         of which most are the same.
+    alternative : {'two-sided', 'greater', 'less'}, default='two-sided'
+        Whether there is only a lower limit, with ``"greater"``, or an upper one, with ``"less"``.
 
     Returns
     -------
@@ -439,8 +650,14 @@ def asymptotic_interval(
         return no_interval(ASYMPTOTIC, "too_few_for_asymptotics")
     if not sd > 0:
         return no_interval(ASYMPTOTIC, "no_spread")
-    half = asymptotic_half_width(sd, n, level)
-    return Interval(mean - half, mean + half, ASYMPTOTIC, se=sd / math.sqrt(n))
+    se = sd / math.sqrt(n)
+    if alternative == TWO_SIDED:
+        half = asymptotic_half_width(sd, n, level)
+        return Interval(mean - half, mean + half, ASYMPTOTIC, se=se)
+    distance = asymptotic_limit_distance(sd, n, level)
+    if alternative == GREATER:
+        return Interval(mean - distance, math.inf, ASYMPTOTIC, se=se)
+    return Interval(-math.inf, mean + distance, ASYMPTOTIC, se=se)
 
 
 # --- Repeated tests -------------------------------------------------------------------------------
@@ -449,7 +666,7 @@ def asymptotic_interval(
 MAX_LOOKS = 500
 
 
-def repeated_test_error(n_looks: int, level: float = 0.95) -> float:
+def repeated_test_error(n_looks: int, level: float = 0.95, *, is_one_sided: bool = False) -> float:
     """Return the type I error of a test of fixed size that is repeated at equally spaced looks.
 
     It is the probability that a normal test at level 1 − ``level`` is significant at any of the
@@ -461,13 +678,14 @@ def repeated_test_error(n_looks: int, level: float = 0.95) -> float:
     >>> [round(repeated_test_error(n), 3) for n in (1, 2, 5, 10, 50)]
     [0.05, 0.083, 0.142, 0.193, 0.32]
     """
-    n_looks, z = min(n_looks, MAX_LOOKS), normal_quantile(level)
+    n_looks, z = min(n_looks, MAX_LOOKS), fixed_quantile(level, is_one_sided=is_one_sided)
     if n_looks < 1:
         return NAN
     width = 0.02 if n_looks <= 100 else 0.05
-    edge = math.ceil(z * math.sqrt(n_looks) / width)
-    grid = np.asarray(width * np.arange(-edge, edge + 1), np.float64)
     reach = round(8 / width)
+    edge = math.ceil(abs(z) * math.sqrt(n_looks) / width)
+    lowest = reach * math.ceil(math.sqrt(n_looks)) if is_one_sided else edge
+    grid = np.asarray(width * np.arange(-lowest, edge + 1), np.float64)
     kernel = _normal_density(np.asarray(width * np.arange(-reach, reach + 1), np.float64))
     density, inside = np.zeros(len(grid)), 1.0
     for look in range(1, n_looks + 1):
@@ -478,10 +696,18 @@ def repeated_test_error(n_looks: int, level: float = 0.95) -> float:
             density = full[reach : reach + len(grid)]
         limit = z * math.sqrt(look)
         # The cell in which the limit lies counts by its proportion below the limit.
-        proportion = np.clip((limit - np.abs(grid)) / width + 0.5, 0.0, 1.0)
+        distances = grid if is_one_sided else np.abs(grid)
+        proportion = np.clip((limit - distances) / width + 0.5, 0.0, 1.0)
         density = density * proportion
         inside = float(density.sum() * width)
     return 1 - inside
+
+
+def fixed_quantile(level: float, *, is_one_sided: bool = False) -> float:
+    """Return the quantile of a normal test for a fixed number of values, of one or two sides."""
+    from scipy.special import ndtri
+
+    return float(ndtri(level)) if is_one_sided else normal_quantile(level)
 
 
 def _normal_density(x: FloatArray) -> FloatArray:

@@ -20,8 +20,8 @@ seldom as 74 times of 100.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.inference import intervals
 from calipers.inference.bayesian_bootstrap import METHOD as BAYESIAN_METHOD
-from calipers.inference.bayesian_bootstrap import AugmentedMean, endpoint_distance
+from calipers.inference.bayesian_bootstrap import AugmentedMean, endpoint_distance, n_nonzero
 from calipers.inference.intervals import Interval, no_interval
 from calipers.inference.method_limits import MIN_HUMAN_LABELS
 from calipers.inference.point_estimate import (
@@ -45,19 +45,119 @@ from calipers.inference.variance_estimators import (
     DisjointRowsVariance,
     Influence,
     MeanVariance,
+    NestedRowsVariance,
     StandardError,
+    VarianceEstimator,
 )
+from calipers.statistics import effective_size_from_weights
 
 if TYPE_CHECKING:
-    from calipers.statistics import FloatArray
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.statistics import FloatArray, IntArray
 
 #: Kind of such an estimate, in the tables of the policy.
 KIND = "few human labels"
 
+#: Kind of differences of values that have units of their own.
+SEPARATE_KIND = "units of their own"
+
+#: Kind of measures of clusters and classes.
+PARTITION_KIND = "measure of partitions"
+
 #: What is added to the name of a method.
 _ADJUSTED = "adjusted by the judge"
+#: Half a row is placed at the largest residual times 1 + this number over that of disagreements,
+#: if measures are means without ends. With 30 and 100 labels, and judges of numbers and of two
+#: classes that err on 2% to all of the rows, limits of MAE and log loss then held the truth up to
+#: 2.2 times of 100 less often than those of the labels alone, and with 2 instead of 5 up to 4.5.
+#: So is half a cluster, by Kish's number of clusters with disagreements. With 10 labeled clusters
+#: of very unequal size and five judges, limits of pass rates, AUC and F1 held the truth 93 to 100
+#: times of 100, and 85 to 95 without half clusters.
+_FEW_DISAGREEMENTS = 5
 #: The caution of measures of squares, of which few rows may have most of the sum.
 _HEAVY_TAIL = "a heavy tail"
+
+
+@dataclass(frozen=True)
+class JudgeMoments:
+    """Variances and covariances of an estimate by labels and those by a judge.
+
+    Attributes
+    ----------
+    human, judged, others : float
+        Variance of h, j and J.
+    human_judged : float
+        Covariance of h and j.
+    human_contrast : float
+        Covariance of h and j − J, by which h is corrected.
+    contrast : float
+        Variance of j − J.
+    proportion_of_others : float, default=1.0
+        Proportion of the rows without a label, if J is that of these; 1 if J is that of all rows.
+    """
+
+    human: float
+    judged: float
+    others: float
+    human_judged: float
+    human_contrast: float
+    contrast: float
+    proportion_of_others: float = 1.0
+
+    @property
+    def projection(self) -> float:
+        """Coefficient of the projection of h on j − J, which may be negative."""
+        return self.human_contrast / self.contrast if self.contrast > 0 else 0.0
+
+    @property
+    def coefficient(self) -> float:
+        """λ, between 0 and what it is if the judge is right on every row.
+
+        That is the ratio of the standard errors of h and j, times the proportion of other rows.
+        Of few other rows the judge's scores may all be equal by chance, as if J were known.
+
+        Examples
+        --------
+        >>> moments = JudgeMoments(4.0, 1.0, 0.5, 1.2, 1.2, 1.5)
+        >>> moments.coefficient
+        0.8
+        >>> replace(moments, human=0.25).coefficient
+        0.5
+        >>> replace(moments, human=0.25, proportion_of_others=0.75).coefficient
+        0.375
+        """
+        if not self.judged > 0:
+            return 0.0
+        largest = math.sqrt(self.human / self.judged) * self.proportion_of_others
+        return min(max(self.projection, 0.0), largest)
+
+
+@dataclass(frozen=True, eq=False)
+class CaseRows:
+    """Which of all cases the labeled and the other ones of a sample are.
+
+    Attributes
+    ----------
+    labeled, others : ndarray of int
+        Indices of the cases.
+    n_cases : int
+        Number of all cases.
+    clusters : ClusterIndex or None
+        Clusters of all cases.
+    """
+
+    labeled: IntArray
+    others: IntArray
+    n_cases: int
+    clusters: ClusterIndex | None
+
+    def influence(self, labeled: FloatArray, others: FloatArray | None) -> Influence:
+        """Return the influence of all cases from those of labeled and of other ones."""
+        column = np.zeros(self.n_cases)
+        column[self.labeled] += labeled
+        if others is not None:
+            column[self.others] += others
+        return Influence(column, VarianceEstimator(None, self.clusters))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,6 +175,8 @@ class LabeledSample(JointDistribution):
         None if every row is labeled.
     judge : PointEstimate
         Estimate from the judge's scores of all rows.
+    positions : ndarray of int, optional
+        Position of each labeled row among the rows of ``others``, if these are all rows.
     target : {"like", "these"}, default="like"
         What is estimated: the value of rows like these, or of these rows themselves.
     subtract : callable, optional
@@ -82,15 +184,26 @@ class LabeledSample(JointDistribution):
         both are the same.
     source : object, optional
         What the estimates are from, for ``subtract``.
+    proportion_unlabeled : float, optional
+        Proportion of rows without a label, if labeled rows may have no value by people but one by
+        the judge; by default that of the rows with a value.
+    undefined_labels : mapping of str to int
+        Number of labeled rows without a value by people, by reason.
+    rows : CaseRows, optional
+        Which of all cases they are, if other systems may have labels of other ones.
     """
 
     human: PointEstimate
     judged: PointEstimate
     others: PointEstimate | None
     judge: PointEstimate
+    positions: IntArray | None = None
     target: str = "like"
     subtract: Callable[[LabeledSample], LabeledSample] | None = None
     source: Any = None
+    proportion_unlabeled: float | None = None
+    undefined_labels: Mapping[str, int] = field(default_factory=dict)
+    rows: CaseRows | None = None
 
     # --- Numbers of rows -------------------------------------------------------------------------
 
@@ -102,7 +215,11 @@ class LabeledSample(JointDistribution):
     @property
     def n_others(self) -> int:
         """Number of other rows, which only the judge scored."""
-        return 0 if self.others is None else max(self.judge.n - self.human.n, 0)
+        if self.others is None:
+            return 0
+        if self.positions is None:
+            return self.others.n
+        return max(self.judge.n - self.human.n, 0)
 
     @property
     def _size(self) -> int:
@@ -126,10 +243,13 @@ class LabeledSample(JointDistribution):
                 return None
             influences.append(influence)
         human, judged, others = influences
-        space = DisjointRowsVariance.from_subsets(
-            (human.variance_estimator, others.variance_estimator),
-            (len(human.column), len(others.column)),
-        )
+        estimators = human.variance_estimator, others.variance_estimator
+        sizes = len(human.column), len(others.column)
+        space = DisjointRowsVariance.from_subsets(estimators, sizes)
+        if self.positions is not None:
+            space = NestedRowsVariance(
+                None, space.clusters, subsets=estimators, sizes=sizes, positions=self.positions
+            )
         # The judge's own classes of rows may differ from those of the labels.
         judged = replace(
             judged,
@@ -142,53 +262,55 @@ class LabeledSample(JointDistribution):
             space.embed(1, others),
         )
 
-    def _vector(self, influence: Influence) -> FloatArray:
+    @staticmethod
+    def _vector(influence: Influence) -> FloatArray:
         """Return the influence by row, or by cluster of rows of either set."""
-        if influence.variance_estimator.clusters is None:
-            return influence.column
-        return np.asarray(
-            influence.variance_estimator.cluster_sums(influence.column)[0].sum(axis=0)
+        space = influence.variance_estimator
+        if space.clusters is not None:
+            return np.asarray(space.cluster_sums(influence.column)[0].sum(axis=0))
+        return (
+            space.row_sums(influence.column)
+            if isinstance(space, NestedRowsVariance)
+            else (influence.column)
         )
 
     @cached_property
-    def _products(self) -> tuple[float, float, float, float]:
-        """Return ‖h‖², ⟨h, j⟩, ‖j‖² and ‖j − J‖² of influence values."""
+    def moments(self) -> JudgeMoments:
+        """Variances and covariances of h, j and J."""
         if self.others is None or self._influences is None:
-            return 0.0, 0.0, 0.0, 0.0
+            return JudgeMoments(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         human, judged, others = (self._vector(influence) for influence in self._influences)
         contrast = judged if self._is_of_these else judged - others
-        return (
-            float(human @ human),
-            float(human @ contrast),
-            float(judged @ judged),
-            float(contrast @ contrast),
+        is_of_others = not self._is_of_these and self.positions is None
+        return JudgeMoments(
+            human=float(human @ human),
+            judged=float(judged @ judged),
+            others=float(others @ others),
+            human_judged=float(human @ judged),
+            human_contrast=float(human @ contrast),
+            contrast=float(contrast @ contrast),
+            proportion_of_others=self._proportion_of_others if is_of_others else 1.0,
         )
 
-    @cached_property
+    @property
     def projection(self) -> float:
         """Coefficient of the projection of h on j − J, which may be negative."""
-        _, product, _, size = self._products
-        return product / size if size > 0 else 0.0
+        return self.moments.projection
 
     @cached_property
     def coefficient(self) -> float:
-        """λ, between 0 and what it is if the judge is right on every row.
-
-        That is the ratio of the standard errors of h and j, times the proportion of other rows.
-        """
-        human, _, judged, _ = self._products
-        if not (judged > 0 and self.n_human > 1):
+        """λ, between 0 and what it is if the judge is right on every row."""
+        moments = self.moments
+        if not (moments.judged > 0 and self.n_human > 1):
             return 0.0
         if self.strata is not None:
-            return self.strata.slope * (1.0 if self._is_of_these else self._proportion_of_others)
-        largest = math.sqrt(human / judged)
-        if not self._is_of_these and self._size == self.n_others:
-            # Of few other rows the judge's scores may all be equal by chance, as if J were known.
-            largest *= self._proportion_of_others
-        return min(max(self.projection, 0.0), largest)
+            return self.strata.slope * moments.proportion_of_others
+        return moments.coefficient
 
     @property
     def _proportion_of_others(self) -> float:
+        if self.proportion_unlabeled is not None:
+            return self.proportion_unlabeled
         return self.n_others / (self.n_human + self.n_others)
 
     @cached_property
@@ -199,15 +321,14 @@ class LabeledSample(JointDistribution):
         """
         if self.others is None:
             return math.nan
-        human, product, judged, _ = self._products
-        variance = self._pooled_variance
+        if not self.n_human:
+            return 0.0
+        human, product = self.moments.human, self.moments.human_judged
+        is_of_labeled = self._is_of_these or self.proportion_unlabeled is not None
+        variance = self.moments.judged if is_of_labeled else self._pooled_variance / self.n_human
         if not (human > 0 and variance > 0):
             return 0.0
-        if self._is_of_these:  # the inner product is that with j
-            if not judged > 0:
-                return 0.0
-            return min(1.0, product * product / (human * judged))
-        return min(1.0, product * product / (human * variance / self.n_human))
+        return min(1.0, product * product / (human * variance))
 
     @cached_property
     def _pooled_variance(self) -> float:
@@ -219,9 +340,8 @@ class LabeledSample(JointDistribution):
             values = [u.values for u in pair if isinstance(u, UnitValues)]
             pooled = np.concatenate(values)
             return float(pooled.var(ddof=1)) if len(pooled) > 1 else 0.0
-        judged, contrast = self._products[2:]
-        others = 0.0 if self._is_of_these else contrast - judged
-        return (n * n * judged + size * size * max(others, 0.0)) / (n + size)
+        moments = self.moments
+        return (n * n * moments.judged + size * size * moments.others) / (n + size)
 
     @cached_property
     def worth(self) -> float:
@@ -234,12 +354,18 @@ class LabeledSample(JointDistribution):
             return float(n)
         if self._is_of_these:
             return math.nan
-        human = self._products[0]
+        human = self.moments.human
         if not (human > 0 and self.coefficient):
             return float(n)
-        if self.human.clusters is None and self.human.weight is None:
+        is_of_same_rows = self.proportion_unlabeled is None
+        if is_of_same_rows and self.human.clusters is None and self.human.weight is None:
             return min(n / (1 - self.correlation * others / (n + others)), float(n + others))
-        squared_error = self.standard_error.se**2
+        # Both variances without corrections for few clusters, so that λ by projection has the ratio
+        # at least 1.
+        moments, coefficient = self.moments, self.coefficient
+        squared_error = human + coefficient * (
+            coefficient * moments.contrast - 2 * moments.human_contrast
+        )
         # Where the judge agrees with every label, all of its scores are worth a label.
         return min(n * human / squared_error if squared_error > 0 else math.inf, float(n + others))
 
@@ -311,10 +437,37 @@ class LabeledSample(JointDistribution):
 
     @cached_property
     def _judge_error(self) -> float:
-        """Standard error of λJ."""
+        """Standard error of λJ.
+
+        If labeled rows are among those of J, it is the root of what J adds to the variance of
+        h − λj: its own one and twice the covariance. It is at least 0, although the covariance may
+        be negative.
+        """
         if self._is_of_these or self._influences is None:
             return 0.0
-        return self.coefficient * self._influences[2].standard_error.se
+        human, judged, others = self._influences
+        if self.positions is None:
+            return self.coefficient * others.standard_error.se
+        labeled = (human - self.coefficient * judged).standard_error.se
+        return math.sqrt(max(self.standard_error.se**2 - labeled**2, 0.0))
+
+    def case_influence(self) -> Influence:
+        """Return the influence of all cases on the value; NaN if it is not known."""
+        rows = self.rows
+        assert rows is not None
+        if self.others is None:
+            joint = self.human.joint_distribution
+            influence = None if joint is None else joint.all_rows_influence()
+            unknown = np.full(len(rows.labeled), math.nan)
+            return rows.influence(unknown if influence is None else influence.column, None)
+        if self._influences is None:
+            return rows.influence(np.full(len(rows.labeled), math.nan), None)
+        human, judged, others = self._influences
+        slices = human.variance_estimator.slices  # type: ignore[attr-defined]
+        labeled = (human - self.coefficient * judged).column[slices[0]]
+        if self._is_of_these:
+            return rows.influence(math.sqrt(self._proportion_of_others) * labeled, None)
+        return rows.influence(labeled, self.coefficient * others.column[slices[1]])
 
     def point_estimate(self) -> PointEstimate:
         """Return the point estimate, whose interval and tests are those of this sample."""
@@ -329,12 +482,17 @@ class LabeledSample(JointDistribution):
             unit=human.unit,
             bounds=human.bounds,
             higher_is_better=human.higher_is_better,
-            undefined=self.judge.undefined if self.n_human else {"no_label": self.judge.n},
+            undefined=self.judge.undefined if self.n_human else self._missing_labels,
             n_total=self.judge.n_total,
             weight=self.judge.weight,
             clusters=human.clusters,
             joint_distribution=self,
         )
+
+    @property
+    def _missing_labels(self) -> Mapping[str, int]:
+        """Why there is no value by people: the reasons of labeled rows, or that there are none."""
+        return dict(self.undefined_labels) or {"no_label": self.judge.n}
 
     # --- Differences -----------------------------------------------------------------------------
 
@@ -352,6 +510,7 @@ class LabeledSample(JointDistribution):
             judged=_subtract(self.judged, second.judged),
             others=_subtract(self.others, second.others) if has_others else None,  # type: ignore[arg-type]
             judge=self.judge - second.judge,
+            positions=self.positions,
             target=self.target,
         )
 
@@ -360,6 +519,8 @@ class LabeledSample(JointDistribution):
         second_sample = second.joint_distribution
         assert isinstance(second_sample, LabeledSample)
         sample = self.minus(second_sample)
+        if isinstance(sample, SeparateLabels):
+            return sample.separate_difference(first, second)
         if sample.others is None:
             return replace(
                 sample.human, operands=(first, second), joint_distribution=sample, row_key=None
@@ -377,6 +538,17 @@ class LabeledSample(JointDistribution):
 
     # --- Intervals -------------------------------------------------------------------------------
 
+    @property
+    def is_of_labels_alone(self) -> bool:
+        """Whether the judge has no part in the value, whose limits are those of the labels alone.
+
+        Limits of clusters and of post-strata are for few labels of these, whatever λ is.
+        """
+        if self.others is None or self._is_of_these or self.n_human < MIN_HUMAN_LABELS:
+            return False
+        has_own_limits = self.human.clusters is not None or self.strata is not None
+        return self._influences is not None and not (self.coefficient or has_own_limits)
+
     def interval(self, level: float) -> Interval:
         """Return the interval by the method for this kind of estimate."""
         clusters = self.human.clusters
@@ -391,7 +563,7 @@ class LabeledSample(JointDistribution):
     def _select_method(self) -> Callable[[float], Interval]:
         human = self.human
         if human.clusters is not None:
-            return self._student_interval
+            return self._augmented_interval
         if self.strata is not None:
             return self._strata_interval
         if human.operands is None and _is_of_squares(human) and self._has_unit_means:
@@ -451,15 +623,11 @@ class LabeledSample(JointDistribution):
         method = f"{BAYESIAN_METHOD}, {_ADJUSTED}"
         units, residuals = self.human.units, self._residuals
         weight = units.weight if isinstance(units, UnitValues) else None
-        (low, high), (judge_low, judge_high) = self.human.bounds, self.judged.bounds
         if self.human.operands is not None:
-            distance = endpoint_distance(residuals, high + self.coefficient * judge_high)
-            endpoints = -distance, distance
+            endpoints = -self._difference_reach, self._difference_reach
         else:
-            endpoints = (
-                low - self.coefficient * judge_high,
-                high - self.coefficient * judge_low,
-            )
+            (low, high), (judge_low, judge_high) = self.human.bounds, self.judged.bounds
+            endpoints = low - self._multiply(judge_high), high - self._multiply(judge_low)
         mean = float(np.average(residuals, weights=weight))
         distribution = AugmentedMean.from_values(residuals, endpoints, weight=weight)
         if distribution is None:
@@ -468,39 +636,102 @@ class LabeledSample(JointDistribution):
         limits = Interval(min(float(tails[0]), mean), max(float(tails[1]), mean), method)
         return self._add_judge(limits, mean, level, method)
 
+    def _multiply(self, end: float) -> float:
+        """Return λ times an end of the range of the judge, which may be infinite."""
+        return self.coefficient * end if self.coefficient else 0.0
+
+    @property
+    def _difference_reach(self) -> float:
+        """Distance of half a row at either end from a difference of 0."""
+        largest = self.human.bounds[1] + self._multiply(self.judged.bounds[1])
+        if not math.isfinite(largest):
+            assert self.others is not None
+            columns = *self._unit_values, _linear_values(self.others), self._residuals
+            largest = max(float(np.abs(x).max()) for x in columns if x is not None)
+        # A judge that sides with one system is wrong on few rows, and all in one direction.
+        return endpoint_distance(self._residuals, largest, self._n_wrong)
+
     def _augmented_interval(self, level: float) -> Interval:
-        """Return Student's t interval with half a row at either end, at ±max|N·J| of a row."""
-        name, n = f"Student t, {_ADJUSTED}", self.n_human
-        deviations, distance = self._deviations, self._extreme
-        variance = (float(deviations @ deviations) + distance**2) / (n + 1) ** 2
-        if self._is_of_these:
-            variance *= self._proportion_of_others
-        se = math.hypot(math.sqrt(variance), self._judge_error)
-        if not se > 0:
-            return no_interval(name, "no_spread")
-        half_width = intervals.t_quantile(level, n - 1) * se
+        """Return Student's t interval with half a row, or half a cluster, at either end."""
+        name, clusters = f"Student t, {_ADJUSTED}", self.human.clusters
+        degrees, detail = self.n_human - 1.0, ""
+        if clusters is not None:
+            degrees = self.standard_error.df or 0.0
+            detail = f", {clusters.n_clusters} labeled clusters"
+            if not degrees > 0:
+                return no_interval(name + detail, "too_few_clusters")
+        se = self._augmented_error
+        if not se > self.human.tolerance:
+            return no_interval(name + detail, "no_spread")
+        half_width = intervals.t_quantile(level, degrees) * se
         transform = self.human.transform
-        scale, value = (
-            None if transform is None else TRANSFORMATIONS[transform],
-            self._value_in_range,
-        )
+        scale = None if transform is None else TRANSFORMATIONS[transform]
+        value = self._value_in_range
         if scale is None or not scale.is_defined(value):
-            interval = Interval(value - half_width, value + half_width, name, se=se)
+            interval = Interval(value - half_width, value + half_width, name + detail, se=se)
         else:
             low, high = scale.symmetric_limits(value, half_width)
-            interval = Interval(low, high, f"{name}, {scale.name}", se=se)
+            interval = Interval(low, high, f"{name}, {scale.name}{detail}", se=se)
         # Of a measure of squares, such as R².
         return interval if self.human.kurtosis_z is None else interval.add_caution(_HEAVY_TAIL)
 
+    @property
+    def _augmented_error(self) -> float:
+        """Standard error with half a row, or half a cluster, at either end."""
+        shrinkage = math.sqrt(self._proportion_of_others) if self._is_of_these else 1.0
+        if self.human.clusters is not None:
+            n = self.human.clusters.n_clusters
+            return math.hypot(n * self.standard_error.se, shrinkage * self._extreme) / (n + 1)
+        deviations, n = self._deviations, self.n_human
+        labeled = math.hypot(math.sqrt(float(deviations @ deviations)), self._extreme) / (n + 1)
+        return math.hypot(shrinkage * labeled, self._judge_error)
+
     @cached_property
     def _extreme(self) -> float:
-        """Largest influence of a row on the judge's value; of means also of the labels."""
+        """Distance of the half rows or clusters, as an influence times the number of labeled ones.
+
+        It is the largest influence of a row, or of a cluster, on the value by the judge; of means
+        and of partitions, which few points may move most, also on the others. Of clusters and of
+        means it is at most :attr:`_residual_reach`.
+        """
         assert self._influences is not None
-        human, judged, others = (influence.column for influence in self._influences)
-        sizes = [self._size * np.abs(others).max()]
-        if self.human.is_unit_mean:
-            sizes += [self.n_human * np.abs(column).max() for column in (human, judged)]
-        return float(max(sizes))
+        n, size, clusters = self.n_human, self._size, self.human.clusters
+        if clusters is not None:
+            assert self.others is not None
+            assert self.others.clusters is not None
+            n, size = clusters.n_clusters, self.others.clusters.n_clusters
+        human, judged, others = self._influences
+        extreme = size * _largest(others, 1)
+        if self.human.is_unit_mean or self.human.kind == PARTITION_KIND:
+            extreme = max(extreme, n * _largest(human, 0), n * _largest(judged, 0))
+        elif clusters is None:
+            return extreme
+        return min(extreme, self._residual_reach)
+
+    @property
+    def _residual_reach(self) -> float:
+        """Largest influence of residuals times 1 + 5/m, if the judge is wrong on m rows (clusters).
+
+        Where it is wrong on all of them, residuals show how far they reach; where on few, hardly.
+        """
+        assert self._influences is not None
+        human, judged, _ = self._influences
+        n, n_wrong = float(self.n_human), float(self._n_wrong)
+        if self.human.clusters is not None:
+            n = self.human.clusters.n_clusters
+            sizes = np.abs(_labeled_or_other(human - judged, 0))
+            is_wrong = sizes.max() > 1e-9 * _largest(human, 0)
+            n_wrong = effective_size_from_weights(sizes) if is_wrong else 0.0
+        if not n_wrong:
+            return math.inf
+        residuals = human - self.coefficient * judged
+        return n * _largest(residuals, 0) * (1 + _FEW_DISAGREEMENTS / n_wrong)
+
+    @property
+    def _n_wrong(self) -> int:
+        """Number of labeled rows on which the judge differs from the label."""
+        human, judged = self._unit_values
+        return 0 if human is None or judged is None else n_nonzero(human - judged)
 
     def _hall_interval(self, level: float) -> Interval:
         residuals, n = self._residuals, self.n_human
@@ -512,26 +743,81 @@ class LabeledSample(JointDistribution):
         method = f"{limits.method}, {_ADJUSTED}"
         return self._add_judge(limits, mean, level, method).add_caution(_HEAVY_TAIL)
 
-    def _student_interval(self, level: float) -> Interval:
-        error, clusters = self.standard_error, self.human.clusters
-        assert clusters is not None
-        if error.se <= self.human.tolerance:
-            return no_interval(error.name, "no_spread")
-        if not (error.df or 0) > 0:
-            return no_interval(error.name, "too_few_clusters")
-        half_width = intervals.t_quantile(level, error.df or 0.0) * error.se
-        name = f"{error.name}, {clusters.n_clusters} labeled clusters"
-        value = self._value_in_range
-        return Interval(value - half_width, value + half_width, name, se=error.se)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeparateLabels(LabeledSample):
+    """Estimates of the difference of two systems with labels of different cases.
+
+    Paired differences of the labels exist for the cases that are labeled for both, which may be few
+    or none. The difference is that of the two values, with the limits of both (MOVER), and with the
+    correlation that cases of both give them.
+
+    Attributes
+    ----------
+    samples : tuple of LabeledSample
+        The samples of both systems.
+    """
+
+    samples: tuple[LabeledSample, LabeledSample]
+
+    @classmethod
+    def from_samples(
+        cls,
+        samples: tuple[LabeledSample, LabeledSample],
+        human: PointEstimate,
+        judge: PointEstimate,
+    ) -> SeparateLabels:
+        """Create it from both samples, and the differences by people and by the judge alone."""
+        return cls(
+            human=human,
+            judged=judge,
+            others=judge,
+            judge=judge,
+            target=samples[0].target,
+            samples=samples,
+        )
+
+    @property
+    def n_human(self) -> int:
+        """Number of labeled cases, of the system that has fewer."""
+        return min(sample.n_human for sample in self.samples)
+
+    @property
+    def n_others(self) -> int:
+        """Number of other cases of this system."""
+        return min(self.samples, key=lambda sample: sample.n_human).n_others
+
+    #: There is one for each of the two values.
+    coefficient = correlation = worth = math.nan  # type: ignore[assignment]
+
+    def separate_difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+        """Return the difference of the two values, with the limits of both."""
+        pair = [
+            replace(
+                estimate,
+                influence=sample.case_influence,
+                effective_sizes=lambda n=sample.n_human: (float(n),),
+            )
+            for estimate, sample in zip((first, second), self.samples, strict=True)
+        ]
+        return pair[0].difference(
+            pair[1],
+            kind=SEPARATE_KIND,
+            n=min(first.n, second.n),
+            influence=lazy_difference(pair[0].influence, pair[1].influence),
+            effective_sizes=lambda: (float(self.n_human),),
+            joint_distribution=self,
+        )
 
 
 def _subtract(first: PointEstimate, second: PointEstimate) -> PointEstimate:
     """Return the difference of estimates on the same rows, with their units if both have any."""
     difference = first - second
     units, second_units = first.units, second.units
-    if difference.units is not None or not (
-        isinstance(units, UnitValues) and isinstance(second_units, UnitValues)
-    ):
+    has_own_units = difference.kind == SEPARATE_KIND
+    if has_own_units or difference.units is not None:
+        return difference
+    if not (isinstance(units, UnitValues) and isinstance(second_units, UnitValues)):
         return difference
     return replace(
         difference,
@@ -540,6 +826,20 @@ def _subtract(first: PointEstimate, second: PointEstimate) -> PointEstimate:
         factor=first.factor,
         influence=lazy_difference(first.influence, second.influence),
     )
+
+
+def _labeled_or_other(influence: Influence, index: int) -> FloatArray:
+    """Return the influence of each row, or of each cluster, of one of the sets of rows."""
+    space = influence.variance_estimator
+    assert isinstance(space, DisjointRowsVariance)
+    if space.clusters is None:
+        return influence.column[space.slices[index]]
+    return np.asarray(space.cluster_sums(influence.column)[0][index])
+
+
+def _largest(influence: Influence, index: int) -> float:
+    """Return the largest influence of a row, or of a cluster, of one of the sets of rows."""
+    return float(np.abs(_labeled_or_other(influence, index)).max())
 
 
 def _linear_values(estimate: PointEstimate) -> FloatArray | None:

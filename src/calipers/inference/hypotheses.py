@@ -159,6 +159,9 @@ TESTS: Mapping[str, str] = {
     "Leybourne and Newbold",
 }
 
+#: Tests of discordant rows.
+MCNEMAR_TESTS = ("mcnemar", "mid-p")
+
 ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from calipers.inference import (
+    fixed_cases,
     human_labels,
     intervals,
     method_selection,
@@ -239,8 +240,9 @@ def _two_sample_result(
     permuted_difference: Callable[[int], PermutedDifference | None],
 ) -> tuple[Interval, TestResult]:
     kinds = {first.kind, second.kind}
-    if human_labels.KIND in kinds and len(kinds) > 1:
-        # Labels of every row of one part, and a judge beside those of the other one.
+    if (human_labels.KIND in kinds and len(kinds) > 1) or fixed_cases.KIND in kinds:
+        # Labels of every row of one part, and a judge beside those of the other one; or cases that
+        # are no sample, so that none can be permuted.
         return _result_from_limits(first, second, estimate_second())
     exact = _exact_proportions(first, second)
     if exact is not None:

@@ -374,6 +374,38 @@ class DisjointRowsVariance(VarianceEstimator):
         return _cr2_error(*cr2(*self.cluster_sums(column)))
 
 
+@dataclass(frozen=True, eq=False)
+class NestedRowsVariance(DisjointRowsVariance):
+    """Variance estimator of two sets of rows, of which all of the first are also in the second.
+
+    A column has the rows of the first set, followed by those of the second; the influence of a row
+    of both is the sum of its two elements. ``positions`` are those of the rows of the first set in
+    the second one. Clusters have their sums over both sets, as if these were disjoint.
+    """
+
+    positions: npt.NDArray[np.intp] = field(kw_only=True)
+
+    def row_sums(self, column: FloatArray) -> FloatArray:
+        """Return the influence of each row of the second set, by both of its elements."""
+        first, second = self.slices
+        sums = column[second].copy()
+        np.add.at(sums, self.positions, column[first])
+        return sums
+
+    def standard_error(self, coefficients: FloatArray) -> float:
+        """Return the norm of a column."""
+        if self.clusters is not None:
+            return super().standard_error(coefficients)
+        sums = self.row_sums(coefficients)
+        return math.sqrt(dot(sums, sums))
+
+    def covariance_vector(self, column: FloatArray) -> FloatArray:
+        """Return a vector whose inner products with others are covariances."""
+        if self.clusters is not None:
+            return super().covariance_vector(column)
+        return self.row_sums(column)
+
+
 def _bessel_factor(n: float) -> float:
     """Return n/(n − 1); NaN if n is at most 1."""
     return n / (n - 1) if n > 1 else NAN

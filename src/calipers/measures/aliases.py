@@ -306,7 +306,9 @@ def _translate_f_index(name: str, at_suffix: str | None, values: ParameterValues
 
 
 def _translate_former(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
-    """Translate former names of measures of Calipers."""
+    """Translate former names of measures of Calipers, and former values of their parameters."""
+    if values.get("to") == "centres":
+        values["to"] = "centers"
     if name.lower() == "ece" and values.get("estimator") == "debiased":
         del values["estimator"]
         return "RMSCE", at_suffix, values

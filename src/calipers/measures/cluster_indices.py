@@ -72,7 +72,7 @@ def squared_silhouette(m: Moments, to: str = "points", exponent: int = 2) -> Flo
 
 
 @silhouette("simplified-silhouette", reference="Vendramin, Campello and Hruschka (2010)")
-def simplified_silhouette(m: Moments, to: str = "centres", exponent: int = 1) -> FloatArray:
+def simplified_silhouette(m: Moments, to: str = "centers", exponent: int = 1) -> FloatArray:
     """Simplified silhouette: the silhouette with distances to centers instead of points.
 
     For each point, a and b are the Euclidean distances to the center of its own cluster and to the

@@ -78,8 +78,9 @@ def contribution_probabilities(
         a, b = (_log_proportion(by_document, document) for by_document in weights)
         if a == b == -math.inf:
             contributed.append(math.nan)
-        else:
-            contributed.append(1 / (1 + math.exp(min(a - b, 700.0))))
+            continue
+        odds = math.exp(-abs(a - b))  # of the less likely ranking; 0 if it lacks the document
+        contributed.append((odds if a > b else 1.0) / (1 + odds))
     return contributed
 
 

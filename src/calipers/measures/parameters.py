@@ -163,7 +163,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "tail": ParameterDomain(choices=("always", "with-unjudged")),
     "ties": ParameterDomain(choices=("id", "average", "best", "worst")),
     "weights": ParameterDomain(choices=("linear", "quadratic")),
-    "to": ParameterDomain(choices=("points", "centres")),
+    "to": ParameterDomain(choices=("points", "centers")),
     "volume": ParameterDomain(low=0, high=1, example=0.5),
     **{name: ParameterDomain() for name in ("tp", "fp", "fn", "tn")},
 }

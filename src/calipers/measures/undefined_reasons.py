@@ -80,6 +80,8 @@ REASONS = {
     "unequal_ratings": "items have unequal numbers of ratings",
     "no_distances": "ratings are text, which has no distances",
     "no_score": "no case has a score",
+    "no_label": "no row has a human label",
+    "no_opponent": "there is no other system to compare with",
     "same_length_difference": "the difference in length hardly varies over cases, so its effect "
     "cannot be told from that of the systems",
     "too_few_samples": "no case has k or more samples",

@@ -17,7 +17,7 @@ from calipers.results.estimate import DEFAULT_SYSTEM_NAME, RATER_SET_NAME
 from calipers.results.labels import SIZE_HEADINGS
 
 if TYPE_CHECKING:
-    from calipers.results import ConfusionBase, FloatArray, LabelTable
+    from calipers.results import ConfusionBase, Evaluation, FloatArray, LabelTable
 
 #: The largest number of classes with a table.
 MAX_TABLE_CLASSES = 20
@@ -25,6 +25,13 @@ MAX_TABLE_CLASSES = 20
 MAX_MATRIX_CLASSES = 100
 #: The largest length of a name.
 MAX_LABEL_LENGTH = 24
+#: Names of the margins of a confusion matrix: of the truth, and of the human labels of a judge.
+TRUTH_SIDES, JUDGE_SIDES = ("truth", "predicted"), ("human", "judge")
+
+
+def matrix_sides(result: Evaluation) -> tuple[str, str]:
+    """Return the names of the margins of the confusion matrices of an evaluation."""
+    return JUDGE_SIDES if result.judge_biases else TRUTH_SIDES
 
 
 def block_order(counts: FloatArray) -> tuple[int, ...]:
@@ -83,7 +90,7 @@ def matrix_table(
     confusion: ConfusionBase,
     orientation: str = ORIENTATIONS[0],
     normalize: str | None = None,
-    sides: tuple[str, str] = ("truth", "predicted"),
+    sides: tuple[str, str] = TRUTH_SIDES,
 ) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the rows of a confusion matrix; a row begins with its class.
 
@@ -142,7 +149,7 @@ def matrix_block(
     confusion: ConfusionBase,
     orientation: str = ORIENTATIONS[0],
     normalize: str | None = None,
-    sides: tuple[str, str] = ("truth", "predicted"),
+    sides: tuple[str, str] = TRUTH_SIDES,
 ) -> Table:
     """Return the matrix as a block of a document."""
     return replace(
@@ -180,8 +187,8 @@ def largest_confusions(
     ]
 
 
-def matrix_summary(confusion: ConfusionBase) -> str:
-    """Return a sentence on the matrix."""
+def matrix_summary(confusion: ConfusionBase, sides: tuple[str, str] = TRUTH_SIDES) -> str:
+    """Return a sentence on the matrix, whose margins are ``sides``."""
     truth, predicted, count = confusion.occupied()
     total, n_correct = float(count.sum()), float(count[truth == predicted].sum())
     text = (
@@ -190,9 +197,10 @@ def matrix_summary(confusion: ConfusionBase) -> str:
     for *names, largest_count in largest_confusions(confusion, 1):
         true_label, predicted_label = unique_labels(names).values()
         text_count = numbers.format_number(largest_count)
-        text += (
-            f"; the most frequent error predicts {predicted_label} for {true_label} ({text_count})"
-        )
+        error = f"predicts {predicted_label} for {true_label}"
+        if sides == JUDGE_SIDES:
+            error = f"of the judge is {predicted_label} in place of {true_label}"
+        text += f"; the most frequent error {error} ({text_count})"
     return f"{text}."
 
 

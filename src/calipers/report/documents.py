@@ -105,8 +105,6 @@ MAX_UNFOLDED_DIFFERENCES = 12
 MAX_SENTENCES = 60
 #: The largest number of sentences that are unfolded in a browser.
 MAX_UNFOLDED_SENTENCES = 8
-#: Margins of a confusion matrix.
-TRUTH_SIDES = ("truth", "predicted")
 # Additional blank line after folded differences.
 _BLANK = Lines([""])
 
@@ -245,9 +243,11 @@ def evaluation_document(
     if look.medium.has_sections:
         by_class = any(table.row_kind == "class" for table in result.label_tables)
         if not look.is_in_browser:  # where they are drawn
-            sides = judge.SIDES if result.judge_biases else TRUTH_SIDES
             yield from _confusions(
-                result.confusions, look.orientation, has_class_table=by_class, sides=sides
+                result.confusions,
+                look.orientation,
+                has_class_table=by_class,
+                sides=class_tables.matrix_sides(result),
             )
         yield from _labels(result.label_tables, look)
     sections = [
@@ -329,7 +329,8 @@ def _paper_tables(result: Evaluation, *, intervals: bool) -> Iterator[Block]:
     """Yield tables of systems by measures, and by costs with the Pareto fronts."""
     yield WideTable(wide.from_evaluation(result, intervals=intervals))
     if result.judge_biases:
-        caption = [*judge.sentences(result), judge.caption(result.judge_biases)]
+        sentences = *judge.sentences(result), judge.undetected_sentence(result)
+        caption = [*filter(None, sentences), judge.caption(result.judge_biases)]
         yield Table(judge.columns(result.judge_biases), caption=caption)
     if result.costs is not None:
         cost_layout = wide.from_evaluation(result.costs, intervals=intervals)
@@ -492,7 +493,10 @@ def _judge_biases(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """Yield the tables of a judge on a terminal, and the table of its biases."""
     if look.is_on_screen:  # elsewhere they are among the other tables of classes
         yield from _confusions(
-            result.confusions, look.orientation, has_class_table=True, sides=judge.SIDES
+            result.confusions,
+            look.orientation,
+            has_class_table=True,
+            sides=class_tables.JUDGE_SIDES,
         )
     yield Heading("Biases of the judge", anchor="biases")
     yield Table(judge.columns(result.judge_biases), title="Biases")

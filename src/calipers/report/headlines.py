@@ -298,8 +298,15 @@ def headlines(evaluation: Evaluation, show: NameFormatter = shorten_name) -> lis
 
 
 def secondary_headline(evaluation: Evaluation, show: NameFormatter = shorten_name) -> str:
-    """Return a sentence on the comparison of systems by the measures other than the primary one."""
+    """Return a sentence on the comparison of systems by the measures other than the primary one.
+
+    Of a judge it is about the biases that are not significant.
+    """
     comparison = evaluation.comparison
+    if evaluation.judge_biases:
+        from calipers.report.judge import undetected_sentence
+
+        return undetected_sentence(evaluation, show)
     return "" if comparison is None else other_measures_sentence(comparison, show)
 
 

@@ -22,39 +22,46 @@ from calipers.report.tables import (
 from calipers.report.tables import P as P_VALUE
 from calipers.results import Evaluation, JudgeBias
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME, INTERVAL_REASONS
+from calipers.results.judge import MEAN_ERROR
 
 #: What the biases are, for the caption of the table.
 _CAPTION = (
     "Errors are scores of the judge minus human labels; a bias is their mean, or the difference of "
     "their means. Length: an output of twice the length; drift: the last time minus the first."
 )
-#: Margins of the table of the scores of a judge by human label.
-SIDES = ("human", "judge")
 #: The most biases without significance that are named one by one.
 _MAX_LISTED = 3
 _ADJUSTED = "p-values are adjusted by Holm's method, those of mean errors apart from the others."
 
 
+def split_biases(result: Evaluation) -> tuple[list[JudgeBias], list[JudgeBias]]:
+    """Return the mean errors of a judge, and all of its other biases."""
+    errors = [bias for bias in result.judge_biases if bias.kind == MEAN_ERROR]
+    return errors, [bias for bias in result.judge_biases if bias.kind != MEAN_ERROR]
+
+
 def sentences(result: Evaluation, show: Callable[[str], str] = shorten_name) -> list[str]:
-    """Return what is significant, and what could have been detected."""
-    errors = [bias for bias in result.judge_biases if bias.kind == "mean error"]
-    others = [bias for bias in result.judge_biases if bias.kind != "mean error"]
+    """Return what is significant: the mean error of the judge, and its other biases."""
+    errors, others = split_biases(result)
     lines = [_error_sentence(errors[-1], show)] if errors else []
-    significant = [bias for bias in others if bias.is_significant]
-    lines += [_bias_sentence(bias, show) for bias in significant]
-    tested = [bias for bias in others if not math.isnan(bias.p_adjusted)]
-    remaining = [bias for bias in tested if not bias.is_significant]
-    if remaining:
-        topics = dict.fromkeys(_topic(bias, show) for bias in remaining)
-        if len(remaining) > _MAX_LISTED:
-            topics = dict.fromkeys(bias.kind for bias in remaining)
-        amounts = sorted({_amount(bias.min_detectable) for bias in remaining}, key=float)
-        span = amounts[0] if len(amounts) == 1 else f"{amounts[0]} to {amounts[-1]}"
-        lines.append(
-            f"No significant bias by {join_words(list(topics))}; biases of {span} would be "
-            "detected with 80% power."
-        )
-    return lines
+    return lines + [_bias_sentence(bias, show) for bias in others if bias.is_significant]
+
+
+def undetected_sentence(result: Evaluation, show: Callable[[str], str] = shorten_name) -> str:
+    """Return what is not significant, and what could have been detected; empty if nothing is."""
+    _, others = split_biases(result)
+    remaining = [b for b in others if not (math.isnan(b.p_adjusted) or b.is_significant)]
+    if not remaining:
+        return ""
+    topics = dict.fromkeys(_topic(bias, show) for bias in remaining)
+    if len(remaining) > _MAX_LISTED:
+        topics = dict.fromkeys(bias.kind for bias in remaining)
+    amounts = sorted({_amount(bias.min_detectable) for bias in remaining}, key=float)
+    span = amounts[0] if len(amounts) == 1 else f"{amounts[0]} to {amounts[-1]}"
+    return (
+        f"No significant bias by {join_words(list(topics), 'or')}; biases of {span} would be "
+        "detected with 80% power."
+    )
 
 
 def _amount(value: float) -> str:
@@ -77,15 +84,13 @@ def _error_sentence(bias: JudgeBias, show: Callable[[str], str]) -> str:
 
 
 def _topic(bias: JudgeBias, show: Callable[[str], str]) -> str:
-    return f"system, {show(bias.contrast)}" if bias.kind == "system" else bias.kind
+    return f"system ({show(bias.contrast)})" if bias.kind == "system" else bias.kind
 
 
 def _bias_sentence(bias: JudgeBias, show: Callable[[str], str]) -> str:
-    name = _topic(bias, show)
-    contrast = "" if bias.kind == "system" else f", {bias.contrast}"
     return (
-        f"Significant bias by {name}{contrast}: its scores differ by {_number(bias)} "
-        f"({numbers.format_p(bias.p_adjusted)})."
+        f"Significant bias by {bias.kind}: the mean error differs by {_number(bias)} "
+        f"({show(bias.contrast)}; {numbers.format_p(bias.p_adjusted)})."
     )
 
 

@@ -66,15 +66,40 @@ def _sentences(result: MonitorResult) -> Iterator[str]:
         )
         yield f"Mean scores: {', '.join(means)}."
     if result.fixed_half_width > 0:
-        half = numbers.common_rounding(
-            look.value, look.value - result.fixed_half_width, look.value + result.fixed_half_width
-        )(result.fixed_half_width)
-        yield (
-            f"An interval for a fixed number of {look.n:,} requests would be ±{half}; it is not "
-            "valid if data are looked at more than once."
-        )
+        yield _fixed_interval(result)
+    if result.drift is not None:
+        yield _drift(result)
     if result.every is not None and not math.isnan(result.repeated_test_error):
         yield _repeated_tests(result)
+
+
+def _fixed_interval(result: MonitorResult) -> str:
+    """Return the interval, or the limit, for a fixed number of requests."""
+    value, half = result.last.value, result.fixed_half_width
+    digits = numbers.common_rounding(value, value - half, value + half)
+    if result.alternative == "two-sided":
+        interval = f"An interval for a fixed number of {result.last.n:,} requests would be "
+        interval += f"±{digits(half)}"
+    else:
+        limit = value - half if result.alternative == "greater" else value + half
+        interval = f"A limit for a fixed number of {result.last.n:,} requests would be "
+        interval += digits(limit)
+    return f"{interval}; it is not valid if data are looked at more than once."
+
+
+def _drift(result: MonitorResult) -> str:
+    """Return whether the value changed."""
+    drift = result.drift
+    assert drift is not None
+    evidence = f"E = {drift.e_value:.3g}, anytime-valid {numbers.format_p(drift.p)}"
+    if drift.p > 1 - result.level:
+        return f"No change of the value was found ({evidence})."
+    before, after = (numbers.format_number(x) for x in (drift.mean_before, drift.mean_after))
+    n_after = result.last.n - drift.n_before
+    return (
+        f"The value changed: it was {before} in the first {drift.n_before:,} requests and {after} "
+        f"in the {n_after:,} after them ({evidence}; the place is an estimate)."
+    )
 
 
 def _conclusion(result: MonitorResult) -> str:
@@ -92,7 +117,11 @@ def _conclusion(result: MonitorResult) -> str:
             f"No decision after {numbers.format_count(look.n, 'requests')}: {evidence}; the "
             f"hypothesis is rejected at E = {1 / (1 - result.level):.4g}."
         )
-    is_higher = look.value > result.target
+    is_higher = (
+        look.value > result.target
+        if result.alternative == "two-sided"
+        else result.alternative == "greater"
+    )
     if not result.stopped and look.low <= result.target <= look.high:
         verdict = "the hypothesis was rejected"
     elif result.design == ONE_SYSTEM or result.target:

@@ -103,6 +103,6 @@ def unique_labels(names: Iterable[str], limit: int = MAX_NAME_LENGTH) -> dict[st
     return out
 
 
-def join_words(names: Sequence[str]) -> str:
+def join_words(names: Sequence[str], conjunction: str = "and") -> str:
     """Return ``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f" {conjunction} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

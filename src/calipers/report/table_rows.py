@@ -391,8 +391,8 @@ def definitions_by_measure(evaluation: Evaluation) -> dict[str, Definition]:
     if evaluation.definitions:
         return {d.measure: d for d in evaluation.definitions}
     task = evaluation.provenance.get("task")
-    definitions = (find_definition(name, task) for name in evaluation.measures)
-    return {d.measure: d for d in definitions if d is not None}
+    definitions = {name: find_definition(name, task) for name in evaluation.measures}
+    return {name: d for name, d in definitions.items() if d is not None}
 
 
 def range_text(definition: Definition) -> str:

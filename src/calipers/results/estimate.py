@@ -54,6 +54,7 @@ INTERVAL_REASONS = {
     "one_value_an_item": "each item has one value; there is nothing to resample",
     "too_few_for_asymptotics": "too few requests for an asymptotic interval: fewer than 300, or 30 "
     "on either side",
+    "too_few_samples": "no case has more samples than the measure takes",
     "too_few_labels": "fewer than 10 human labels, or labels of one cluster only",
     "all_labeled": "all of these cases have human labels; nothing is estimated",
     "too_few_folds": "fewer than two folds have a value",
@@ -90,6 +91,8 @@ class JudgedSample(JsonSerializable):
         the judge.
     judge_only_p : float
         For a difference: its p-value, which ignores the errors of the judge, too.
+    judge_only_test : str
+        Name of its test, which ends in ", by the judge alone".
     target : {"like", "these"}
         Whether the value is that of units like these, or of these units themselves.
     """
@@ -104,6 +107,7 @@ class JudgedSample(JsonSerializable):
     human_only_high: float = NAN
     judge_only: float = NAN
     judge_only_p: float = field(default=NAN, metadata=BRIEF)
+    judge_only_test: str = field(default="", metadata=BRIEF)
     target: Annotated[str, Choices(("like", "these"))] = "like"
 
 

@@ -29,7 +29,7 @@ from calipers.results.serialization import (
     unexpected_value_error,
     unknown_names,
 )
-from calipers.results.tidy import TidyResult, column_types, format_reasons
+from calipers.results.tidy import TEXT, TidyResult, column_types, format_reasons
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +68,8 @@ _OPTIONAL_COLUMNS = (
     "optimism_high",
     "pooled",
 )
+#: Columns of the biases of a judge, whose mean errors are estimates as well.
+_BIAS_COLUMNS = ("contrast", "p", "p_adjusted", "test", "min_detectable")
 
 
 class EstimatesCodec(Codec):
@@ -215,6 +217,30 @@ class Evaluation(JsonSerializable, TidyResult):
                 comparison, requested_names=requested_names, origin=self.provenance
             )
             object.__setattr__(self, "comparison", new_comparison)
+
+    def to_dict(self, *, details: bool = False) -> dict[str, Any]:
+        """Return the evaluation as plain data for JSON, in schema 2.
+
+        The tables of a judge are part of the result, without which its agreement should not be
+        read; other confusion matrices are details.
+
+        Parameters
+        ----------
+        details : bool, default=False
+            Whether to include fields that are long and rarely needed.
+
+        Returns
+        -------
+        dict
+            The plain data.
+        """
+        data = super().to_dict(details=details)
+        if self.judge_biases and not details:
+            from calipers.results.confusion import SerializableConfusion
+
+            codec = codec_for(tuple[SerializableConfusion, ...])
+            data["confusions"] = codec.to_plain(self.confusions, details=False)
+        return data
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield systems and measures that occur elsewhere but have no estimate.
@@ -520,10 +546,16 @@ class Evaluation(JsonSerializable, TidyResult):
             n for n in _OPTIONAL_COLUMNS if not all(math.isnan(getattr(e, n)) for e in self)
         )
         name_columns = ("requested_name",) if self.requested_names else ()
-        return column_types((*_COLUMNS, *bound_columns, *optional_columns, *name_columns))
+        bias_columns = _BIAS_COLUMNS if self.judge_biases else ()
+        return column_types(
+            (*_COLUMNS, *bound_columns, *optional_columns, *name_columns, *bias_columns)
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the estimates as tidy rows, one row for each; those of costs are last.
+
+        After the estimates of a judge there is a row for each of its biases but its mean errors,
+        which are estimates; the ``measure`` of these rows is such as ``"length-bias"``.
 
         Returns
         -------
@@ -532,12 +564,15 @@ class Evaluation(JsonSerializable, TidyResult):
             values as text.
         """
         names, requested = self.kinds(), self.requested_names
-        return [
-            {name: getattr(e, name) for name in names}
+        tests = _bias_tests(self.judge_biases)
+        rows = [
+            {name: getattr(e, name) for name in names if name not in _BIAS_COLUMNS}
             | {"undefined": format_reasons(e.undefined)}
             | ({"requested_name": requested.get(e.measure, "")} if requested else {})
+            | (tests.get((e.system, e.measure), _NO_BIAS) if tests else {})
             for e in (*self.estimates, *(self.costs or ()))
         ]
+        return [*rows, *_bias_rows(self, names)]
 
     def to_text(self, *, layout: str | None = None) -> str:
         """Return the evaluation as plain text, as ``print`` shows it.
@@ -645,6 +680,46 @@ class Evaluation(JsonSerializable, TidyResult):
         return self.to_text()
 
     __repr__ = __str__
+
+
+#: Values of the columns of biases in the rows of other estimates.
+_NO_BIAS: Mapping[str, Any] = {
+    "contrast": "", "p": math.nan, "p_adjusted": math.nan, "test": "", "min_detectable": math.nan,
+}  # fmt: skip
+
+
+def _bias_tests(biases: Sequence[JudgeBias]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the tests of the mean errors of a judge, by system and measure."""
+    from calipers.results.judge import MEAN_ERROR, bias_measure
+
+    return {
+        (bias.contrast, bias_measure(bias)): {
+            **{name: getattr(bias, name) for name in _BIAS_COLUMNS},
+            "contrast": "",
+        }
+        for bias in biases
+        if bias.kind == MEAN_ERROR
+    }
+
+
+def _bias_rows(evaluation: Evaluation, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield the tidy rows of the biases of a judge other than its mean errors."""
+    from calipers.results.judge import MEAN_ERROR, bias_measure
+
+    for bias in evaluation.judge_biases:
+        if bias.kind == MEAN_ERROR:
+            continue
+        fields = {
+            "system": (*evaluation.systems[-1:], "")[0],  # all of them
+            "measure": bias_measure(bias),
+            "n_total": bias.n,
+            "undefined": bias.interval_reason or "" if math.isnan(bias.value) else "",
+        }
+        empty_texts = dict.fromkeys((n for n, kind in names.items() if kind == TEXT), "")
+        yield {
+            name: fields.get(name, getattr(bias, name, empty_texts.get(name, math.nan)))
+            for name in names
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,9 +9,10 @@ from typing import Annotated
 from calipers.results.estimate import invalid_probabilities, misordered_limits
 from calipers.results.serialization import BRIEF, NAN, Choices, Count, JsonSerializable, Level
 
-#: Kinds of biases. The first is about the errors of one system, the others are differences of
-#: errors.
-BIAS_KINDS = ("mean error", "system", "position", "length", "self-preference", "drift")
+#: Kind of the bias that is about the errors on one system; all others are differences of errors.
+MEAN_ERROR = "mean error"
+#: Kinds of biases.
+BIAS_KINDS = (MEAN_ERROR, "system", "position", "length", "self-preference", "drift")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +87,8 @@ class JudgeBias(JsonSerializable):
         """
         yield from misordered_limits(self, "low", "high")
         yield from invalid_probabilities(self, "p", "p_adjusted")
+
+
+def bias_measure(bias: JudgeBias) -> str:
+    """Return the name of a bias as that of a measure in tidy rows, such as ``"length-bias"``."""
+    return "mean-error" if bias.kind == MEAN_ERROR else f"{bias.kind}-bias"

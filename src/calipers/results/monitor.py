@@ -22,6 +22,7 @@ ONE_SYSTEM, PAIRED, SPLIT = "one system", "paired", "split"
 DESIGNS = (ONE_SYSTEM, PAIRED, SPLIT)
 
 Design = Annotated[str, Choices(DESIGNS)]
+Alternative = Annotated[str, Choices(("two-sided", "greater", "less"))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,29 @@ class MonitoredSystem(JsonSerializable):
 
 
 @dataclass(frozen=True, slots=True)
+class DriftTest(JsonSerializable):
+    """Test that the value stayed the same from the first request to the last.
+
+    Attributes
+    ----------
+    e_value : float
+        e-value of the hypothesis that it did.
+    p : float
+        Anytime-valid p-value: 1 divided by the e-value, at most 1.
+    n_before : int
+        Number of requests before the likeliest change, of those that were tried.
+    mean_before, mean_after : float
+        Mean of these requests, and of all after them; NaN without requests.
+    """
+
+    e_value: float
+    p: float
+    n_before: Count
+    mean_before: float = NAN
+    mean_after: float = NAN
+
+
+@dataclass(frozen=True, slots=True)
 class MonitorResult(JsonSerializable, TidyResult):
     """Sequential evaluation of requests, valid at every look.
 
@@ -90,6 +114,8 @@ class MonitorResult(JsonSerializable, TidyResult):
     target : float
         Value under the hypothesis that is tested: the target of one system, or a difference; NaN if
         nothing is tested.
+    alternative : {'two-sided', 'greater', 'less'}
+        Side of the target that is tested and has no limit.
     level : float
         Confidence level of the whole sequence.
     method : str
@@ -117,6 +143,10 @@ class MonitorResult(JsonSerializable, TidyResult):
         Type I error of such a test at as many looks.
     n_missing : int
         Number of requests that were dropped because a score is missing.
+    n_repeated : int
+        Number of requests that were left out because their cluster had one before.
+    drift : DriftTest or None
+        Test of a change of the value; None if there is none.
     notes : tuple of str
         Notes about the computation.
     provenance : mapping
@@ -139,6 +169,7 @@ class MonitorResult(JsonSerializable, TidyResult):
     system: str = ""
     baseline: str = ""
     target: float = NAN
+    alternative: Alternative = "two-sided"
     level: Level = 0.95
     method: str = "none"
     interval_reason: str | None = None
@@ -151,6 +182,8 @@ class MonitorResult(JsonSerializable, TidyResult):
     fixed_decided_at: Count | None = None
     repeated_test_error: float = NAN
     n_missing: Count = 0
+    n_repeated: Count = 0
+    drift: DriftTest | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 

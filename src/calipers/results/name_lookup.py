@@ -135,8 +135,10 @@ def _matching_measures(
 
 def find_full_name(name: str, task: Any) -> Measure | None:
     """Return the measure of a task with this full name, or None."""
-    from calipers.measures import TASKS
+    from calipers.measures import TASKS, judge
 
+    if task == judge.TASK:
+        return next(iter(judge.judge_measures([name])), None)
     if task not in TASKS:
         return None
     return next((m for m in _matching_measures(name, task, {}) if str(m) == name), None)

@@ -19,7 +19,8 @@ TEXT, NUMBER, COUNT, COUNT_OR_NONE = "text", "number", "count", "count or none"
 
 #: Names of the columns that are not of type NUMBER, by type.
 _COLUMNS_BY_TYPE = {
-    TEXT: "system baseline measure column slice unit method difference_method test alternative "
+    TEXT: "system baseline measure contrast column slice unit method difference_method test "
+    "alternative "
     "adjustment margin_test undefined bounds_kind requested_name "
     "cost_measure dominated_by significantly_dominated_by",
     COUNT: "n n_total rest front planned",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,12 +21,14 @@ from calipers.estimation.case_scores import (
     value_bounds,
 )
 from calipers.estimation.human_labels import judged_sample
+from calipers.inference import fixed_cases
+from calipers.inference.fixed_cases import FixedCases, jackknife_variances
+from calipers.inference.point_estimate import PointEstimate
 from calipers.measures import parse
 from calipers.statistics import FloatArray, IntArray, LengthRows, Moments
 from calipers.systems.base import RowSystem
 
 if TYPE_CHECKING:
-    from calipers.inference.point_estimate import PointEstimate
     from calipers.measures import Measure
 
 
@@ -110,13 +113,22 @@ class CaseScores(RowSystem):
             return self.cached("controlled", self._compare_lengths)
         if measure.definition.statistic is not Moments:
             return self.cached("sorted", self._sort)
-        reference = self.values if self.reference is None else self.reference
-        if self.is_sampled:
-            values = self._sampled_values(measure, reference)
-        else:
-            values = measure.losses(reference, self.values)
+        values = self.case_values(measure)
         rows = self.weight, self.clusters, self.settings, self._value_limits(measure)
         return CaseValues(values, *rows, is_constant=self._is_constant(measure))
+
+    def case_values(self, measure: Measure) -> FloatArray:
+        """Return the value of each case, NaN if it is undefined."""
+        reference = self.values if self.reference is None else self.reference
+        if self.is_sampled:
+            return self._sampled_values(measure, reference)
+        return measure.losses(reference, self.values)
+
+    def values_of(self, measure: Measure, scores: FloatArray) -> FloatArray:
+        """Return the value of each case with other scores of samples, NaN if there is none."""
+        status = np.where(np.isnan(scores), 1, 0)
+        system = replace(self, scores=np.nan_to_num(scores), status=status)
+        return system.case_values(measure)
 
     def _sampled_values(self, measure: Measure, reference: FloatArray) -> FloatArray:
         """Return the value of each case, from its samples."""
@@ -218,6 +230,91 @@ class CaseScores(RowSystem):
 
     def _is_constant(self, measure: Measure) -> bool:
         return self.is_reference and measure.definition.reads == "reference scores"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FixedCaseScores(CaseScores):
+    """Scores of several samples of fixed cases: means over these cases, whose samples vary."""
+
+    def check_measure(self, measure: Measure) -> None:
+        """Check that a measure is a mean over cases of one system."""
+        super().check_measure(measure)
+        definition = measure.definition
+        is_mean = definition.statistic is Moments
+        if not is_mean or definition.reads == "reference scores":
+            reason = "takes samples of two systems" if is_mean else "is not a mean over cases"
+            raise InputError(
+                f"target='these': {measure} {reason}; expected measures such as pass-rate, "
+                "mean-score or pass@k"
+            )
+
+    def sample_for(self, measure: Measure) -> None:  # type: ignore[override]
+        """Return None, as cases are not a sample."""
+        return
+
+    def composite_estimate(self, measure: Measure) -> PointEstimate:
+        """Return the point estimate of the mean over these cases."""
+        return self.cached(("fixed", measure), lambda: self._estimate(measure))
+
+    def _estimate(self, measure: Measure) -> PointEstimate:
+        estimate = self._as_sample.point_estimate(measure)
+        if not np.isfinite(estimate.value):
+            return estimate
+        values = self._as_sample.case_values(measure)
+        defined_mask = ~np.isnan(values)
+        variances = jackknife_variances(self.values, partial(self._as_sample.values_of, measure))
+        weight = None if self.weight is None else self.weight[defined_mask]
+        n_samples = (~np.isnan(self.values)).sum(axis=1)[defined_mask]
+        variances = variances[defined_mask]
+        cases = FixedCases.from_variances(
+            variances, n_samples, self._largest_variance(measure, variances, n_samples), weight
+        )
+        return PointEstimate(
+            value=estimate.value,
+            kind=fixed_cases.KIND,
+            settings=self.settings,
+            n=estimate.n,
+            n_total=estimate.n_total,
+            unit=self.unit,
+            bounds=estimate.bounds,
+            higher_is_better=estimate.higher_is_better,
+            undefined=estimate.undefined,
+            weight=self.weight,
+            joint_distribution=cases,
+            compute_error=lambda: cases.error,
+        )
+
+    def _largest_variance(
+        self, measure: Measure, variances: FloatArray, n_samples: IntArray
+    ) -> float:
+        """Return the largest variance of a case with as many samples as have a variance.
+
+        With scores that may be any number, it is the largest that there is.
+        """
+        known_mask = ~np.isnan(variances)
+        if not known_mask.any():
+            return np.nan
+        n, (low, high) = int(n_samples[known_mask].min()), self._value_limits(measure)
+        if measure.definition.reads != "samples":
+            # Half of the samples at either end; of an odd number of passes, half but one.
+            is_odd = measure.definition.counts_hits is not None and n % 2 == 1
+            proportions = (1 - is_odd / n**2) / 4
+            largest = (high - low) ** 2 * proportions / (n - 1)
+            return largest if np.isfinite(largest) else float(variances[known_mask].max())
+        passed = np.tri(n + 1, n, -1)
+        rows = {"scores": passed, "status": np.zeros(passed.shape, np.int64)}
+        possible = replace(self._as_sample, **rows, weight=None, clusters=None)
+        return float(jackknife_variances(passed, partial(possible.values_of, measure)).max())
+
+    @property
+    def _as_sample(self) -> CaseScores:
+        """The same system, whose cases are a sample."""
+        names = (f.name for f in fields(CaseScores))
+        return CaseScores(**{name: getattr(self, name) for name in names})
+
+    def auxiliary_values(self, measure: Measure) -> Mapping[str, Any]:
+        """Return the bounds of a value if samples without a score had the worst, or best one."""
+        return self._as_sample.auxiliary_values(measure)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

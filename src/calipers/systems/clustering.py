@@ -80,6 +80,7 @@ class Clustering(SystemOutput):
     clusters: None = None
     measures: tuple[Measure, ...] = ()
 
+    unit: ClassVar = "points"
     columns: ClassVar = ("cluster", "truth", "points", "point_counts")
     output_fields: ClassVar = {"cluster": np.int64, "names": None}
     needs: ClassVar = {
@@ -166,7 +167,7 @@ class Clustering(SystemOutput):
         n_clusters = len(self.names)
         sizes = np.bincount(self.cluster, minlength=n_clusters).astype(np.float64)
         rows = self.cluster, sizes
-        if to == "centres":
+        if to == "centers":
             assert self.points is not None
             return SimplifiedSilhouettes(*rows, self.points, self.settings)
         metric = "sqeuclidean" if exponent == 2 else self.metric

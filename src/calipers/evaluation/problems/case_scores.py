@@ -26,7 +26,7 @@ from calipers.evaluation.shared import column_name, named_systems
 from calipers.report.numbers import format_count
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import LengthRows, ScoreSummary
-from calipers.systems.case_scores import CaseScores, LabeledCaseScores
+from calipers.systems.case_scores import CaseScores, FixedCaseScores, LabeledCaseScores
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
@@ -121,7 +121,7 @@ class CaseScoresProblem(Problem):
         """Return the kind of the systems, and the fields of each that are about human labels."""
         labels: Mapping[str, ScoreColumn] | None = batch["human"]
         if labels is None:
-            return CaseScores, {}
+            return (FixedCaseScores if self.target == "these" else CaseScores), {}
         values, repeats = {}, batch.frequencies
         for name in columns:
             column = labels[name]
@@ -165,6 +165,7 @@ class CaseScoresProblem(Problem):
         return {
             **({"score_range": list(self.score_range)} if has_range else {}),
             **({} if self.reference is None else {"reference": self.reference}),
+            **({} if self.target == "like" else {"target": self.target}),
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
@@ -202,11 +203,17 @@ class CaseScoresProblem(Problem):
         notes += _separation_notes(sample.measures, systems)
         if n_samples is not None:
             n_cases = sample.n_rows
-            notes.append(
-                f"Intervals and tests are over {format_count(n_cases, 'cases')}, not "
-                f"{n_cases * n_samples:,} samples of them."
-            )
-            notes += _sampling_notes(systems)
+            if self.target == "these":
+                notes.append(
+                    f"Values are those of these {format_count(n_cases, 'cases')}: intervals and "
+                    "tests are about other samples of them, and not about other cases."
+                )
+            else:
+                notes.append(
+                    f"Intervals and tests are over {format_count(n_cases, 'cases')}, not "
+                    f"{n_cases * n_samples:,} samples of them."
+                )
+                notes += _sampling_notes(systems)
         return notes
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...] | None:
@@ -284,6 +291,52 @@ def read_labels(human: Any, columns: Mapping[str, ScoreColumn]) -> dict[str, Sco
             display_name = column_name("human", name)
             raise InputError(f"{display_name}: has no label, expected some for each system")
     return labels
+
+
+def check_common_scale(
+    scores: Mapping[str, ScoreColumn], labels: Mapping[str, ScoreColumn], hint: str = ""
+) -> None:
+    """Check that human labels can be on the scale of the scores, as far as these show it.
+
+    Labels of scores between 0 and 1 lie there, too; and where all scores are 1 or more, labels are
+    not all 0 or 1.
+
+    Parameters
+    ----------
+    scores, labels : mapping of str to ScoreColumn
+        Scores and labels by system.
+    hint : str, optional
+        What else can be done, in the message.
+
+    Raises
+    ------
+    InputError
+        If they cannot; the message names the first label.
+    """
+    score_values, label_values = (
+        np.concatenate([column.scores[column.status == 0] for column in columns.values()])
+        for columns in (scores, labels)
+    )
+    if not len(score_values) or not len(label_values):
+        return
+    low, high = float(score_values.min()), float(score_values.max())
+    if low >= 0 and high <= 1:
+        is_binary = bool(np.isin(score_values, (0.0, 1.0)).all())
+        scale = "0 or 1" if is_binary else "between 0 and 1"
+        is_other = [(column.scores < 0) | (column.scores > 1) for column in labels.values()]
+    elif low >= 1 and np.isin(label_values, (0.0, 1.0)).all():
+        scale = f"between {low:g} and {high:g}, and all labels 0 or 1"
+        is_other = [column.scores == 0 for column in labels.values()]
+    else:
+        return
+    for (name, column), other_mask in zip(labels.items(), is_other, strict=True):
+        rows = np.flatnonzero(other_mask & (column.status == 0))
+        if len(rows):
+            label = f"{column_name('human', name)}: is {column.scores[rows[0]]:g} in row {rows[0]}"
+            raise InputError(
+                f"{label}, but all scores are {scale}; expected labels on the scale of the scores"
+                f"{hint}"
+            )
 
 
 def read_by_system(
@@ -387,6 +440,12 @@ def _label_notes(systems: Any) -> list[str]:
             )
     if len(labeled) > 1:
         notes.append(OWN_MULTIPLE_NOTE)
+        used = [masks[name] & (system.status == 0) for name, system in labeled.items()]
+        if any(not np.array_equal(mask, used[0]) for mask in used):
+            notes.append(
+                "Of systems with labels of different cases the difference is that of the values, "
+                "and its limits are those of both (MOVER)."
+            )
     return notes
 
 

@@ -3,7 +3,7 @@
 Contingency tables of clusters and classes take one pass over the labels, which counts the points
 of each combination of labels and slices. These combinations are then rows in memory, each with its
 number of points, and all measures against the truth are computed from them as from points. Cluster
-geometry takes one more pass for the centres, one for the distances to them, and one for the
+geometry takes one more pass for the centers, one for the distances to them, and one for the
 influence of each point.
 """
 
@@ -225,7 +225,7 @@ def _check_stream(
         )
     for measure in measures:
         reads = measure.definition.reads
-        needs_pairs = reads == "distances" and measure.parameters["to"] != "centres"
+        needs_pairs = reads == "distances" and measure.parameters["to"] != "centers"
         if reads == "pairs" or needs_pairs or (reads == "distances" and measure.label is not None):
             raise InputError(
                 f"{measure} takes all points in memory, which engine={engine.kind!r} does not "

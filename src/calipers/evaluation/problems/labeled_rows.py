@@ -23,7 +23,7 @@ from calipers.data.class_labels import (
     label_index,
     label_name,
 )
-from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.errors import InputError, did_you_mean, format_value, row_numbers
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import expand_defaults, has_defaults
 from calipers.report.numbers import format_count
@@ -83,7 +83,8 @@ def read_human_classes(
     Raises
     ------
     InputError
-        If there is no label, the columns differ in length, or a label is not one of ``labels``.
+        If there is no label, the columns differ in length, a label is not one of ``labels``, or it
+        is a class of the judge in another spelling.
 
     Examples
     --------
@@ -92,13 +93,17 @@ def read_human_classes(
     >>> all_labels.names, truth.codes.tolist(), human.truth.codes.tolist()
     (('a', 'b', 'c'), [0, 1, 0], [0, 2, 0])
     """
-    mask = _labeled_mask(human, len(truth.codes))
+    mask = read_labeled_mask(human, len(truth.codes))
     by_people = encode_labels(take_rows(human, np.flatnonzero(mask)), "human")
     if labels is not None:
         _check_classes(by_people, np.flatnonzero(mask), [label_name(label) for label in labels])
     # A label that the judge uses too is written as the judge does: 1 for True.
     positions = label_index(truth.names)
     indices = [find_label(positions, name) for name in by_people.names]
+    new_names = [
+        name for name, index in zip(by_people.names, indices, strict=True) if index is None
+    ]
+    _check_spelling(by_people, np.flatnonzero(mask), new_names, truth.names)
     new_labels = [
         label if index is None else truth.labels[index]
         for label, index in zip(by_people.labels, indices, strict=True)
@@ -119,14 +124,21 @@ def read_human_numbers(human: Any, truth: npt.NDArray[np.float64]) -> HumanTruth
     >>> read_human_numbers([None, 3.0], np.array([1.0, 2.0])).truth.tolist()
     [1.0, 3.0]
     """
-    mask = _labeled_mask(human, len(truth))
-    filled = np.array(truth, np.float64)
-    filled[mask] = to_quantities(take_rows(human, np.flatnonzero(mask)), "human")
+    mask = read_labeled_mask(human, len(truth))
+    filled, rows = np.array(truth, np.float64), np.flatnonzero(mask)
+    with row_numbers(rows):
+        filled[mask] = to_quantities(take_rows(human, rows), "human")
     return HumanTruth(filled, mask)
 
 
-def _labeled_mask(human: Any, n_rows: int) -> npt.NDArray[np.bool_]:
-    """Return the mask of the rows with a label."""
+def read_labeled_mask(human: Any, n_rows: int) -> npt.NDArray[np.bool_]:
+    """Return the mask of the rows with a label, which are in one column.
+
+    Raises
+    ------
+    InputError
+        If there is no label, or the column has another length than the truth.
+    """
     if isinstance(human, Mapping):
         raise InputError(
             "human: has several columns, expected one: the truth by people, in the form of truth"
@@ -152,6 +164,24 @@ def _check_classes(
             )
 
 
+def _check_spelling(
+    by_people: EncodedLabels,
+    rows: npt.NDArray[np.intp],
+    new_names: Sequence[str],
+    judge_names: Sequence[str],
+) -> None:
+    """Check that no class that only people use is one of the judge in another case or spacing."""
+    by_spelling = {name.strip().casefold(): name for name in judge_names}
+    for name in new_names:
+        if (similar := by_spelling.get(name.strip().casefold())) is not None:
+            code = by_people.names.index(name)
+            row = int(rows[np.argmax(by_people.codes == code)])
+            raise InputError(
+                f"human: {format_value(by_people.labels[code])} in row {row} is not a class of "
+                f"truth, which has {format_value(similar)}; expected the same spelling"
+            )
+
+
 def check_label_options(arguments: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
     """Check that the other options go with human labels.
 
@@ -166,7 +196,8 @@ def check_label_options(arguments: Mapping[str, Any], reasons: Mapping[str, str]
         raise InputError("human_weight: is about the labels of human=, which is not given")
     reasons = {"time": "the serial dependence of labels is not estimated", **reasons}
     for name, reason in reasons.items():
-        if arguments.get(name) is not None:
+        value = arguments.get(name)
+        if value is not None and value is not False:
             raise InputError(f"human does not go with {name}: {reason}")
     baseline = arguments["baseline"]
     if not (baseline is None or isinstance(baseline, str)) or (
@@ -330,14 +361,18 @@ def _judges(systems: Mapping[str, LabeledOutput]) -> dict[str, Any]:
 
 def _label_notes(system: LabeledOutput, n_systems: int) -> list[str]:
     """Return notes on the human labels behind the values."""
-    target = "these rows" if system.target == "these" else "rows like these"
+    unit = system.unit
+    target = f"these {unit}" if system.target == "these" else f"{unit} like these"
     n_labels = int(np.count_nonzero(system.labeled_mask))
     explanation = (
         f"Values are those of {target}, from {n_labels:,} human labels and the truth by a judge "
-        f"of {format_count(system.n_rows, 'rows')}: the value by the labels, plus a multiple of "
-        "the difference between the judge's values of the other rows and of the labeled ones. "
-        "Whatever the errors of the judge, means over rows are unbiased, and other measures nearly "
-        "so; the value by the judge alone is not."
+        f"of {format_count(system.n_rows, unit)}: the value by the labels, plus a multiple of "
+        f"the difference between the judge's values of the other {unit} and of the labeled ones. "
+        f"Whatever the errors of the judge, means over {unit} are unbiased, and other measures "
+        "nearly so; the value by the judge alone is not."
     )
-    notes = [explanation, label_sampling_note("row", has_weights=system.has_label_weights)]
+    notes = [
+        explanation,
+        label_sampling_note(unit.removesuffix("s"), has_weights=system.has_label_weights),
+    ]
     return [*notes, OWN_MULTIPLE_NOTE] if n_systems > 1 else notes

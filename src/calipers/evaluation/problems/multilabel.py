@@ -13,8 +13,8 @@ import numpy as np
 from calipers.caching import cached
 from calipers.curves.score_curves import ScoreCurves, series_name
 from calipers.curves.score_data import ScoreData, make_score_data
-from calipers.data.arrays import check_length
-from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.arrays import check_length, column_names, take_rows
+from calipers.data.errors import InputError, did_you_mean, format_value, row_numbers
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.multilabel import (
     LabelMatrix,
@@ -22,6 +22,7 @@ from calipers.data.multilabel import (
     check_forms,
     is_label_columns,
     label_names,
+    labeled_rows_mask,
     read_label_rows,
     to_indicators,
     to_scores,
@@ -50,8 +51,12 @@ from calipers.systems.base import check_named_classes
 from calipers.systems.multilabel import MultilabelOutput
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.data.multilabel import Indicators
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
+    from calipers.evaluation.problems.labeled_rows import HumanTruth
     from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
@@ -109,8 +114,11 @@ class MultilabelProblem(Problem):
         roles = ("predicted", "score", "probability")
         read = partial(read_label_rows, separator=separator)
         outputs = _outputs_by_key(read, **{kind: columns[kind] for kind in roles})
-        check_forms({"truth": truth, **{column_name(*key): rows for key, rows in outputs.items()}})
-        names = label_names([truth, *outputs.values()], labels)
+        by_people = _read_people(read, columns.get("human"))
+        labeled = {} if by_people is None else {"human": by_people[0]}
+        named_rows = {column_name(*key): rows for key, rows in outputs.items()}
+        check_forms({"truth": truth, **named_rows, **labeled})
+        names = label_names([truth, *outputs.values(), *labeled.values()], labels)
         parsed: dict[str, Any] = {
             kind: {
                 name: rows for (output_kind, name), rows in outputs.items() if output_kind == kind
@@ -118,7 +126,10 @@ class MultilabelProblem(Problem):
             or None
             for kind in roles
         }
-        parsed["truth"] = LabelMatrix(to_indicators(truth, names, "truth"), None, len(names))
+        sets = to_indicators(truth, names, "truth")
+        parsed["truth"] = LabelMatrix(sets, None, len(names))
+        if by_people is not None:
+            parsed["human"] = _human_truth(*by_people, sets, names)
         return cls(names, separator, threshold, undefined), {**columns, **parsed}
 
     @classmethod
@@ -360,6 +371,47 @@ def _outputs_by_key(
         for kind, column in columns.items()
         for name, values in _systems_by_name(column, kind).items()
     }
+
+
+def _read_people(
+    read: Callable[[Any, str], LabelRows], human: Any
+) -> tuple[LabelRows, npt.NDArray[np.bool_]] | None:
+    """Return the labels by people of the rows that have any, and the mask of these rows."""
+    if human is None:
+        return None
+    if isinstance(human, Mapping) and not is_label_columns(human):
+        raise InputError(
+            "human: has several columns that are not of 0 and 1, expected the labels by people, in "
+            "the form of truth"
+        )
+    mask = labeled_rows_mask(human, "human")
+    if not mask.any():
+        raise InputError("human: has no label, expected some")
+    rows = np.flatnonzero(mask)
+    with row_numbers(rows):
+        is_table = bool(column_names(human)) and not isinstance(human, Mapping)
+        subset = (
+            {name: take_rows(human[name], rows) for name in column_names(human)}
+            if is_table
+            else take_rows(human, rows)
+        )
+        return read(subset, "human"), mask
+
+
+def _human_truth(
+    labels: LabelRows,
+    mask: npt.NDArray[np.bool_],
+    judged: Indicators,
+    names: tuple[str, ...],
+) -> HumanTruth:
+    """Return the labels by people, with those of the judge where people gave none."""
+    from calipers.evaluation.problems.labeled_rows import HumanTruth
+
+    check_length(mask, len(judged), "human")
+    filled = judged.copy()
+    with row_numbers(np.flatnonzero(mask)):
+        filled[mask] = to_indicators(labels, names, "human")
+    return HumanTruth(LabelMatrix(filled, None, len(names)), mask)
 
 
 def _systems_by_name(outputs: Any, kind: str) -> dict[str, Any]:

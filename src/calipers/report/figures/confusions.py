@@ -9,9 +9,12 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.class_tables import (
+    JUDGE_SIDES,
     MAX_LABEL_LENGTH,
+    TRUTH_SIDES,
     common_order,
     format_cells,
+    matrix_sides,
     matrix_summary,
     matrix_table,
 )
@@ -26,25 +29,34 @@ from calipers.results import ORIENTATIONS, ConfusionBase, Evaluation
 MAX_CLASSES = 60
 #: The largest number of classes with counts in the cells.
 MAX_CLASSES_WITH_COUNTS = 12
+#: What cells are proportions of, by the margins of the matrix.
+_SHADED = {
+    TRUTH_SIDES: ("proportion of the true class", "proportion of the predicted class"),
+    JUDGE_SIDES: ("proportion of the human label", "proportion of the judge's score"),
+}
 
 
 def confusion_figures(
     evaluation: Evaluation, orientation: str = ORIENTATIONS[0]
 ) -> Iterator[Figure]:
-    """Yield the matrix of each system, all in the same order of classes."""
+    """Yield the matrix of each system, all in the same order of classes.
+
+    Grades of a judge are in ascending order, all other classes so that confusions are adjacent.
+    """
+    sides = matrix_sides(evaluation)
     confusions = [c for c in evaluation.confusions if len(c.labels) <= MAX_CLASSES]
-    order = common_order(confusions)
+    order = None if sides == JUDGE_SIDES else common_order(confusions)
     for confusion in confusions:
         ordered = confusion if order is None else confusion.reordered(order)
         title = kind = "Confusion matrix"
         if len(evaluation.confusions) > 1:
             title = f"{title}: {shorten_name(confusion.system)}"
-        head, rows = matrix_table(ordered, orientation)
+        head, rows = matrix_table(ordered, orientation, sides=sides)
         yield Figure(
             title=title,
-            alt_text=f"{title}. {matrix_summary(ordered)}",
-            caption=caption(ordered, confusion.labels, orientation),
-            spec=heat_map(ordered, orientation),
+            alt_text=f"{title}. {matrix_summary(ordered, sides)}",
+            caption=caption(ordered, confusion.labels, orientation, sides),
+            spec=heat_map(ordered, orientation, sides),
             header=tuple(head),
             rows=tuple(map(tuple, rows)),
             wide=len(confusion.labels) > MAX_CLASSES_WITH_COUNTS,
@@ -54,11 +66,15 @@ def confusion_figures(
 
 
 def caption(
-    confusion: ConfusionBase, original_labels: Sequence[str], orientation: str = ORIENTATIONS[0]
+    confusion: ConfusionBase,
+    original_labels: Sequence[str],
+    orientation: str = ORIENTATIONS[0],
+    sides: tuple[str, str] = TRUTH_SIDES,
 ) -> str:
     """Return the caption of a heat map, which says whether its order is ``original_labels``."""
     side = "row" if orientation == ORIENTATIONS[0] else "column"
-    sentences = [matrix_summary(confusion), f"Color: proportion of the true class, by {side}."]
+    shade = _SHADED[sides][0]
+    sentences = [matrix_summary(confusion, sides), f"Color: {shade}, by {side}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
         sentences.append(f"In the HTML report, hovering over a cell shows its {level} CI.")
@@ -67,19 +83,24 @@ def caption(
     return " ".join(sentences)
 
 
-def heat_map(confusion: ConfusionBase, orientation: str = ORIENTATIONS[0]) -> Spec:
-    """Return the matrix as a Vega-Lite spec.
+def heat_map(
+    confusion: ConfusionBase,
+    orientation: str = ORIENTATIONS[0],
+    sides: tuple[str, str] = TRUTH_SIDES,
+) -> Spec:
+    """Return the matrix as a Vega-Lite spec, whose margins are ``sides``.
 
     The color is the proportion of the true class; tooltips have counts, proportions and intervals.
     """
     names = list(unique_labels(confusion.labels, MAX_LABEL_LENGTH).values())
-    down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
+    down, across = sides[:: 1 if orientation == ORIENTATIONS[0] else -1]
+    of_truth, of_prediction = _SHADED[sides]
     tips = vega.tooltip(
-        ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
-        ("proportion_text", "proportion of the true class"),
-        ("ofPrediction", "proportion of the predicted class"),
+        (sides[0], sides[0]), (sides[1], sides[1]), ("count", "count"),
+        ("proportion_text", of_truth), ("ofPrediction", of_prediction),
     )  # fmt: skip
-    return cell_heat_map(_cell_data(confusion, names), (down, names), (across, names), tips)
+    cells = _cell_data(confusion, names, sides)
+    return cell_heat_map(cells, (down, names), (across, names), tips)
 
 
 def cell_heat_map(
@@ -125,7 +146,9 @@ def cell_heat_map(
     )
 
 
-def _cell_data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str, Any]]:
+def _cell_data(
+    confusion: ConfusionBase, names: Sequence[str], sides: tuple[str, str]
+) -> list[dict[str, Any]]:
     proportions, predicted_proportions = (
         confusion.table(normalize=n) for n in ("truth", "prediction")
     )
@@ -133,8 +156,8 @@ def _cell_data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str,
     digits = numbers.Rounding(3)
     return [
         {
-            "truth": true,
-            "predicted": predicted,
+            sides[0]: true,
+            sides[1]: predicted,
             "count": counts[i][j],
             "proportion": None
             if np.isnan(proportions[i, j])

@@ -100,11 +100,18 @@ def _zero_figure(
     return Figure(
         title=title,
         alt_text=" ".join(comparison_headlines(comparison)),
-        caption="Filled dots: significant differences; open dots: not significant. Whiskers: "
-        f"{numbers.format_percent(comparison.level)} CIs.",
+        caption=caption_around_zero("differences", comparison.level),
         spec=differences_chart(comparison, definitions),
         header=_HEAD,
         rows=_cells(comparison),
+    )
+
+
+def caption_around_zero(values: str, level: float) -> str:
+    """Return the caption of a chart of intervals around zero."""
+    return (
+        f"Filled dots: significant {values}; open dots: not significant. Whiskers: "
+        f"{numbers.format_percent(level)} CIs."
     )
 
 
@@ -116,10 +123,7 @@ def differences_chart(comparison: Comparison, definitions: Iterable[Definition] 
     defined = [d for d in comparison if math.isfinite(d.value)]
     rows = _row_labels(comparison)
     panels = _panels(defined, {d.measure: d for d in definitions})
-    spec = vega.assemble_spec(vconcat=[_panel(panel, rows) for panel in panels])
-    # Names as long as these may well be wider in the reader's font.
-    longest = max((len(row) for row in rows.values()), default=0)
-    return {**spec, "padding": {**spec["padding"], "left": 16 + longest}}
+    return spec_around_zero([_panel(panel, rows) for panel in panels], rows.values())
 
 
 def _panels(
@@ -153,15 +157,35 @@ def _row_labels(comparison: Comparison) -> dict[tuple[str, str, str], str]:
 
 def _panel(panel: list[Difference], rows: Mapping[tuple[str, str, str], str]) -> Spec:
     data = [_datum(d, rows[d.measure, d.system, d.baseline]) for d in panel]
+    tips = vega.tooltip(("row", "difference of"), ("text", "difference"), ("p", "p"),
+                   ("verdict", "verdict"))  # fmt: skip
+    return panel_around_zero(data, vega.direction(panel[0].higher_is_better), tips)
+
+
+def panel_around_zero(data: Sequence[Spec], title: str, tips: Sequence[Spec]) -> Spec:
+    """Return a panel of values with intervals around zero, a row for each.
+
+    Parameters
+    ----------
+    data : sequence of dict
+        For each ``row`` its ``value``, ``low`` and ``high``, and whether it is significantly
+        different from 0, ``told``, which fills its dot.
+    title : str
+        Title of the axis.
+    tips : sequence of dict
+        Tooltips.
+
+    Returns
+    -------
+    dict
+        The panel.
+    """
     color = {"condition": {"test": "datum.told", "value": vega.PALETTE[0]}, "value": "currentColor"}
     # A hollow dot is filled with nothing, so the whisker shows through; that is fine at this size.
     fill = {**color, "value": "none"}
-    title = vega.direction(panel[0].higher_is_better)
     x = vega.quantity("low", title=title, axis={"tickCount": 4}, scale=vega.padded_scale(data, 0.0))
     zero = vega.rule(strokeDash=[3, 3], opacity=0.6)
     whisker = {"type": "rule", "strokeWidth": 2}
-    tips = vega.tooltip(("row", "difference of"), ("text", "difference"), ("p", "p"),
-                   ("verdict", "verdict"))  # fmt: skip
     shared = {"y": vega.category("row", title=None), "stroke": color, "tooltip": tips}
     return {
         "width": 420,
@@ -180,18 +204,26 @@ def _panel(panel: list[Difference], rows: Mapping[tuple[str, str, str], str]) ->
     }
 
 
+def spec_around_zero(panels: Sequence[Spec], rows: Iterable[str]) -> Spec:
+    """Return panels below each other, with room for the names of their rows."""
+    spec = vega.assemble_spec(vconcat=list(panels))
+    # Names as long as these may well be wider in the reader's font.
+    longest = max(map(len, rows), default=0)
+    return {**spec, "padding": {**spec["padding"], "left": 16 + longest}}
+
+
 def _datum(d: Difference, row: str) -> Spec:
     difference_outcome = outcome(d)
     return {
         "row": row,
-        **_interval(d.value, d.low, d.high),
+        **interval_datum(d.value, d.low, d.high),
         "p": numbers.format_p_digits(d.p_adjusted),
         "verdict": difference_outcome.value,
         "told": difference_outcome.is_significant,
     }
 
 
-def _interval(value: float, low: float, high: float) -> Spec:
+def interval_datum(value: float, low: float, high: float) -> Spec:
     """Return a difference with its interval, as numbers and as text."""
     digits = numbers.rounding([(value, low, high)], keep_sign=True)
     return {**vega.limits(value, low, high), "text": digits.value_with_interval(value, low, high)}
@@ -238,7 +270,7 @@ def margins_chart(differences: Mapping[str, Difference]) -> Spec:
     data = [
         {
             "system": names[name],
-            **_interval(d.value, d.low, d.high),
+            **interval_datum(d.value, d.low, d.high),
             "verdict": outcome(d).value,
             "inside": -first.margin < d.low and d.high < first.margin,
         }

@@ -176,6 +176,7 @@ CHARTS: Registry[ChartDefinition] = Registry(
     "calipers.charts",
     (
         "calipers.report.figures.pareto_fronts",
+        "calipers.report.figures.judge",
         "calipers.report.figures.confusions",
         "calipers.curves.clusters",
         "calipers.report.figures.raters",
