@@ -26,8 +26,8 @@ from calipers.evaluation.availability import (
     get_availability,
     unavailable_reason,
 )
+from calipers.evaluation.tasks import JUDGE, TASKS
 from calipers.evaluation.tasks import OPTIONS as DECLARED
-from calipers.evaluation.tasks import TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
 RANDOM = np.random.default_rng(3)
@@ -531,12 +531,14 @@ def test_batches_that_would_cut_through_groups_are_refused() -> None:
 
 def test_the_lists_name_what_there_is() -> None:
     """A reason for what is taken after all, or of no option, is a mistake."""
+    tasks = {**TASKS, JUDGE.name: JUDGE}
     for task, option in TASK_REASONS:
         assert option in TABLE_OPTIONS
-        assert option not in TASKS[task].takes
-    for name, task in TASKS.items():
+        assert option not in tasks[task].takes
+    for name, task in tasks.items():
         reasoned = {option for of, option in TASK_REASONS if of == name}
         assert set(TABLE_OPTIONS) - task.takes - reasoned == set()
+    for name, task in TASKS.items():
         assert set(ENGINES) - set(task.engines) == {e for of, e in ENGINE_REASONS if of == name}
 
 

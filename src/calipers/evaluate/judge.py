@@ -56,6 +56,7 @@ from calipers.measures.judge import TASK, mean_error_measure
 from calipers.report.numbers import format_count
 from calipers.results import Estimate, Evaluation, JudgeBias
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
+from calipers.statistics import ConfusionMatrix, Ratings
 from calipers.systems.raters import Raters
 
 if TYPE_CHECKING:
@@ -522,6 +523,14 @@ class _Grades:
         names = ("percent-agreement", "AC1") if self.is_listed else ()
         return [*(parse(name, ("agreement",)) for name in names), alpha]
 
+    def slice_measures(self) -> list[Measure]:
+        """Return the measures of slices, without AC1 and alpha.
+
+        In few outputs, most of which pass, the limits of these are too narrow.
+        """
+        agreement = [parse("percent-agreement", ("agreement",))] if self.is_listed else []
+        return [mean_error_measure(), *self.count_measures(), *agreement]
+
 
 @dataclass(frozen=True, eq=False)
 class _Agreement:
@@ -541,13 +550,13 @@ class _Agreement:
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of one of the measures of the grades."""
-        match measure.definition.family:
-            case "counts":
-                estimate = self.counts.point_estimate(measure)
-            case "agreement":
-                estimate = self._raters.point_estimate(measure)
-            case _:
-                estimate = self.outputs.mean_error()
+        statistic = measure.definition.statistic
+        if statistic is ConfusionMatrix:
+            estimate = self.counts.point_estimate(measure)
+        elif statistic is Ratings:
+            estimate = self._raters.point_estimate(measure)
+        else:
+            estimate = self.outputs.mean_error()
         return replace(estimate, unit=self.outputs.unit, n_total=self.outputs.n_total)
 
     def estimate(self, measure: Measure, point_estimate: PointEstimate | None = None) -> Estimate:
@@ -585,14 +594,13 @@ def _evaluation(
         for definition in slice_definitions
         for panel in panels
     ]
-    slice_measures = [m for m in measures if m.definition.name not in _CHANCE_CORRECTED]
     return Evaluation(
         task=TASK,
         estimates=tuple(panel.estimate(measure) for panel in panels for measure in measures),
         level=settings.level,
         definitions=glossary(measures),
         confusions=tuple(confusions),
-        slices=slice_estimates(subsets, slice_measures, settings) if subsets else None,
+        slices=slice_estimates(subsets, grades.slice_measures(), settings) if subsets else None,
         notes=(*notes, *_notes(labeled, grades), *_slice_notes(labeled, slice_definitions)),
         findings=_findings(labeled, measures),
         provenance=provenance(TASK, settings, conventions, inputs),
@@ -603,8 +611,6 @@ def _evaluation(
 
 # --- Slices ---------------------------------------------------------------------------------------
 
-#: Measures that slices do not have: in few outputs, most of which pass, limits are too narrow.
-_CHANCE_CORRECTED = ("Gwet-AC1", "Krippendorff-alpha")
 #: What is added to the seed for the outputs that are not in a slice, to resample both apart.
 _COMPLEMENT_SEED = 2**62
 
@@ -652,12 +658,11 @@ class _SliceSubsets:
 
     def permutation_pool(self, measure: Measure) -> PermutationPool | None:
         """Return all outputs as a permutation pool; None for measures of two raters."""
-        match measure.definition.family:
-            case "counts":
-                return permutation_pool(self.panel.counts)
-            case "agreement":
-                return None
-        outputs = self.panel.outputs
+        statistic, outputs = measure.definition.statistic, self.panel.outputs
+        if statistic is ConfusionMatrix:
+            return permutation_pool(self.panel.counts)
+        if statistic is Ratings:
+            return None
         return permutation_pool(RowLosses(outputs.errors, outputs.weight, None, outputs.settings))
 
     def forget(self, subset_index: int) -> None:

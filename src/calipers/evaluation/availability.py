@@ -36,7 +36,7 @@ _JUDGE_REASONS = {
         ("baseline", "primary", "compare"), "errors on all pairs of systems are compared"
     ),
     "curves": "scores of a judge have grades, without a threshold to draw them over",
-    **dict.fromkeys(("engine", "memory"), "labels are few, and read into memory"),
+    "memory": "labels are few, and read into memory",
 }
 
 #: Why a task does not take an option, from whatever engine.

@@ -683,7 +683,7 @@ class Evaluation(JsonSerializable, TidyResult):
 
 
 #: Values of the columns of biases in the rows of other estimates.
-_NO_BIAS: Mapping[str, Any] = {
+_NO_BIAS: dict[str, Any] = {
     "contrast": "", "p": math.nan, "p_adjusted": math.nan, "test": "", "min_detectable": math.nan,
 }  # fmt: skip
 
