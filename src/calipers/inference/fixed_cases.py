@@ -55,15 +55,15 @@ def jackknife_variances(
     """
     given_mask = ~np.isnan(values)
     counts = given_mask.sum(axis=1)
-    without = np.full(values.shape, np.nan)
+    omitted_values = np.full(values.shape, np.nan)
     for sample in range(values.shape[1]):
         remaining = values.copy()
         remaining[:, sample] = np.nan
-        without[:, sample] = value_of_case(remaining)
-    filled = np.where(given_mask, without, 0.0)
+        omitted_values[:, sample] = value_of_case(remaining)
+    filled = np.where(given_mask, omitted_values, 0.0)
     n = np.maximum(counts, 1)
     means = filled.sum(axis=1) / n
-    squares = np.where(given_mask, np.square(without - means[:, None]), 0.0).sum(axis=1)
+    squares = np.where(given_mask, np.square(omitted_values - means[:, None]), 0.0).sum(axis=1)
     return np.where(counts > 1, squares * (n - 1) / n, np.nan)
 
 
@@ -117,9 +117,9 @@ class FixedCases(JointDistribution):
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two systems, whose samples are independent."""
-        other = second.joint_distribution
-        assert isinstance(other, FixedCases)
-        cases = self._minus(other)
+        second_cases = second.joint_distribution
+        assert isinstance(second_cases, FixedCases)
+        cases = self._minus(second_cases)
         return first.difference(
             second,
             n=min(first.n, second.n),

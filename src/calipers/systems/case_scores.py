@@ -249,7 +249,7 @@ class FixedCaseScores(CaseScores):
             )
 
     def sample_for(self, measure: Measure) -> None:  # type: ignore[override]
-        """Return None, as cases are no sample."""
+        """Return None, as cases are not a sample."""
         return
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
@@ -302,7 +302,7 @@ class FixedCaseScores(CaseScores):
             largest = (high - low) ** 2 * proportions / (n - 1)
             return largest if np.isfinite(largest) else float(variances[known_mask].max())
         passed = np.tri(n + 1, n, -1)
-        rows = {"scores": passed, "status": np.zeros(passed.shape, np.int64)}
+        rows: dict[str, Any] = {"scores": passed, "status": np.zeros(passed.shape, np.int64)}
         possible = replace(self._as_sample, **rows, weight=None, clusters=None)
         return float(jackknife_variances(passed, partial(possible.values_of, measure)).max())
 
