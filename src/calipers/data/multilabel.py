@@ -186,7 +186,7 @@ def _all_or_none(
             f"{input_name}: has no value of {name!r} in row {row}, which has values of other "
             "labels; expected all labels of a row, or none"
         )
-    return ~missing.all(axis=1)
+    return np.asarray(~missing.all(axis=1))
 
 
 def is_list(kind: Any) -> bool:

@@ -53,17 +53,17 @@ def jackknife_variances(
     >>> np.allclose(variance, samples.var(ddof=1) / 4)
     True
     """
-    given_mask = ~np.isnan(values)
-    counts = given_mask.sum(axis=1)
-    leave_one_out = np.full(values.shape, np.nan)
+    present_mask = ~np.isnan(values)
+    counts = present_mask.sum(axis=1)
+    omitted_values = np.full(values.shape, np.nan)
     for sample in range(values.shape[1]):
         remaining = values.copy()
         remaining[:, sample] = np.nan
-        leave_one_out[:, sample] = value_of_case(remaining)
-    filled = np.where(given_mask, leave_one_out, 0.0)
+        omitted_values[:, sample] = value_of_case(remaining)
+    filled = np.where(present_mask, omitted_values, 0.0)
     n = np.maximum(counts, 1)
     means = filled.sum(axis=1) / n
-    squares = np.where(given_mask, np.square(leave_one_out - means[:, None]), 0.0).sum(axis=1)
+    squares = np.where(present_mask, np.square(omitted_values - means[:, None]), 0.0).sum(axis=1)
     return np.where(counts > 1, squares * (n - 1) / n, np.nan)
 
 

@@ -272,7 +272,9 @@ def v_measure(t: ContingencyTable, beta: float = 1.0) -> FloatArray:
     return np.where(h * c > 0, h * c / ((1 - weight) * h + weight * c), 0.0)
 
 
-@partition_measure("purity", undefined=_NO_ROWS, reference="Zhao and Karypis (2004)")
+@partition_measure(
+    "purity", interval="majority", undefined=_NO_ROWS, reference="Zhao and Karypis (2004)"
+)
 def purity(t: ContingencyTable) -> FloatArray:
     """Purity: the proportion of points that belong to the most frequent class of their cluster.
 

@@ -302,7 +302,7 @@ class FixedCaseScores(CaseScores):
             largest = (high - low) ** 2 * proportions / (n - 1)
             return largest if np.isfinite(largest) else float(variances[known_mask].max())
         passed = np.tri(n + 1, n, -1)
-        rows = {"scores": passed, "status": np.zeros(passed.shape, np.int64)}
+        rows: dict[str, Any] = {"scores": passed, "status": np.zeros(passed.shape, np.int64)}
         possible = replace(self._as_sample, **rows, weight=None, clusters=None)
         return float(jackknife_variances(passed, partial(possible.values_of, measure)).max())
 

@@ -127,7 +127,7 @@ class LabeledOutput(RowSystem):
             return "is at the best threshold on these rows"
         if definition.task == "clustering" and definition.reads != "partitions":
             return "takes no truth"
-        if definition.interval == "information" or definition.name == "purity":
+        if definition.interval in BIASED_INTERVALS:
             return "is biased in few points, by an amount that the judge does not show"
         system, formula = self.judge.delegate(measure)
         statistic: Any = system.statistic(formula)
@@ -172,6 +172,9 @@ class LabeledOutput(RowSystem):
             "clusters": None if self.clusters is None else self.clusters.take_rows(rows),
         }
 
+
+#: Intervals of measures whose bias in few points depends on the true classes.
+BIASED_INTERVALS = ("information", "majority")
 
 #: The systems of which a labeled one consists.
 _SYSTEM_FIELDS = ("judge", "human", "judged")
