@@ -218,11 +218,9 @@ class LabeledSample(JointDistribution):
         space = influence.variance_estimator
         if space.clusters is not None:
             return np.asarray(space.cluster_sums(influence.column)[0].sum(axis=0))
-        return (
-            space.row_sums(influence.column)
-            if isinstance(space, NestedRowsVariance)
-            else (influence.column)
-        )
+        if isinstance(space, NestedRowsVariance):
+            return space.row_sums(influence.column)
+        return influence.column
 
     @cached_property
     def moments(self) -> JudgeMoments:
@@ -269,13 +267,13 @@ class LabeledSample(JointDistribution):
         """
         if self.others is None:
             return math.nan
-        human, product = self.moments.human, self.moments.human_judged
-        variance = (
-            self.moments.judged if self._is_of_these else self._pooled_variance / self.n_human
-        )
-        if not (human > 0 and variance > 0):
+        moments = self.moments
+        if not moments.human > 0:
             return 0.0
-        return min(1.0, product * product / (human * variance))
+        variance = moments.judged if self._is_of_these else self._pooled_variance / self.n_human
+        if not variance > 0:
+            return 0.0
+        return min(1.0, moments.human_judged**2 / (moments.human * variance))
 
     @cached_property
     def _pooled_variance(self) -> float:
