@@ -116,7 +116,7 @@ def test_the_spread_within_a_stratum_is_that_of_its_labels() -> None:
         assert design.spreads[k] == pytest.approx(wanted, rel=0.03)
 
 
-@pytest.mark.parametrize("n_labels", [(600, 200, 200), (700, 700, 700), (1400, 1600, 1800)])
+@pytest.mark.parametrize("n_labels", [(200, 200, 1200), (700, 700, 700), (1200, 1800, 1900)])
 @pytest.mark.parametrize("has_weights", [False, True])
 def test_plans_have_the_coefficient_and_the_error_of_estimates(
     monkeypatch: pytest.MonkeyPatch, has_weights: bool, n_labels: tuple[int, ...]
@@ -126,7 +126,8 @@ def test_plans_have_the_coefficient_and_the_error_of_estimates(
     rng = np.random.default_rng(6)
     strata = np.arange(6000) % 3
     human = rng.normal(size=6000) + 0.5 * strata
-    judged = 0.8 * human + 0.6 * rng.normal(size=6000)
+    # Slopes differ by stratum, so that what λ leaves unexplained is correlated with the judge.
+    judged = (1.5 - strata) * human + 0.6 * rng.normal(size=6000)
     mask, weight = np.zeros(6000, bool), np.ones(6000)
     for k, n in enumerate(n_labels if has_weights else (sum(n_labels) // 3,) * 3):
         mask[np.flatnonzero(strata == k)[:n]] = True
@@ -167,6 +168,36 @@ def test_the_error_of_a_plan_is_that_of_its_draws() -> None:
     ]  # fmt: skip
     expected = np.hypot(np.std(errors), human.std(ddof=1) / np.sqrt(300))
     assert everything.errors(counts)[0] == pytest.approx(expected, rel=0.02)
+
+
+def test_the_error_of_a_random_pilot_is_that_of_its_draws() -> None:
+    """λ of the other cases is that of all of them, times the proportion of the others."""
+    rng = np.random.default_rng(8)
+    human = rng.normal(size=300)
+    judged = human + 0.8 * rng.normal(size=300)
+    order, limits = rng.permutation(300), (-np.inf, np.inf)
+    drawn = np.where(np.isin(np.arange(300), order[:200]), human, np.nan)
+    design = LabelDesign(drawn, judged, np.zeros(300, np.int64), 1, limits, False)
+    counts = np.array([200])
+    factor = design.coefficient(counts) * 300 / 100
+    r = (drawn - factor * judged)[order[:200]]
+    error = r.var(ddof=1) * (1 / 200 - 1 / 300) + np.nanvar(drawn, ddof=1) / 300
+    assert design.errors(counts)[0] == pytest.approx(np.sqrt(error), rel=0.002)
+
+
+def test_half_differences_of_a_plan_are_as_far_as_the_judge_errs_seldom() -> None:
+    """Of 200 labels it errs on two, and half a difference is at twice the largest residual."""
+    rng = np.random.default_rng(9)
+    human = rng.integers(-1, 2, 1000) / 4.0
+    judged = human.copy()
+    judged[:2] += 0.25
+    human[200:] = np.nan
+    design = LabelDesign(human, judged, np.zeros(1000, np.int64), 1, (0.0, 1.0), True)
+    without_ends = LabelDesign(human, judged, np.zeros(1000, np.int64), 1, (-np.inf, np.inf), False)
+    counts = np.array([200])
+    r = human[:200] - design.coefficient(counts) * judged[:200]
+    added = np.sqrt(design.errors(counts)[1] ** 2 - without_ends.errors(counts)[1] ** 2)
+    assert added == pytest.approx(2 * np.abs(r - r.mean()).max() / 201)
 
 
 # ---------------------------------------------------------------------------------------- Selection

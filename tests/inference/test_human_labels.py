@@ -126,6 +126,18 @@ def test_the_coefficient_is_neither_negative_nor_above_the_ratio_of_errors() -> 
     assert shorter.coefficient <= h.values.std() / j.values.std() + 1e-12  # type: ignore[union-attr]
 
 
+def test_few_other_cases_of_equal_scores_do_not_make_up_for_labels() -> None:
+    """Four others have one score: J varies as if it were known, and λ is the ratio times 4/44."""
+    human, judged = grades(40, 4)
+    judged[40:] = 0.5
+    one = behind(sample(human, judged).point_estimate(MEAN))
+    h, j = human[:40], judged[:40]
+    assert one.projection == pytest.approx(np.cov(h, j)[0, 1] / j.var(ddof=1))
+    assert one.coefficient == pytest.approx(h.std() / j.std() * 4 / 44)
+    these = behind(sample(human, judged, target="these").point_estimate(MEAN))
+    assert these.coefficient == pytest.approx(min(one.projection, h.std() / j.std()))
+
+
 def test_labels_of_all_are_the_labels_alone() -> None:
     human, judged = verdicts(60, 0)
     other_human, other_judged = verdicts(60, 0, seed=2)

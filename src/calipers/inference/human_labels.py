@@ -268,11 +268,9 @@ class LabeledSample(JointDistribution):
         space = influence.variance_estimator
         if space.clusters is not None:
             return np.asarray(space.cluster_sums(influence.column)[0].sum(axis=0))
-        return (
-            space.row_sums(influence.column)
-            if isinstance(space, NestedRowsVariance)
-            else (influence.column)
-        )
+        if isinstance(space, NestedRowsVariance):
+            return space.row_sums(influence.column)
+        return influence.column
 
     @cached_property
     def moments(self) -> JudgeMoments:
@@ -323,12 +321,14 @@ class LabeledSample(JointDistribution):
             return math.nan
         if not self.n_human:
             return 0.0
-        human, product = self.moments.human, self.moments.human_judged
+        moments = self.moments
         is_of_labeled = self._is_of_these or self.proportion_unlabeled is not None
-        variance = self.moments.judged if is_of_labeled else self._pooled_variance / self.n_human
-        if not (human > 0 and variance > 0):
+        if not moments.human > 0:
             return 0.0
-        return min(1.0, product * product / (human * variance))
+        variance = moments.judged if is_of_labeled else self._pooled_variance / self.n_human
+        if not variance > 0:
+            return 0.0
+        return min(1.0, moments.human_judged**2 / (moments.human * variance))
 
     @cached_property
     def _pooled_variance(self) -> float:
