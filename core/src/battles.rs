@@ -251,7 +251,7 @@ pub fn cluster_products<'py>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parallel::Stop;
+    use crate::parallel::tested;
 
     /// Five battles of four, or of twenty systems in two clusters, by sums written out.
     #[test]
@@ -272,21 +272,16 @@ mod tests {
             let (cluster, cell) = ([1, 0, 1, 1, 0], [0, 1, 2, 3, 3]);
             let weight = [1.0, 2.0, 1.0, 0.5, 1.0];
             let factor = [2.0, 3.0];
-            let stop = Stop::default();
-            let crew = Crew::alone(&stop);
-            let battles = Sorted::of(crew, &cluster, 2, &cell, Some(&weight));
-            assert_eq!(battles.cells, [1, 3, 0, 2, 3]);
-            assert_eq!(battles.weights, [2.0, 1.0, 1.0, 1.0, 0.5]);
             let size = systems + 2;
             let mut found = vec![0.0; size * size];
-            add_products(
-                crew,
-                (&cells, &covariates),
-                systems,
-                &battles,
-                &factor,
-                &mut found,
-            );
+            let battles = tested(|crew| {
+                let battles = Sorted::of(crew, &cluster, 2, &cell, Some(&weight));
+                let columns = (&cells[..], &covariates[..]);
+                add_products(crew, columns, systems, &battles, &factor, &mut found);
+                battles
+            });
+            assert_eq!(battles.cells, [1, 3, 0, 2, 3]);
+            assert_eq!(battles.weights, [2.0, 1.0, 1.0, 1.0, 0.5]);
             let mut vectors = vec![vec![0.0; size]; 2];
             for battle in 0..5 {
                 let at = cell[battle] as usize;
