@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 pub mod areas;
 mod arrays;
+pub mod battles;
 pub mod cells;
 pub mod classes;
 pub mod dirichlet;
@@ -29,6 +30,8 @@ pub mod trec;
 mod _core {
     #[pymodule_export]
     use crate::areas::{area_bounds, area_errors, area_influence, score_table_without};
+    #[pymodule_export]
+    use crate::battles::cluster_products;
     #[pymodule_export]
     use crate::cells::{score_cells, score_shift};
     #[pymodule_export]

@@ -151,6 +151,18 @@ def matrix_sums(
 def dunn_matrix(
     rows: npt.NDArray[np.floating[Any]], labels: _Ints, clusters: int, start: int = 0
 ) -> tuple[_Floats, _Floats, list[_Fault]]: ...
+def cluster_products(
+    cluster: npt.NDArray[np.uint32],
+    factor: _Floats,
+    cell: npt.NDArray[np.int32],
+    weight: _Floats | None,
+    first: _Ints,
+    second: _Ints,
+    by_strength: _Floats,
+    by_tie: _Floats,
+    covariates: _Floats,
+    systems: int,
+) -> _Floats: ...
 def power_sums(
     x: _Floats,
     second: npt.NDArray[np.bool_],

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import calipers as cal
+from calipers.data.arrays import missing_mask
 
 TRUTH = [0, 1, 0, 1, 0, 1, 1, 0, 1, 0]
 CLASSES = [0, 1, 2, 1, 0, 1, 2, 0, 1, 0]
@@ -195,3 +196,17 @@ def test_a_missing_class_is_none(nothing: Any) -> None:
     if nothing is not None:
         with pytest.raises(cal.InputError, match=r"^positive is missing, expected a class"):
             cal.classification(["a", named], ["a", named], positive=nothing)
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_missing_value_may_be_in_the_dictionary_of_a_column(is_chunked: bool) -> None:
+    indices = pa.array([0, 1, 0, 2], pa.int32())
+    for words, expected in (
+        (pa.array(["a", None, "b"]), [False, True, False, False]),
+        (pa.array([0.5, 1.0, float("nan")]), [False, False, False, True]),
+        (pa.array(["a", "b", "c"]), [False] * 4),
+    ):
+        column = pa.DictionaryArray.from_arrays(indices, words)
+        if is_chunked:
+            column = pa.chunked_array([column[:2], column[2:]])
+        assert missing_mask(column, "label").tolist() == expected

@@ -11,7 +11,6 @@ from scipy.optimize import brentq, linprog, minimize
 from scipy.special import logit
 
 from calipers.data.errors import InputError
-from calipers.estimation import battles as module
 from calipers.estimation.battles import (
     ELO,
     TIE_MODELS,
@@ -242,35 +241,27 @@ def sandwich(fit: BattleFit, data: BattleData, code: np.ndarray, weight: np.ndar
 
 
 @pytest.mark.parametrize("ties", MODELS)
-@pytest.mark.parametrize("dense", ["dense", "sparse", "some", "single precision"])
+@pytest.mark.parametrize(("n_systems", "n", "n_clusters"), [(5, 400, 60), (80, 1600, 200)])
 @pytest.mark.parametrize("sizes", ["even", "uneven"])
 def test_clustered_errors_are_those_of_sums_by_cluster(
-    ties: str, dense: str, sizes: str, monkeypatch: pytest.MonkeyPatch
+    ties: str, n_systems: int, n: int, n_clusters: int, sizes: str
 ) -> None:
-    limits = {"dense": (400, 100), "sparse": (-(10**6), 1), "some": (-50, 3)}
-    if dense in limits:
-        monkeypatch.setattr(module, "_MAX_DENSE", limits[dense][0])
-        monkeypatch.setattr(module, "_DENSE_PER_BATTLE", limits[dense][1])
-    else:
-        monkeypatch.setattr(module, "_SINGLES", 10)
-    monkeypatch.setattr(module, "_AT_ONCE", 50)  # several blocks
-    first, second, outcome = drawn(4)
+    """Of five systems every cluster has nearly all; of eighty, small clusters have few."""
+    first, second, outcome = drawn(4, n, n_systems)
     generator = np.random.default_rng(5)
-    n = len(first)
-    code = np.minimum(generator.integers(0, 60, n), generator.integers(0, 60, n))
+    code = generator.integers(0, n_clusters, (2, n)).min(axis=0)
     if sizes == "even":
-        code = np.arange(n) % 60
+        code = np.arange(n) % n_clusters
     weight, x = generator.random(n), generator.normal(size=(n, 2))
-    data = BattleData(5, first, second, outcome, weight, weight**2, x, float(n))
+    data = BattleData(n_systems, first, second, outcome, weight, weight**2, x, float(n))
     clusters = ClusterIndex.from_names(code)
     fit = fit_battles(data, TIE_MODELS[ties], ClusteredBattles(np.arange(n), weight, clusters))
     expected = sandwich(fit, data, code, weight)
-    tolerance = 1e-5 if dense == "single precision" else 1e-9
-    assert fit.covariance == pytest.approx(expected, rel=tolerance, abs=tolerance * 0.01)
+    assert fit.covariance == pytest.approx(expected, rel=1e-9, abs=1e-12)
     if sizes == "even":
-        assert fit.df == 59
+        assert fit.df == n_clusters - 1
     else:
-        assert 20 < fit.df < 45
+        assert n_clusters / 3 < fit.df < 0.75 * n_clusters
 
 
 def test_clusters_of_one_battle_are_independent_battles() -> None:

@@ -105,11 +105,17 @@ def missing_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
 
 
 def _is_complete(values: Any) -> bool:
-    """Return whether an Arrow column has no missing values, by its type and number of nulls."""
+    """Return whether an Arrow column has no missing values, by its type and number of nulls.
+
+    Of a dictionary, only its distinct values are looked at.
+    """
     if type(values).__module__.split(".")[0] != "pyarrow" or getattr(values, "null_count", True):
         return False
     from pyarrow import types
 
+    if types.is_dictionary(values.type):
+        chunks = values.chunks if hasattr(values, "chunks") else [values]
+        return all(_is_complete(chunk.dictionary) for chunk in chunks)
     predicates = types.is_string, types.is_large_string, types.is_integer, types.is_boolean
     return any(is_type(values.type) for is_type in predicates)
 

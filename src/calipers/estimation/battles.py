@@ -45,13 +45,6 @@ _SINGULAR = 1e-11
 #: last, Student's t of 59 degrees of freedom covered the truth 88 times of 100, corrected 95 times;
 #: with 1 to 8 battles each both cover it 95 times.
 EVEN = 0.75
-#: Number of elements of dense vectors of clusters that are computed at a time.
-_AT_ONCE = 1 << 18
-#: With more elements of all vectors, they are multiplied in single precision.
-_SINGLES = 20_000_000
-#: With at most the first number of parameters all vectors are dense, and those of clusters that
-#: have a battle for each further parameters by the second number.
-_MAX_DENSE, _DENSE_PER_BATTLE = 400, 100
 
 
 class Derivatives(NamedTuple):
@@ -765,78 +758,18 @@ def _no_effect_message(names: Sequence[str]) -> str:
 def _cluster_products(
     data: BattleData, clustered: ClusteredBattles, d: FloatArray, g: FloatArray
 ) -> FloatArray:
-    """Return the sum over clusters of the products of their scores.
+    """Return the sum over clusters of the products of their scores."""
+    from calipers import _core
 
-    The scores of a cluster are a dense vector, and vectors are multiplied in blocks; in single
-    precision if they are many, with errors that average out. If there are so many systems that a
-    small cluster has few of them, its vector is sparse.
-    """
-    from scipy.sparse import csc_matrix
-
-    size, n = data.n_systems + 1 + data.covariates.shape[1], len(clustered.index)
-    code, n_clusters = clustered.clusters.codes, clustered.clusters.n_codes
-    n_battles = np.bincount(code, minlength=n_clusters)
-    # Conversion of a matrix with an entry for each battle sorts by counting, not by comparison.
-    entries = clustered.index, code.astype(np.int32), np.arange(n + 1, dtype=np.int32)
-    by_cluster = csc_matrix(entries, (n_clusters, n)).tocsr()
-    index = by_cluster.data
-    weight = None if clustered.weight is None else clustered.weight[by_cluster.indices]
-    correction = 1.0
-    if clustered.is_even:  # all clusters have the same one
-        correction = float(clustered.corrections[0])
-    else:
-        by_battle = np.repeat(clustered.corrections, n_battles)
-        weight = by_battle if weight is None else weight * by_battle
-    is_dense = n_battles > (size - _MAX_DENSE) / _DENSE_PER_BATTLE
-    total = np.zeros((size, size))
-    if not is_dense.all():
-        is_selected = np.repeat(is_dense, n_battles)
-        battles = _score_entries(data, d, g, *_take(index, weight, ~is_selected))
-        total += _sparse_products(battles, n_battles[~is_dense], size)
-        index, weight = _take(index, weight, is_selected)
-    starts = np.concatenate([[0], np.cumsum(n_battles[is_dense])])
-    step = max(1, _AT_ONCE // size)
-    precision = np.float32 if len(starts) * size > _SINGLES else np.float64
-    for begin in range(0, len(starts) - 1, step):
-        limits = starts[begin : begin + step + 1]
-        cluster = np.repeat(np.arange(0, size * (len(limits) - 1), size), np.diff(limits))
-        battles = _score_entries(data, d, g, *_take(index, weight, slice(limits[0], limits[-1])))
-        shape = len(limits) - 1, size
-        element = np.concatenate([cluster + column for column, _ in battles[:2]])
-        values = np.concatenate([values for _, values in battles[:2]])
-        vectors = np.bincount(element, values, shape[0] * size).reshape(shape)
-        for column, values in battles[2:]:  # in which every battle has an entry
-            vectors[:, column] = np.add.reduceat(values, limits[:-1] - limits[0])
-        vectors = vectors.astype(precision, copy=False)
-        total += vectors.T @ vectors
-    return total * correction**2
-
-
-def _sparse_products(
-    battles: Sequence[tuple[Any, FloatArray]], n_battles: IntArray, size: int
-) -> FloatArray:
-    """Return the sum of the products of sparse vectors, of clusters with consecutive battles."""
-    from scipy.sparse import csr_matrix
-
-    n = len(battles[0][1])
-    columns = np.column_stack([np.broadcast_to(column, n) for column, _ in battles])
-    starts = np.concatenate([[0], np.cumsum(n_battles)]) * columns.shape[1]
-    values = np.column_stack([values for _, values in battles])
-    vectors = csr_matrix((values.ravel(), columns.ravel(), starts), (len(n_battles), size))
-    return np.asarray((vectors.T @ vectors).toarray())
-
-
-def _take(index: Any, weight: FloatArray | None, rows: Any) -> tuple[Any, Any]:
-    return index[rows], None if weight is None else weight[rows]
-
-
-def _score_entries(
-    data: BattleData, d: FloatArray, g: FloatArray, index: Any, weight: FloatArray | None
-) -> list[tuple[Any, FloatArray]]:
-    """Return the parameters that some battles bear on, and their weighted derivatives by each."""
-    k, by_d, by_g = data.n_systems, d[index], g[index]
-    if weight is not None:
-        by_d, by_g = by_d * weight, by_g * weight
-    entries = [(data.first[index], by_d), (data.second[index], -by_d), (k, by_g)]
-    covariates = enumerate(data.covariates.T, k + 1)
-    return [*entries, *((j, by_d * covariate[index]) for j, covariate in covariates)]
+    return _core.cluster_products(
+        clustered.clusters.codes,
+        clustered.corrections,
+        clustered.index.astype(np.int32, copy=False),
+        clustered.weight,
+        data.first.astype(np.int64, copy=False),
+        data.second.astype(np.int64, copy=False),
+        d,
+        g,
+        np.ascontiguousarray(data.covariates),
+        data.n_systems,
+    )
