@@ -39,6 +39,7 @@ EXPLAINED: Mapping[tuple[str, str], str] = {
         "probabilities: *",
     ): "ECE is biased upward, which the interval corrects only in part.",
     ("*MSE", "numbers: *"): "With a heavy tail, few data sets contain the largest losses.",
+    ("*MSE", "judged: *"): "With a heavy tail, few labels contain the largest losses.",
     (
         "Success*",
         "topics: *",

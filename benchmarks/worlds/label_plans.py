@@ -50,7 +50,7 @@ def equal_errors(kind: str, labels: int, cases: int) -> Trial:
         return {f"bias by {kind}": biases[kind] for kind in kinds}
 
     size = f"{labels} labels of {cases:,} cases"
-    return Trial("judges", f"errors of a judge, {kind}", size, draw, labels >= 50)
+    return Trial("judges", f"errors of a judge, {kind}", size, draw, labels >= 50, dear=2)
 
 
 def planned(differs: bool, labels: int, cases: int) -> Trial:

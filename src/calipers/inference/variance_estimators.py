@@ -388,7 +388,7 @@ class NestedRowsVariance(DisjointRowsVariance):
     def row_sums(self, column: FloatArray) -> FloatArray:
         """Return the influence of each row of the second set, by both of its elements."""
         first, second = self.slices
-        sums = column[second].copy()
+        sums: FloatArray = column[second].copy()
         np.add.at(sums, self.positions, column[first])
         return sums
 
