@@ -13,7 +13,7 @@ comparison, a test of fixed size that is repeated every 50 requests.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from page_tables import print_tables
 
 from calipers.data.request_log import Request
 from calipers.evaluate.monitor import MonitorSession
+from calipers.inference.confidence_sequences import ChangeTest
 
 PAGE = Path(__file__).parents[1] / "docs" / "monitoring.md"
 BEGIN, END = "<!-- made by benchmarks/sequential.py -->\n", "<!-- end of what is made -->\n"
@@ -151,6 +152,64 @@ def effects() -> Iterator[World]:
     yield World("0.65 against 0.50", "split", split(0.50, 0.65), 0.0, SPLIT)
 
 
+GREATER: dict[str, Any] = {"alternative": "greater"}
+DIP = 0.5 - 0.2 * (TIME > 0.3) * (TIME < 0.6)
+
+
+def one_sided_worlds() -> Iterator[World]:
+    """The worlds in which no value is above the target, and may be rejected in 5% of all sequences."""
+    for rate in (0.02, 0.5, 0.95):
+        yield World(f"rate {rate}", "one system", rates(rate), rate, GREATER)
+    yield World("falls below 0.5 for a while", "one system", rates(DIP), 0.5, GREATER)
+    yield World("wins 0.1, losses 0.1", "pairs", outcomes(0.1, 0.1), 0.0, {**OUTCOMES, **GREATER})
+    yield World("both 0.5", "split", split(0.5, 0.5), 0.0, {**SPLIT, **GREATER})
+
+
+def one_sided_effects() -> Iterator[World]:
+    """Hypotheses that are false, for one side and for two."""
+    for options in ({}, GREATER):
+        sides = "one side" if options else "two sides"
+        pairs = outcomes(0.13, 0.07)
+        yield World(f"rate 0.93, target 0.9, {sides}", "one system", rates(0.93), 0.9, options)
+        yield World(
+            f"wins 0.13, losses 0.07, {sides}", "pairs", pairs, 0.0, {**OUTCOMES, **options}
+        )
+
+
+def step(before: float, after: float, place: float = 0.6) -> Callable[[Random], list[Any]]:
+    """Scores 0 and 1 with a rate that changes once."""
+    return rates(np.where(place > TIME, before, after))
+
+
+def unchanged_worlds() -> Iterator[World]:
+    """The worlds in which the mean stays the same."""
+    for rate in (0.02, 0.5, 0.95):
+        yield World(f"rate {rate}", "one system", rates(rate), rate, {})
+    yield World("grades, 80% the highest", "one system", grades(*TOP), mean_grade(*TOP), {})
+    yield World("wins 0.1, losses 0.1", "pairs", outcomes(0.1, 0.1), 0.0, {})
+
+
+def changed_worlds() -> Iterator[World]:
+    """The worlds in which it changes after 900 requests."""
+    for before, after in ((0.95, 0.85), (0.95, 0.9), (0.5, 0.65), (0.5, 0.4)):
+        yield World(f"from {before} to {after}", "one system", step(before, after), after, {})
+
+
+def changes(world: World, n_sequences: int, looks: Sequence[int]) -> float:
+    """Percentage of sequences in which a change is found at any of the looks."""
+    n_found = 0
+    for index in range(n_sequences):
+        (x,) = world.draw(np.random.Generator(np.random.Philox(index)))
+        x = (x + 1) / 2 if world.kind == "pairs" else x
+        test = ChangeTest()
+        for block in np.split(x, looks[:-1]):
+            test.add(block)
+            if test.change().log_e >= math.log(20):
+                n_found += 1
+                break
+    return 100 * n_found / n_sequences
+
+
 def rejections(world: World, n_sequences: int, **options: Any) -> list[int | None]:
     """When the hypothesis is rejected in each sequence, if ever."""
     decided = []
@@ -207,19 +266,54 @@ def tables(n_sequences: int) -> Iterator[str]:
         text = "" if math.isnan(repeated) else f"{repeated:.1f}"
         yield f"| {world.kind} | {world.name} | {share:.1f} | {text} |"
     yield "\nHypotheses that are false:\n"
+    yield from effect_table(effects(), n_sequences)
+    yield "\nThe mean so far of a rate that drifts, which is not what the interval is for:\n"
+    yield "| the rate | outside at any look, % | outside at the worst single look, % |"
+    yield "|---|--:|--:|"
+    yield from running_mean_errors(n_sequences)
+    yield from one_sided_tables(n_sequences)
+    yield from change_tables(n_sequences)
+
+
+def effect_table(worlds: Iterator[World], n_sequences: int) -> Iterator[str]:
+    """How often false hypotheses are rejected, and when."""
     yield "| design | world | rejected by then, % | median request of the decision |"
     yield "|---|---|--:|--:|"
-    for world in effects():
+    for world in worlds:
         decided = rejections(world, n_sequences)
         known = [LENGTH + 1 if n is None else n for n in decided]
         median = int(np.median(known))
         share = 100 * sum(n is not None for n in decided) / n_sequences
         when = f"{median:,}" if median <= LENGTH else "later"
         yield f"| {world.kind} | {world.name} | {share:.1f} | {when} |"
-    yield "\nThe mean so far of a rate that drifts, which is not what the interval is for:\n"
-    yield "| the rate | outside at any look, % | outside at the worst single look, % |"
-    yield "|---|--:|--:|"
-    yield from running_mean_errors(n_sequences)
+
+
+def one_sided_tables(n_sequences: int) -> Iterator[str]:
+    """The lines of the tables of one side."""
+    yield '\nOne side (`alternative="greater"`), where no value is above the target:\n'
+    yield "| design | world | errs at any look, % |"
+    yield "|---|---|--:|"
+    for world in one_sided_worlds():
+        decided = rejections(world, n_sequences)
+        share = 100 * sum(n is not None for n in decided) / n_sequences
+        yield f"| {world.kind} | {world.name} | {share:.1f} |"
+    yield "\nWhere it is:\n"
+    yield from effect_table(one_sided_effects(), n_sequences)
+
+
+def change_tables(n_sequences: int) -> Iterator[str]:
+    """The lines of the tables of changes."""
+    yield "\nA change of the value (`drift=True`), where there is none, examined every 300 requests:\n"
+    yield "| design | world | errs at any look, % |"
+    yield "|---|---|--:|"
+    looks = range(300, LENGTH + 1, 300)
+    for world in unchanged_worlds():
+        yield f"| {world.kind} | {world.name} | {changes(world, n_sequences, looks):.1f} |"
+    yield f"\nWhere the rate changes after 900 of {LENGTH:,} requests, examined at the end:\n"
+    yield "| the rate | found, % |"
+    yield "|---|--:|"
+    for world in changed_worlds():
+        yield f"| {world.name} | {changes(world, n_sequences, [LENGTH]):.1f} |"
 
 
 if __name__ == "__main__":

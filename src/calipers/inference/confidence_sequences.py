@@ -352,7 +352,7 @@ class ValueGrid:
     @property
     def all_counts(self) -> FloatArray:
         """Count of each point, also of those without one."""
-        return self._counts.copy()
+        return np.array(self._counts)
 
     @property
     def counts(self) -> FloatArray:
