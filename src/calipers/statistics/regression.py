@@ -116,8 +116,9 @@ class NumericMoments(Statistic):
         NumericMoments
             Statistic of each row.
         """
-        w, zeros = np.ones(len(truth)) if weight is None else weight, np.zeros(truth.shape)
-        w, residual = w[:, None] if truth.ndim == 2 else w, predicted - truth
+        # What is the same for all rows is one number, which saves most of the arithmetic.
+        w, zeros = np.asarray(1.0) if weight is None else weight, np.asarray(0.0)
+        w, residual = np.atleast_1d(w)[:, None] if truth.ndim == 2 else w, predicted - truth
         return cls(1, w, np.square(w), truth, predicted, residual, zeros, zeros, zeros, zeros)
 
     @classmethod
@@ -509,8 +510,9 @@ def quantile(values: FloatArray, q: float, weight: FloatArray | None = None) -> 
     target, tolerance = q * n, 1e-12 * n
     indices = math.ceil(target - tolerance) - 1, math.floor(target + tolerance)
     low, high = (min(max(index, 0), n - 1) for index in indices)
-    partitioned = np.partition(values, [low, high])
-    return float((partitioned[low] + partitioned[high]) / 2)
+    partitioned = np.partition(values, high)
+    lower = partitioned[high] if low == high else partitioned[:high].max()
+    return float((lower + partitioned[high]) / 2)
 
 
 def midranks(values: FloatArray, weight: FloatArray | None = None) -> FloatArray:
