@@ -45,8 +45,8 @@ class RankingRows:
         group_labels = encode_labels(group, "group")
         check_length(group_labels.codes, len(grade), "group")
         names = group_labels.names
-        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
-        order = sorted(range(len(names)), key=encoded.__getitem__)
+        # Code points have the order of their bytes in UTF-8.
+        order = sorted(range(len(names)), key=names.__getitem__)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         codes = group_labels.codes

@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     from calipers.statistics.quantiles import QuantileRows
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ratings import RatingRows, Ratings
-    from calipers.statistics.regression import FitMoments, NumericMoments, NumericRows
+    from calipers.statistics.regression import (
+        FitMoments,
+        LeaveOneOutMoments,
+        NumericMoments,
+        NumericRows,
+    )
     from calipers.statistics.row_sample import LargestResiduals, SampledRows
     from calipers.statistics.sampled_rankings import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreTable, SubsetScores
@@ -61,7 +66,7 @@ _HOMES = {
     "label_sets": "LabelSets",
     "row_sample": "LargestResiduals, SampledRows",
     "moments": "Moments, SkewMoments",
-    "regression": "FitMoments, NumericMoments, NumericRows",
+    "regression": "FitMoments, LeaveOneOutMoments, NumericMoments, NumericRows",
     "sparse_confusion": "SparseConfusionMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
     "rankings": "JudgedRankings",
@@ -92,6 +97,7 @@ __all__ = [
     "LabelMatrices",
     "LabelSets",
     "LargestResiduals",
+    "LeaveOneOutMoments",
     "LengthRows",
     "MajorityValue",
     "Moments",

@@ -620,12 +620,15 @@ class JudgedRankings(Statistic):
             Documents with a positive gain.
         """
         topic = np.repeat(np.arange(len(self)), np.diff(self.judged_offsets))
-        order = np.lexsort((-gain, topic))
-        count = np.where(gain > 0, self.judged_count, 0)[order]
+        count = np.where(gain > 0, self.judged_count, 0)
+        # Grades descend, and gains mostly do so too.
+        if ((gain[1:] > gain[:-1]) & (topic[1:] == topic[:-1])).any():
+            order = np.lexsort((-gain, topic))
+            gain, count = gain[order], count[order]
         length = np.bincount(topic, count, minlength=len(self)).astype(np.int64)
         offsets = segment_offsets(length)
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], length) + 1
-        return IdealRankings(offsets, np.repeat(gain[order], count), rank)
+        return IdealRankings(offsets, np.repeat(gain, count), rank)
 
 
 @dataclass(frozen=True, eq=False)
