@@ -123,15 +123,15 @@ class MultilabelSample:
 
         ``gradient`` has the derivatives by the counts of each label, of shape (n_labels, 2, 2).
         """
-        neither, called, missed, hit = gradient.reshape(-1, 4).T
+        neither, false_positive, missed, hit = gradient.reshape(-1, 4).T
         out = np.empty(len(self.truth))
         for rows in row_blocks(*self.truth.shape):
             truth, predicted = (
                 matrix[rows].astype(np.float64) for matrix in (self.truth, self.predicted)
             )
-            out[rows] = truth @ (missed - neither) + predicted @ (called - neither)
+            out[rows] = truth @ (missed - neither) + predicted @ (false_positive - neither)
             truth *= predicted
-            out[rows] += truth @ (hit - missed - called + neither)
+            out[rows] += truth @ (hit - missed - false_positive + neither)
         out += neither.sum()
         return out if self.weight is None else out * self.weight
 

@@ -23,12 +23,12 @@ from calipers.measures import parse
 from calipers.statistics import (
     FitMoments,
     FloatArray,
-    LeaveOneOutMoments,
     Moments,
     NumericMoments,
     NumericRows,
     effective_size_from_weights,
 )
+from calipers.statistics.regression import LeaveOneOutMoments
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex

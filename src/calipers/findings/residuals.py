@@ -302,7 +302,7 @@ class _InfluentialRows(NamedTuple):
 
 
 def _candidate_rows(values: FloatArray, n_largest: int) -> npt.NDArray[np.intp]:
-    """Return the rows of so many largest values, and possibly of some more.
+    """Return the rows of the n largest values, and possibly of some more.
 
     Their threshold is that of a sample, which takes a tenth of the time of a partition of all rows,
     unless too many or too few rows reach it.

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from calipers.statistics.ratings import RatingRows, Ratings
     from calipers.statistics.regression import (
         FitMoments,
-        LeaveOneOutMoments,
         NumericMoments,
         NumericRows,
     )
@@ -66,7 +65,7 @@ _HOMES = {
     "label_sets": "LabelSets",
     "row_sample": "LargestResiduals, SampledRows",
     "moments": "Moments, SkewMoments",
-    "regression": "FitMoments, LeaveOneOutMoments, NumericMoments, NumericRows",
+    "regression": "FitMoments, NumericMoments, NumericRows",
     "sparse_confusion": "SparseConfusionMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
     "rankings": "JudgedRankings",
@@ -97,7 +96,6 @@ __all__ = [
     "LabelMatrices",
     "LabelSets",
     "LargestResiduals",
-    "LeaveOneOutMoments",
     "LengthRows",
     "MajorityValue",
     "Moments",

@@ -498,11 +498,16 @@ class LabelMatrices(ConfusionMatrix):
         """
         n_rows, n_labels = len(truth), len(labels)
         if weight is None:
-            positive, called = column_sums(truth), column_sums(predicted)
+            positive, n_predicted = column_sums(truth), column_sums(predicted)
             hits = np.zeros(n_labels)
             for rows in row_blocks(n_rows, n_labels):
                 hits += (truth[rows] & predicted[rows]).sum(axis=0)
-            cells = [n_rows - positive - called + hits, called - hits, positive - hits, hits]
+            cells = [
+                n_rows - positive - n_predicted + hits,
+                n_predicted - hits,
+                positive - hits,
+                hits,
+            ]
             counts = np.stack(cells, axis=-1).reshape(n_labels, 2, 2)
             return cls(counts, counts, tuple(labels), n_rows)
         sums = np.zeros((2, n_labels, 2, 2))

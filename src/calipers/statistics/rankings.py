@@ -382,8 +382,10 @@ class JudgedRankings(Statistic):
 
         Returns
         -------
-        above, tied : ndarray of shape (D,)
-            Number of relevant documents with a higher score, and with the same score.
+        above : ndarray of shape (D,)
+            Number of relevant documents with a higher score.
+        tied : ndarray of shape (D,)
+            Number of relevant documents with the same score.
         """
         return cached(self, ("tied hits", rel), lambda: self.count_ties(self.hit_mask(rel)))
 
