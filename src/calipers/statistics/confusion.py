@@ -515,7 +515,8 @@ class LabelMatrices(ConfusionMatrix):
             cell = (np.arange(n_labels) * 4 + 2 * truth[rows] + predicted[rows]).ravel()
             repeated_weights = np.repeat(weight[rows], n_labels)
             sums += np.stack(cell_sums(cell, repeated_weights, n_labels, 2, 2))
-        return cls(*sums, tuple(labels), n_rows)
+        counts, squares = sums
+        return cls(counts, squares, tuple(labels), n_rows)
 
     def one_vs_rest(self) -> Any:
         """Return the matrices of the labels, which are those of each label against its absence.
