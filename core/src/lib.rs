@@ -10,7 +10,9 @@ pub mod cells;
 pub mod classes;
 pub mod dirichlet;
 pub mod distances;
+pub mod groups;
 pub mod isotonic;
+pub mod labels;
 pub mod matrices;
 pub mod moments;
 mod order;
@@ -41,11 +43,17 @@ mod _core {
     #[pymodule_export]
     use crate::distances::{distance_sums, dunn_distances};
     #[pymodule_export]
+    use crate::groups::{first_hits, rank_groups};
+    #[pymodule_export]
     use crate::isotonic::{isotonic_blocks, isotonic_fits};
+    #[pymodule_export]
+    use crate::labels::label_order;
     #[pymodule_export]
     use crate::matrices::{dunn_matrix, matrix_sums};
     #[pymodule_export]
-    use crate::moments::{number_moments, value_moments, weighted_moments};
+    use crate::moments::{
+        error_moments, number_moments, value_ends, value_moments, weighted_moments,
+    };
     #[pymodule_export]
     use crate::parallel::progress;
     #[pymodule_export]

@@ -6,7 +6,7 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-use crate::parallel::{Crew, detached};
+use crate::parallel::{Chunks, Crew, detached};
 use crate::scores::{contiguous, same_length};
 
 /// So many rows are one piece of work.
@@ -14,6 +14,8 @@ const PIECE: usize = 1 << 14;
 /// So many rows are added up one after the other, in as many lanes.
 const RUN: usize = 1 << 8;
 const LANES: usize = 4;
+/// So many values tell roughly where the mean is.
+const SAMPLE: usize = 64;
 
 /// The sums of what `each` makes of the rows of some columns of the same length.
 fn summed<const C: usize, const K: usize>(
@@ -75,16 +77,35 @@ fn in_pairs<const K: usize>(parts: &[[f64; K]]) -> [f64; K] {
     }
 }
 
+/// A number near the mean, if neither few rows nor an order of the rows mislead: the mean of so many
+/// values that stand far from each other.
+fn near(values: &[f64]) -> f64 {
+    let step = values.len().div_ceil(SAMPLE).max(1);
+    let few = values.iter().step_by(step);
+    let (count, sum) = few.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+    sum / f64::max(count, 1.0)
+}
+
+/// Whether what a sum of squares loses, where the mean is not where it was looked for, is at most half
+/// of it: one digit.
+fn is_near(squares: f64, loss: f64) -> bool {
+    squares.is_finite() && loss <= squares / 2.0
+}
+
 /// Σw, Σw², the weighted means of y, p and r = p − y, and the central sums of yy, pp, rr and yp.
 type NumberSums = (f64, f64, [f64; 3], [f64; 4]);
 
-/// Of rows whose first two columns are y and p. The first mean is off by the last digits, and what
-/// is left about it puts that right.
+/// Of rows whose first two columns are y and p: in one reading about numbers that are near the means,
+/// or else in another about these. What is left about them puts the means right.
 fn numbers<const C: usize>(
     crew: Crew,
     columns: [&[f64]; C],
     weight: impl Fn(&[f64; C]) -> f64 + Sync + Send,
 ) -> NumberSums {
+    let [y, p] = [near(columns[0]), near(columns[1])];
+    if let Some(sums) = numbers_about(crew, columns, &weight, [y, p, p - y], is_near) {
+        return sums;
+    }
     let [total, squares, y, p, r] = summed(crew, columns, |row| {
         let (w, y, p) = (weight(&row), row[0], row[1]);
         [w, w * w, w * y, w * p, w * (p - y)]
@@ -92,29 +113,73 @@ fn numbers<const C: usize>(
     if total <= 0.0 {
         return (total, squares, [0.0; 3], [0.0; 4]);
     }
-    let near = [y, p, r].map(|sum| sum / total);
-    let [y, p, r, yy, pp, rr, yp] = summed(crew, columns, |row| {
+    let means = [y, p, r].map(|sum| sum / total);
+    numbers_about(crew, columns, &weight, means, |_, _| true).expect("any mean will do")
+}
+
+/// The same about some numbers, if they are `close` enough: given a sum of squares about one of them,
+/// and what of it belongs to the distance from the mean.
+fn numbers_about<const C: usize>(
+    crew: Crew,
+    columns: [&[f64]; C],
+    weight: &(impl Fn(&[f64; C]) -> f64 + Sync + Send),
+    about: [f64; 3],
+    close: impl Fn(f64, f64) -> bool,
+) -> Option<NumberSums> {
+    let sums = summed(crew, columns, |row| {
         let w = weight(&row);
         let [y, p, r] = [
-            row[0] - near[0],
-            row[1] - near[1],
-            row[1] - row[0] - near[2],
+            row[0] - about[0],
+            row[1] - about[1],
+            row[1] - row[0] - about[2],
         ];
-        [
-            w * y,
-            w * p,
-            w * r,
-            w * y * y,
-            w * p * p,
-            w * r * r,
-            w * y * p,
-        ]
+        let [wy, wp, wr] = [w * y, w * p, w * r];
+        [w, w * w, wy, wp, wr, wy * y, wp * p, wr * r, wy * p]
     });
+    let [total, squares, y, p, r, yy, pp, rr, yp] = sums;
+    if total <= 0.0 {
+        return Some((total, squares, [0.0; 3], [0.0; 4]));
+    }
     let off = [y, p, r].map(|sum| sum / total);
-    let central = [yy - y * off[0], pp - p * off[1], rr - r * off[2]].map(|sum| sum.max(0.0));
-    let means = [near[0] + off[0], near[1] + off[1], near[2] + off[2]];
-    let sums = [central[0], central[1], central[2], yp - y * off[1]];
-    (total, squares, means, sums)
+    let losses = [y * off[0], p * off[1], r * off[2]];
+    let about_them = [yy, pp, rr];
+    if !about_them
+        .iter()
+        .zip(losses)
+        .all(|(&sum, loss)| close(sum, loss))
+    {
+        return None;
+    }
+    let [yy, pp, rr] = [0, 1, 2].map(|at| (about_them[at] - losses[at]).max(0.0));
+    let means = [0, 1, 2].map(|at| about[at] + off[at]);
+    Some((total, squares, means, [yy, pp, rr, yp - y * off[1]]))
+}
+
+/// The mean of what `each` makes of the rows, the sum of squares about it, and what is left about it.
+fn spread<const C: usize>(
+    crew: Crew,
+    columns: [&[f64]; C],
+    about: f64,
+    each: impl Fn([f64; C]) -> f64 + Sync + Send,
+) -> (f64, f64, f64) {
+    let count = columns[0].len().max(1) as f64;
+    let [sum, squares] = summed(crew, columns, |row| {
+        let apart = each(row) - about;
+        [apart, apart * apart]
+    });
+    let loss = sum * (sum / count);
+    if is_near(squares, loss) {
+        let mean = about + sum / count;
+        let rest = sum - count * (mean - about);
+        return (mean, (squares - loss).max(0.0), rest);
+    }
+    let [sum] = summed(crew, columns, |row| [each(row)]);
+    let mean = sum / count;
+    let [squares, rest] = summed(crew, columns, |row| {
+        let apart = each(row) - mean;
+        [apart * apart, apart]
+    });
+    (mean, squares, rest)
 }
 
 /// The number of rows of positive weight, Σw and Σw²; the weighted mean of x; and Σw(x − mean)²,
@@ -177,13 +242,80 @@ pub fn value_moments(
 ) -> PyResult<(f64, f64, f64)> {
     let values = contiguous(&values);
     detached(py, [values.len()], |crew| {
-        let [sum] = summed(crew, [&values], |row| row);
-        let mean = sum / values.len().max(1) as f64;
-        let [squares, rest] = summed(crew, [&values], |[value]| {
-            let apart = value - mean;
-            [apart * apart, apart]
-        });
-        (mean, squares, rest)
+        spread(crew, [&values], near(&values), |[value]| value)
+    })
+}
+
+/// `error_moments(truth, predicted, squared)`: `value_moments` of the absolute or squared errors.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn error_moments(
+    py: Python<'_>,
+    truth: PyReadonlyArray1<'_, f64>,
+    predicted: PyReadonlyArray1<'_, f64>,
+    squared: bool,
+) -> PyResult<(f64, f64, f64)> {
+    let (truth, predicted) = (contiguous(&truth), contiguous(&predicted));
+    same_length("predicted", predicted.len(), truth.len())?;
+    detached(py, [truth.len()], |crew| {
+        let columns = [&*truth, &*predicted];
+        if squared {
+            errors(crew, columns, |error| error * error)
+        } else {
+            errors(crew, columns, f64::abs)
+        }
+    })
+}
+
+fn errors(
+    crew: Crew,
+    columns: [&[f64]; 2],
+    loss: impl Fn(f64) -> f64 + Sync + Send,
+) -> (f64, f64, f64) {
+    let step = columns[0].len().div_ceil(SAMPLE).max(1);
+    let rows = columns[0].iter().zip(columns[1]).step_by(step);
+    let few: Vec<_> = rows.map(|(y, p)| loss(p - y)).collect();
+    spread(crew, columns, near(&few), |[y, p]| loss(p - y))
+}
+
+/// `value_ends(values)`: the lowest and the highest; NaN for both if one is.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn value_ends(py: Python<'_>, values: PyReadonlyArray1<'_, f64>) -> PyResult<(f64, f64)> {
+    let values = contiguous(&values);
+    detached(py, [values.len()], |crew| {
+        let pieces = crew.map(Chunks(&*values, PIECE), |_, values| ends(values));
+        let both = |[a, b, c]: [f64; 3], [d, e, f]: [f64; 3]| [a.min(d), b.max(e), c + f];
+        let [low, high, odd] = pieces
+            .into_iter()
+            .fold([f64::INFINITY, f64::NEG_INFINITY, 0.0], both);
+        if odd.is_nan() && !(low.is_infinite() || high.is_infinite()) {
+            return (f64::NAN, f64::NAN);
+        }
+        (low, high)
+    })
+}
+
+/// The lowest and the highest, but of NaN, and a number that is NaN if one of them is no finite number.
+fn ends(values: &[f64]) -> [f64; 3] {
+    let mut lanes = [[f64::INFINITY, f64::NEG_INFINITY, 0.0]; LANES];
+    let add = |[low, high, odd]: &mut [f64; 3], value: f64| {
+        *low = if value < *low { value } else { *low };
+        *high = if value > *high { value } else { *high };
+        *odd += value * 0.0;
+    };
+    let mut few = values.chunks_exact(LANES);
+    for values in &mut few {
+        for (lane, &value) in lanes.iter_mut().zip(values) {
+            add(lane, value);
+        }
+    }
+    for &value in few.remainder() {
+        add(&mut lanes[0], value);
+    }
+    let [first, others @ ..] = lanes;
+    others.iter().fold(first, |[low, high, odd], lane| {
+        [low.min(lane[0]), high.max(lane[1]), odd + lane[2]]
     })
 }
 
@@ -214,6 +346,41 @@ mod tests {
             let expected = rows * rows.saturating_sub(1) / 2;
             assert_eq!((sum as usize, count as usize), (expected, rows));
         }
+    }
+
+    #[test]
+    fn far_means_are_found_and_lose_no_digits() {
+        // The values that are looked at first are not like the others.
+        let values: Vec<f64> = (0..70_000)
+            .map(|row| {
+                if row % 1094 == 0 {
+                    0.0
+                } else {
+                    1e9 + f64::from(row % 7)
+                }
+            })
+            .collect();
+        let about = near(&values);
+        assert!(about < 1.0);
+        let (mean, squares, rest) = tested(|crew| spread(crew, [&values], about, |[x]| x));
+        let expected = values.iter().sum::<f64>() / values.len() as f64;
+        let deviations = values.iter().map(|value| (value - expected).powi(2));
+        let expected_squares: f64 = deviations.sum();
+        assert!((mean / expected - 1.0).abs() < 1e-14);
+        assert!((squares / expected_squares - 1.0).abs() < 1e-12);
+        assert!(rest.abs() < 1e-3);
+        let close: Vec<f64> = (0..70_000).map(|row| 1e9 + f64::from(row % 7)).collect();
+        let (mean, squares, _) = tested(|crew| spread(crew, [&close], near(&close), |[x]| x));
+        assert!((mean - 1e9 - 3.0).abs() < 1e-6);
+        assert!((squares / 280_000.0 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn ends_are_those_of_all_values_and_nan_is_told() {
+        let values = [3.0, -1.0, 2.0, 9.0, -4.0, 0.0, 1.0];
+        assert_eq!(ends(&values)[..2], [-4.0, 9.0]);
+        assert!(ends(&values)[2] == 0.0 && ends(&[1.0, f64::NAN])[2].is_nan());
+        assert!(ends(&[0.0, f64::INFINITY])[1].is_infinite());
     }
 
     #[test]

@@ -100,3 +100,36 @@ def test_numbers_too_large_are_named(wrong: float, said: str) -> None:
         to_quantities(np.array([1.0, -1e45, wrong]), "truth")
     given = np.zeros(3)
     assert to_quantities(given, "truth") is not given
+
+
+@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("squared", [False, True])
+def test_moments_of_errors(rows: int, squared: bool) -> None:
+    random = np.random.default_rng(rows)
+    truth = random.normal(size=rows)
+    predicted = truth + random.lognormal(sigma=2, size=rows)
+    losses = np.square(predicted - truth) if squared else np.abs(predicted - truth)
+    mean, squares, rest = _core.error_moments(truth, predicted, squared)
+    assert mean == pytest.approx(math.fsum(losses) / rows, rel=1e-14)
+    assert squares == pytest.approx(math.fsum(np.square(losses - mean)), rel=1e-13, abs=1e-28)
+    assert rest == pytest.approx(0, abs=1e-11 * rows * mean)
+
+
+def test_values_looked_at_first_that_are_unlike_the_others_cost_no_digits() -> None:
+    values = np.where(np.arange(70_000) % 1094 == 0, 0.0, 1e9 + np.arange(70_000) % 7)
+    mean, squares, _ = _core.value_moments(values)
+    assert mean == pytest.approx(math.fsum(values) / len(values), rel=1e-15)
+    assert squares == pytest.approx(math.fsum(np.square(values - mean)), rel=1e-12)
+    y = -values
+    _, _, means, sums = _core.number_moments(values, y)
+    assert means == pytest.approx([mean, -mean, -2 * mean], rel=1e-15)
+    assert sums == pytest.approx([squares, squares, 4 * squares, -squares], rel=1e-12)
+
+
+def test_ends_of_values_and_those_that_are_no_numbers() -> None:
+    values = np.random.default_rng(0).normal(size=100_001)
+    assert _core.value_ends(values) == (values.min(), values.max())
+    values[70_000] = np.nan
+    assert all(math.isnan(end) for end in _core.value_ends(values))
+    values[70_000] = -np.inf
+    assert _core.value_ends(values)[0] == -np.inf

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from calipers.statistics.regression import FitMoments, SortedValues, midranks, quantile
+from calipers.statistics.regression import (
+    FitMoments,
+    LeaveOneOutMoments,
+    NumericMoments,
+    SortedValues,
+    midranks,
+    quantile,
+)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 10, 101, 1000])
@@ -30,3 +37,29 @@ def test_moments_without_a_subset_know_none_of_its_squared_residuals() -> None:
     assert others.rows == 15
     assert others.of_residual == pytest.approx(np.var(predicted[5:] - truth[5:]) * 15)
     assert others.squared is None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_without_one_row_are_those_of_the_other_rows(weighted: bool) -> None:
+    random = np.random.default_rng(5)
+    truth, predicted = random.normal(3, 1, 12), random.normal(2, 2, 12)
+    weight = random.integers(0, 3, 12) + 0.5 if weighted else None
+    moments = NumericMoments.from_rows(truth, predicted, weight)
+    made = LeaveOneOutMoments(moments, truth, predicted, weight)
+    names = ("weight", "squares", "truth", "predicted", "residual")
+    names = (*names, *(f"of_{name}" for name in (*names[2:], "both")))
+    for row in range(12):
+        others = np.arange(12) != row
+        wanted = NumericMoments.from_rows(
+            truth[others], predicted[others], None if weight is None else weight[others]
+        )
+        assert made.rows == wanted.rows
+        for name in names:
+            value = np.broadcast_to(getattr(made, name), 12)[row]
+            assert value == pytest.approx(float(getattr(wanted, name)), rel=1e-12, abs=1e-12)
+
+
+def test_only_row_left_out_leaves_nothing() -> None:
+    one = np.array([2.0])
+    made = LeaveOneOutMoments(NumericMoments.from_rows(one, one + 1), one, one + 1, None)
+    assert (made.rows, float(made.weight), made.of_truth.tolist()) == (0, 0.0, [0.0])

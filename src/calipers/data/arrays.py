@@ -290,9 +290,20 @@ def _to_numbers(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     return array
 
 
+#: From so many numbers on both ends are found in one pass.
+_MIN_FUSED_SIZE = 1 << 12
+
+
 def _is_within(array: Array, limit: float) -> bool:
     """Return whether all numbers are smaller than a limit in absolute value; NaN is not."""
-    return not array.size or (float(array.min()) > -limit and float(array.max()) < limit)
+    if not array.size:
+        return True
+    if array.size < _MIN_FUSED_SIZE or array.dtype != np.float64 or not array.flags.c_contiguous:
+        return float(array.min()) > -limit and float(array.max()) < limit
+    from calipers import _core
+
+    low, high = _core.value_ends(array.ravel())
+    return low > -limit and high < limit
 
 
 def _to_floats(array: Array, input_name: str) -> Floats:

@@ -81,6 +81,10 @@ class ClassLabels:
 
 def label_name(label: Any) -> str:
     """Convert a label to text; 1.0 and 1 are the same class."""
+    if type(label) is str:
+        return label
+    if type(label) is int:
+        return str(label)
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
@@ -214,8 +218,11 @@ def _dictionary_codes(column: pa.DictionaryArray) -> Codes:
     return np.asarray(from_arrow(column.indices), np.intp)
 
 
-def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
-    """Return the distinct values, in any order, and the index of each row's value among them."""
+def _find_distinct(array: Array) -> tuple[Sequence[Any], Codes]:
+    """Return the distinct values, in any order, and the index of each row's value among them.
+
+    Values of a range of integers need not occur.
+    """
     kind = array.dtype.kind
     if kind == "b":
         return [False, True], array.astype(np.intp)
@@ -224,7 +231,7 @@ def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
         if high - low < 2**16:
             signed = array.astype(np.int64, copy=False) if kind == "i" else array  # int8 overflows
             offsets = signed - signed.dtype.type(low) if low else signed
-            return list(range(low, high + 1)), offsets.astype(np.intp, copy=False)
+            return range(low, high + 1), offsets.astype(np.intp, copy=False)
     import pyarrow as pa
 
     if kind in "US":
@@ -247,6 +254,12 @@ def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
 def _drop_unused(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> EncodedLabels:
     """Drop labels that do not occur, merge those of equal names, and sort the others."""
     occurs_mask = np.bincount(codes, minlength=len(labels)) > 0
+    if isinstance(labels, range):  # names of integers differ
+        used = np.flatnonzero(occurs_mask)
+        if len(used) < len(labels):
+            new_indices = np.cumsum(occurs_mask) - 1
+            codes = new_indices[codes]
+        return EncodedLabels(tuple(labels[index] for index in used.tolist()), codes, ordered)
     names = [label_name(label) for label in labels]
     label_by_name: dict[str, Any] = {}
     for name, label, is_present in zip(names, labels, occurs_mask, strict=True):

@@ -538,6 +538,8 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> I
         If a label is not among ``names``, or a column has values other than Booleans, 0 and 1.
     """
     if isinstance(rows, LabelMatrix):
+        if _is_indicator_matrix(rows, names):
+            return rows.columns.astype(bool)
         table = _ordered_matrix(rows, names, input_name, to_numbers)
         invalid_mask = (table != 0) & (table != 1)
         if invalid_mask.any():
@@ -560,6 +562,17 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> I
     indicators = np.zeros((len(rows.lengths), len(names)), bool)
     indicators[rows.row_indices, label_indices[rows.codes]] = True
     return indicators
+
+
+def _is_indicator_matrix(rows: LabelMatrix, names: tuple[str, ...]) -> bool:
+    """Return whether a matrix of labels in this order holds Booleans, or integers 0 and 1."""
+    matrix = rows.columns
+    if rows.names is not None or rows.n_labels != len(names) or not isinstance(matrix, np.ndarray):
+        return False
+    if isinstance(matrix, np.ma.MaskedArray) or not matrix.size:
+        return False
+    kind = matrix.dtype.kind
+    return kind == "b" or (kind in "iu" and matrix.min() >= 0 and bool(matrix.max() <= 1))
 
 
 def to_scores(

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 #: Highest grade; a gain of 2^grade − 1 beyond it could not be summed.
 MAX_GRADE = 1000
 
+#: Grades of groups are counted in a table of all grades unless it is larger than this many times
+#: the number of rows.
+_MAX_EMPTY_PROPORTION = 4
+
 
 @dataclass(frozen=True, eq=False)
 class RankingRows:
@@ -41,11 +45,14 @@ class RankingRows:
         group_labels = encode_labels(group, "group")
         check_length(group_labels.codes, len(grade), "group")
         names = group_labels.names
-        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
-        order = sorted(range(len(names)), key=encoded.__getitem__)
+        # Code points have the order of their bytes in UTF-8.
+        order = sorted(range(len(names)), key=names.__getitem__)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        return cls(tuple(names[i] for i in order), rank[group_labels.codes], grade)
+        codes = group_labels.codes
+        if (rank[1:] < rank[:-1]).any():
+            codes = rank[codes]
+        return cls(tuple(names[i] for i in order), codes, grade)
 
     def digest(self, ids: list[str] | None) -> str:
         """Compute a digest of the grades, with rows identified by their ids or indices."""
@@ -57,11 +64,18 @@ class RankingRows:
     @cached_property
     def _group_counts(self) -> dict[str, Any]:
         """Count the documents of each group, in total and by grade, highest grade first."""
-        n_grades = int(self.grade.max()) + 1
-        best_first = self.group * n_grades + (n_grades - 1 - self.grade)
-        keys, counts = np.unique(best_first, return_counts=True)
-        size = np.bincount(self.group, minlength=len(self.group_names))
-        levels = np.bincount(keys // n_grades, minlength=len(self.group_names))
+        n_groups, n_grades = len(self.group_names), int(self.grade.max()) + 1
+        best_first = self.group * n_grades
+        best_first += n_grades - 1
+        best_first -= self.grade
+        if n_groups * n_grades <= _MAX_EMPTY_PROPORTION * len(best_first):
+            all_counts = np.bincount(best_first, minlength=n_groups * n_grades)
+            keys = np.flatnonzero(all_counts)
+            counts = all_counts[keys]
+        else:
+            keys, counts = np.unique(best_first, return_counts=True)
+        size = np.bincount(self.group, minlength=n_groups)
+        levels = np.bincount(keys // n_grades, minlength=n_groups)
         return {
             "topics": self.group_names,
             "retrieved": size,
@@ -77,20 +91,12 @@ class RankingRows:
         The documents of each group are ordered by descending score, ties by descending grade, so
         that the result does not depend on the order of the rows.
         """
-        order = np.lexsort((-self.grade, -score, self.group))
-        group, sorted_scores = self.group[order], score[order]
-        position = np.arange(len(order))
-        starts_mask = np.ones(len(order) + 1, bool)
-        starts_mask[1:-1] = (group[1:] != group[:-1]) | (sorted_scores[1:] != sorted_scores[:-1])
-        first = np.maximum.accumulate(np.where(starts_mask[:-1], position, 0))
-        last = np.minimum.accumulate(np.where(starts_mask[1:], position, len(order))[::-1])[::-1]
-        offset = self._group_counts["offsets"][group] - 1
+        from calipers import _core
+
+        columns = _core.rank_groups(self.group, score, self.grade, len(self.group_names))
         return {
             **self._group_counts,
-            "rank": position - offset,
-            "grade": self.grade[order],
-            "tied_from": first - offset,
-            "tied_to": last - offset,
+            **dict(zip(("rank", "grade", "tied_from", "tied_to"), columns, strict=True)),
         }
 
     def reduce_to_groups(self, column: Any, input_name: str) -> Any:
@@ -207,7 +213,14 @@ def group_unit_columns(groups: Sequence[str], columns: Mapping[str, Any]) -> Uni
 
 def _grades(truth: Any, input_name: str = "truth") -> IntArray:
     """Convert a column to grades: non-negative whole numbers."""
-    grade = to_numbers(truth, input_name).astype(np.float64)
+    grade = to_numbers(truth, input_name).astype(np.float64, copy=False)
+    if not ((grade >= 0) & (grade <= MAX_GRADE)).all() or (grade != np.trunc(grade)).any():
+        raise _grade_error(grade, input_name)
+    return grade.astype(np.int64)
+
+
+def _grade_error(grade: npt.NDArray[np.float64], input_name: str) -> InputError:
+    """Return the error of the first invalid grade, by the kind of problem."""
     for invalid_mask, problem in (
         (grade != np.trunc(grade), "is not a whole number; grades are 0, 1, 2 and so on"),
         (grade < 0, "is negative, expected 0 or more"),
@@ -215,5 +228,5 @@ def _grades(truth: Any, input_name: str = "truth") -> IntArray:
     ):
         if invalid_mask.any():
             row = int(np.argmax(invalid_mask))
-            raise InputError(f"{input_name}: grade {grade[row]:g} in row {row} {problem}")
-    return grade.astype(np.int64)
+            return InputError(f"{input_name}: grade {grade[row]:g} in row {row} {problem}")
+    raise AssertionError("all grades are valid")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from calipers.caching import cached
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.influence import group_jackknife
@@ -497,15 +498,17 @@ def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:
     has_slope = measure.parameters.get("slope") != "one"
     x = ProbabilityLevels.from_table(table).clip(measure.parameters["delta"])
     intercept, slope = x.recalibration_line if has_slope else (x.recalibration_intercept, 1.0)
-    p = expit(intercept + slope * x.logit)
-    information = fit_information_matrix(x.logit, x.total, p)
+    information: FloatArray = cached(
+        x,
+        ("information", has_slope),
+        lambda: fit_information_matrix(x.logit, x.total, intercept, slope),
+    )
     return Recalibration(
         has_slope,
         measure.definition.coefficient,
         intercept,
         slope,
         x.logit,
-        p,
         np.linalg.inv(information[: 1 + has_slope, : 1 + has_slope]).astype(np.float64),
     )
 
@@ -514,7 +517,7 @@ class Recalibration(NamedTuple):
     """Logistic recalibration, logit P(y) = a + b·logit(p).
 
     It holds whether b was fitted too (``fits_slope``), which coefficient is requested (0 for a),
-    logit(p) and the fitted probability at each level, and the inverse of the information matrix.
+    logit(p) at each level, and the inverse of the information matrix.
     """
 
     fits_slope: bool
@@ -522,7 +525,6 @@ class Recalibration(NamedTuple):
     intercept: float
     slope: float
     logit: FloatArray
-    fitted_probability: FloatArray
     covariance: FloatArray
 
     def coefficient_influence(self, logit: FloatArray) -> FloatArray | float:
@@ -543,10 +545,8 @@ class Recalibration(NamedTuple):
         variance = 0.0
         for begin in range(0, len(self.logit), BLOCK_ROWS):
             block = slice(begin, begin + BLOCK_ROWS)
-            squared_influence, p = (
-                np.square(self.coefficient_influence(self.logit[block])),
-                self.fitted_probability[block],
-            )
+            squared_influence = np.square(self.coefficient_influence(self.logit[block]))
+            p = expit(self.intercept + self.slope * self.logit[block])
             variance += dot(squares[0][block], np.square(1 - p) * squared_influence)
             variance += dot(squares[1][block], np.square(p) * squared_influence)
         return math.sqrt(variance)

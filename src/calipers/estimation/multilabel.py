@@ -22,7 +22,7 @@ from calipers.inference.point_estimate import JointDistribution, PointEstimate, 
 from calipers.inference.resampling import bootstrap_means
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.statistics import FloatArray, LabelMatrices, Moments
-from calipers.statistics.base import dot
+from calipers.statistics.base import dot, row_blocks
 from calipers.statistics.differences import count_signs
 
 if TYPE_CHECKING:
@@ -123,10 +123,16 @@ class MultilabelSample:
 
         ``gradient`` has the derivatives by the counts of each label, of shape (n_labels, 2, 2).
         """
-        cell = self.truth * 2 + self.predicted
-        out = np.zeros(len(cell))
-        for label, label_gradient in enumerate(gradient.reshape(-1, 4)):
-            out += label_gradient[cell[:, label]]
+        neither, false_positive, missed, hit = gradient.reshape(-1, 4).T
+        out = np.empty(len(self.truth))
+        for rows in row_blocks(*self.truth.shape):
+            truth, predicted = (
+                matrix[rows].astype(np.float64) for matrix in (self.truth, self.predicted)
+            )
+            out[rows] = truth @ (missed - neither) + predicted @ (false_positive - neither)
+            truth *= predicted
+            out[rows] += truth @ (hit - missed - false_positive + neither)
+        out += neither.sum()
         return out if self.weight is None else out * self.weight
 
     def influence(self, measure: MeasureLike, total: LabelMatrices | None = None) -> Influence:

@@ -28,6 +28,7 @@ from calipers.statistics import (
     NumericRows,
     effective_size_from_weights,
 )
+from calipers.statistics.regression import LeaveOneOutMoments
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 #: Number of rows per block of the jackknife, so that intermediate results stay in the processor's
 #: cache.
-_BLOCK_ROWS = 1 << 13
+_BLOCK_ROWS = 1 << 15
 #: Kind and transformation of a point estimate, by ``definition.interval``.
 _KIND_BY_INTERVAL = {
     "fit": "proportion of variance",
@@ -164,8 +165,11 @@ class NumericSample:
             )
 
         def kurtosis() -> float:
-            squares = np.square(self.predicted - self.truth)
-            return excess_kurtosis_z(Moments.from_rows(squares, self.weight))
+            if self.weight is None and self.truth.ndim == 1:
+                moments = Moments.from_errors(self.truth, self.predicted, squared=True)
+            else:
+                moments = Moments.from_rows(np.square(self.predicted - self.truth), self.weight)
+            return excess_kurtosis_z(moments)
 
         def replicates() -> FloatArray:
             values: FloatArray = cached(
@@ -260,13 +264,14 @@ class MomentRows(NumericSample):
             for start in range(0, len(column), _BLOCK_ROWS):
                 block = slice(start, start + _BLOCK_ROWS)
                 weight = None if self.weight is None else self.weight[block]
-                row_moments = NumericMoments.from_single_rows(
-                    self.truth[block], self.predicted[block], weight
+                rows = self.truth[block], self.predicted[block], weight
+                remaining = (
+                    LeaveOneOutMoments(moments, *rows)
+                    if self.truth.ndim == 1
+                    else moments.leave_out(NumericMoments.from_single_rows(*rows))
                 )
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    leave_one_out_values = scale.forward(
-                        measure.apply(moments.leave_out(row_moments))
-                    )
+                    leave_one_out_values = scale.forward(measure.apply(remaining))
                     column[block] = (
                         scale.forward(value) - leave_one_out_values
                     ) / scale.derivative(value)

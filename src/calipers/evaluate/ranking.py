@@ -252,7 +252,9 @@ def ranking(
     columns = read_system_columns(score, "score", len(rows.group), to_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
     systems = {
-        name: JudgedRankings(**rows.rank_scores(column.astype(np.float64)), averaged=True)
+        name: JudgedRankings(
+            **rows.rank_scores(column.astype(np.float64, copy=False)), averaged=True
+        )
         for name, column in columns.items()
     }
     common = partial(_common_settings, rows, collected.remaining_ids())

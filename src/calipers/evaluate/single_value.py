@@ -372,7 +372,9 @@ def _regression_value(
         predicted = to_quantities(prediction, "predicted", copy=False)
         check_length(predicted, len(target), "predicted")
         system = RegressionOutput("predicted", repeats(target), repeats(predicted), *row_options)
-    return float(measure.apply(system.sample_for(measure).statistic))
+    statistic = system.statistic(measure)
+    assert statistic is not None
+    return float(measure.apply(statistic))
 
 
 def _multioutput_value(

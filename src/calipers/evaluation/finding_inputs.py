@@ -54,6 +54,7 @@ from calipers.statistics import (
     effective_size,
     effective_size_from_weights,
 )
+from calipers.statistics.base import column_sums
 from calipers.statistics.quantiles import nominal_coverages
 
 if TYPE_CHECKING:
@@ -274,8 +275,9 @@ def _label_sizes(sample: Any) -> tuple[LabelSizes, ...]:
     template = next(iter(sample.template_systems.values()))
     if sample.in_memory_systems is not None:
         truth, weight = template.truth, template.weight
-        weights = np.ones(len(truth)) if weight is None else weight
-        sums, squares = (truth.T @ w for w in (weights, np.square(weights)))
+        sums = squares = column_sums(truth, weight)
+        if weight is not None:
+            squares = column_sums(truth, np.square(weight))
     else:
         matrices = (sample.statistic(name, LabelMatrices) for name in sample.systems)
         matrix = next((each for each in matrices if each is not None), None)

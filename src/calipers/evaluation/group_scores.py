@@ -262,7 +262,7 @@ class _GroupTask:
         for name, column in (
             score if isinstance(score, dict) else {DEFAULT_SYSTEM_NAME: score}
         ).items():
-            scores = to_numbers(column, column_name("score", name)).astype(np.float64)
+            scores = to_numbers(column, column_name("score", name)).astype(np.float64, copy=False)
             ranked[name] = JudgedRankings(**rows.rank_scores(scores), averaged=True)
         scored = score_groups(
             rows.group_names,

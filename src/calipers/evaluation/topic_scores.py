@@ -27,7 +27,7 @@ from calipers.measures import Measure
 from calipers.progress import track
 from calipers.report.numbers import format_count
 from calipers.results import Estimate, Evaluation, PerUnit, StoredPredictions
-from calipers.statistics import effective_size_from_weights
+from calipers.statistics import JudgedRankings, effective_size_from_weights
 
 if TYPE_CHECKING:
     from calipers.data.topic_tables import UnitColumns
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, IntArray, UnitSums
+    from calipers.statistics.base import Statistic
 
 #: Number of values that are drawn at a time.
 _MAX_DRAWN_VALUES = 8_000_000
@@ -56,6 +57,51 @@ def used_unit_columns(*evaluations: Evaluation) -> list[str]:
     conventions = [entry.provenance.get("conventions", {}) for entry in evaluations]
     names = {"weighted": "weights", "counted": "counts", "clusters": "clusters", "times": "times"}
     return [name for key, name in names.items() if any(entry.get(key) for entry in conventions)]
+
+
+def _measure_topics(
+    statistics: StatisticsByType, measures: Sequence[Measure], *, zero: bool
+) -> tuple[FloatArray, list[dict[str, list[int]]], dict[int, FloatArray]]:
+    """Compute the measures of a system on each topic.
+
+    All measures of a block of topics are computed before those of the next block. The result has
+    the values, the topics without a value by measure and reason, and the weights of topics by the
+    index of the measure.
+    """
+    columns: list[list[FloatArray]] = [[] for _ in measures]
+    weights: dict[int, list[FloatArray]] = {}
+    reasons: list[dict[str, list[int]]] = [{} for _ in measures]
+    conventional_measures = [m.where_undefined("zero" if zero else "nan") for m in measures]
+    indices_by_type: dict[type[Statistic], list[int]] = {}
+    for j, measure in enumerate(measures):
+        indices_by_type.setdefault(measure.definition.statistic, []).append(j)
+    for statistic_type, measure_indices in indices_by_type.items():
+        statistic = statistics[statistic_type]
+        blocks = (
+            statistic.blocks()
+            if isinstance(statistic, JudgedRankings)
+            else [(slice(0, None), statistic)]
+        )
+        for topics, block in blocks:
+            for j in measure_indices:
+                column, masks = conventional_measures[j].apply_with_reasons(block)
+                columns[j].append(column)
+                for reason, mask in masks.items():
+                    undefined_topics = (topics.start + np.flatnonzero(mask)).tolist()
+                    reasons[j].setdefault(reason, []).extend(undefined_topics)
+                weight = measures[j].definition.weight
+                if weight is not None:
+                    weights.setdefault(j, []).append(
+                        np.asarray(weight(block, measures[j].parameters), np.float64)
+                    )
+    return (
+        np.column_stack([np.concatenate(blocks) for blocks in columns]),
+        [
+            {reason: topics for reason, topics in by_reason.items() if topics}
+            for by_reason in reasons
+        ],
+        {j: np.concatenate(weights[j]) for j in sorted(weights)},
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,24 +153,9 @@ class TopicScores:
         """
         values, reasons, weights = {}, {}, {}
         for name, statistics in systems.items():
-            measure_statistics = [statistics[measure.definition.statistic] for measure in measures]
-            conventional_measures = [m.where_undefined("zero" if zero else "nan") for m in measures]
-            values[name] = np.column_stack(
-                [m.apply(s) for m, s in zip(conventional_measures, measure_statistics, strict=True)]
+            values[name], reasons[name], weights[name] = _measure_topics(
+                statistics, measures, zero=zero
             )
-            reasons[name] = [
-                {
-                    reason: np.flatnonzero(mask).tolist()
-                    for reason, mask in m.reasons(s).items()
-                    if np.any(mask)
-                }
-                for m, s in zip(measures, measure_statistics, strict=True)
-            ]
-            weights[name] = {
-                j: np.asarray(m.definition.weight(s, m.parameters), np.float64)
-                for j, (m, s) in enumerate(zip(measures, measure_statistics, strict=True))
-                if m.definition.weight is not None
-            }
         scores = cls(topics, measures, values, reasons, weights, settings, unit)
         return replace(scores, statistics=systems, get_common=common)
 

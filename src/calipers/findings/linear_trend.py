@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.caching import cached_property
+from calipers.statistics import NumericMoments
 from calipers.statistics.base import BLOCK_ROWS, dot
 
 if TYPE_CHECKING:
@@ -66,30 +67,27 @@ def fit_line(
     if clusters is not None:
         n = clusters.n_clusters
 
-    def weighted(values: FloatArray) -> FloatArray:
-        return values if weight is None else weight * values
-
-    x = x - weighted(x).sum() / total
-    weighted_x = weighted(x)
-    squares = dot(weighted_x, x)
+    moments = NumericMoments.from_rows(x, y, weight)
+    mean, squares, product = (
+        float(sums) for sums in (moments.truth, moments.of_truth, moments.of_both)
+    )
     if n < 3 or not squares > 0:
         return None
-    deviations = y - weighted(y).sum() / total
-    slope = dot(weighted_x, deviations) / squares
-    residuals = deviations - slope * x
-    total_squares = dot(weighted(deviations), deviations)
-    explained = (
-        1 - dot(weighted(residuals), residuals) / total_squares if total_squares > 0 else 0.0
-    )
-    del deviations
+    slope, total_squares = product / squares, float(moments.of_predicted)
+    residuals = np.multiply(x, -slope)
+    residuals += y
+    residuals -= float(moments.predicted) - slope * mean
+    explained = slope * product / total_squares if total_squares > 0 else 0.0
 
     def influence(rows: slice) -> FloatArray:
         """Compute the influence of rows on the slope, times their weight."""
-        leverage = weighted_x[rows] * x[rows] / squares
+        deviations = x[rows] - mean
+        weighted_x = deviations if weight is None else weight[rows] * deviations
+        leverage = weighted_x * deviations / squares
         leverage += (1.0 if weight is None else weight[rows]) / total
         with np.errstate(divide="ignore", invalid="ignore"):  # leverage 1: the only row at its x
-            slope_influence = weighted_x[rows] * residuals[rows] / ((1 - leverage) * squares)
-        slope_influence[weighted_x[rows] == 0] = 0.0
+            slope_influence = weighted_x * residuals[rows] / ((1 - leverage) * squares)
+        slope_influence[weighted_x == 0] = 0.0
         return np.asarray(slope_influence)
 
     def error() -> tuple[float, float]:

@@ -28,6 +28,7 @@ from calipers.inference import proportions
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import join_words
 from calipers.statistics import FloatArray, effective_size_from_weights
+from calipers.statistics.base import column_sums, row_blocks
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -326,14 +327,9 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
     """
     rows, truth, predicted = predictions.rows, predictions.rows.truth, predictions.predicted
     missed, false_positives = truth & ~predicted, predicted & ~truth
-    # Single precision is twice as fast, and exact for counts; weights may exceed its range.
-    dtype = np.float32 if rows.weight is None else np.float64
-    weighted = missed.astype(dtype)
-    if rows.weight is not None:
-        weighted *= rows.weight[:, None]
-    confusions = weighted.T @ false_positives.astype(dtype)
+    confusions = _count_pairs(missed, false_positives, rows.weight)
     min_weights = np.maximum(
-        weighted.sum(axis=0) / 2,
+        column_sums(missed, rows.weight) / 2,
         rows.label_proportions * float(rows.weights.sum()) * MIN_CONFUSED_PROPORTION,
     )
     for code in range(len(rows.labels)):
@@ -363,6 +359,31 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
         yield Claim(
             p, partial(_confused_labels_message, subject, rows, (code, predicted_code), estimates)
         )
+
+
+def _count_pairs(first: BoolArray, second: BoolArray, weight: FloatArray | None) -> FloatArray:
+    """Return the number, or the weight, of the rows in which two columns are true.
+
+    Each pair is a column of the one matrix and a column of the other.
+    """
+    n_columns = first.shape[1]
+    pairs = np.zeros((n_columns, second.shape[1]))
+    if weight is None:  # columns of bits take a hundredth of the time
+        first_bits, second_bits = (
+            np.packbits(np.ascontiguousarray(matrix.T), axis=1) for matrix in (first, second)
+        )
+        n_bytes = -(-first_bits.shape[1] // 8) * 8
+        words = np.zeros((2, n_columns, n_bytes), np.uint8)
+        words[0, :, : first_bits.shape[1]] = first_bits
+        words[1, :, : first_bits.shape[1]] = second_bits
+        first_words, second_words = words.view(np.uint64)
+        for column, column_words in enumerate(first_words):
+            pairs[column] = np.bitwise_count(second_words & column_words).sum(axis=1)
+        return pairs
+    for rows in row_blocks(*first.shape):
+        weighted = first[rows] * weight[rows, None]
+        pairs += weighted.T @ second[rows].astype(np.float64)
+    return pairs
 
 
 def _confused_labels_message(

@@ -13,6 +13,7 @@ import numpy as np
 
 from calipers.inference.transformations import TRANSFORMATIONS, Transformation, expit
 from calipers.statistics import effective_size
+from calipers.statistics.base import BLOCK_ROWS, dot
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, ScoreTable
@@ -524,13 +525,16 @@ def acceleration(influence: FloatArray, counts: FloatArray | None = None) -> flo
     used = np.isfinite(influence) if counts is None else np.isfinite(influence) & (counts > 0)
     if not used.all():
         influence, counts = influence[used], None if counts is None else counts[used]
-    size = np.abs(influence).max(initial=0.0)
+    size = max(influence.max(initial=0.0), -influence.min(initial=0.0))
     if size == 0:
         return 0.0
-    scaled = influence / size
-    counted = scaled if counts is None else counts * scaled
-    squares = np.einsum("i,i->", counted, scaled)
-    cubes = np.einsum("i,i,i->", counted, scaled, scaled)
+    squares = cubes = 0.0
+    for begin in range(0, len(influence), BLOCK_ROWS):
+        rows = slice(begin, begin + BLOCK_ROWS)
+        scaled = influence[rows] / size
+        squared = np.square(scaled) if counts is None else counts[rows] * np.square(scaled)
+        squares += float(squared.sum())
+        cubes += dot(squared, scaled)
     return float(cubes / (6 * squares**1.5))
 
 

@@ -555,15 +555,33 @@ class Measure:
         TypeError
             If the formula needs another statistic, or the measure needs a class or an average.
         """
+        return self.apply_with_reasons(statistic)[0]
+
+    def apply_with_reasons(self, statistic: Statistic) -> tuple[FloatArray, dict[str, Any]]:
+        """Return the values of :meth:`apply`, and :meth:`reasons` of undefined ones.
+
+        Parameters
+        ----------
+        statistic : Statistic
+            Statistic of the type ``statistic``.
+
+        Returns
+        -------
+        value : ndarray
+            Values.
+        reasons : dict of str to ndarray
+            Where the value is undefined, by reason.
+        """
         if not isinstance(statistic, self.definition.statistic):
             expected, actual = self.definition.statistic.__name__, type(statistic).__name__
             raise TypeError(f"{self} is a formula over {expected}, not over {actual}")
         self._check_classes(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = self._value(statistic)
-        for undefined in self.reasons(statistic).values():
+        reasons = self.reasons(statistic)
+        for undefined in reasons.values():
             value = np.where(undefined, np.nan, value)
-        return self._filled(value)
+        return self._filled(value), reasons
 
     def _filled(self, value: FloatArray) -> FloatArray:
         return value if self.agreed is None else np.where(np.isnan(value), self.agreed, value)

@@ -9,7 +9,7 @@ its value is undefined; such rows are omitted, and counted. scikit-learn uses 0 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -140,9 +140,6 @@ def example_jaccard(truth: Sets, predicted: Sets) -> FloatArray:
 
 # --- The order of the labels of a row -------------------------------------------------------------
 
-#: Rows whose labels are sorted at a time.
-_MAX_BLOCK_ROWS = 20_000
-
 label_ranking_measure = partial(
     row_mean_measure,
     family="label-ranks",
@@ -150,36 +147,16 @@ label_ranking_measure = partial(
 )
 
 
-def _label_ranks(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the ranks of the labels of each row by descending score, and which are true.
+def _label_order(truth: Sets, score: Sets) -> Iterator[FloatArray]:
+    """Return sums over the true labels of each row, in its order of the labels by their scores.
 
-    For each label these are its rank, the number of true labels down to that rank, and whether it
-    is true. Labels of equal score all have the lowest of their ranks.
+    They are the number of true labels; the sum of the precisions at their ranks; the rank of the
+    last of them; and the number of pairs with a false label whose score is not lower. Labels of
+    equal score all have the lowest of their ranks.
     """
-    order = np.argsort(-score, axis=1, kind="stable")
-    ordered = np.take_along_axis(score, order, axis=1)
-    sorted_truth = np.take_along_axis(np.asarray(truth, bool), order, axis=1)
-    is_last_of_score = np.ones(score.shape, bool)
-    is_last_of_score[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
-    last_index = np.where(is_last_of_score, np.arange(score.shape[1]), score.shape[1])
-    last_index = np.minimum.accumulate(last_index[:, ::-1], axis=1)[:, ::-1]
-    n_true_to_rank = np.take_along_axis(np.cumsum(sorted_truth, axis=1), last_index, axis=1)
-    return last_index + 1.0, n_true_to_rank.astype(np.float64), sorted_truth.astype(np.float64)
+    from calipers import _core
 
-
-def _map_rows(
-    truth: Sets, score: Sets, function: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-) -> FloatArray:
-    """Compute a value from the ranks of each row, in blocks of rows."""
-    blocks = [
-        function(
-            *_label_ranks(
-                truth[begin : begin + _MAX_BLOCK_ROWS], score[begin : begin + _MAX_BLOCK_ROWS]
-            )
-        )
-        for begin in range(0, len(truth), _MAX_BLOCK_ROWS)
-    ]
-    return np.concatenate(blocks) if blocks else np.zeros(0)
+    return iter(_core.label_order(np.asarray(truth, bool), np.asarray(score, np.float64)).T)
 
 
 @label_ranking_measure(
@@ -198,11 +175,8 @@ def label_ranking_average_precision(truth: Sets, score: Sets) -> FloatArray:
     are omitted. Labels of equal score all have the lowest of their ranks, as in scikit-learn. It
     ranges from 0 to 1 and is undefined if no row has a label.
     """
-    return _map_rows(
-        truth,
-        score,
-        lambda rank, n_true_above, y: _ratio((y * n_true_above / rank).sum(1), y.sum(1)),
-    )
+    n_true, precisions, *_ = _label_order(truth, score)
+    return _ratio(precisions, n_true)
 
 
 @label_ranking_measure(
@@ -220,7 +194,8 @@ def coverage_error(truth: Sets, score: Sets) -> FloatArray:
     labels of equal score all have the lowest of their ranks. As in scikit-learn, the value is one
     more than that of the reference. It is undefined without rows.
     """
-    return _map_rows(truth, score, lambda rank, _, y: np.asarray((rank * y).max(axis=1)))
+    _, _, last_rank, _ = _label_order(truth, score)
+    return last_rank
 
 
 @label_ranking_measure(
@@ -238,9 +213,5 @@ def ranking_loss(truth: Sets, score: Sets) -> FloatArray:
     are wrong, as in scikit-learn. The mean is over the rows that have both true and false labels.
     It ranges from 0 to 1 and is undefined if there is no such row.
     """
-
-    def row_losses(rank: FloatArray, n_true_above: FloatArray, y: FloatArray) -> FloatArray:
-        n_true = y.sum(axis=1)
-        return _ratio((y * (rank - n_true_above)).sum(axis=1), n_true * (y.shape[1] - n_true))
-
-    return _map_rows(truth, score, row_losses)
+    n_true, _, _, n_wrong_pairs = _label_order(truth, score)
+    return _ratio(n_wrong_pairs, n_true * (truth.shape[1] - n_true))

@@ -70,7 +70,8 @@ def squared_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     return np.square(error, out=error)
 
 
-def _absolute_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+def absolute_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+    """Compute the absolute error of each row."""
     error = predicted - truth
     return np.abs(error, out=error)
 
@@ -90,7 +91,7 @@ def _squared_log_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
 
 
 def _scaled_error(truth: FloatArray, predicted: FloatArray, naive_mae: float) -> FloatArray:
-    return _absolute_error(truth, predicted) / naive_mae
+    return absolute_error(truth, predicted) / naive_mae
 
 
 def _truth_median(truth: FloatArray, weight: FloatArray | None, naive_mae: float) -> float:
@@ -127,6 +128,8 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
     )  # rounding may leave a hair below 0
 
 
+#: Losses whose moments are computed without a column of them: whether they are squared.
+DIRECT_LOSSES = {squared_error: True, absolute_error: False}
 #: The losses that are squares, of which single rows may hold most.
 SQUARED_LOSSES = (squared_error, _squared_log_error)
 
@@ -167,10 +170,10 @@ def mean_squared_error(m: Moments) -> FloatArray:
 @loss_measure(
     "MAE",
     aliases=("mean_absolute_error", "mean_average_error"),
-    row_formula=_absolute_error,
+    row_formula=absolute_error,
     constant_prediction=weighted_quantile,
 )
-def mean_absolute_error(m: Moments) -> FloatArray:
+def meanabsolute_error(m: Moments) -> FloatArray:
     """Mean absolute error: mean of |residual|.
 
     It is nonnegative; it is undefined if there are no rows.

@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from calipers.statistics.quantiles import QuantileRows
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ratings import RatingRows, Ratings
-    from calipers.statistics.regression import FitMoments, NumericMoments, NumericRows
+    from calipers.statistics.regression import (
+        FitMoments,
+        NumericMoments,
+        NumericRows,
+    )
     from calipers.statistics.row_sample import LargestResiduals, SampledRows
     from calipers.statistics.sampled_rankings import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreTable, SubsetScores

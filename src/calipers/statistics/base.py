@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -25,6 +25,29 @@ GEOMETRIC_FLOOR = 1e-5
 #: Number of rows that are summed at a time, so that intermediate arrays fit into the processor's
 #: cache and take little memory.
 BLOCK_ROWS = 1 << 16
+
+
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Divide the rows of a matrix into blocks of at most :data:`BLOCK_ROWS` elements or one row."""
+    step = max(BLOCK_ROWS // max(n_columns, 1), 1)
+    for begin in range(0, n_rows, step):
+        yield slice(begin, begin + step)
+
+
+def column_sums(matrix: npt.NDArray[np.bool_], weight: FloatArray | None = None) -> FloatArray:
+    """Return the number of rows that are true in each column, or the sum of their weights.
+
+    Examples
+    --------
+    >>> matrix = np.array([[True, False], [True, True]])
+    >>> column_sums(matrix), column_sums(matrix, np.array([0.5, 2.0]))
+    (array([2., 1.]), array([2.5, 2. ]))
+    """
+    sums = np.zeros(matrix.shape[1])
+    for rows in row_blocks(*matrix.shape):
+        block = matrix[rows]
+        sums += block.sum(axis=0) if weight is None else weight[rows] @ block.astype(np.float64)
+    return sums
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

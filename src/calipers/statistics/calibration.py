@@ -239,21 +239,27 @@ class ProbabilityLevels:
         leaves an error of s²/2 at most, so that one of 1e-8 is the last; a smaller tolerance would
         be below the rounding error of a sum over millions.
         """
-        logit = self.logit
+        logit, weight = self.logit, float(self.positive.sum())
         center = self._log_odds
-        low, high = float(center - logit[-1]), float(center - logit[0])
-        positive_weight, a = self.positive.sum(), min(max(0.0, low), high)
-        for _ in range(_MAX_NEWTON_STEPS):
-            fitted = expit(a + logit)
-            excess = dot(self.total, fitted) - float(positive_weight)
-            low, high = (low, a) if excess > 0 else (a, high)
-            step = excess / max(dot(self.total, fitted * (1 - fitted)), 1e-300)
-            is_in_bracket = low < a - step < high
-            updated = a - step if is_in_bracket else (low + high) / 2
-            if abs(updated - a) <= (1e-8 if is_in_bracket else 1e-15 * (1 + abs(a))):
-                return updated
-            a = updated
-        return a
+        limits = float(center - logit[-1]), float(center - logit[0])
+        start = 0.0
+        if self._groups is not None:
+            _, total, sums = self._groups
+            start = _solve_intercept(sums / total, total, weight, start, limits)
+        return _solve_intercept(logit, self.total, weight, start, limits)
+
+    @cached_property
+    def _groups(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Weight of the positives and of all rows, and sum of the logits, of groups of many levels.
+
+        From a fit to these few, one to all levels is a step or two away. It is None for few levels.
+        """
+        if len(self) <= _MAX_DIRECT_LEVELS:
+            return None
+        first = np.arange(0, len(self), len(self) // _N_GROUPS)
+        columns = self.positive, self.total, self.total * self.logit
+        positive, total, sums = (np.add.reduceat(column, first) for column in columns)
+        return positive, total, sums
 
     @cached_property
     def recalibration_line(self) -> tuple[float, float]:
@@ -267,17 +273,44 @@ class ProbabilityLevels:
         scale = float(np.sqrt(dot(self.total, np.square(logit - center)) / self.weight))
         x = (logit - center) / scale
         beta = np.array([self._log_odds, 0.0])
-        if len(self) > _MAX_DIRECT_LEVELS:  # next to the line of a few groups a step or two is left
-            first = np.arange(0, len(self), len(self) // _N_GROUPS)
-            positive, total, sums = (
-                np.add.reduceat(column, first)
-                for column in (self.positive, self.total, self.total * x)
-            )
-            coarse = fit_logit_line(sums / total, positive, total, beta)
+        if self._groups is not None:
+            positive, total, sums = self._groups
+            coarse = fit_logit_line((sums / total - center) / scale, positive, total, beta)
             beta = coarse if np.isfinite(coarse).all() else beta
         intercept, slope = fit_logit_line(x, self.positive, self.total, beta)
         slope = float(slope / scale)
         return float(intercept) - slope * center, slope
+
+
+def _solve_intercept(
+    logit: FloatArray,
+    total: FloatArray,
+    positive_weight: float,
+    start: float,
+    limits: tuple[float, float],
+) -> float:
+    """Solve Σw·expit(a + logit p) = the weight of the positives for a, between two limits.
+
+    The sums are over blocks of levels that fit into the processor's cache.
+    """
+    low, high = limits
+    a = min(max(start, low), high)
+    for _ in range(_MAX_NEWTON_STEPS):
+        excess, variance = -positive_weight, 0.0
+        for begin in range(0, len(logit), BLOCK_ROWS):
+            block = slice(begin, begin + BLOCK_ROWS)
+            fitted = expit(a + logit[block])
+            weighted = total[block] * fitted
+            excess += float(weighted.sum())
+            variance += dot(weighted, 1 - fitted)
+        low, high = (low, a) if excess > 0 else (a, high)
+        step = excess / max(variance, 1e-300)
+        is_in_bracket = low < a - step < high
+        updated = a - step if is_in_bracket else (low + high) / 2
+        if abs(updated - a) <= (1e-8 if is_in_bracket else 1e-15 * (1 + abs(a))):
+            return updated
+        a = updated
+    return a
 
 
 def fit_logit_line(
@@ -334,13 +367,16 @@ def fisher_information_matrix(x: FloatArray, weight: FloatArray) -> FloatArray:
     return np.array([[weight.sum(), cross], [cross, dot(weight, np.square(x))]])
 
 
-def fit_information_matrix(x: FloatArray, total: FloatArray, fitted: FloatArray) -> FloatArray:
-    """Compute the Fisher information from weights and fitted probabilities, in blocks of levels."""
+def fit_information_matrix(
+    x: FloatArray, total: FloatArray, intercept: float, slope: float
+) -> FloatArray:
+    """Compute the Fisher information at a line of logits, in blocks of levels."""
     fisher_information = np.zeros((2, 2))
     for begin in range(0, len(x), BLOCK_ROWS):
         block = slice(begin, begin + BLOCK_ROWS)
+        fitted = expit(intercept + slope * x[block])
         fisher_information += fisher_information_matrix(
-            x[block], total[block] * fitted[block] * (1 - fitted[block])
+            x[block], total[block] * fitted * (1 - fitted)
         )
     return fisher_information
 

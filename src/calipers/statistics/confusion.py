@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import FloatArray, IntArray, Statistic, cell_sums
+from calipers.statistics.base import (
+    FloatArray,
+    IntArray,
+    Statistic,
+    cell_sums,
+    column_sums,
+    row_blocks,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -489,10 +496,27 @@ class LabelMatrices(ConfusionMatrix):
         LabelMatrices
             Matrices of the labels.
         """
-        n_labels = len(labels)
-        cell = (np.arange(n_labels) * 4 + 2 * truth + predicted).ravel()
-        repeated_weights = None if weight is None else np.repeat(weight, n_labels)
-        return cls(*cell_sums(cell, repeated_weights, n_labels, 2, 2), tuple(labels), len(truth))
+        n_rows, n_labels = len(truth), len(labels)
+        if weight is None:
+            positive, n_predicted = column_sums(truth), column_sums(predicted)
+            hits = np.zeros(n_labels)
+            for rows in row_blocks(n_rows, n_labels):
+                hits += (truth[rows] & predicted[rows]).sum(axis=0)
+            cells = [
+                n_rows - positive - n_predicted + hits,
+                n_predicted - hits,
+                positive - hits,
+                hits,
+            ]
+            counts = np.stack(cells, axis=-1).reshape(n_labels, 2, 2)
+            return cls(counts, counts, tuple(labels), n_rows)
+        sums = np.zeros((2, n_labels, 2, 2))
+        for rows in row_blocks(n_rows, n_labels):
+            cell = (np.arange(n_labels) * 4 + 2 * truth[rows] + predicted[rows]).ravel()
+            repeated_weights = np.repeat(weight[rows], n_labels)
+            sums += np.stack(cell_sums(cell, repeated_weights, n_labels, 2, 2))
+        counts, squares = sums
+        return cls(counts, squares, tuple(labels), n_rows)
 
     def one_vs_rest(self) -> Any:
         """Return the matrices of the labels, which are those of each label against its absence.

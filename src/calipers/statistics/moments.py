@@ -76,6 +76,27 @@ class Moments(Statistic):
         rows, total, squares, mean, m2, v2, cross = _core.weighted_moments(value, weight)
         return cls(rows, total, mean, m2, squares, v2, cross, _n_infinite(mean, value, weight))
 
+    @classmethod
+    def from_errors(cls, truth: FloatArray, predicted: FloatArray, *, squared: bool) -> Self:
+        """Compute the moments of the errors of rows, without a column of them.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of shape (n,)
+            True and predicted numbers.
+        squared : bool
+            Whether they are squared errors, or absolute ones.
+
+        Returns
+        -------
+        Moments
+            Statistic of the rows.
+        """
+        from calipers import _core
+
+        n, (mean, m2, cross) = len(truth), _core.error_moments(truth, predicted, squared)
+        return cls(n, float(n), mean, m2, float(n), m2, cross)
+
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
         proportion = other.weight / weight if weight > 0 else 0.0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from calipers.caching import cached_property
+from calipers.caching import cached, cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.confusion import ConfusionMatrix
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 #: Fields with an entry for each judged document.
 _DOCUMENT_FIELDS = ("rank", "grade", "tied_from", "tied_to")
+
+#: Largest number of documents of a block of several topics; arrays of as many numbers fit into the
+#: cache of a processor.
+_MAX_BLOCK_DOCUMENTS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +151,46 @@ class JudgedRankings(Statistic):
             **{name: getattr(self, name)[documents] for name in _DOCUMENT_FIELDS},
         )
 
+    def blocks(self) -> Iterator[tuple[slice, Self]]:
+        """Divide the topics into blocks whose arrays fit into the cache of a processor.
+
+        Yields
+        ------
+        tuple of slice and JudgedRankings
+            Topics of each block, and their statistic, which shares the memory of this one.
+        """
+        n_topics, begin = len(self), 0
+        if not n_topics:
+            yield slice(0, 0), self
+        while begin < n_topics:
+            stop = int(
+                np.searchsorted(self.offsets, self.offsets[begin] + _MAX_BLOCK_DOCUMENTS, "right")
+            )
+            end = min(max(stop - 1, begin + 1), n_topics)
+            yield (
+                slice(begin, end),
+                (self if end - begin == n_topics else self._slice_topics(begin, end)),
+            )
+            begin = end
+
+    def _slice_topics(self, begin: int, end: int) -> Self:
+        judged_offsets, offsets = (
+            self.judged_offsets[begin : end + 1],
+            self.offsets[begin : end + 1],
+        )
+        judged = slice(judged_offsets[0], judged_offsets[-1])
+        documents = slice(offsets[0], offsets[-1])
+        return replace(
+            self,
+            topics=self.topics[begin:end],
+            retrieved=self.retrieved[begin:end],
+            judged_offsets=judged_offsets - judged_offsets[0],
+            judged_grade=self.judged_grade[judged],
+            judged_count=self.judged_count[judged],
+            offsets=offsets - offsets[0],
+            **{name: getattr(self, name)[documents] for name in _DOCUMENT_FIELDS},
+        )
+
     @cached_property
     def topic_index(self) -> IntArray:
         """Topic of each retrieved judged document, as an index."""
@@ -165,7 +209,7 @@ class JudgedRankings(Statistic):
         ndarray of shape (T,)
             Sum for each topic.
         """
-        return segment_sum(values, self.offsets)
+        return np.asarray(np.bincount(self.topic_index, values, len(self)), np.float64)
 
     def max_by_topic(self, values: FloatArray) -> FloatArray:
         """Return the largest value of a retrieved judged document of each topic.
@@ -314,8 +358,36 @@ class JudgedRankings(Statistic):
             return np.asarray(function(self.rank), np.float64)
         ranks = np.arange(1, int(self.retrieved.max(initial=0)) + 1)
         running = np.concatenate([[0.0], np.cumsum(function(ranks), dtype=np.float64)])
-        block_sizes = self.tied_to - self.tied_from + 1
-        return np.asarray((running[self.tied_to] - running[self.tied_from - 1]) / block_sizes)
+        starts, lengths = self._tied_blocks
+        first, last = self.tied_from[starts] - 1, self.tied_to[starts]
+        means: FloatArray = (running[last] - running[first]) / (last - first)
+        return means.repeat(lengths)
+
+    @cached_property
+    def _tied_blocks(self) -> tuple[IntArray, IntArray]:
+        """Index of the first of the retrieved judged documents of each score, and their number."""
+        is_start = np.ones(len(self.rank), bool)
+        is_start[1:] = self.tied_from[1:] != self.tied_from[:-1]
+        is_start[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
+        starts = np.flatnonzero(is_start)
+        return starts, np.diff(starts, append=len(is_start))
+
+    def count_tied_hits(self, rel: int) -> tuple[FloatArray, FloatArray]:
+        """Return :meth:`count_ties` of the relevant documents.
+
+        Parameters
+        ----------
+        rel : int
+            Lowest grade of a relevant document.
+
+        Returns
+        -------
+        above : ndarray of shape (D,)
+            Number of relevant documents with a higher score.
+        tied : ndarray of shape (D,)
+            Number of relevant documents with the same score.
+        """
+        return cached(self, ("tied hits", rel), lambda: self.count_ties(self.hit_mask(rel)))
 
     def count_ties(self, mask: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
         """Count the marked documents that are ranked above each document, and those tied with it.
@@ -332,14 +404,11 @@ class JudgedRankings(Statistic):
         tied : ndarray of shape (D,)
             Number of the marked documents with the same score.
         """
-        order = np.arange(len(self.rank))
-        is_block_start = np.ones(len(order) + 1, bool)
-        is_block_start[1:-1] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic_index) != 0)
-        first = np.maximum.accumulate(np.where(is_block_start[:-1], order, 0))
-        last = np.minimum.accumulate(np.where(is_block_start[1:], order, len(order))[::-1])[::-1]
+        starts, sizes = self._tied_blocks
         so_far = self.cumulative_sum(mask)
-        n_above = (so_far - mask)[first]
-        return n_above, so_far[last] - n_above
+        n_above = so_far[starts] - mask[starts]
+        n_tied = so_far[starts + sizes - 1] - n_above
+        return np.repeat(n_above, sizes), np.repeat(n_tied, sizes)
 
     def tied_across_mask(self, cutoff: int) -> npt.NDArray[np.bool_]:
         """Return which retrieved judged documents are tied across a cutoff.
@@ -377,7 +446,8 @@ class JudgedRankings(Statistic):
             Rankings in which all retrieved documents of a topic are tied.
         """
         last = np.repeat(self.retrieved, np.diff(self.offsets))
-        return replace(self, tied_from=np.ones_like(last), tied_to=last, averaged=True)
+        first = np.broadcast_to(np.int64(1), last.shape)
+        return replace(self, tied_from=first, tied_to=last, averaged=True)
 
     def reorder_ties(self, *, best_first: bool) -> Self:
         """Return the rankings with tied documents sorted by grade.
@@ -552,12 +622,15 @@ class JudgedRankings(Statistic):
             Documents with a positive gain.
         """
         topic = np.repeat(np.arange(len(self)), np.diff(self.judged_offsets))
-        order = np.lexsort((-gain, topic))
-        count = np.where(gain > 0, self.judged_count, 0)[order]
+        count = np.where(gain > 0, self.judged_count, 0)
+        # Grades descend, and gains mostly do so too.
+        if ((gain[1:] > gain[:-1]) & (topic[1:] == topic[:-1])).any():
+            order = np.lexsort((-gain, topic))
+            gain, count = gain[order], count[order]
         length = np.bincount(topic, count, minlength=len(self)).astype(np.int64)
         offsets = segment_offsets(length)
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], length) + 1
-        return IdealRankings(offsets, np.repeat(gain[order], count), rank)
+        return IdealRankings(offsets, np.repeat(gain, count), rank)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.caching import cached_property
+from calipers.caching import cached, cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, Statistic, effective_size
 from calipers.statistics.moments import Moments
@@ -116,8 +116,9 @@ class NumericMoments(Statistic):
         NumericMoments
             Statistic of each row.
         """
-        w, zeros = np.ones(len(truth)) if weight is None else weight, np.zeros(truth.shape)
-        w, residual = w[:, None] if truth.ndim == 2 else w, predicted - truth
+        # What is the same for all rows is one number, which saves most of the arithmetic.
+        w, zeros = np.asarray(1.0) if weight is None else weight, np.asarray(0.0)
+        w, residual = np.atleast_1d(w)[:, None] if truth.ndim == 2 else w, predicted - truth
         return cls(1, w, np.square(w), truth, predicted, residual, zeros, zeros, zeros, zeros)
 
     @classmethod
@@ -259,6 +260,80 @@ class NumericMoments(Statistic):
     def residual_sum_squares(self) -> FloatArray:
         """Residual sum of squares, Σwr²."""
         return np.asarray(self.of_residual + self.weight * np.square(self.residual))
+
+
+class LeaveOneOutMoments(NumericMoments):
+    """Moments of all rows but one, for each of some rows, along a leading axis.
+
+    They are those of :meth:`NumericMoments.leave_out`, but each is computed when a measure asks for
+    it, as most measures take few of them.
+
+    Parameters
+    ----------
+    moments : NumericMoments
+        Moments of all rows, of one output.
+    truth, predicted : ndarray of shape (n,)
+        True and predicted numbers of the rows to leave out.
+    weight : ndarray of shape (n,) or None
+        Weights of these rows; None if all are 1.
+    """
+
+    def __init__(
+        self,
+        moments: NumericMoments,
+        truth: FloatArray,
+        predicted: FloatArray,
+        weight: FloatArray | None,
+    ) -> None:
+        row_weight = np.asarray(1.0) if weight is None else weight
+        remaining = np.asarray(moments.weight - row_weight)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            proportion = np.where(remaining > 0, -row_weight / remaining, 0.0)
+        self.__dict__ |= {
+            "_moments": moments,
+            "_row": (truth, predicted),
+            "_proportion": proportion,
+            "rows": moments.rows - 1,
+            "weight": remaining,
+            "squares": np.asarray(moments.squares - np.square(row_weight)),
+        }
+
+    if not TYPE_CHECKING:
+        # mypy: these replace the fields of the class
+        truth = cached_property(lambda self: self._mean("truth"))
+        predicted = cached_property(lambda self: self._mean("predicted"))
+        residual = cached_property(lambda self: self._mean("residual"))
+        of_truth = cached_property(lambda self: self._sum("truth"))
+        of_predicted = cached_property(lambda self: self._sum("predicted"))
+        of_residual = cached_property(lambda self: self._sum("residual"))
+        of_both = cached_property(
+            lambda self: self._remaining_sum(
+                "both", self._deviations("truth") * self._deviations("predicted")
+            )
+        )
+
+    def _deviations(self, name: str) -> FloatArray:
+        """Return the deviations of the rows from the mean of all."""
+
+        def compute() -> FloatArray:
+            truth, predicted = self.__dict__["_row"]
+            column = {"truth": truth, "predicted": predicted}.get(name)
+            column = predicted - truth if column is None else column
+            return np.asarray(column - getattr(self.__dict__["_moments"], name))
+
+        return cached(self, name, compute)
+
+    def _mean(self, name: str) -> FloatArray:
+        mean = getattr(self.__dict__["_moments"], name)
+        return np.asarray(mean + self.__dict__["_proportion"] * self._deviations(name))
+
+    def _sum(self, name: str) -> FloatArray:
+        return np.maximum(self._remaining_sum(name, np.square(self._deviations(name))), 0.0)
+
+    def _remaining_sum(self, name: str, product: FloatArray) -> FloatArray:
+        moments = self.__dict__["_moments"]
+        between_weight = moments.weight * self.__dict__["_proportion"]
+        return np.asarray(getattr(moments, f"of_{name}") + between_weight * product)
 
 
 @dataclass(frozen=True, eq=False)
@@ -509,8 +584,9 @@ def quantile(values: FloatArray, q: float, weight: FloatArray | None = None) -> 
     target, tolerance = q * n, 1e-12 * n
     indices = math.ceil(target - tolerance) - 1, math.floor(target + tolerance)
     low, high = (min(max(index, 0), n - 1) for index in indices)
-    partitioned = np.partition(values, [low, high])
-    return float((partitioned[low] + partitioned[high]) / 2)
+    partitioned = np.partition(values, high)
+    lower = partitioned[high] if low == high else partitioned[:high].max()
+    return float((lower + partitioned[high]) / 2)
 
 
 def midranks(values: FloatArray, weight: FloatArray | None = None) -> FloatArray:

@@ -18,6 +18,7 @@ from calipers.statistics import (
     ScoreTable,
     Statistic,
 )
+from calipers.statistics.base import column_sums, row_blocks
 from calipers.systems import base, binary
 from calipers.systems.base import NAN, MeasureSample
 from calipers.systems.micro_average import micro_average, pool_classes
@@ -167,9 +168,12 @@ class MultilabelOutput(base.SystemOutput):
         if measure.definition.reads == "scores":
             return measure.losses(truth, self.score)
         picked = measure.picked(self.labels)
-        truth, score = self.truth[:, picked], self.score[:, picked]
-        losses = measure.losses(truth.ravel().astype(np.float64), score.ravel())
-        return np.asarray(losses.reshape(truth.shape).mean(axis=1))
+        values = np.empty(len(self.truth))
+        for rows in row_blocks(len(self.truth), len(self.labels)):
+            truth, score = self.truth[rows][:, picked], self.score[rows][:, picked]
+            losses = measure.losses(truth.ravel().astype(np.float64), score.ravel())
+            values[rows] = losses.reshape(truth.shape).mean(axis=1)
+        return values
 
     def sample_for(self, measure: Measure) -> MeasureSample | None:
         """Return the counts of each label, or a value per row."""
@@ -224,7 +228,8 @@ class MultilabelOutput(base.SystemOutput):
     @cached_property
     def label_proportions(self) -> FloatArray:
         """Proportion of rows with each label."""
-        return np.asarray(np.average(self.truth, axis=0, weights=self.weight))
+        total = len(self.truth) if self.weight is None else self.weight.sum()
+        return np.asarray(column_sums(self.truth, self.weight) / total)
 
     @cached_property
     def most_frequent_set(self) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,8 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.estimation.losses import RowLosses
 from calipers.estimation.regression import MomentRows, NumericSample, SortedRows
-from calipers.statistics import FloatArray, Moments, NumericMoments
+from calipers.measures.regression import DIRECT_LOSSES
+from calipers.statistics import FloatArray, Moments, NumericMoments, Statistic
 from calipers.systems.base import NAN, SystemOutput
 
 if TYPE_CHECKING:
@@ -77,11 +78,29 @@ class RegressionOutput(SystemOutput):
         columns = self.truth, self.predicted, self.weight, self.clusters
         return self.cached(sample_type, lambda: sample_type(*columns, self.settings))
 
+    def statistic(self, measure: Measure) -> Statistic | None:
+        """Return the statistic of which a measure is a function."""
+        if measure.definition.statistic is Moments:
+            return loss_moments(measure, self.truth, self.predicted, self.weight)
+        return super().statistic(measure)
+
     def constant_value(self, measure: Measure) -> float:
         """Return the loss of the best constant prediction; 0 for a skill score."""
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(measure.apply(self.sample_for(measure).statistic)) else NAN
         return constant_loss(measure, self.truth, self.weight)
+
+
+def loss_moments(
+    measure: Measure, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None
+) -> Moments:
+    """Return the moments of the losses of rows."""
+    squared = DIRECT_LOSSES.get(measure.definition.row_formula)
+    if squared is not None and weight is None and truth.ndim == 1:
+        moments = Moments.from_errors(truth, predicted, squared=squared)
+        if np.isfinite(moments.mean):
+            return moments
+    return Moments.from_rows(measure.losses(truth, predicted), weight)
 
 
 def constant_loss(measure: Measure, truth: FloatArray, weight: FloatArray | None) -> float:
@@ -106,5 +125,5 @@ def constant_loss(measure: Measure, truth: FloatArray, weight: FloatArray | None
     if find_constant is None or (weight is not None and not weight.sum() > 0) or not len(truth):
         return NAN
     best_constant = find_constant(truth, weight, **measure.parameters)
-    losses = measure.losses(truth, np.full(len(truth), best_constant))
-    return float(measure.apply(Moments.from_rows(losses, weight)))
+    constant = np.broadcast_to(np.float64(best_constant), truth.shape)
+    return float(measure.apply(Moments.from_rows(measure.losses(truth, constant), weight)))

@@ -73,16 +73,27 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
 
     It is hypergeometric in the block of tied documents that the cutoff is in.
     """
+    return _first_hits(r, cutoff, rel)[1]
+
+
+def _first_hits(r: JudgedRankings, cutoff: int | None, rel: int) -> tuple[FloatArray, FloatArray]:
+    """Compute the expected reciprocal rank of the first relevant document, over orders of ties.
+
+    The second array has the probability that there is one. Ranks beyond the cutoff do not count.
+    """
+    from calipers import _core
+
     hit_mask = r.hit_mask(rel)
-    _, tied = r.count_ties(hit_mask)
-    size = r.tied_to - r.tied_from + 1
-    out = np.zeros(len(r))
-    for i in np.flatnonzero(hit_mask & (r.cumulative_hits(rel) == 1) & (r.tied_from <= cutoff)):
-        n_before = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
-        out[r.topic_index[i]] = 1 - np.prod(
-            np.maximum(size[i] - tied[i] - n_before, 0) / (size[i] - n_before)
-        )
-    return out
+    _, tied = r.count_tied_hits(rel)
+    rows = np.flatnonzero(hit_mask & (r.cumulative_hits(rel) == 1))
+    first = r.tied_from[rows].astype(np.float64)
+    sizes = r.tied_to[rows] - first + 1
+    last_rank = np.inf if cutoff is None else float(cutoff)
+    columns = _core.first_hits(first, sizes, tied[rows], last_rank)
+    reciprocals, probabilities = np.zeros(len(r)), np.zeros(len(r))
+    topics = r.topic_index[rows]
+    reciprocals[topics], probabilities[topics] = columns
+    return reciprocals, probabilities
 
 
 @ranking_measure(
@@ -107,7 +118,7 @@ def average_precision_over_ties(
     + (i − f)(m − 1)/(b − 1) (McSherry and Najork 2008).
     """
     hit_mask = r.hit_mask(rel)
-    n_above, tied = r.count_ties(hit_mask)
+    n_above, tied = r.count_tied_hits(rel)
     tied_hit_rate = (tied - 1) / np.maximum(r.tied_to - r.tied_from, 1)
     within_cutoff = r.map_ranks(lambda rank: cutoff_mask(rank, cutoff))
     reciprocal_ranks = r.map_ranks(lambda rank: cutoff_mask(rank, cutoff) / rank)
@@ -119,8 +130,9 @@ def average_precision_over_ties(
 
 def _none_retrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where the denominator is 0 in spite of relevant documents."""
-    none_mask = (r.n_relevant(p["rel"]) > 0) & (r.n_relevant_retrieved(p["rel"], p["cutoff"]) == 0)
-    return none_mask & (p["denominator"] == "found")
+    if p["denominator"] != "found":
+        return np.zeros(len(r), bool)
+    return (r.n_relevant(p["rel"]) > 0) & (r.n_relevant_retrieved(p["rel"], p["cutoff"]) == 0)
 
 
 @relevance_measure(
@@ -169,21 +181,7 @@ def reciprocal_rank_over_ties(
     In the first block with relevant documents, m of b, the first of them has the position j,
     counted from 0, with probability m/(b − j) · Π_{i<j} (b − m − i)/(b − i).
     """
-    hit_mask = r.hit_mask(rel)
-    _, tied = r.count_ties(hit_mask)
-    out = np.zeros(len(r))
-    for i in np.flatnonzero(hit_mask & (r.cumulative_hits(rel) == 1)):
-        first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, tied[i]
-        position = np.arange(size)
-        n_remaining = size - position
-        miss_probability = np.cumprod(
-            np.concatenate([[1.0], np.maximum(n_remaining - relevant, 0) / n_remaining])
-        )[:-1]
-        first_hit_probability = miss_probability * np.minimum(relevant / n_remaining, 1)
-        out[r.topic_index[i]] = np.sum(
-            first_hit_probability * cutoff_mask(first + position, cutoff) / (first + position)
-        )
-    return out
+    return _first_hits(r, cutoff, rel)[0]
 
 
 @ranking_measure(

@@ -25,7 +25,8 @@ JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
 def _no_gain_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where no judged document has a positive gain."""
     gain = grade_gain(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
-    return r.ideal_rankings(gain).lengths == 0
+    n_gaining = np.where(gain > 0, r.judged_count, 0)
+    return segment_sum(n_gaining, r.judged_offsets) == 0
 
 
 NO_GAIN = {"no_gain": _no_gain_mask}
