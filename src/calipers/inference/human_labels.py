@@ -118,9 +118,9 @@ class JudgeMoments:
 
         Examples
         --------
-        >>> moments = JudgeMoments(4.0, 1.0, 0.5, 1.2, 1.2, 1.5)
+        >>> moments = JudgeMoments(4.0, 1.0, 0.5, 1.125, 1.125, 1.5)
         >>> moments.coefficient
-        0.8
+        0.75
         >>> replace(moments, human=0.25).coefficient
         0.5
         >>> replace(moments, human=0.25, proportion_of_others=0.75).coefficient
