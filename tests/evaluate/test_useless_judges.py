@@ -229,3 +229,18 @@ def test_labels_are_spelled_as_the_judge_spells_them() -> None:
         cal.classification(truth, truth, human=labels, positive="a")
     rare = ["c", "b"] * 10 + [None] * 60
     assert len(cal.classification(truth, truth, human=rare).estimates) > 0
+
+
+def test_of_cases_that_are_all_labeled_no_note_is_about_others() -> None:
+    scores, labels = [1, 0, 1, 1] * 5, [1, 0, 0, 1] * 5
+    truth = ["a", "b", "a", "a"] * 5
+    _, people, judge, runs = half_empty(100)
+    for unit, found in (
+        ("cases", cal.scores(scores, human=labels)),
+        ("rows", cal.classification(truth, truth, human=truth, positive="a")),
+        ("topics", cal.retrieval(judge, runs, human=people, measures=["AP"])),
+    ):
+        notes = " ".join(found.notes)
+        assert f"All {unit} have human" in notes
+        assert "random sample" not in notes
+        assert "other" not in notes
