@@ -354,7 +354,7 @@ def test_a_case_that_counts_twice_is_that_case_twice(others: dict[str, Any]) -> 
 def test_cases_have_weights() -> None:
     rng = np.random.default_rng(14)
     human, judged = rng.integers(0, 2, 60), rng.integers(0, 2, 60)
-    weight, label = rng.uniform(0.5, 2, 60), np.where(np.arange(60) % 2, 3.0, 1.0)
+    weight, label = rng.uniform(1, 2, 60), np.where(np.arange(60) % 2, 3.0, 1.0)
     weight[:5] = 0
     both = cal.judge(judged, human=human, weight=weight, human_weight=label, **FEW)
     product = cal.judge(judged[5:], human=human[5:], human_weight=(weight * label)[5:], **FEW)
