@@ -240,7 +240,7 @@ def test_findings_on_labels() -> None:
         ({"human": {"old": "human_old", "nwe": "human_new"}}, "there is no system 'nwe'"),
         ({"human": {"old": "human_old", "new": "none"}}, "human 'new': has no label"),
         ({"human": None, "human_weight": "case"}, "human_weight: is about the labels of human="),
-        ({"human_weight": "case"}, "human_weight: is 0 in row 0, which has a label"),
+        ({"human_weight": "case"}, "human_weight: 0 in row 0 is below 1; expected 1 over"),
         ({"human_weight": "none"}, "human_weight: is missing in row 0"),
         ({"time": "case"}, "human does not go with time"),
         ({"samples": 2}, "human does not go with samples"),

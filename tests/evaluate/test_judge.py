@@ -354,7 +354,7 @@ def test_a_case_that_counts_twice_is_that_case_twice(others: dict[str, Any]) -> 
 def test_cases_have_weights() -> None:
     rng = np.random.default_rng(14)
     human, judged = rng.integers(0, 2, 60), rng.integers(0, 2, 60)
-    weight, label = rng.uniform(0.5, 2, 60), np.where(np.arange(60) % 2, 3.0, 1.0)
+    weight, label = rng.uniform(1, 2, 60), np.where(np.arange(60) % 2, 3.0, 1.0)
     weight[:5] = 0
     both = cal.judge(judged, human=human, weight=weight, human_weight=label, **FEW)
     product = cal.judge(judged[5:], human=human[5:], human_weight=(weight * label)[5:], **FEW)
@@ -587,8 +587,8 @@ def test_findings_are_those_of_scores_with_labels() -> None:
         ({"judge_system": ["gpt"] * 6}, "expected names of systems: system"),
         ({"own_systems": "system", "judge_system": ["a"] * 6}, "give one of them"),
         ({"judged_at": ["soon"] * 6}, "judged_at: holds|judged_at: "),
-        ({"human_weight": [0, 1, 1, 1, 1, 1]}, "human_weight: is 0 in row 0"),
-        ({"human_weight": [1e-70, 1, 1, 1, 1, 1]}, "human_weight: is 1e-70 in row 0"),
+        ({"human_weight": [0, 1, 1, 1, 1, 1]}, "human_weight: 0 in row 0 is below 1"),
+        ({"human_weight": [1e-70, 1, 1, 1, 1, 1]}, "human_weight: 1e-70 in row 0 is below 1"),
         ({"weight": [1, -1, 1, 1, 1, 1]}, "weight: "),
         ({"weight": [1, 1]}, "weight: has 2"),
         ({"count": [1, 0.5, 1, 1, 1, 1]}, "count: is 0.5 in row 1"),

@@ -474,7 +474,7 @@ def test_quantiles_take_labels() -> None:
         ("two", {"measures": ["max-F1"]}, "human: max-F1 is at the best threshold on these rows"),
         ("two", {"measures": ["TP"]}, "human: TP grows with the number of rows"),
         ("two", {"measures": ["ECE"]}, "has no known influence of each row on it"),
-        ("two", {"human_weight": np.zeros(300)}, "human_weight: is 0 in row 0"),
+        ("two", {"human_weight": np.zeros(300)}, "human_weight: 0 in row 0 is below 1"),
         ("numbers", {"measures": ["MedAE"]}, "human: MedAE has no known influence"),
         ("numbers", {"truth": ["judge", "all"]}, "human: labels of several outputs"),
         ("numbers", {"human": ["x"] * 300}, "human"),

@@ -229,3 +229,51 @@ def test_labels_are_spelled_as_the_judge_spells_them() -> None:
         cal.classification(truth, truth, human=labels, positive="a")
     rare = ["c", "b"] * 10 + [None] * 60
     assert len(cal.classification(truth, truth, human=rare).estimates) > 0
+
+
+def test_of_cases_that_are_all_labeled_no_note_is_about_others() -> None:
+    scores, labels = [1, 0, 1, 1] * 5, [1, 0, 0, 1] * 5
+    truth = ["a", "b", "a", "a"] * 5
+    _, people, judge, runs = half_empty(100)
+    for unit, found in (
+        ("cases", cal.scores(scores, human=labels)),
+        ("rows", cal.classification(truth, truth, human=truth, positive="a")),
+        ("topics", cal.retrieval(judge, runs, human=people, measures=["AP"])),
+    ):
+        notes = " ".join(found.notes)
+        assert f"All {unit} have human" in notes
+        assert "random sample" not in notes
+        assert "other" not in notes
+
+
+# --- Plans from pilots that show little --------------------------------------------------------
+
+
+def test_every_case_may_be_selected_for_a_label() -> None:
+    random = np.random.default_rng(0)
+    y = (random.random(400) < 0.6) * 1.0
+    first = np.where(random.random(400) < 0.1, 1 - y, y)
+    second = np.append(first[:398], 1 - first[398:])  # a stratum of two cases without a label
+    human = {"a": np.where(np.arange(400) < 40, y, np.nan)}
+    human["b"] = np.where(np.arange(400) < 40, random.random(400) < 0.7, np.nan)
+    pilot = cal.scores({"a": first, "b": second}, human=human)
+    for options in ({"n": 60, "min_labels": 0}, {"difference": 0.9}, {"n": 40}, {"n": 60}):
+        plan = cal.plan_labels("pass-rate", pilot, **options)  # type: ignore[arg-type]
+        assert plan.selection is not None
+        total = sum(row["weight"] for row in plan.selection.rows())
+        assert total == pytest.approx(400)
+
+
+def test_a_pilot_without_differences_has_no_plan_for_one() -> None:
+    scores, labels = [1, 0, 1, 1] * 50, [1, 0, 0, 1] * 10 + [None] * 160
+    pilot = cal.scores({"a": scores, "b": scores}, human={"a": labels, "b": labels})
+    assert cal.plan_labels("pass-rate", pilot, n=80).n == 80
+    with pytest.raises(cal.InputError, match="differ alike, or not at all, in all 40 labeled"):
+        cal.plan_labels("pass-rate", pilot, difference=0.1)
+
+
+def test_a_plan_has_as_many_labels_as_an_interval_takes() -> None:
+    pilot = cal.scores([1, 0, 1, 1] * 50, human=[1, 0, 1] + [None] * 197)
+    plan = cal.plan_labels("pass-rate", pilot, half_width=0.9, min_labels=1)
+    assert plan.n >= 10
+    assert "With the 3 labeled cases of the pilot there is no interval" in plan.notes[0]

@@ -172,10 +172,7 @@ def pairs(
     """
     settings = make_settings("auto", level, 2000, seed)
     if ties not in TIE_MODELS:
-        raise InputError(
-            f"ties is {ties!r}, expected one of {', '.join(TIE_MODELS)}; "
-            + did_you_mean(ties, TIE_MODELS)
-        )
+        raise InputError(f"ties is {ties!r}, expected one of {', '.join(TIE_MODELS)}")
     roles = {
         "first": first,
         "second": second,

@@ -20,6 +20,7 @@ from calipers.evaluate.plan import (
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.inference.label_sampling import LabelDesign
+from calipers.inference.method_limits import MIN_HUMAN_LABELS
 from calipers.measures import Measure
 from calipers.report.numbers import format_count, format_percent
 from calipers.results import Evaluation, LabelSelection, LabelStratum, Plan, PlanRow
@@ -78,7 +79,8 @@ def plan_labels(
         Systems of the pilot to compare, if it has more than two; or the system whose value is
         planned for.
     min_labels : int, default=10
-        Least number of labels in each stratum, if it has as many cases.
+        Least number of labels in each stratum, if it has as many cases; each has at least one, as
+        cases without a chance of a label would have no part in the estimate.
     seed : int, default=0
         Seed of the random selection.
 
@@ -283,6 +285,8 @@ class _Request:
 
     def _is_reached(self, n: int) -> bool:
         counts, design = self._counts(n), self._design
+        if n < MIN_HUMAN_LABELS:  # there is no interval
+            return False
         if "half_width" in self.targets:
             return design.half_width(counts, self.level) <= self.targets["half_width"]
         return design.power(self.targets["difference"], counts, self.level) >= self.power
@@ -296,6 +300,7 @@ class _Request:
                 f"n is {n}, expected from {present:,}, the labeled cases of the pilot, to "
                 f"{total:,}, all of them"
             )
+        self._check_spread()
         notes: list[str] = []
         if n is None:
             n = self._search(present, total) if self.targets else present
@@ -330,6 +335,16 @@ class _Request:
             selection=self._select(counts, seed),
         )
 
+    def _check_spread(self) -> None:
+        """Check that labels differ, if there is to be a plan for a difference."""
+        design = self._design
+        if "difference" in self.targets and not design.errors(design.labeled)[0] > 0:
+            raise InputError(
+                "pilot: the labels of both systems differ alike, or not at all, in all "
+                f"{int(design.labeled.sum()):,} labeled cases, which do not show how much "
+                "differences vary; expected a pilot with more labels"
+            )
+
     def _search(self, present: int, total: int) -> int:
         """Return the smallest number of labels that reaches the target, or that of all cases."""
         if self._is_reached(present):
@@ -352,7 +367,12 @@ class _Request:
             power = format_percent(self.power)
             present_text = f"a difference of {detected:.2g} is detected with {power} power"
             target = f"a difference of {self.targets.get('difference', math.nan):g}"
-        if n > present:
+        if present < MIN_HUMAN_LABELS:
+            yield (
+                f"With the {format_count(present, UNIT)} of the pilot there is no interval, which "
+                f"takes {MIN_HUMAN_LABELS} or more."
+            )
+        elif n > present:
             yield f"With the {format_count(present, UNIT)} of the pilot, {present_text}."
         if n < total or present == total:
             return
@@ -446,7 +466,7 @@ class _Request:
                 for name, size, labeled, count, spread in strata
             ),
             cases=tuple(problem.ids[row] for row in rows),
-            probabilities=(counts / design.sizes)[codes],
+            probabilities=design.probabilities(counts)[rows],
             stratum_index=codes,
             labeled=tuple(bool(design.labeled_mask[row]) for row in rows),
         )

@@ -244,6 +244,12 @@ class LabeledTopicScores(TopicScores):
     def notes(self) -> tuple[str, ...]:
         """Notes on the human judgments, and on weights."""
         unit, n_human = self.unit, int(np.count_nonzero(self.labeled_mask))
+        if self.labeled_mask.all():
+            complete = (
+                f"All {unit} have human judgments, from which values are; the judge has no part in "
+                "them."
+            )
+            return complete, *super().notes
         target = f"these {unit}" if self.target == "these" else f"{unit} like these"
         explanation = (
             f"Means are those over {target}, from human judgments of "

@@ -302,6 +302,16 @@ class LabelDesign:
         occurs = np.bincount(self.cluster_codes, minlength=n) > 0
         return max(float((1 - np.exp(unlabeled_logs[occurs])).sum()) - 1.0, 1.0)
 
+    def probabilities(self, counts: IntArray) -> FloatArray:
+        """Return the probability of each case to be selected, with these labels by stratum.
+
+        That of the cases of a random pilot is the same in all strata, of which some may have no
+        label.
+        """
+        if not self.is_weighted(counts):
+            return np.full(self.n_cases, counts.sum() / self.n_cases)
+        return np.asarray((counts / self.sizes)[self.strata])
+
     # --- Precision ---------------------------------------------------------------------------
 
     def is_weighted(self, counts: IntArray) -> bool:
@@ -354,8 +364,11 @@ class LabelDesign:
         return np.asarray(np.maximum(moments @ vector @ vector, 0.0))
 
     def allocate(self, n: int, min_labels: int) -> IntArray:
-        """Return how many labels each stratum has of ``n``, the present ones included."""
-        min_counts = np.maximum(self.labeled, np.minimum(min_labels, self.sizes))
+        """Return how many labels each stratum has of ``n``, the present ones included.
+
+        None has no label, as such cases would have no part in the estimate.
+        """
+        min_counts = np.maximum(self.labeled, np.minimum(max(min_labels, 1), self.sizes))
         if min_counts.sum() > n:
             min_counts = np.maximum(self.labeled, np.minimum(1, self.sizes))
         return neyman_allocation(

@@ -20,7 +20,11 @@ from calipers.data.case_scores import (
 from calipers.data.errors import InputError, did_you_mean
 from calipers.estimation.case_scores import VarianceComponents
 from calipers.evaluation.batch import constant_batch
-from calipers.evaluation.problems.labeled_rows import OWN_MULTIPLE_NOTE, label_sampling_note
+from calipers.evaluation.problems.labeled_rows import (
+    OWN_MULTIPLE_NOTE,
+    all_labeled_notes,
+    label_sampling_note,
+)
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.report.numbers import format_count
@@ -369,7 +373,7 @@ def read_by_system(
         if len(columns) > 1:
             raise InputError(
                 f"{role}: is one column, expected a dict with the column of each of the "
-                f"{len(columns)} systems"
+                f"{len(columns)} systems (--{role.replace('_', '-')} NAME=COLUMN)"
             )
         values = {next(iter(columns)): values}
     values = {str(name): column for name, column in values.items()}
@@ -417,19 +421,12 @@ def _label_notes(systems: Any) -> list[str]:
         name: int(np.count_nonzero(masks[name] & (system.status == 0)))
         for name, system in labeled.items()
     }
-    first = next(iter(labeled.values()))
-    numbers = sorted(set(counts.values()))
-    count = f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
-    target = "these cases" if first.target == "these" else "cases like these"
-    notes = []
-    notes.append(
-        f"Values are those of {target}, from {count} human labels and the scores of a judge on "
-        f"{format_count(first.n_rows, 'cases')}: the value by the labels, plus a multiple of the "
-        "difference between the judge's values of the other cases and of the labeled ones. They "
-        "are unbiased whatever the errors of the judge, which the value by the judge alone is not."
-    )
-    has_weights = first.human_weight is not None
-    notes.append(label_sampling_note("case", has_weights=has_weights))
+    is_complete = all((masks[name] | (system.status > 0)).all() for name, system in labeled.items())
+    if is_complete:
+        has_weights = next(iter(labeled.values())).human_weight is not None
+        notes = all_labeled_notes("cases", has_weights=has_weights)
+    else:
+        notes = _sampling_of_labels(labeled, counts)
     for name, mask in masks.items():
         n_labels = int(mask.sum())
         if n_left_out := n_labels - counts[name]:
@@ -439,7 +436,7 @@ def _label_notes(systems: Any) -> list[str]:
                 "as their cases have no score of the judge."
             )
     if len(labeled) > 1:
-        notes.append(OWN_MULTIPLE_NOTE)
+        notes += [] if is_complete else [OWN_MULTIPLE_NOTE]
         used = [masks[name] & (system.status == 0) for name, system in labeled.items()]
         if any(not np.array_equal(mask, used[0]) for mask in used):
             notes.append(
@@ -447,6 +444,23 @@ def _label_notes(systems: Any) -> list[str]:
                 "and its limits are those of both (MOVER)."
             )
     return notes
+
+
+def _sampling_of_labels(
+    labeled: Mapping[str, LabeledCaseScores], counts: Mapping[str, int]
+) -> list[str]:
+    """Return notes on values from labels of some cases, and on how these were selected."""
+    first = next(iter(labeled.values()))
+    numbers = sorted(set(counts.values()))
+    count = f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
+    target = "these cases" if first.target == "these" else "cases like these"
+    explanation = (
+        f"Values are those of {target}, from {count} human labels and the scores of a judge on "
+        f"{format_count(first.n_rows, 'cases')}: the value by the labels, plus a multiple of the "
+        "difference between the judge's values of the other cases and of the labeled ones. They "
+        "are unbiased whatever the errors of the judge, which the value by the judge alone is not."
+    )
+    return [explanation, label_sampling_note("case", has_weights=first.human_weight is not None)]
 
 
 def _needs_range(measures: Sequence[Measure]) -> bool:

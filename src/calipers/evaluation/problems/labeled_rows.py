@@ -209,8 +209,8 @@ def check_label_options(arguments: Mapping[str, Any], reasons: Mapping[str, str]
         )
     if arguments["interval"] not in ("auto", "analytic", "none"):
         raise InputError(
-            f"human: interval is {format_value(arguments['interval'])}, expected 'auto' or 'none': "
-            "with human labels an interval has the method for their kind"
+            f"human: interval is {format_value(arguments['interval'])}, expected 'auto', "
+            "'analytic' or 'none': with human labels an interval has the method for their kind"
         )
     if arguments["target"] == "these" and arguments["human_weight"] is not None:
         raise InputError(
@@ -354,6 +354,13 @@ def label_sampling_note(unit: str, *, has_weights: bool) -> str:
     return f"The {unit}s with a label are taken as a random sample of all {unit}s."
 
 
+def all_labeled_notes(unit: str, *, has_weights: bool) -> list[str]:
+    """Return the notes on values if all units have a label; ``unit`` is in the plural."""
+    note = f"All {unit} have human labels, from which values are; the judge has no part in them."
+    weighted = label_sampling_note(unit.removesuffix("s"), has_weights=True)
+    return [note, weighted] if has_weights else [note]
+
+
 def _judges(systems: Mapping[str, LabeledOutput]) -> dict[str, Any]:
     """Return the systems with the truth by the judge."""
     return {name: system.judge for name, system in systems.items()}
@@ -364,6 +371,8 @@ def _label_notes(system: LabeledOutput, n_systems: int) -> list[str]:
     unit = system.unit
     target = f"these {unit}" if system.target == "these" else f"{unit} like these"
     n_labels = int(np.count_nonzero(system.labeled_mask))
+    if n_labels == system.n_rows:
+        return all_labeled_notes(system.unit, has_weights=system.has_label_weights)
     explanation = (
         f"Values are those of {target}, from {n_labels:,} human labels and the truth by a judge "
         f"of {format_count(system.n_rows, unit)}: the value by the labels, plus a multiple of "
