@@ -539,7 +539,7 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> I
     """
     if isinstance(rows, LabelMatrix):
         if _is_indicator_matrix(rows, names):
-            return rows.columns.astype(bool)
+            return np.array(rows.columns, bool)
         table = _ordered_matrix(rows, names, input_name, to_numbers)
         invalid_mask = (table != 0) & (table != 1)
         if invalid_mask.any():

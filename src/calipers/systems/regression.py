@@ -95,7 +95,8 @@ def loss_moments(
     measure: Measure, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None
 ) -> Moments:
     """Return the moments of the losses of rows."""
-    squared = DIRECT_LOSSES.get(measure.definition.row_formula)
+    formula = measure.definition.row_formula
+    squared = None if formula is None else DIRECT_LOSSES.get(formula)
     if squared is not None and weight is None and truth.ndim == 1:
         moments = Moments.from_errors(truth, predicted, squared=squared)
         if np.isfinite(moments.mean):
