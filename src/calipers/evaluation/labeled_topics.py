@@ -89,6 +89,11 @@ class LabeledTopicScores(TopicScores):
             for j in range(len(self.measures))
         ]
 
+    def system_estimates(self, settings: Settings) -> Iterator[tuple[str, list[PointEstimate]]]:
+        """Yield each system with the point estimate of every measure."""
+        for system in self.values:
+            yield system, self.point_estimates(system, settings)
+
     def _sample(self, system: str, j: int, settings: Settings, indices: Any) -> LabeledSample:
         judged, human = self.values[system][indices, j], self.human[system][indices, j]
         judged_mask = ~np.isnan(judged)
