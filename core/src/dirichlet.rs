@@ -14,6 +14,9 @@ const BLOCK: usize = 12;
 const MOST: usize = 360;
 /// A product is put on a scale of its own where its parts exceed this.
 const LARGE: f64 = 1e100;
+/// Whole shapes up to this are powers by multiplication, of many numbers and factors below this.
+const MULTIPLIED: u32 = 16;
+const MODERATE: f64 = 1e6;
 
 /// A complex number.
 #[derive(Clone, Copy)]
@@ -36,14 +39,27 @@ impl Complex {
     }
 }
 
-/// The numbers x, their weights w, and the shapes of their g; with room for w(x − t), and that over
-/// what it is at the saddle point.
+/// Powers whose sums make the integrand, and from how many numbers on they are quicker than the
+/// numbers.
+const POWERS: usize = 32;
+const MANY: usize = 64;
+/// Sums are of so many numbers side by side.
+const LANES: usize = 8;
+/// What may be left out of a sum of powers, of the integral.
+const NEGLIGIBLE: f64 = 1e-17;
+/// Numbers are in sums of powers if they are at most this, over K″'s root at the saddle point: eight
+/// times so far away from it, where hardly anything is left of the integrand, z·c is ½.
+const NEAR: f64 = 0.0625;
+
+/// The numbers x, their weights w, and the shapes of their g; with room for w(x − t), that over what
+/// it is at the saddle point, and the sums of powers of the latter.
 struct Mean<'a> {
     x: &'a [f64],
     weight: &'a [f64],
     mass: &'a [f64],
     apart: Vec<f64>,
     tilted: Vec<f64>,
+    powers: Option<Powers>,
 }
 
 /// The saddle point, and K″ there.
@@ -52,11 +68,146 @@ struct Saddle {
     curve: f64,
 }
 
-impl Mean<'_> {
+/// Σa·c^k of numbers c with shapes a, for k from 1 to [`POWERS`], and the largest |c|; and with their
+/// shapes the numbers that are too far out for that, which few are.
+///
+/// As −Σa·log(1 − zc) = Σₖ(Σa·c^k)·z^k/k, a node of the integral takes as many steps as there are
+/// powers, however many numbers there are. Many numbers make z small, and the sum short.
+struct Powers {
+    sums: [f64; POWERS],
+    largest: f64,
+    far: Vec<[f64; 2]>,
+}
+
+impl Powers {
+    fn of(mass: &[f64], numbers: &[f64], reach: f64) -> Self {
+        let of = || mass.iter().copied().zip(numbers.iter().copied());
+        let far = of().filter(|(_, c)| c.abs() > reach);
+        let far: Vec<_> = far.map(|(mass, c)| [mass, c]).collect();
+        let sums = if far.is_empty() {
+            Self::added(mass, numbers)
+        } else {
+            let near = of().filter(|(_, c)| c.abs() <= reach);
+            let (mass, numbers): (Vec<_>, Vec<_>) = near.unzip();
+            Self::added(&mass, &numbers)
+        };
+        let near = numbers.iter().map(|c| c.abs()).filter(|&c| c <= reach);
+        Self {
+            sums,
+            largest: near.fold(0.0, f64::max),
+            far,
+        }
+    }
+
+    fn added(mass: &[f64], numbers: &[f64]) -> [f64; POWERS] {
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn wide(mass: &[f64], numbers: &[f64]) -> [f64; POWERS] {
+                Powers::summed(mass, numbers)
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has what the function asks for.
+                return unsafe { wide(mass, numbers) };
+            }
+        }
+        Self::summed(mass, numbers)
+    }
+
+    #[inline(always)] // so that it is compiled for wide vectors too
+    #[allow(clippy::inline_always)]
+    fn summed(mass: &[f64], numbers: &[f64]) -> [f64; POWERS] {
+        let mut lanes = [[0.0; LANES]; POWERS];
+        for (mass, numbers) in mass.chunks(LANES).zip(numbers.chunks(LANES)) {
+            let (mut number, mut power) = ([0.0; LANES], [0.0; LANES]);
+            number[..numbers.len()].copy_from_slice(numbers);
+            power[..mass.len()].copy_from_slice(mass);
+            for sum in &mut lanes {
+                for lane in 0..LANES {
+                    power[lane] *= number[lane];
+                    sum[lane] += power[lane];
+                }
+            }
+        }
+        lanes.map(|lanes| lanes.iter().sum())
+    }
+
+    /// −Σa·log(1 − zc) of the numbers that are not far out, and how much it may lack.
+    fn log(&self, z: Complex) -> (Complex, f64) {
+        let mut sum = Complex(0.0, 0.0);
+        for (k, power) in self.sums.iter().enumerate().rev() {
+            sum = Complex(sum.0 + power / (k + 1) as f64, sum.1).times(z);
+        }
+        let size = z.0.hypot(z.1);
+        let ratio = size * self.largest;
+        let lacking = if ratio < 0.95 {
+            // The last power is even, so that nothing cancels in its sum.
+            self.sums[POWERS - 1] * size.powi(POWERS as i32) * ratio
+                / ((1.0 - ratio) * (POWERS + 1) as f64)
+        } else {
+            f64::INFINITY
+        };
+        (sum, lacking)
+    }
+}
+
+/// Π(1 − zc)^−a of numbers c with shapes a, by multiplication for whole a up to `multiplied`.
+fn product(numbers: impl Iterator<Item = [f64; 2]>, z: Complex, multiplied: u32) -> Complex {
+    let (mut product, mut log) = (Complex(1.0, 0.0), Complex(0.0, 0.0));
+    for [mass, number] in numbers {
+        let mut factor = z.without(number);
+        let mut times = mass as u32;
+        let whole = times > 0 && (f64::from(times) - mass).abs() <= 0.0;
+        let moderate = times == 1 || f64::max(factor.0.abs(), factor.1.abs()) < MODERATE;
+        if !whole || times > multiplied || !moderate {
+            log.0 += mass * factor.0.hypot(factor.1).ln();
+            log.1 += mass * factor.1.atan2(factor.0);
+            continue;
+        }
+        while times > 1 {
+            if times % 2 == 1 {
+                product = product.times(factor);
+            }
+            factor = factor.times(factor);
+            times /= 2;
+        }
+        product = product.times(factor);
+        let size = product.0.abs().max(product.1.abs());
+        if size > LARGE {
+            log.0 += size.ln();
+            product = Complex(product.0 / size, product.1 / size);
+        }
+    }
+    let size = (-log.0).exp();
+    let turned = Complex(size * log.1.cos(), -size * log.1.sin());
+    turned.over(product)
+}
+
+impl<'a> Mean<'a> {
+    fn of([x, weight, mass]: [&'a [f64]; 3]) -> Self {
+        Self {
+            x,
+            weight,
+            mass,
+            apart: vec![0.0; x.len()],
+            tilted: vec![0.0; x.len()],
+            powers: None,
+        }
+    }
+
     /// The sum of a value per number, each times its shape.
     fn sum(&self, values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
-        let terms = self.mass.iter().zip(values);
-        terms.map(|(mass, &value)| mass * of(value)).sum()
+        if values.len() < MANY {
+            let terms = self.mass.iter().zip(values);
+            return terms.map(|(mass, &value)| mass * of(value)).sum();
+        }
+        let mut lanes = [0.0; LANES];
+        for (mass, values) in self.mass.chunks(LANES).zip(values.chunks(LANES)) {
+            for ((lane, mass), &value) in lanes.iter_mut().zip(mass).zip(values) {
+                *lane += mass * of(value);
+            }
+        }
+        lanes.iter().sum()
     }
 
     fn tilt(&mut self, at: f64) {
@@ -65,19 +216,27 @@ impl Mean<'_> {
         }
     }
 
-    /// The share below t.
+    /// The shares below and above t.
     ///
     /// The mean is below t where Q = Σgw(x − t) is below 0. With K(s) = −Σa·log(1 − sw(x − t)), a
     /// being the shapes of the g, P(Q > 0) is ∫exp(K(s))/s ds/2πi along any upright line to the right
     /// of 0 on which K is defined, and to the left of it −P(Q < 0). On a line through the saddle point
     /// of K, bent by its skewness there, hardly anything oscillates (Daniels 1987), and the
     /// trapezoidal rule gives all digits.
-    fn below(&mut self, t: f64) -> f64 {
+    fn shares(&mut self, t: f64) -> [f64; 2] {
         for ((apart, x), weight) in self.apart.iter_mut().zip(self.x).zip(self.weight) {
             *apart = weight * (x - t);
         }
+        if self.apart.iter().all(|&c| c >= 0.0) {
+            return [0.0, 1.0];
+        }
+        if self.apart.iter().all(|&c| c <= 0.0) {
+            return [1.0, 0.0];
+        }
         let Saddle { at, curve } = self.saddle();
+        let many = self.x.len() >= MANY;
         let width = 1.0 / curve.sqrt();
+        self.powers = many.then(|| Powers::of(self.mass, &self.tilted, NEAR / width));
         let bend = 2.0 / 3.0 * self.sum(&self.tilted, |c| c * c * c) * width.powi(3);
         let mut total = 0.0;
         for block in 0..MOST / BLOCK {
@@ -88,38 +247,53 @@ impl Mean<'_> {
                 let away = Complex(width * bend * (cosh - 1.0), width * sinh);
                 let slope = Complex(width * bend * sinh, width * cosh);
                 let on = Complex(at + away.0, away.1);
-                last = slope.over(on).times(self.fall(away)).1 * if node == 0 { 0.5 } else { 1.0 };
+                let along = slope.over(on);
+                last = along.times(self.fall(away, along, total)).1;
+                last *= if node == 0 { 0.5 } else { 1.0 };
                 total += last;
             }
             if last.abs() <= 1e-17 * f64::abs(total) {
                 break;
             }
         }
-        let height = (-self.sum(&self.apart, |c| (-at * c).ln_1p())).exp();
-        let tail = height * total * STEP / std::f64::consts::PI;
-        if at > 0.0 { 1.0 - tail } else { -tail }
+        let tail = (self.height(at).exp() * total * STEP / std::f64::consts::PI).abs();
+        let tail = tail.min(1.0);
+        if at > 0.0 {
+            [1.0 - tail, tail]
+        } else {
+            [tail, 1.0 - tail]
+        }
     }
 
-    /// exp(K) so far away from the saddle point, over what it is there.
-    fn fall(&self, away: Complex) -> Complex {
-        let (mut product, mut log) = (Complex(1.0, 0.0), Complex(0.0, 0.0));
-        for (&mass, &tilted) in self.mass.iter().zip(&self.tilted) {
-            let factor = away.without(tilted);
-            if (mass - 1.0).abs() > 0.0 {
-                log.0 += mass * factor.0.hypot(factor.1).ln();
-                log.1 += mass * factor.1.atan2(factor.0);
-                continue;
-            }
-            product = product.times(factor);
-            let size = product.0.abs().max(product.1.abs());
-            if size > LARGE {
-                log.0 += size.ln();
-                product = Complex(product.0 / size, product.1 / size);
+    /// K at the saddle point.
+    fn height(&self, at: f64) -> f64 {
+        if let Some(powers) = &self.powers {
+            let (log, lacking) = powers.log(Complex(-at, 0.0));
+            if lacking <= NEGLIGIBLE {
+                let far = powers.far.iter().map(|[mass, c]| mass * (at * c).ln_1p());
+                return far.sum::<f64>() - log.0;
             }
         }
-        let size = (-log.0).exp();
-        let turned = Complex(size * log.1.cos(), -size * log.1.sin());
-        turned.over(product)
+        -self.sum(&self.apart, |c| (-at * c).ln_1p())
+    }
+
+    /// exp(K) so far away from the saddle point, over what it is there; as exact as it has to be, to
+    /// be added to the `total` times what is `along` the line.
+    fn fall(&self, away: Complex, along: Complex, total: f64) -> Complex {
+        if let Some(powers) = &self.powers {
+            let (log, lacking) = powers.log(away);
+            let size = log.0.exp();
+            let near = Complex(size * log.1.cos(), size * log.1.sin());
+            let fall = near.times(product(powers.far.iter().copied(), away, MULTIPLIED));
+            let first = f64::from(u8::from(total == 0.0));
+            let rest = lacking * fall.0.hypot(fall.1) * along.0.hypot(along.1);
+            if rest <= NEGLIGIBLE * (total.abs() + first) {
+                return fall;
+            }
+        }
+        let multiplied = if self.powers.is_some() { MULTIPLIED } else { 1 };
+        let of = self.mass.iter().zip(&self.tilted);
+        product(of.map(|(&mass, &c)| [mass, c]), away, multiplied)
     }
 
     /// Where K′(s) = Σa·c/(1 − sc) is 0, or near it; `tilted` becomes c/(1 − sc) there.
@@ -175,7 +349,7 @@ impl Mean<'_> {
         let mut at = near.min(1.0 - (1.0 - mean) * 1e-3);
         let (mut last, mut slope) = ((at, z), 1.8 / within);
         for _ in 0..80 {
-            let below = self.below(at);
+            let [below, _] = self.shares(at);
             let score = logit(below);
             let secant = (score - last.1) / (at - last.0);
             if secant.is_finite() && secant > 0.0 {
@@ -205,18 +379,11 @@ impl Mean<'_> {
 /// The quantiles, by mean and standard deviation of what they are of.
 pub fn quantiles(
     crew: Crew,
-    [x, weight, mass]: [&[f64]; 3],
+    numbers: [&[f64]; 3],
     shares: &[f64],
     (mean, within): (f64, f64),
 ) -> Vec<f64> {
-    let (apart, tilted) = (vec![0.0; x.len()], vec![0.0; x.len()]);
-    let mut of = Mean {
-        x,
-        weight,
-        mass,
-        apart,
-        tilted,
-    };
+    let mut of = Mean::of(numbers);
     let each = crew.watched(shares.iter());
     each.map(|&share| of.quantile(share, mean, within))
         .collect()
@@ -248,6 +415,25 @@ pub fn dirichlet_quantiles<'py>(
     Ok(found.into_pyarray(py))
 }
 
+/// `dirichlet_tails(x, weight, mass, t)`: the shares of Σgwx/Σgw below and above t, of the same.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn dirichlet_tails(
+    py: Python<'_>,
+    x: PyReadonlyArray1<'_, f64>,
+    weight: PyReadonlyArray1<'_, f64>,
+    mass: PyReadonlyArray1<'_, f64>,
+    t: f64,
+) -> PyResult<(f64, f64)> {
+    let of = [contiguous(&x), contiguous(&weight), contiguous(&mass)];
+    same_length("weight", of[1].len(), of[0].len())?;
+    same_length("mass", of[2].len(), of[0].len())?;
+    let [below, above] = detached(py, [of[0].len()], |_| {
+        Mean::of([&of[0], &of[1], &of[2]]).shares(t)
+    })?;
+    Ok((below, above))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,5 +460,46 @@ mod tests {
         let of = [&x[..], &ones, &ones];
         let found = tested(|crew| quantiles(crew, of, &[0.5], (0.5, 0.5 / 30.0)));
         assert!((found[0] - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn sums_of_powers_give_what_the_numbers_give() {
+        // Uneven shapes, a long tail and other weights; at the middle and far out.
+        for n in [80, 300, 2000] {
+            let x: Vec<_> = (0..n)
+                .map(|i| (f64::from(i) / f64::from(n)).powi(3))
+                .collect();
+            let weight: Vec<_> = (0..n).map(|i| 1.0 + f64::from(i % 3)).collect();
+            let mass: Vec<_> = (0..n).map(|i| 0.5 + f64::from(i % 5)).collect();
+            let heavy: f64 = mass.iter().zip(&weight).map(|(m, w)| m * w).sum();
+            let terms = x.iter().zip(&weight).zip(&mass);
+            let middle = terms.map(|((x, w), m)| x * w * m).sum::<f64>() / heavy;
+            for t in [0.5, 0.8, 0.95, 0.999, 1.001, 1.05, 1.2, 1.5].map(|factor| factor * middle) {
+                let mut of = Mean::of([&x, &weight, &mass]);
+                let found = of.shares(t);
+                let Saddle { at, curve } = of.saddle();
+                let exact = |z: Complex| {
+                    let terms = mass.iter().zip(&of.tilted).map(|(m, c)| {
+                        let factor = z.without(*c);
+                        [
+                            factor.0.hypot(factor.1).ln() * m,
+                            factor.1.atan2(factor.0) * m,
+                        ]
+                    });
+                    let sum = terms.fold([0.0, 0.0], |sum, log| [sum[0] + log[0], sum[1] + log[1]]);
+                    let size = f64::exp(-sum[0]);
+                    Complex(size * sum[1].cos(), -size * sum[1].sin())
+                };
+                for steps in 0..9 {
+                    let away = Complex(0.0, f64::from(steps) / curve.sqrt());
+                    let (fall, exact) = (of.fall(away, Complex(1.0, 0.0), 1.0), exact(away));
+                    assert!((fall.0 - exact.0).hypot(fall.1 - exact.1) < 1e-11);
+                }
+                let height = mass.iter().zip(&of.apart);
+                let height: f64 = height.map(|(m, c)| -m * (-at * c).ln_1p()).sum();
+                assert!((of.height(at) - height).abs() < 1e-10 * height.abs().max(1.0));
+                assert!((found[0] + found[1] - 1.0).abs() < 1e-15);
+            }
+        }
     }
 }

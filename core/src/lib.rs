@@ -39,7 +39,7 @@ mod _core {
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
     #[pymodule_export]
-    use crate::dirichlet::dirichlet_quantiles;
+    use crate::dirichlet::{dirichlet_quantiles, dirichlet_tails};
     #[pymodule_export]
     use crate::distances::{distance_sums, dunn_distances};
     #[pymodule_export]
@@ -60,7 +60,7 @@ mod _core {
     use crate::powers::power_sums;
     #[pymodule_export]
     use crate::randomize::{
-        randomization, randomization_exact, randomized_maxima, randomized_ranges,
+        difference_maxima, randomization, randomization_exact, randomized_maxima, randomized_ranges,
     };
     #[pymodule_export]
     use crate::ranks::{column_midranks, weighted_quantile};

@@ -5,7 +5,7 @@
 
 use std::array::from_fn;
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -13,6 +13,7 @@ use crate::arrays::{Matrix, filled};
 use crate::parallel::{Chunks, Crew, detached};
 use crate::random::Stream;
 use crate::resample::{Values, rows_of};
+use crate::scores::{contiguous, same_length};
 
 /// What rounding may take from a sum, as a share of the sum of the absolute values.
 const ROUNDING: f64 = 1e-12;
@@ -529,6 +530,74 @@ fn deal(
     }
 }
 
+// ------------------------------------------------------------------------------ normal differences
+
+/// Draws that are worked on together: their rows, of many systems and measures, stay in cache.
+const TOGETHER: usize = 128;
+
+/// A test: the row of draws that it is of, or less which other row, and its factor.
+#[derive(Clone, Copy)]
+struct Scaled {
+    first: usize,
+    second: Option<usize>,
+    scale: f64,
+}
+
+/// Per draw the largest value of all tests, then the largest of their negatives; a row of draws is a
+/// number that the tests are made of.
+fn largest_of_tests(crew: Crew, draws: &[f64], tests: &[Scaled], maxima: &mut [f64]) {
+    #[inline(always)]
+    fn each(draws: &[f64], number: usize, at: usize, tests: &[Scaled], held: [&mut [f64]; 2]) {
+        let [above, below] = held;
+        let many = above.len();
+        let row = |row: usize| &draws[row * number + at..][..many];
+        for test in tests {
+            let (first, scale) = (row(test.first), test.scale);
+            if let Some(second) = test.second {
+                let pairs = first.iter().zip(row(second));
+                for ((above, below), (a, b)) in above.iter_mut().zip(&mut *below).zip(pairs) {
+                    let z = scale * (a - b);
+                    *above = if z > *above { z } else { *above };
+                    *below = if -z > *below { -z } else { *below };
+                }
+            } else {
+                for ((above, below), a) in above.iter_mut().zip(&mut *below).zip(first) {
+                    let z = scale * a;
+                    *above = if z > *above { z } else { *above };
+                    *below = if -z > *below { -z } else { *below };
+                }
+            }
+        }
+    }
+    let number = maxima.len() / 2;
+    maxima.fill(f64::NEG_INFINITY);
+    let (above, below) = maxima.split_at_mut(number);
+    let held = above.chunks_mut(TOGETHER).zip(below.chunks_mut(TOGETHER));
+    for (block, (above, below)) in held.enumerate() {
+        crew.check();
+        let at = block * TOGETHER;
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn wide(
+                draws: &[f64],
+                number: usize,
+                at: usize,
+                tests: &[Scaled],
+                held: [&mut [f64]; 2],
+            ) {
+                each(draws, number, at, tests, held);
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has what the function asks for.
+                unsafe { wide(draws, number, at, tests, [above, below]) };
+                continue;
+            }
+        }
+        each(draws, number, at, tests, [above, below]);
+    }
+}
+
 // ---------------------------------------------------------------------------------------- Python
 
 fn tail(two_sided: bool) -> Tail {
@@ -673,6 +742,42 @@ pub fn randomized_maxima<'py>(
     let steps = [replicates, values.len(), systems];
     filled(py, [replicates, 3 * units.len()], steps, |crew, maxima| {
         dealt_maxima(crew, table, &of, seed, maxima);
+    })
+}
+
+/// `difference_maxima(draws, first, second, scale)`: of draws (columns) of some numbers (rows), per
+/// draw the largest of all tests, and the largest of their negatives. A test is its scale times its
+/// first number, less its second one if that is not −1.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn difference_maxima<'py>(
+    py: Python<'py>,
+    draws: PyReadonlyArray2<'py, f64>,
+    first: PyReadonlyArray1<'py, i64>,
+    second: PyReadonlyArray1<'py, i64>,
+    scale: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Matrix<'py>> {
+    let [rows, number] = [draws.shape()[0], draws.shape()[1]];
+    let (first, second, scale) = (contiguous(&first), contiguous(&second), contiguous(&scale));
+    same_length("second", second.len(), first.len())?;
+    same_length("scale", scale.len(), first.len())?;
+    let inside = |row: i64| (0..rows as i64).contains(&row);
+    if !first.iter().all(|&row| inside(row)) || !second.iter().all(|&row| row == -1 || inside(row))
+    {
+        return Err(PyValueError::new_err(format!(
+            "a test is of a row outside the {rows} rows of draws"
+        )));
+    }
+    let tests: Vec<_> = (first.iter().zip(second.iter()).zip(scale.iter()))
+        .map(|((&first, &second), &scale)| Scaled {
+            first: first as usize,
+            second: usize::try_from(second).ok(),
+            scale,
+        })
+        .collect();
+    let values = rows_of(&draws);
+    filled(py, [2, number], [number, tests.len()], |crew, maxima| {
+        largest_of_tests(crew, &values, &tests, maxima);
     })
 }
 

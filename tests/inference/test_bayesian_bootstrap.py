@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
 
 import calipers as cal
+from calipers import _core
 from calipers.inference.bayesian_bootstrap import (
     AugmentedMean,
     endpoint_distance,
@@ -256,6 +260,54 @@ def test_tails_are_those_of_beta_and_of_draws() -> None:
             below, above = made.tails(float(made.quantiles(np.array([share]))[0]))
             assert below == pytest.approx(share, rel=1e-7)
             assert above == pytest.approx(1 - share, rel=1e-7)
+
+
+def test_tails_of_many_numbers_are_those_of_exact_arithmetic() -> None:
+    """A mean of distinct numbers under Dirichlet(1, …, 1) weights has a spline as its density."""
+    numbers = sorted({round(20 * float(stats.expon.ppf(p))) + j for j, p in
+                      enumerate(np.linspace(0.01, 0.99, 90))})  # fmt: skip
+    top = numbers[-1]
+    x = np.array(numbers) / top
+    ones = np.ones(len(x))
+    differences = [math.prod(a - b for b in numbers if b != a) for a in numbers]
+    for part in (0.75, 0.9, 1.0, 1.1, 1.3, 1.7):
+        t = Fraction(part * float(x.mean()) * top)
+        above = sum(
+            (a - t) ** (len(numbers) - 1) / d
+            for a, d in zip(numbers, differences, strict=True)
+            if a > t
+        )
+        found = _core.dirichlet_tails(x, ones, ones, float(t) / top)
+        smaller = min(above, 1 - above)
+        assert min(found) == pytest.approx(float(smaller), rel=1e-9)
+        assert found[1] == pytest.approx(float(above), rel=1e-9)
+    # Outside the numbers there is nothing.
+    assert _core.dirichlet_tails(x, ones, ones, -0.1) == (0.0, 1.0)
+    assert _core.dirichlet_tails(x, ones, ones, 1.1) == (1.0, 0.0)
+
+
+def test_groups_of_units_have_the_tails_of_their_units() -> None:
+    """Shapes of groups are whole, large or broken; a few groups are far out."""
+    random = np.random.default_rng(8)
+    x = np.sort(np.append(random.random(150) / 4, [0.0, 0.6, 0.8, 1.0]))
+    counts = random.integers(1, 40, len(x)).astype(float)
+    units = np.repeat(x, counts.astype(int))
+    for t in np.array([0.85, 1.0, 1.2, 1.4]) * units.mean():
+        grouped = _core.dirichlet_tails(x, np.ones(len(x)), counts, float(t))
+        single = _core.dirichlet_tails(units, np.ones(len(units)), np.ones(len(units)), float(t))
+        assert grouped == pytest.approx(single, rel=1e-10)
+
+
+def test_a_limit_is_the_outer_one_of_two() -> None:
+    x = np.random.default_rng(9).exponential(size=200)
+    made = AugmentedMean.from_values(x, (-1.0, float(x.max()) + 1))
+    assert made is not None
+    low, high = (float(q) for q in made.quantiles(np.array([0.025, 0.975])))
+    for other in (low - 0.1, low + 0.1, -np.inf):
+        assert made.limit(0.025, 1, other) == pytest.approx(min(low, other))
+    for other in (high - 0.1, high + 0.1, np.inf):
+        assert made.limit(0.025, -1, other) == pytest.approx(max(high, other))
+    assert made.limit(0.025, 1) == low
 
 
 def test_where_half_units_are_put() -> None:

@@ -130,6 +130,56 @@ def test_what_is_kept_has_the_inner_products() -> None:
     assert (max_statistic.sketch_vector(a[:100], most + 1) == a[:100]).all()
 
 
+def test_maxima_of_differences_of_draws_are_those_of_all_tests() -> None:
+    random = np.random.default_rng(3)
+    draws = random.normal(size=(5, 300))
+    first = np.array([0, 3, 4, 2, 1])
+    second = np.array([1, -1, 2, 0, -1])
+    scale = np.array([0.5, -2.0, 1.0, -0.3, 0.0])
+    tests = scale[:, None] * np.array(
+        [draws[a] - (draws[b] if b >= 0 else 0.0) for a, b in zip(first, second, strict=True)]
+    )
+    found = _core.difference_maxima(draws, first, second, scale)
+    np.testing.assert_allclose(found, [tests.max(axis=0), -tests.min(axis=0)], rtol=1e-15)
+    with pytest.raises(ValueError, match="a row outside the 5 rows"):
+        _core.difference_maxima(draws, first, second + 5, scale)
+
+
+def test_many_systems_are_drawn_by_system_as_by_pair() -> None:
+    """Two measures of ten systems; the tests of all pairs, directly and as differences."""
+    random = np.random.default_rng(4)
+    n_systems, n_rows = 10, 400
+    common = random.normal(size=n_rows)
+    influence = {
+        measure: common + scale * random.standard_t(5, size=(n_systems, n_rows))
+        for measure, scale in (("AUC", 0.3), ("Brier", 2.0))
+    }
+    influence["Brier"][7] = influence["Brier"][6] + 1e-7 * random.normal(size=n_rows)
+    pairs = [(f"s{b}", f"s{a}") for a, b in itertools.combinations(range(n_systems), 2)]
+    made = max_statistic.PairVectors.for_pairs(pairs, 2)
+    assert made is not None
+    assert max_statistic.PairVectors.for_pairs(pairs[:9], 2) is None
+    directly: list[max_statistic.TestVector] = [None]
+    reduced: list[max_statistic.TestVector] = [None]
+    for system, baseline in pairs:
+        for measure, table in influence.items():
+            vector = table[int(system[1:])] - table[int(baseline[1:])]
+            directly.append(vector)
+            reduced.append(made.reduce(vector, measure, system, baseline))
+    n_differences = sum(isinstance(of, max_statistic.VectorDifference) for of in reduced)
+    assert n_differences == 2 * (45 - 9) - 1  # the pair that hardly differs is by itself
+    one, other = (
+        max_statistic.gaussian_maxima(vectors, 0, signs=[1.0, -1.0] * 45 + [1.0])
+        for vectors in (directly, reduced)
+    )
+    assert one.n_tests == other.n_tests == 91
+    for tail in (0.25, 0.05, 0.025):
+        assert other.critical_value(tail) == pytest.approx(one.critical_value(tail), abs=0.04)
+    for side in (0, 1, -1):
+        for p in (0.01, 1e-3):
+            assert other.adjust_p(p, side) == pytest.approx(one.adjust_p(p, side), abs=0.02)
+
+
 def test_large_and_small_influences_are_kept_alike() -> None:
     """Single precision has no room for numbers beyond 1e38, which a factor mends."""
     column = np.random.default_rng(6).normal(size=5_000)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.caching import cached_property
+from calipers.caching import cached, cached_property
 from calipers.estimation import effective_sample_size
 from calipers.estimation.proportions import (
     cluster_confusions,
@@ -137,7 +137,7 @@ class ClassCounts:
 
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate of a measure of counts."""
-        value, definition = float(measure.apply(self.matrix)), measure.definition
+        value, definition = measure_value(measure, self.matrix), measure.definition
         undefined = undefined_reasons(measure, self.matrix, self.matrix.rows)
         proportion_matrix, cells = self.proportion_matrix(measure), self.cells
         methods: dict[str, IntervalFunction] = {
@@ -410,6 +410,11 @@ def _cached_values(
     return cache
 
 
+def measure_value(measure: Any, matrix: ConfusionMatrix) -> float:
+    """Return the value of a measure, computed once for each matrix."""
+    return cached(matrix, ("value", measure), lambda: float(measure.apply(matrix)))
+
+
 @dataclass(frozen=True, eq=False)
 class PairedCounts:
     """Confusion matrices of two systems on the same rows, resampled together.
@@ -434,7 +439,9 @@ class PairedCounts:
 
     def standard_error(self, measure: Any) -> StandardError:
         """Compute the standard error of the difference by the delta method."""
-        size = max(abs(float(measure.apply(counts.matrix))) for counts in (self.first, self.second))
+        size = max(
+            abs(measure_value(measure, counts.matrix)) for counts in (self.first, self.second)
+        )
         if self.cells.clusters is not None:
             return zero_rounding_error(
                 (self.first.influence(measure) - self.second.influence(measure)).standard_error,

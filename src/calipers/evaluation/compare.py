@@ -32,6 +32,7 @@ from calipers.inference.hypotheses import (
     TESTS,
     Hypothesis,
 )
+from calipers.inference.max_statistic import PairVectors
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure
@@ -338,6 +339,7 @@ class ComparisonOptions:
         is_applicable, has_weights, has_separate_samples, is_reduced = False, False, False, False
         # One at a time, so that the replicates of each difference are released.
         total = len(pairs) * len(self.source.measures)
+        pair_vectors = PairVectors.for_pairs(pairs, len(self.source.measures))
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, estimate in track(differences, "comparing", total):
             hypothesis = replace(self.hypothesis, margin=_measure_margin(self.margin, measure))
@@ -355,7 +357,7 @@ class ComparisonOptions:
             fields, procedure = _difference_fields(str(measure), *pair, estimate, hypothesis)
             n_tests = total if with_vectors and not is_single else 0
             statistics = DifferenceStatistics.from_estimate(
-                estimate, fields, procedure, n_tests=n_tests
+                estimate, fields, procedure, n_tests=n_tests, pair_vectors=pair_vectors
             )
             by_measure.setdefault(measure, []).append(statistics)
         if by_measure and not is_applicable:

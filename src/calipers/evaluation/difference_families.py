@@ -15,7 +15,13 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.inference import hypotheses, max_statistic, omnibus
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval, no_interval
-from calipers.inference.max_statistic import MaxStatistic, MaxTProcedure
+from calipers.inference.max_statistic import (
+    MaxStatistic,
+    MaxTProcedure,
+    PairVectors,
+    TestVector,
+    VectorDifference,
+)
 from calipers.inference.method_limits import (
     MAX_PERMUTED_UNITS,
     MAX_RANDOMIZATION_STEPS,
@@ -60,26 +66,38 @@ class DifferenceStatistics:
 
     fields: dict[str, Any]
     procedure: Procedure
-    vector: FloatArray | None = None
+    vector: TestVector = None
     #: The column and the slice of the rows that it is of; of all rows, neither.
     slice_key: tuple[str, str] = ("", "")
 
     @classmethod
     def from_estimate(
-        cls, estimate: PointEstimate, fields: dict[str, Any], procedure: Procedure, *, n_tests: int
+        cls,
+        estimate: PointEstimate,
+        fields: dict[str, Any],
+        procedure: Procedure,
+        *,
+        n_tests: int,
+        pair_vectors: PairVectors | None = None,
     ) -> DifferenceStatistics:
         """Build the statistics of a point estimate, with its influence vector if ``n_tests`` > 0.
 
         A vector of rounding errors would count as another test, or not, by chance. If nothing
-        differs, it is 0; if all units differ alike, the vector is unknown.
+        differs, it is 0; if all units differ alike, the vector is unknown. Vectors of many systems
+        are stored in ``pair_vectors``.
         """
         influence = estimate.influence() if n_tests and estimate.influence is not None else None
-        vector = None if influence is None else max_statistic.influence_vector(influence, n_tests)
-        error = None if vector is None else estimate.standard_error
-        if vector is not None and isinstance(error, StandardError) and error.se == 0:
+        column = None if influence is None else max_statistic.influence_vector(influence)
+        error = None if column is None else estimate.standard_error
+        if column is not None and isinstance(error, StandardError) and error.se == 0:
             is_zero = abs(estimate.value) <= estimate.tolerance
-            vector = np.zeros_like(vector) if is_zero else None
-        return cls(fields, procedure, vector)
+            column = np.zeros_like(column) if is_zero else None
+        if column is None:
+            return cls(fields, procedure)
+        if pair_vectors is None:
+            return cls(fields, procedure, max_statistic.sketch_vector(column, n_tests))
+        names = fields["measure"], fields["system"], fields["baseline"]
+        return cls(fields, procedure, pair_vectors.reduce(column, *names))
 
     @property
     def value(self) -> float:
@@ -158,44 +176,54 @@ class DifferenceFamily:
 
     def _adjust_by_maximum(self) -> list[Difference]:
         """Return differences with p-values and intervals from the distribution of the maximum."""
-        tail = tail_probability(self.settings.level)
-        sizes = _minimum_detectable(self._joint_procedures, [tail] * len(self.all_statistics))
+        procedures, tail = self._joint_procedures, tail_probability(self.settings.level)
+        sizes = _minimum_detectable(procedures, [tail] * len(self.all_statistics))
         return [
-            self._adjusted_row(replace(row, min_detectable=size), procedure)
-            for row, procedure, size in zip(
-                self.unadjusted, self._joint_procedures, sizes, strict=True
+            self._adjusted_row(statistics.fields, procedure, size)
+            for statistics, procedure, size in zip(
+                self.all_statistics, procedures, sizes, strict=True
             )
         ]
 
-    def _adjusted_row(self, row: Difference, procedure: Procedure) -> Difference:
+    def _adjusted_row(
+        self, fields: dict[str, Any], procedure: Procedure, min_detectable: float
+    ) -> Difference:
         """Return a difference with the adjusted p-values and interval of a procedure."""
-        better = row.higher_is_better
+        margin = None if math.isnan(fields["margin"]) else fields["margin"]
         inferior = hypotheses.non_inferiority_result(
-            procedure, _margin(row), higher_is_better=better
+            procedure, margin, higher_is_better=fields["higher_is_better"]
         )
-        equivalent = hypotheses.equivalence_result(procedure, _margin(row))
-        row = replace(
-            row,
-            p_adjusted=procedure.p(0.0, row.alternative),
-            p_noninferiority=math.nan if inferior is None else inferior.p,
-            p_equivalence=math.nan if equivalent is None else equivalent.p,
-        )
-        return self._replace_limits(row, procedure.interval(self.settings.level))
+        equivalent = hypotheses.equivalence_result(procedure, margin)
+        adjusted = {
+            "p_adjusted": procedure.p(0.0, fields["alternative"]),
+            "min_detectable": min_detectable,
+            "p_noninferiority": math.nan if inferior is None else inferior.p,
+            "p_equivalence": math.nan if equivalent is None else equivalent.p,
+        }
+        limits = self._limits(fields["method"], procedure.interval(self.settings.level))
+        return Difference(**{**fields, **adjusted, **limits})
 
     def _replace_limits(self, row: Difference, interval: Interval) -> Difference:
         """Return a difference with other limits, if intervals were requested."""
+        limits = self._limits(row.method, interval)
+        return replace(row, **limits) if limits else row
+
+    def _limits(self, method: str, interval: Interval) -> dict[str, Any]:
+        """Return the fields of other limits, if intervals were requested.
+
+        ``method`` is the method of the limits that they replace.
+        """
         if self.settings.interval == "none" and not self.settings.methods:
-            return row
-        method = interval.method
+            return {}
+        name = interval.method
         if self.settings.methods and not interval.reason:
-            method = f"{method}, {row.method}"
-        return replace(
-            row,
-            low=interval.low,
-            high=interval.high,
-            method=method,
-            interval_reason=interval.reason,
-        )
+            name = f"{name}, {method}"
+        return {
+            "low": interval.low,
+            "high": interval.high,
+            "method": name,
+            "interval_reason": interval.reason,
+        }
 
     @cached_property
     def _joint_procedures(self) -> list[Procedure]:
@@ -296,31 +324,52 @@ class DifferenceFamily:
                 return max_statistic.permuted_maxima(
                     table, index, n_replicates, settings.seed, weight
                 )
-            weights = [source.unit_weights(measure) for measure in self.statistics_by_measure]
-            vectors = [
-                max_statistic.sketch_vector(
-                    np.nan_to_num(unit_table[:, first] - unit_table[:, second] - statistics.value)
-                    * (1.0 if weight is None else weight),
-                    len(self.all_statistics),
-                )
-                for unit_table, index, weight in zip(
-                    tables, self._measure_slices, weights, strict=True
-                )
-                if unit_table is not None
-                for statistics, (first, second) in zip(
-                    self.all_statistics[index], self._system_pairs(index), strict=True
-                )
-            ]
+            vectors = self._unit_vectors(tables)
         slice_keys = [unit_table.slice_key for unit_table in self.all_statistics]
         return max_statistic.gaussian_maxima(vectors, settings.seed, slice_keys, signs.tolist())
 
+    def _unit_vectors(self, tables: Sequence[FloatArray | None]) -> list[TestVector]:
+        """Return the vectors of differences of means of units, from the values of the units."""
+        vectors: list[TestVector] = []
+        pairs = [
+            (statistics.fields["system"], statistics.fields["baseline"])
+            for statistics in self.all_statistics[self._measure_slices[0]]
+        ]
+        pair_vectors = PairVectors.for_pairs(pairs, len(tables))
+        for measure, unit_table, index in zip(
+            self.statistics_by_measure, tables, self._measure_slices, strict=True
+        ):
+            assert unit_table is not None
+            weight = self.source.unit_weights(measure)
+            for statistics, (first, second) in zip(
+                self.all_statistics[index], self._system_pairs(index), strict=True
+            ):
+                column = np.nan_to_num(
+                    unit_table[:, first] - unit_table[:, second] - statistics.value
+                )
+                column = column if weight is None else column * weight
+                if pair_vectors is None:
+                    vectors.append(max_statistic.sketch_vector(column, len(self.all_statistics)))
+                    continue
+                names = statistics.fields["system"], statistics.fields["baseline"]
+                vectors.append(pair_vectors.reduce(column, str(measure), *names))
+        return vectors
+
     @property
-    def _influence_vectors(self) -> list[FloatArray | None]:
+    def _influence_vectors(self) -> list[TestVector]:
         """Influence vectors; those of undefined differences are 0, as these are not tested."""
         vectors = [statistics.vector for statistics in self.all_statistics]
-        pattern = next((vector for vector in vectors if vector is not None), np.zeros(1))
+        pattern = next(
+            (
+                vector.first if isinstance(vector, VectorDifference) else vector
+                for vector in vectors
+                if vector is not None
+            ),
+            np.zeros(1),
+        )
+        zeros = np.zeros_like(pattern)
         return [
-            vector if math.isfinite(statistics.value) else np.zeros_like(pattern)
+            vector if math.isfinite(statistics.value) else zeros
             for vector, statistics in zip(vectors, self.all_statistics, strict=True)
         ]
 
@@ -491,10 +540,6 @@ def _standard_error(procedure: Procedure) -> float:
         if isinstance(procedure, WaldProcedure)
         else procedure.standard_error.se
     )
-
-
-def _margin(row: Difference) -> float | None:
-    return None if math.isnan(row.margin) else row.margin
 
 
 def _range_interval(procedure: Procedure, critical: float) -> Interval:

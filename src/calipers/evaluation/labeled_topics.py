@@ -143,6 +143,11 @@ class LabeledTopicScores(TopicScores):
             for j in range(len(self.measures))
         ]
 
+    def system_estimates(self, settings: Settings) -> Iterator[tuple[str, list[PointEstimate]]]:
+        """Yield each system with the point estimate of every measure."""
+        for system in self.values:
+            yield system, self.point_estimates(system, settings)
+
     def _sample(
         self, systems: tuple[str, ...], j: int, settings: Settings, indices: Any
     ) -> LabeledSample:

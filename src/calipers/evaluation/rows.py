@@ -126,10 +126,15 @@ class InMemorySample(Sample):
         systems = {
             name: system.with_settings(settings) for name, system in self.systems_by_name.items()
         }
+        measures = self.directed_measures
+        # Each system is in many pairs: its estimates are made once, with what they compute.
+        estimates: dict[tuple[str, int], PointEstimate] = {}
         for pair in pairs:
-            for measure in self.directed_measures:
-                first, second = (systems[name].point_estimate(measure) for name in pair)
-                yield pair, measure, first - second
+            for index, measure in enumerate(measures):
+                for name in pair:
+                    if (name, index) not in estimates:
+                        estimates[name, index] = systems[name].point_estimate(measure)
+                yield pair, measure, estimates[pair[0], index] - estimates[pair[1], index]
 
     # --- The rows --------------------------------------------------------------------------------
 

@@ -252,8 +252,8 @@ class TopicScores:
     def estimates(self) -> tuple[Estimate, ...]:
         """Return the estimate of each measure over topics, such as its mean, with its interval."""
         out = []
-        for system in track(self.values, "measuring"):
-            point_estimates = self.point_estimates(system, self.settings)
+        estimates = self.system_estimates(self.settings)
+        for system, point_estimates in track(estimates, "measuring", len(self.values)):
             self._record_dependence(system, point_estimates)
             out += [
                 to_estimate(
@@ -277,6 +277,21 @@ class TopicScores:
         return estimate_over_topics(
             [self.topic_rows(system, j, settings, indices) for j in measure_indices]
         )
+
+    def system_estimates(self, settings: Settings) -> Iterator[tuple[str, list[PointEstimate]]]:
+        """Yield each system with the point estimate of every measure.
+
+        Many systems are resampled together, as drawing takes longer than adding up.
+        """
+        systems, n_measures = list(self.values), len(self.measures)
+        step = max(1, _MAX_DRAWN_VALUES // max(1, len(self.topics) * n_measures))
+        for begin in range(0, len(systems), step):
+            batch = systems[begin : begin + step]
+            estimates = estimate_over_topics(
+                [self.topic_rows(name, j, settings) for name in batch for j in range(n_measures)]
+            )
+            for index, name in enumerate(batch):
+                yield name, estimates[index * n_measures : (index + 1) * n_measures]
 
     def auxiliary_fields(self, reading: PointEstimate) -> Mapping[str, Any]:
         """Return the fields of an estimate other than its value and interval."""

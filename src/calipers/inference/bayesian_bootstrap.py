@@ -155,6 +155,13 @@ class _DirichletMean:
         scaled_quantiles = _core.dirichlet_quantiles(*components, q, self.mean, self.scaled_sd)
         return np.asarray(self.low + self.length * scaled_quantiles)
 
+    def tails(self, value: float) -> tuple[float, float]:
+        """Return the probabilities below and above a number, by the same inversion."""
+        from calipers import _core
+
+        components = self.x, self.weight, self.mass
+        return _core.dirichlet_tails(*components, (value - self.low) / self.length)
+
 
 @dataclass(frozen=True, eq=False)
 class _AugmentedValues:
@@ -211,9 +218,6 @@ class _AugmentedValues:
 
 
 # --- About the mean -------------------------------------------------------------------------------
-
-#: Nodes of the integral of :meth:`AugmentedMean.tails`: their spacing and maximum number.
-_NODE_SPACING, _MAX_NODES = 1 / 8, 360
 
 
 class AugmentedMean:
@@ -275,47 +279,24 @@ class AugmentedMean:
         return self._quantiles[key]
 
     def tails(self, value: float) -> tuple[float, float]:
-        """Return the probabilities below and above a number, each to full relative precision.
-
-        Notes
-        -----
-        They are computed by the integral of the inversion (Daniels 1987) that also gives the
-        quantiles: the mean is below t if Q = Σgw(x − t) is below 0, whose cumulant generating
-        function is K(s) = −Σa·log(1 − sw(x − t)), where a are the shapes of the g.
-        """
+        """Return the probabilities below and above a number, the smaller to full precision."""
         if value not in self._tails:
-            self._tails[value] = self._compute_tails(value)
+            self._tails[value] = self._distribution.tails(value)
         return self._tails[value]
 
-    def _compute_tails(self, value: float) -> tuple[float, float]:
-        distribution, t = (
-            self._distribution,
-            (value - self._distribution.low) / self._distribution.length,
+    def limit(self, tail: float, side: int, wald_limit: float = math.nan) -> float:
+        """Return the quantile at a tail, or another limit if that is farther out.
+
+        ``side`` is 1 for the lower limit and −1 for the upper one. The quantile is the root of the
+        distribution function, and whether it is farther out than ``wald_limit`` is seen from the
+        distribution function there, a fraction of the work.
+        """
+        if math.isfinite(wald_limit) and self.tails(wald_limit)[0 if side > 0 else 1] <= tail:
+            return wald_limit
+        quantile = float(self.quantiles(np.array([tail if side > 0 else 1 - tail]))[0])
+        return (
+            quantile if math.isnan(wald_limit) else min(quantile * side, wald_limit * side) * side
         )
-        deviations = distribution.weight * (distribution.x - t)
-        if not deviations.min() < 0:
-            return 0.0, 1.0
-        if not deviations.max() > 0:
-            return 1.0, 0.0
-        saddle, curve, third_derivative = _saddlepoint(deviations, distribution.mass)
-        width = 1 / math.sqrt(curve)
-        third_derivative *= 2 / 3 * width**3
-        tilted = deviations / (1 - saddle * deviations)
-        total, step = 0.0, max(24, min(96, 24_000 // len(deviations)))
-        for begin in range(0, _MAX_NODES, step):
-            v = _NODE_SPACING * np.arange(begin, min(begin + step, _MAX_NODES))
-            sinh, cosh = np.sinh(v), np.cosh(v)
-            path = width * (third_derivative * (cosh - 1) + 1j * sinh)
-            slope = width * (third_derivative * sinh + 1j * cosh)
-            fall = np.exp(-(np.log(1 - path[:, None] * tilted) * distribution.mass).sum(axis=1))
-            integrand = (slope / (saddle + path) * fall).imag
-            integrand[0] *= 0.5 if begin == 0 else 1.0
-            total += float(integrand.sum())
-            if abs(integrand[-1]) <= 1e-17 * abs(total):
-                break
-        height = math.exp(-float(distribution.mass @ np.log1p(-saddle * deviations)))
-        tail = min(1.0, max(0.0, abs(height * total * _NODE_SPACING / math.pi)))
-        return (1 - tail, tail) if saddle > 0 else (tail, 1 - tail)
 
 
 def endpoints_about_mean(
@@ -340,33 +321,3 @@ def endpoints_about_mean(
         distance = abs(mean)
     distance = min(max_difference, distance * (1 + 2 / n_differing))
     return max(-max_difference, mean - distance), min(max_difference, mean + distance)
-
-
-def _saddlepoint(deviations: FloatArray, mass: FloatArray) -> tuple[float, float, float]:
-    """Return the saddlepoint, the root of K′(s) = Σa·c/(1 − sc), with derivatives of K there.
-
-    These are K″ and half of the third derivative. The saddlepoint is kept as far from 0 as the
-    integrand requires.
-    """
-    low, high = 1 / float(deviations.min()), 1 / float(deviations.max())
-    min_saddlepoint = 0.5 / math.sqrt(float(mass @ np.square(deviations)))
-    min_saddlepoint = -min_saddlepoint if float(mass @ deviations) > 0 else min_saddlepoint
-    saddlepoint = 0.0
-    for _ in range(60):
-        tilted = deviations / (1 - saddlepoint * deviations)
-        slope, curvature = float(mass @ tilted), float(mass @ np.square(tilted))
-        if slope < 0:
-            low = saddlepoint
-        elif slope > 0:
-            high = saddlepoint
-        newton_step = saddlepoint - slope / curvature
-        new = newton_step if low < newton_step < high else (low + high) / 2
-        has_converged, saddlepoint = abs(new - saddlepoint) <= 1e-3 / math.sqrt(curvature), new
-        if has_converged:
-            break
-    # Near 0 the factor 1/s of the integrand is too steep, so the saddlepoint is moved away from 0.
-    if abs(saddlepoint) < abs(min_saddlepoint):
-        saddlepoint = min_saddlepoint
-    tilted = deviations / (1 - saddlepoint * deviations)
-    squares = np.square(tilted)
-    return saddlepoint, float(mass @ squares), float(mass @ (squares * tilted))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.caching import cached
 from calipers.inference.influence import DERIVATIVE_STEP, numerical_derivatives
 from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
@@ -51,9 +52,13 @@ def cell_gradient(
                 return _cell_derivatives(measure, matrix)[
                     np.searchsorted(matrix.cell_index, cell_index)
                 ]
-        return np.asarray(
-            _partial_derivatives(measure.apply, matrix, matrix.counts)[truth, predicted]
+        # A matrix is in all pairs of its system with others.
+        derivatives = cached(
+            matrix,
+            ("cell derivatives", measure),
+            lambda: _partial_derivatives(measure.apply, matrix, matrix.counts),
         )
+        return np.asarray(derivatives[truth, predicted])
     return cell_derivatives(class_gradient(measure, matrix), truth, predicted)
 
 

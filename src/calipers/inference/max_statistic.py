@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,8 @@ from calipers.caching import cached_property
 from calipers.inference.intervals import ROUNDING_TOLERANCE
 from calipers.inference.method_limits import (
     MAX_DOUBLE_VALUES,
+    MAX_PAIRS_PER_SYSTEM,
+    MAX_SHARED_VALUES,
     MAX_SINGLE_VALUES,
     N_DRAWN_MAXIMA,
     SKETCH_SIZE,
@@ -193,7 +196,7 @@ class MaxTProcedure(Procedure):
             end = self.procedure.family_procedure.limit(self.maxima.single_test_tail(tail), side)
         else:
             return self.procedure.limit(tail / self.maxima.n_tests, side)
-        return outer(end, self.procedure.limit(tail, side))
+        return outer(end, self.procedure.cached_limit(tail, side))
 
 
 def t_quantile(q: float, df: FloatArray) -> FloatArray:
@@ -294,14 +297,94 @@ def floored_standard_errors(
 # -------------------------------------------------------------------------------------------- rows
 
 
-def influence_vector(influence: Influence, n_tests: int = 1) -> FloatArray | None:
+#: A vector that differs from the difference of two others by at most this proportion of its largest
+#: element is that difference; unless it is so short beside these that little is left of its digits.
+_DIFFERENCE_TOLERANCE, _MIN_LENGTH_RATIO = 1e-9, 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class VectorDifference:
+    """Influence vector of a test that is the difference of the vectors of two other tests.
+
+    ``norm`` is its length.
+    """
+
+    first: FloatArray
+    second: FloatArray
+    norm: float
+
+    @classmethod
+    def from_vector(
+        cls, vector: FloatArray, first: FloatArray, second: FloatArray
+    ) -> VectorDifference | None:
+        """Create it, or return None if the vector is not the difference to all digits."""
+        norm = float(np.linalg.norm(vector))
+        longest = max(float(np.linalg.norm(first)), float(np.linalg.norm(second)))
+        if not norm >= _MIN_LENGTH_RATIO * longest > 0:
+            return None
+        distance = float(np.abs(vector - (first - second)).max())
+        is_equal = distance <= _DIFFERENCE_TOLERANCE * float(np.abs(vector).max())
+        return cls(first, second, norm) if is_equal else None
+
+
+#: What is known of the correlations of a test with others.
+TestVector: TypeAlias = "FloatArray | VectorDifference | None"
+
+
+class PairVectors:
+    """Influence vectors of all pairs of many systems.
+
+    Those of pairs with one common system are stored. All others are their differences, so that
+    what is stored grows with the number of systems and not with that of pairs.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(3, 500))
+    >>> pairs = PairVectors(n_vectors=2)
+    >>> stored = [pairs.reduce(rows[j] - rows[0], "AUC", f"s{j}", "s0") for j in (1, 2)]
+    >>> isinstance(pairs.reduce(rows[2] - rows[1], "AUC", "s2", "s1"), VectorDifference)
+    True
+    """
+
+    def __init__(self, n_vectors: int) -> None:
+        self.n_vectors = n_vectors
+        self._common_system: dict[str, str] = {}
+        self._vectors: dict[tuple[str, str], FloatArray] = {}
+
+    @classmethod
+    def for_pairs(cls, pairs: Sequence[tuple[str, str]], n_measures: int) -> PairVectors | None:
+        """Create it if the pairs are several times as many as their systems, else return None."""
+        n_systems = len({name for pair in pairs for name in pair})
+        has_many = len(pairs) > MAX_PAIRS_PER_SYSTEM * (n_systems - 1)
+        return cls((n_systems - 1) * n_measures) if has_many else None
+
+    def reduce(
+        self, column: FloatArray, measure: str, system: str, baseline: str
+    ) -> FloatArray | VectorDifference:
+        """Return the vector of a pair, or of which others it is the difference.
+
+        ``column`` is its uncompressed vector.
+        """
+        # Compressed without rounding, which would leave no differences.
+        vector = column
+        if len(column) > SKETCH_SIZE and len(column) * self.n_vectors > MAX_SHARED_VALUES:
+            vector = _add_in_groups(column)
+        if self._common_system.setdefault(measure, baseline) == baseline:
+            self._vectors[measure, system] = vector
+            return vector
+        first, second = (self._vectors.get((measure, name)) for name in (system, baseline))
+        if first is None or second is None:
+            return vector
+        return VectorDifference.from_vector(vector, first, second) or vector
+
+
+def influence_vector(influence: Influence) -> FloatArray | None:
     """Return a vector whose inner products with those of other tests are covariances.
 
-    ``n_tests`` is the number of all tests, on which the compression of the vector depends. Return
-    None if the influence of any row is not finite.
+    Return None if the influence of any row is not finite.
     """
     column = influence.variance_estimator.covariance_vector(influence.column)
-    return sketch_vector(column, n_tests) if np.isfinite(column).all() else None
+    return column if np.isfinite(column).all() else None
 
 
 def sketch_vector(column: FloatArray, n_tests: int = 1) -> FloatArray:
@@ -318,6 +401,11 @@ def sketch_vector(column: FloatArray, n_tests: int = 1) -> FloatArray:
     if len(column) * n_tests <= MAX_SINGLE_VALUES:
         largest = np.abs(column).max()
         return (column / largest if largest > 0 else column).astype(np.float32)
+    return _add_in_groups(column)
+
+
+def _add_in_groups(column: FloatArray) -> FloatArray:
+    """Return the sums of the elements in SKETCH_SIZE random groups, with random signs."""
     signed_sums = np.bincount(_sketch_indices(len(column)), column, 2 * SKETCH_SIZE)
     return np.asarray(signed_sums[:SKETCH_SIZE] - signed_sums[SKETCH_SIZE:])
 
@@ -329,7 +417,7 @@ def _sketch_indices(n_units: int) -> npt.NDArray[np.int64]:
 
 
 def gaussian_maxima(
-    vectors: Sequence[FloatArray | None],
+    vectors: Sequence[TestVector],
     seed: int,
     subsets: Sequence[Hashable] = (),
     signs: Sequence[float] = (),
@@ -363,11 +451,15 @@ def gaussian_maxima(
 
 
 def _draw_maxima(
-    vectors: Sequence[FloatArray | None], signs: FloatArray, seed: np.random.SeedSequence
+    vectors: Sequence[TestVector], signs: FloatArray, seed: np.random.SeedSequence
 ) -> FloatArray:
     """Return replicates of the largest |z|, z and −z."""
     tests, random = len(vectors), np.random.Generator(np.random.Philox(seed))
-    first, *others = _covariance_factors(vectors, signs)
+    if any(isinstance(vector, VectorDifference) for vector in vectors):
+        return _draw_difference_maxima(vectors, signs, random)
+    first, *others = _covariance_factors(
+        [vector for vector in vectors if not isinstance(vector, VectorDifference)], signs
+    )
     independent_indices = [index for index, vector in enumerate(vectors) if vector is None]
     step = max(1, _MAX_DRAWN_ELEMENTS // max(tests, len(first)))
     maxima = np.empty((3, N_DRAWN_MAXIMA))
@@ -380,6 +472,52 @@ def _draw_maxima(
         z[:, independent_indices] = random.standard_normal((number, len(independent_indices)))
         by_test = np.ascontiguousarray(z.T)  # NumPy compares whole rows several times as fast
         maxima[1, batch], maxima[2, batch] = by_test.max(axis=0), -by_test.min(axis=0)
+    maxima[0] = np.maximum(maxima[1], maxima[2])
+    return maxima
+
+
+def _draw_difference_maxima(
+    vectors: Sequence[TestVector], signs: FloatArray, random: np.random.Generator
+) -> FloatArray:
+    """Return replicates of the largest |z|, z and −z of tests many of which are differences.
+
+    Other vectors are drawn, and differences are taken of what was drawn.
+    """
+    from calipers import _core
+
+    stored: dict[int, FloatArray] = {}
+    for vector in vectors:
+        terms = (vector.first, vector.second) if isinstance(vector, VectorDifference) else (vector,)
+        stored.update({id(term): term for term in terms if term is not None})
+    index_by_id = {key: index for index, key in enumerate(stored)}
+    norms = np.array([float(np.linalg.norm(vector)) for vector in stored.values()])
+    n_stored, independent_index = len(stored), len(stored)
+    first, second = np.zeros(len(vectors), np.int64), np.full(len(vectors), -1, np.int64)
+    scale = np.array(signs, np.float64)
+    n_independent = 0
+    for j, vector in enumerate(vectors):
+        if vector is None:
+            first[j] = independent_index + n_independent
+            n_independent += 1
+        elif isinstance(vector, VectorDifference):
+            first[j], second[j] = index_by_id[id(vector.first)], index_by_id[id(vector.second)]
+            scale[j] /= vector.norm
+        else:
+            first[j] = index_by_id[id(vector)]
+            scale[j] /= norms[first[j]] or 1.0
+    factors = _covariance_factors(list(stored.values()), np.ones(n_stored))
+    step = max(1, _MAX_DRAWN_ELEMENTS // max(n_stored + n_independent, len(factors[0])))
+    maxima = np.empty((3, N_DRAWN_MAXIMA))
+    for begin in range(0, N_DRAWN_MAXIMA, step):
+        batch = slice(begin, min(begin + step, N_DRAWN_MAXIMA))
+        number = batch.stop - begin
+        z = random.standard_normal((number, len(factors[0])))
+        for factor in factors:
+            z = z @ factor
+        z *= norms
+        if n_independent:
+            z = np.hstack([z, random.standard_normal((number, n_independent))])
+        maxima[1:, batch] = _core.difference_maxima(np.ascontiguousarray(z.T), first, second, scale)
     maxima[0] = np.maximum(maxima[1], maxima[2])
     return maxima
 

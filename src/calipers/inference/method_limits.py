@@ -152,6 +152,12 @@ MAX_DOUBLE_VALUES = 2_000_000
 MAX_SINGLE_VALUES = 20_000_000
 SKETCH_SIZE = 4_096
 
+#: With more pairs of systems for each system but one (those of nine systems), influences are stored
+#: by system, and pairs are their differences: all of them up to this number of values (80 MB), in
+#: double precision, and beyond it sketched.
+MAX_PAIRS_PER_SYSTEM = 4
+MAX_SHARED_VALUES = 10_000_000
+
 #: Number of draws of the maximum of a family.
 N_DRAWN_MAXIMA = 20_000
 

@@ -807,7 +807,9 @@ def procedure(estimate: PointEstimate, test: str = "auto") -> Procedure:
     """
 
     def choose() -> Procedure:
-        row, selected = _select_procedure(estimate, test)
+        row, selected = (
+            _default_selection(estimate) if test == "auto" else _select_procedure(estimate, test)
+        )
         is_requested = test != "auto" or row.method in estimate.settings.methods
         if estimate.order is None or is_requested:
             return selected

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calipers.caching import cached_property
+from calipers.caching import cached, cached_property
 from calipers.inference import intervals, paired_tests
 from calipers.inference.bayesian_bootstrap import AugmentedMean
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
@@ -95,6 +95,10 @@ class Procedure:
 
     # --- What follows -----------------------------------------------------------------------------
 
+    def cached_limit(self, tail: float, side: int) -> float:
+        """Return :meth:`limit`, computed once: tables, families and sizes ask for the same."""
+        return cached(self, ("limit", tail, side), lambda: self.limit(tail, side))
+
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the p-value of a true difference ``null_value``, against the alternative."""
         if not math.isfinite(self.value):
@@ -141,8 +145,8 @@ class Procedure:
             return intervals.no_interval("none", "undefined_value")
         tail = tail_probability(level)
         center = self._center
-        low = max(np.fmin(self.limit(tail, 1), center), self.bounds[0])
-        high = min(np.fmax(self.limit(tail, -1), center), self.bounds[1])
+        low = max(np.fmin(self.cached_limit(tail, 1), center), self.bounds[0])
+        high = min(np.fmax(self.cached_limit(tail, -1), center), self.bounds[1])
         if not (math.isfinite(low) and math.isfinite(high)):
             return intervals.no_interval(self.method, "too_few_replicates")
         return Interval(float(low), float(high), self.method, se=self.standard_error.se)
@@ -151,7 +155,7 @@ class Procedure:
         """Return half the length of the interval with ``tail`` on either side."""
         if self.reason is not None or not math.isfinite(self.value):
             return NAN
-        return abs(self.limit(tail, -1) - self.limit(tail, 1)) / 2
+        return abs(self.cached_limit(tail, -1) - self.cached_limit(tail, 1)) / 2
 
     @property
     def family_procedure(self) -> Procedure:
@@ -232,8 +236,7 @@ class WaldProcedure(Procedure):
         outer = min if side > 0 else max
         end = self.value - side * t * self._se
         if self.augmented_mean is not None:
-            probability = tail if side > 0 else 1 - tail
-            end = outer(end, float(self.augmented_mean.quantiles(np.array([probability]))[0]))
+            end = self.augmented_mean.limit(tail, side, end)
         return outer(end, 0.0) if self._minimum_p > tail else end
 
 
