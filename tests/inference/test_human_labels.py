@@ -199,15 +199,18 @@ def test_a_judge_that_errs_seldom_on_differences(wrong: int, value_range: float)
     )  # fmt: skip
 
 
-def test_only_common_cases_compare() -> None:
+def test_labels_of_different_cases_are_those_of_two_values() -> None:
     human, judged = verdicts()
     other, judged_other = verdicts(seed=5)
     other[:5] = np.nan
     judged_other[200:220] = np.nan
     first, second = sample(other, judged_other), sample(human, judged)
-    one = behind(first.point_estimate(PASS) - second.point_estimate(PASS))
+    estimates = first.point_estimate(PASS), second.point_estimate(PASS)
+    difference = estimates[0] - estimates[1]
+    one = behind(difference)
     assert (one.n_human, one.n_others) == (55, 285)
-    assert one.human.value == pytest.approx((other - human)[5:60].mean())
+    assert difference.value == estimates[0].value - estimates[1].value
+    assert one.human.value == pytest.approx(other[5:60].mean() - human[:60].mean())
 
 
 def test_weights_of_labels() -> None:

@@ -176,7 +176,7 @@ class LabeledTopicScores(TopicScores):
                 for name in systems
             ]
             result = estimates[0] if len(estimates) == 1 else estimates[0] - estimates[1]
-            return result, defined_mask
+            return result, np.asarray(defined_mask)
 
         (human, human_mask), (judged, judged_mask) = (
             estimate(labeled, source) for source in (self.human, self.values)

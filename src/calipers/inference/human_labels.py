@@ -212,6 +212,10 @@ class LabeledSample(JointDistribution):
         """Number of labeled rows."""
         return self.human.n
 
+    def effective_sizes(self) -> tuple[float, ...]:
+        """Return the number of labeled rows, as that of units of a value."""
+        return (float(self.n_human),)
+
     @property
     def n_others(self) -> int:
         """Number of other rows, which only the judge scored."""
@@ -788,15 +792,13 @@ class SeparateLabels(LabeledSample):
         return min(self.samples, key=lambda sample: sample.n_human).n_others
 
     #: There is one for each of the two values.
-    coefficient = correlation = worth = math.nan  # type: ignore[assignment]
+    coefficient = correlation = worth = math.nan
 
     def separate_difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of the two values, with the limits of both."""
         pair = [
             replace(
-                estimate,
-                influence=sample.case_influence,
-                effective_sizes=lambda n=sample.n_human: (float(n),),
+                estimate, influence=sample.case_influence, effective_sizes=sample.effective_sizes
             )
             for estimate, sample in zip((first, second), self.samples, strict=True)
         ]
