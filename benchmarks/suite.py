@@ -224,7 +224,8 @@ def small_row(name: str, times: int, arguments: argparse.Namespace) -> dict[str,
 def check(arguments: argparse.Namespace) -> None:
     """Compare the small versions with their record, or record them."""
     measure = partial(small_row, arguments=arguments)
-    names = [name for name, row in {**WHOLES, **CALLS}.items() if row.check]
+    rows: dict[str, Call | Whole] = {**WHOLES, **CALLS}
+    names = [name for name, row in rows.items() if row.check]
     if arguments.keep:
         recorded = {
             name: suite_check.ratios(measure(name, suite_check.TURNS))

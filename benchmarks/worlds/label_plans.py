@@ -59,7 +59,7 @@ def planned(differs: bool, labels: int, cases: int) -> Trial:
     rates = RATES if differs else (RATE, RATE)
 
     def draw(random: Random, seed: int) -> dict[str, float]:
-        limits = norm.ppf(rates)[:, None]
+        limits = np.asarray(norm.ppf(rates))[:, None]
         human = (_qualities(random, cases) < limits).astype(float)
         judged = np.where(random.random((2, cases)) < np.where(human == 1, 0.05, 0.2), 1 - human, human)  # fmt: skip
         judge = {"a": judged[0], "b": judged[1]}

@@ -156,6 +156,8 @@ fn numbers_about<const C: usize>(
 }
 
 /// The mean of what `each` makes of the rows, the sum of squares about it, and what is left about it.
+///
+/// The mean is the sum of the values over their number, so that one of whole numbers is exact.
 fn spread<const C: usize>(
     crew: Crew,
     columns: [&[f64]; C],
@@ -163,18 +165,16 @@ fn spread<const C: usize>(
     each: impl Fn([f64; C]) -> f64 + Sync + Send,
 ) -> (f64, f64, f64) {
     let count = columns[0].len().max(1) as f64;
-    let [sum, squares] = summed(crew, columns, |row| {
-        let apart = each(row) - about;
-        [apart, apart * apart]
+    let [sum, off, squares] = summed(crew, columns, |row| {
+        let value = each(row);
+        let apart = value - about;
+        [value, apart, apart * apart]
     });
-    let loss = sum * (sum / count);
+    let (mean, loss) = (sum / count, off * (off / count));
     if is_near(squares, loss) {
-        let mean = about + sum / count;
-        let rest = sum - count * (mean - about);
+        let rest = off - count * (mean - about);
         return (mean, (squares - loss).max(0.0), rest);
     }
-    let [sum] = summed(crew, columns, |row| [each(row)]);
-    let mean = sum / count;
     let [squares, rest] = summed(crew, columns, |row| {
         let apart = each(row) - mean;
         [apart * apart, apart]

@@ -608,6 +608,22 @@ class JudgedRankings(Statistic):
         stops = np.minimum(self.retrieved, length).tolist()
         return [row[:end].tobytes() for row, end in zip(grid, stops, strict=True)]
 
+    def ideal_lengths(self, gain: FloatArray) -> IntArray:
+        """Return the length of the ideal ranking of each topic, without making it.
+
+        Parameters
+        ----------
+        gain : ndarray of shape (L,)
+            Gain of each of the judged grades (``judged_grade``).
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            Number of judged documents with a positive gain.
+        """
+        n_gaining = np.where(gain > 0, self.judged_count, 0)
+        return segment_sum(n_gaining, self.judged_offsets).astype(np.int64)
+
     def ideal_rankings(self, gain: FloatArray) -> IdealRankings:
         """Return the ideal rankings of the judged documents, by descending gain.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.statistics import FloatArray, JudgedRankings
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import IdealRankings, segment_offsets
 
 #: Highest grade up to which grades without documents are ordered, as more of them take too long.
@@ -37,6 +37,10 @@ class UnstableIdealRanking(JudgedRankings):
         """Create it from rankings, with gains in the order in which they were given."""
         arrays: dict[str, Any] = {f.name: getattr(rankings, f.name) for f in fields(rankings)}
         return cls(**arrays, assigned_gains=assigned_gains)
+
+    def ideal_lengths(self, gain: FloatArray) -> IntArray:
+        """Return the length of the ideal ranking of each topic; ``gain`` is ignored as well."""
+        return self.ideal_rankings(gain).lengths
 
     def ideal_rankings(self, gain: FloatArray) -> IdealRankings:
         """Return the ideal ranking of each topic; ``gain`` is ignored, as the gains are known."""

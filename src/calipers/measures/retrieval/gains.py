@@ -25,8 +25,7 @@ JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
 def _no_gain_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where no judged document has a positive gain."""
     gain = grade_gain(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
-    n_gaining = np.where(gain > 0, r.judged_count, 0)
-    return segment_sum(n_gaining, r.judged_offsets) == 0
+    return r.ideal_lengths(gain) == 0
 
 
 NO_GAIN = {"no_gain": _no_gain_mask}
@@ -239,7 +238,7 @@ def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     aliases=("Q-measure",),
     undefined={
         "no_gain": lambda r, p: (
-            r.ideal_rankings(np.maximum(grade_gain(r.judged_grade, p["gains"]), 0)).lengths == 0
+            r.ideal_lengths(np.maximum(grade_gain(r.judged_grade, p["gains"]), 0)) == 0
         )
     },
     reference="Sakai 2007",
