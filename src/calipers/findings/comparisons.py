@@ -16,7 +16,6 @@ from calipers.findings.formatting import (
     system_name,
 )
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_interval, rule
-from calipers.inference.fixed_cases import METHOD as SAMPLES_METHOD
 from calipers.report.headlines import MAX_UNRANKED_SYSTEMS, list_systems, primary_differences
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import shorten_name
@@ -245,6 +244,8 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
 
     The required number follows from a detectable difference proportional to 1/√n.
     """
+    from calipers.inference.fixed_cases import METHOD
+
     detectable = difference.min_detectable
     observed = IntervalNumber.from_estimate(difference)
     values: dict[str, float | IntervalNumber] = {
@@ -258,7 +259,7 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
     size_note, judged = "", difference.judged
     labels = "" if judged is None else f", {judged.n_human:,} of them with human labels,"
     ratio = required_n / difference.n
-    if difference.method == SAMPLES_METHOD:
+    if difference.method == METHOD:
         # Of fixed cases there are no more; more samples of each shorten the interval as well.
         if 1 < ratio < MAX_RECOMMENDED_RATIO:
             values["samples needed, as a multiple"] = ratio
