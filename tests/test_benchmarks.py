@@ -45,6 +45,7 @@ def made() -> Iterator[SimpleNamespace]:
     sys.path.remove(str(BENCHMARKS))
 
 
+@pytest.mark.slow
 def test_peers_come_to_the_same_values(made: SimpleNamespace) -> None:
     compared = 0
     for name, call in made.peers.CALLS.items():
