@@ -118,23 +118,23 @@ def test_points_move_the_mean_distances_of_others(name: str, metric: str) -> Non
 def test_points_move_the_centre_of_their_cluster(name: str) -> None:
     """By (x − c)/(n − 1) when they are left out."""
     cluster = np.maximum(CLUSTER, np.arange(16) > 1)
-    centres = np.array([POINTS[k == cluster].mean(axis=0) for k in range(3)])
+    centers = np.array([POINTS[k == cluster].mean(axis=0) for k in range(3)])
     inside = cluster >= 0 if name == "simplified-silhouette" else cluster == 1
 
-    def each(centres: FloatArray) -> FloatArray:
-        far = np.sqrt(np.square(POINTS[:, None] - centres).sum(axis=2))
+    def each(centers: FloatArray) -> FloatArray:
+        far = np.sqrt(np.square(POINTS[:, None] - centers).sum(axis=2))
         own = far[np.arange(16), cluster]
         far[np.arange(16), cluster] = np.inf
         other = far.min(axis=1)
         return np.asarray((other - own) / np.maximum(own, other))
 
-    sizes, value = np.bincount(cluster), each(centres)[inside].mean()
-    expected = np.where(inside, each(centres) - value, 0.0) / inside.sum()
+    sizes, value = np.bincount(cluster), each(centers)[inside].mean()
+    expected = np.where(inside, each(centers) - value, 0.0) / inside.sum()
     for i, k in enumerate(cluster):
         ends = []
         for step in (1e-6, -1e-6):
-            at = centres.copy()
-            at[k] += step * (POINTS[i] - centres[k]) / (sizes[k] - 1)
+            at = centers.copy()
+            at[k] += step * (POINTS[i] - centers[k]) / (sizes[k] - 1)
             ends.append(each(at)[inside].mean())
         expected[i] += (ends[0] - ends[1]) / 2e-6
     m = inside.sum()
@@ -198,14 +198,14 @@ def test_squares_about_centres_that_move_with_the_points() -> None:
 def test_points_that_are_there_a_little_more_often_move_davies_and_bouldins() -> None:
     def value(weight: FloatArray) -> float:
         own = [k == CLUSTER for k in range(3)]
-        centres = [np.average(POINTS[k], axis=0, weights=weight[k]) for k in own]
+        centers = [np.average(POINTS[k], axis=0, weights=weight[k]) for k in own]
         spread = [
             np.average(np.linalg.norm(POINTS[k] - c, axis=1), weights=weight[k])
-            for k, c in zip(own, centres, strict=True)
+            for k, c in zip(own, centers, strict=True)
         ]
         worst = [
             max(
-                (spread[a] + spread[b]) / np.linalg.norm(centres[a] - centres[b])
+                (spread[a] + spread[b]) / np.linalg.norm(centers[a] - centers[b])
                 for b in range(3)
                 if b != a
             )

@@ -488,7 +488,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "fp": _one_of(-1.0, 0.0),
     "fn": _one_of(-0.5, 0.0),
     "tn": _one_of(0.0),
-    "to": _one_of("points", "centres"),
+    "to": _one_of("points", "centers"),
     "exponent": _one_of(1, 2),
     "judged_only": _one_of(False, True),
     "ties": _one_of("id", "average"),

@@ -132,13 +132,20 @@ def labeled_rows_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
     Raises
     ------
     InputError
-        If only some columns of a row are missing, or columns differ in length.
+        If only some columns of a row are missing, columns differ in length, or values are neither a
+        column nor a table.
 
     Examples
     --------
     >>> labeled_rows_mask({"sun": [1, None], "sea": [0, None]}, "human").tolist()
     [True, False]
     """
+    n_dimensions = getattr(values, "ndim", 1)
+    if n_dimensions not in (1, 2):
+        raise InputError(
+            f"{input_name}: has {n_dimensions} dimensions, expected a column of sets of labels, or a "
+            "table with a column for each label"
+        )
     names = probability_columns(values)
     if not names:
         mask = missing_list_mask(values)

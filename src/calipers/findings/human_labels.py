@@ -265,7 +265,10 @@ def judge_against_labels(subject: Subject, labels: SystemLabels) -> Iterator[Cla
         return
     if len(human) < 3 or labels.clusters is not None or not (np.ptp(human) and np.ptp(judged)):
         return
-    correlation = float(np.corrcoef(human, judged)[0, 1])
+    with np.errstate(all="ignore"):  # of very large and very small numbers
+        correlation = float(np.corrcoef(*(x / np.abs(x).max() for x in (human, judged)))[0, 1])
+    if not math.isfinite(correlation):
+        return
     p = 1.0
     if correlation < 0:
         se = math.sqrt((1 - min(correlation**2, 1 - 1e-12)) / (len(human) - 2))
