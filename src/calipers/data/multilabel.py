@@ -143,8 +143,8 @@ def labeled_rows_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
     n_dimensions = getattr(values, "ndim", 1)
     if n_dimensions not in (1, 2):
         raise InputError(
-            f"{input_name}: has {n_dimensions} dimensions, expected a column of sets of labels, or a "
-            "table with a column for each label"
+            f"{input_name}: has {n_dimensions} dimensions, expected a column of sets of labels, or "
+            "a table with a column for each label"
         )
     names = probability_columns(values)
     if not names:
