@@ -231,7 +231,7 @@ def check(arguments: argparse.Namespace) -> None:
             name: suite_check.ratios(measure(name, suite_check.TURNS))
             for name in arguments.only or names
         }
-        if arguments.only:
+        if arguments.only and CHECKED.exists():
             recorded = json.loads(CHECKED.read_text(encoding="utf-8")) | recorded
         rounded = {
             name: {
@@ -239,12 +239,13 @@ def check(arguments: argparse.Namespace) -> None:
                 for tool, figures in recorded[name].items()
             }
             for name in names
+            if name in recorded
         }
         CHECKED.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
         return
-    recorded = json.loads(CHECKED.read_text(encoding="utf-8"))
+    recorded = json.loads(CHECKED.read_text(encoding="utf-8")) if CHECKED.exists() else {}
     if list(recorded) != names:
-        sys.exit(f"{CHECKED.name} has other rows: record them with --check --keep")
+        sys.exit(f"{CHECKED.name} is missing or has other rows: record them with --check --keep")
     if arguments.only:
         recorded = {name: recorded[name] for name in arguments.only}
     _, slower = suite_check.check(measure, recorded)
