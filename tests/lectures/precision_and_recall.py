@@ -39,11 +39,11 @@ def complete_knowledge() -> Values:
     "recommended are known; of three others nothing is known.",
 )
 def incomplete_knowledge() -> Values:
-    known = dict.fromkeys(["i1", "i2", "i3", "i4", "i5", "i6", "i7"], 1)
-    known |= dict.fromkeys(["i10", "i11", "i12"], 0)
+    judged = dict.fromkeys(["i1", "i2", "i3", "i4", "i5", "i6", "i7"], 1)
+    judged |= dict.fromkeys(["i10", "i11", "i12"], 0)
     recommended = ["i1", "i2", "i3", "i4", "i10", "i11", "i12"]
     evaluation = cal.retrieval(
-        {"user": known},
+        {"user": judged},
         {"user": recommended},
         measures=["SetP", "SetR"],
         judgment_bounds=True,
