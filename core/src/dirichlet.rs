@@ -142,7 +142,7 @@ impl Powers {
         let ratio = size * self.largest;
         let lacking = if ratio < 0.95 {
             // The last power is even, so that nothing cancels in its sum.
-            self.sums[POWERS - 1] * size.powi(POWERS as i32) * ratio
+            self.sums[POWERS - 1] * size.powi(const { POWERS.cast_signed() as i32 }) * ratio
                 / ((1.0 - ratio) * (POWERS + 1) as f64)
         } else {
             f64::INFINITY

@@ -761,7 +761,7 @@ pub fn difference_maxima<'py>(
     let (first, second, scale) = (contiguous(&first), contiguous(&second), contiguous(&scale));
     same_length("second", second.len(), first.len())?;
     same_length("scale", scale.len(), first.len())?;
-    let inside = |row: i64| (0..rows as i64).contains(&row);
+    let inside = |row: i64| usize::try_from(row).is_ok_and(|row| row < rows);
     if !first.iter().all(|&row| inside(row)) || !second.iter().all(|&row| row == -1 || inside(row))
     {
         return Err(PyValueError::new_err(format!(
