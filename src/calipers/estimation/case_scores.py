@@ -13,7 +13,7 @@ from calipers.caching import cached_property
 from calipers.estimation.multilabel import RowValues
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.regression import SortedRows
-from calipers.inference.human_labels import CaseRows, LabeledSample, SeparateLabels
+from calipers.inference.human_labels import CaseIndices, LabeledSample, SeparateLabels
 from calipers.inference.intervals import ROUNDING_TOLERANCE
 from calipers.inference.variance_estimators import Influence, MeanVariance, VarianceEstimator
 from calipers.statistics import (
@@ -532,7 +532,7 @@ class LabeledCaseValues:
             ),
             positions=(None if label_weight is None else np.flatnonzero(labeled_mask[judged_mask])),
             target=first.target,
-            rows=CaseRows(
+            rows=CaseIndices(
                 np.flatnonzero(labeled_cases),
                 np.flatnonzero(others_mask),
                 len(first.judged),

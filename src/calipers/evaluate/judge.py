@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers import findings
-from calipers.caching import cached_property
+from calipers.caching import cached, cached_property
 from calipers.data.arrays import check_length, is_missing, to_array, to_weights
 from calipers.data.case_scores import read_label_weights
 from calipers.data.class_labels import group_codes, label_name
@@ -36,7 +36,7 @@ from calipers.evaluation.shared import (
     requested_names,
 )
 from calipers.evaluation.slice_definitions import Bins, SliceDefinition, define_slices
-from calipers.evaluation.slices import slice_estimates
+from calipers.evaluation.slices import complement_settings, slice_estimates
 from calipers.findings import Subject
 from calipers.findings.human_labels import (
     MAX_JUDGED_SYSTEMS,
@@ -564,11 +564,10 @@ class _Agreement:
         point_estimate = point_estimate or self.point_estimate(measure)
         return to_estimate(point_estimate, str(measure), self.outputs.name)
 
-    def select(self, case_mask: npt.NDArray[np.bool_], seed_offset: int = 0) -> _Agreement:
+    def select(self, case_mask: npt.NDArray[np.bool_], settings: Settings) -> _Agreement:
         """Return the agreement on the outputs of some cases."""
-        outputs, settings = self.outputs.select(case_mask), self.outputs.settings
-        settings = replace(settings, seed=(settings.seed + seed_offset) % 2**63)
-        return _Agreement(replace(outputs, settings=settings), self.grades)
+        outputs = replace(self.outputs.select(case_mask), settings=settings)
+        return _Agreement(outputs, self.grades)
 
 
 def _evaluation(
@@ -611,9 +610,6 @@ def _evaluation(
 
 # --- Slices ---------------------------------------------------------------------------------------
 
-#: What is added to the seed for the outputs that are not in a slice, to resample both apart.
-_COMPLEMENT_SEED = 2**62
-
 
 @dataclass(frozen=True, eq=False)
 class _SliceSubsets:
@@ -641,7 +637,7 @@ class _SliceSubsets:
 
     def subset(self, subset_index: int) -> _Agreement:
         """Return the outputs of a slice."""
-        return self.panel.select(self.case_codes == subset_index)
+        return self.panel.select(self.case_codes == subset_index, self.panel.outputs.settings)
 
     def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """Return the estimate on a slice."""
@@ -651,9 +647,11 @@ class _SliceSubsets:
         """Return all other outputs, or None if there are none."""
         if len(self.definition.names) < 2:
             return None
+        settings = self.panel.outputs.settings
         # Clusters that are in both parts have to be resampled equally often in both.
-        seed_offset = _COMPLEMENT_SEED if self.panel.outputs.clusters is None else 0
-        others = self.panel.select(self.case_codes != subset_index, seed_offset)
+        if self.panel.outputs.clusters is None:
+            settings = complement_settings(settings)
+        others = self.panel.select(self.case_codes != subset_index, settings)
         return _SliceComplement(self, subset_index, others)
 
     def permutation_pool(self, measure: Measure) -> PermutationPool | None:
@@ -697,8 +695,9 @@ class _SliceComplement:
             return None
         settings = self.estimate_source.outputs.settings
         n_permutations = n_replicates_for_adjusted_p(subsets.n_slices, settings)
-        random_subsets = draw_subsets(
-            len(is_inside), len(smaller), replace(settings, n_resamples=n_permutations)
+        settings = replace(settings, n_resamples=n_permutations)
+        random_subsets = cached(
+            self, "lots", lambda: draw_subsets(len(is_inside), len(smaller), settings)
         )
         value = self.point_estimate(measure).value if is_reversed else value
         result = pool.permute(measure, SubsetRows(smaller, value), random_subsets)

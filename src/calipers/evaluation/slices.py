@@ -360,6 +360,11 @@ class Subsets:
         return unseparated
 
 
+def complement_settings(settings: Settings) -> Settings:
+    """Return the settings under which a complement is resampled independently of its subset."""
+    return replace(settings, seed=(settings.seed + 2**62) % 2**63)
+
+
 @dataclass(frozen=True, eq=False)
 class Complement:
     """Complement of a subset: all other rows."""
@@ -400,7 +405,7 @@ class Complement:
         settings = self.subsets.system.settings
         if self.subsets.system.clusters is not None:
             return settings
-        return replace(settings, seed=(settings.seed + 2**62) % 2**63)
+        return complement_settings(settings)
 
     def statistic(self, measure: Measure) -> Statistic | None:
         """Return the statistic that the measure is a formula over."""

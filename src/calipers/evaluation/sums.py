@@ -18,7 +18,7 @@ from calipers.estimation.statistic_estimates import estimate_from_statistic
 from calipers.evaluation.options import inference_provenance
 from calipers.evaluation.sample import Sample
 from calipers.evaluation.slice_definitions import SliceDefinition
-from calipers.evaluation.slices import slice_estimates
+from calipers.evaluation.slices import complement_settings, slice_estimates
 from calipers.evaluation.states import EvaluationState, StateEngine
 from calipers.evaluation.stream_columns import (
     MemoryLimit,
@@ -623,13 +623,12 @@ class _StreamSubsets:
         if len(self.slice_indices) < 2:
             return None
         # Its replicates are independent of those of the slice.
-        settings = self.sample.settings
-        complement_settings = replace(settings, seed=(settings.seed + 2**62) % 2**63)
+        settings = complement_settings(self.sample.settings)
         assert self.sample.slice_passes is not None
         return ComplementSystem(
             self.sample.slice_passes.complement(self.slice_indices[subset_index]),
             self.system,
-            complement_settings,
+            settings,
         )
 
     def forget(self, subset_index: int) -> None:

@@ -20,7 +20,7 @@ from calipers.evaluation.slice_definitions import (
     define_slices,
     parse_slice_columns,
 )
-from calipers.evaluation.slices import slice_estimates
+from calipers.evaluation.slices import complement_settings, slice_estimates
 from calipers.inference.human_labels import labeled_sample
 from calipers.inference.method_limits import n_replicates_for_adjusted_p
 
@@ -135,15 +135,13 @@ class _TopicSubsets:
         if len(self.definition.names) < 2:
             return None
         settings = self.source.settings
-        if self.source.clusters is not None:  # some of which are in both parts
-            complement_settings = settings
-        else:
-            complement_settings = replace(settings, seed=(settings.seed + 2**62) % 2**63)
+        if self.source.clusters is None:  # of clusters some are in both parts
+            settings = complement_settings(settings)
         return _TopicSubset(
             self,
             subset_index,
             np.flatnonzero(self.definition.codes != subset_index),
-            complement_settings,
+            settings,
         )
 
     def forget(self, subset_index: int) -> None:

@@ -133,7 +133,7 @@ class JudgeMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class CaseRows:
+class CaseIndices:
     """Which of all cases the labeled and the other ones of a sample are.
 
     Attributes
@@ -189,7 +189,7 @@ class LabeledSample(JointDistribution):
         the judge; by default that of the rows with a value.
     undefined_labels : mapping of str to int
         Number of labeled rows without a value by people, by reason.
-    rows : CaseRows, optional
+    rows : CaseIndices, optional
         Which of all cases they are, if other systems may have labels of other ones.
     """
 
@@ -203,7 +203,7 @@ class LabeledSample(JointDistribution):
     source: Any = None
     proportion_unlabeled: float | None = None
     undefined_labels: Mapping[str, int] = field(default_factory=dict)
-    rows: CaseRows | None = None
+    rows: CaseIndices | None = None
 
     # --- Numbers of rows -------------------------------------------------------------------------
 
@@ -420,12 +420,18 @@ class LabeledSample(JointDistribution):
         return min(max(self.value, low), high)
 
     @cached_property
+    def _residual_influence(self) -> Influence:
+        """Influence on h − λj."""
+        assert self._influences is not None
+        human, judged, _ = self._influences
+        return human - self.coefficient * judged
+
+    @cached_property
     def standard_error(self) -> StandardError:
         """Standard error of h + λ(J − j); with clusters it has the df of the labeled ones."""
         if self._influences is None:
             return StandardError(math.nan, f"Student t, {_ADJUSTED}", 0.0)
-        human, judged, others = self._influences
-        influence = human - self.coefficient * judged
+        influence, (_, _, others) = self._residual_influence, self._influences
         labeled_factor = 1.0
         if self._is_of_these:
             labeled_factor = math.sqrt(self._proportion_of_others)
@@ -449,10 +455,9 @@ class LabeledSample(JointDistribution):
         """
         if self._is_of_these or self._influences is None:
             return 0.0
-        human, judged, others = self._influences
         if self.positions is None:
-            return self.coefficient * others.standard_error.se
-        labeled = (human - self.coefficient * judged).standard_error.se
+            return self.coefficient * self._influences[2].standard_error.se
+        labeled = self._residual_influence.standard_error.se
         return math.sqrt(max(self.standard_error.se**2 - labeled**2, 0.0))
 
     def case_influence(self) -> Influence:
@@ -466,12 +471,10 @@ class LabeledSample(JointDistribution):
             return rows.influence(unknown if influence is None else influence.column, None)
         if self._influences is None:
             return rows.influence(np.full(len(rows.labeled), math.nan), None)
-        human, judged, others = self._influences
-        slices = human.variance_estimator.slices  # type: ignore[attr-defined]
-        labeled = (human - self.coefficient * judged).column[slices[0]]
+        labeled = _rows(self._residual_influence, 0)
         if self._is_of_these:
             return rows.influence(math.sqrt(self._proportion_of_others) * labeled, None)
-        return rows.influence(labeled, self.coefficient * others.column[slices[1]])
+        return rows.influence(labeled, self.coefficient * _rows(self._influences[2], 1))
 
     def point_estimate(self) -> PointEstimate:
         """Return the point estimate, whose interval and tests are those of this sample."""
@@ -597,11 +600,7 @@ class LabeledSample(JointDistribution):
     @cached_property
     def _deviations(self) -> FloatArray:
         """Influence of the labeled rows on h − λj, times their number."""
-        assert self._influences is not None
-        human, judged, _ = self._influences
-        rows = human.variance_estimator.slices[0]  # type: ignore[attr-defined]
-        column = human.column - self.coefficient * judged.column
-        return np.asarray(self.n_human * column[rows])
+        return np.asarray(self.n_human * _rows(self._residual_influence, 0))
 
     def _add_judge(self, limits: Interval, mean: float, level: float, method: str) -> Interval:
         """Return the interval of the value from that of the mean of the residuals."""
@@ -728,8 +727,7 @@ class LabeledSample(JointDistribution):
             n_wrong = effective_size_from_weights(sizes) if is_wrong else 0.0
         if not n_wrong:
             return math.inf
-        residuals = human - self.coefficient * judged
-        return n * _largest(residuals, 0) * (1 + _FEW_DISAGREEMENTS / n_wrong)
+        return n * _largest(self._residual_influence, 0) * (1 + _FEW_DISAGREEMENTS / n_wrong)
 
     @property
     def _n_wrong(self) -> int:
@@ -830,12 +828,18 @@ def _subtract(first: PointEstimate, second: PointEstimate) -> PointEstimate:
     )
 
 
+def _rows(influence: Influence, index: int) -> FloatArray:
+    """Return the influence of each row of one of the sets of rows."""
+    space = influence.variance_estimator
+    assert isinstance(space, DisjointRowsVariance)
+    return influence.column[space.slices[index]]
+
+
 def _labeled_or_other(influence: Influence, index: int) -> FloatArray:
     """Return the influence of each row, or of each cluster, of one of the sets of rows."""
     space = influence.variance_estimator
-    assert isinstance(space, DisjointRowsVariance)
     if space.clusters is None:
-        return influence.column[space.slices[index]]
+        return _rows(influence, index)
     return np.asarray(space.cluster_sums(influence.column)[0][index])
 
 

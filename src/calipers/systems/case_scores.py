@@ -306,7 +306,7 @@ class FixedCaseScores(CaseScores):
         possible = replace(self._as_sample, **rows, weight=None, clusters=None)
         return float(jackknife_variances(passed, partial(possible.values_of, measure)).max())
 
-    @property
+    @cached_property
     def _as_sample(self) -> CaseScores:
         """The same system, whose cases are a sample."""
         names = (f.name for f in fields(CaseScores))
