@@ -827,15 +827,7 @@ JOB_3 = Path(__file__).parents[3] / "shared/research/judges_prototype/job3.csv"
 
 @pytest.mark.skipif(not JOB_3.exists(), reason="a table of the specification")
 def test_the_third_job() -> None:
-    counts = csv.read_csv(JOB_3)
-    table = {
-        "problem": np.repeat(counts["problem"].to_numpy(), 5),
-        **{
-            name: (np.arange(5) < counts[name].to_numpy()[:, None]).astype(int).ravel()
-            for name in "AB"
-        },
-    }
-    ev = cal.scores(["A", "B"], case="problem", samples=5, data=table, baseline="A",
+    ev = cal.scores(["A", "B"], case="problem", samples=5, data=JOB_3, baseline="A",
                     measures=["pass@1", "pass@5", "pass^3"])  # fmt: skip
     told = {
         (e.system, e.measure): (round(e.value, 2), round(e.low, 2), round(e.high, 2)) for e in ev
@@ -852,6 +844,40 @@ def test_the_third_job() -> None:
         note.startswith("A: 22% of the variance") and "at most 12%" in note and "29%" in note
         for note in ev.notes
     )
+
+
+def pass_counts(rng: np.random.Generator) -> dict[str, Any]:
+    counts = {name: rng.integers(0, 6, 40).astype(float) for name in ("a", "b")}
+    counts["b"][3] = np.nan
+    return {"case": [f"c{k}" for k in range(40)], **counts, "seconds": rng.random(40)}
+
+
+def test_numbers_of_passes_are_as_a_row_for_each_sample() -> None:
+    table = pass_counts(np.random.default_rng(5))
+    long = {"case": np.repeat(table["case"], 5), "seconds": np.repeat(table["seconds"], 5)}
+    for name in "ab":
+        passed = (np.arange(5) < table[name][:, None]).astype(float)
+        long[name] = np.where(np.isnan(table[name])[:, None], np.nan, passed).ravel()
+    options: dict[str, Any] = {
+        "case": "case", "samples": 5, "baseline": "a", "cost": {"time (s)": "seconds"},
+        "measures": ["pass@1", "pass@5", "pass^3", "mean-score"],
+    }  # fmt: skip
+    counted, separate = (cal.scores(["a", "b"], data=data, **options) for data in (table, long))
+    found = [(e.system, e.measure, e.value, e.low, e.high, e.lower_bound) for e in counted]
+    assert found == [(e.system, e.measure, e.value, e.low, e.high, e.lower_bound) for e in separate]
+    assert counted.costs[0].value == pytest.approx(separate.costs[0].value)
+    note = "Scores are taken as the number of the 5 samples of a case that pass."
+    assert note in counted.notes
+    assert [other for other in counted.notes if other != note] == list(separate.notes)
+
+
+@pytest.mark.parametrize("values", [[0, 1, 1], [2, 6, 1], [2, 1.5, 1], [-1, 2, 1]])
+def test_other_scores_are_no_numbers_of_passes(values: list[float]) -> None:
+    ev = cal.scores(["a"], case="case", samples=5, measures=["mean-score"],
+                    data={"case": [1, 2, 3], "a": values})  # fmt: skip
+    assert ev["a", "mean-score"].value == pytest.approx(np.mean(values))
+    assert not any("samples of a case that pass" in note for note in ev.notes)
+    assert any("12 of 15 samples have no score" in note for note in ev.notes)
 
 
 # --- Batches --------------------------------------------------------------------------------------
@@ -1255,6 +1281,30 @@ def test_the_command_refuses_a_system_that_was_given_already(tmp_path: Path) -> 
     found = CliRunner().invoke(cli, ["scores", str(path), "--score", "g", "--score", "g"])
     assert found.exit_code == 2
     assert "a system 'g' was given already" in " ".join(found.output.split())
+
+
+@pytest.mark.parametrize("engine", [[], ["--engine", "stream"]])
+def test_columns_without_a_role_are_scores(engine: list[str], tmp_path: Path) -> None:
+    path, out = tmp_path / "t.csv", tmp_path / "r.json"
+    path.write_text(
+        "id,site,g,h,tokens\n" + "".join(f"{k},{k % 2},{k % 3 > 0:d},1,{k}\n" for k in range(12))
+    )
+    words = ["scores", str(path), "--slice", "site", "--cluster", "tokens", *engine]
+    found = CliRunner().invoke(cli, [*words, "--case", "id", "-o", str(out)] if not engine
+                               else [*words, "--weight", "id", "-o", str(out)])  # fmt: skip
+    assert found.exit_code == 0, found.output
+    assert from_json(out.read_text()).systems == ("g", "h")
+    found = CliRunner().invoke(cli, ["scores", str(path), "--system", "site", "--case", "id"])
+    assert found.exit_code == 2
+    assert "give at least one of --score" in found.output
+
+
+def test_a_column_of_text_is_no_column_of_scores(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("answer,g\nParis,1\nRome,0\n")
+    found = CliRunner().invoke(cli, ["scores", str(path)])
+    assert isinstance(found.exception, cal.InputError)
+    assert "score 'answer': holds 'Paris' in row 0" in str(found.exception)
 
 
 def test_a_row_without_the_name_of_its_system_is_refused() -> None:

@@ -51,6 +51,8 @@ class ScoresCommand(TaskCommand):
         if self._is_of_logs(files, options):
             return self._logs_evaluation(files, options)
         options["table"] = files[0][1]
+        if options["system"] is None and not options["score"]:
+            options["score"] = self._other_columns(options)
         has_several_rows = options["system"] is not None or options["samples"] is not None
         has_states = options["save_state"] or options["merge"]
         if has_several_rows and options["engine"] is None and not has_states:
@@ -67,6 +69,18 @@ class ScoresCommand(TaskCommand):
                 raise click.UsageError(f"--{option} goes with one table, not with logs")
             return True
         return options["case"] is None and options["system"] is None and is_log(files[0][1])
+
+    def _other_columns(self, options: dict[str, Any]) -> tuple[str, ...]:
+        """Return the columns of a file that no option names; none of what can be read only once."""
+        from calipers.data.streams import Stream
+        from calipers.evaluation.stream_columns import flatten_names
+
+        if not os.path.exists(options["table"]):  # noqa: PTH110
+            return ()
+        columns = Columns.pop_from(self.task, dict(options), is_required=False)
+        names = Stream.from_input(options["table"]).names
+        used = flatten_names(columns.to_arguments(names))
+        return tuple(name for name in names if name not in used)
 
     def _logs_evaluation(
         self, files: Sequence[tuple[str, str]], options: dict[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -350,6 +350,8 @@ class CaseTable:
         Names of the cases.
     origins : tuple of InputOrigin
         The file that was read.
+    notes : tuple of str
+        How the table was read, where it could be read in another way.
     """
 
     rows: pa.Table
@@ -357,6 +359,7 @@ class CaseTable:
     costs: Mapping[str, Any]
     ids: tuple[str, ...]
     origins: tuple[InputOrigin, ...]
+    notes: tuple[str, ...] = ()
 
 
 def read_case_table(
@@ -395,7 +398,8 @@ def read_case_table(
     -------
     CaseTable
         One entry for each case, in the order of their first rows. Where a system has no row for a
-        case, or fewer samples, scores are missing.
+        case, or fewer samples, scores are missing. If the only row of each case has the number of
+        its samples that pass, there is a score of 1 or 0 for each sample.
 
     Raises
     ------
@@ -453,7 +457,34 @@ def read_case_table(
 
     costs = {name: system_costs(name, column_by_system) for name, column_by_system in cost.items()}
     ids = tuple(map(label_name, cases))
-    return CaseTable(table.take(first_of_case), by_system, costs, ids, origins)
+    notes: tuple[str, ...] = ()
+    if samples is not None and _has_pass_counts(by_system.values()):
+        by_system = {name: _split_pass_counts(column) for name, column in by_system.items()}
+        notes = (f"Scores are taken as the number of the {samples} samples of a case that pass.",)
+    return CaseTable(table.take(first_of_case), by_system, costs, ids, origins, notes)
+
+
+def _has_pass_counts(columns: Iterable[ScoreColumn]) -> bool:
+    """Return whether cases have one row each, with the number of their samples that pass.
+
+    Counts that are all 0 or 1 cannot be told from the scores of single samples, and are taken as
+    these.
+    """
+    columns = list(columns)
+    if any((column.status[:, 1:] == 0).any() for column in columns):
+        return False
+    counts = np.concatenate([c.scores[:, 0][c.status[:, 0] == 0] for c in columns])
+    n_samples = columns[0].scores.shape[1]
+    is_count = (counts >= 0) & (counts <= n_samples) & (counts == np.floor(counts))
+    return bool(is_count.all() and (counts > 1).any())
+
+
+def _split_pass_counts(column: ScoreColumn) -> ScoreColumn:
+    """Return a score of 1 or 0 for each sample, from the number of those that pass."""
+    passed = np.arange(column.scores.shape[1]) < column.scores[:, :1]
+    return ScoreColumn(
+        passed.astype(np.float64), np.broadcast_to(column.status[:, :1], passed.shape).copy()
+    )
 
 
 def _check_cost_columns(

@@ -144,8 +144,8 @@ def scores(
         the names of systems to logs.
     samples : int, optional
         Number of samples (repetitions, epochs) of each case and system, if ``data`` has a row for
-        each of them. A value of a case is then the mean over its samples, and intervals are over
-        cases: samples of a case are not independent.
+        each of them, or one with the number of those that pass. A value of a case is then the mean
+        over its samples, and intervals are over cases: samples of a case are not independent.
     score_range : tuple of float, optional
         Lowest and highest possible score, such as ``(1, 5)``. Intervals of means respect it, and
         bounds for cases without a score need it. By default ``(0, 1)`` if all scores are between
@@ -306,7 +306,7 @@ class CaseColumns:
     ids : tuple of str
         Names of the cases, if the table has a row for each score; else empty.
     notes : tuple of str
-        Notes on logs.
+        Notes on how logs, or a table with a row for each score, were read.
     """
 
     source: ColumnSource
@@ -350,7 +350,8 @@ class CaseColumns:
                 arguments, {"samples": "labels of single samples are not supported"}
             )
         if arguments["system"] is not None or arguments["samples"] is not None:
-            arguments, ids = _fold_rows(arguments, ("human", *by_system), by_case)
+            arguments, ids, how_read = _fold_rows(arguments, ("human", *by_system), by_case)
+            notes = (*notes, *how_read)
         roles = "score", "case", "human", "human_weight", *by_system, *by_case
         categories = "score", "case", "human", *by_system, *by_case
         return cls(open_source(arguments, *roles, categories=categories), ids, notes)
@@ -485,8 +486,8 @@ def _read_logs(
 
 def _fold_rows(
     arguments: Mapping[str, Any], by_system: Sequence[str], by_case: Sequence[str]
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the arguments of a table with one row for each case, and the names of the cases.
+) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
+    """Return the arguments of a table with a row for each case, the names of the cases, and notes.
 
     As well as the scores, arguments ``by_system`` have a column for each system.
     """
@@ -495,7 +496,7 @@ def _fold_rows(
     option = "system" if system is not None else "samples"
     is_streamed = isinstance(data, Engine) or is_spark(data) or is_dask(data)
     if is_streamed or arguments["engine"] not in (None, "memory"):
-        return dict(arguments), ()  # refused with the reason, as any option that takes all rows
+        return dict(arguments), (), ()  # refused with the reason, as any option that takes all rows
     if data is None:
         raise InputError(f"{option} is about the rows of data=, which is not given")
     if samples is not None and samples < 1:
@@ -531,7 +532,7 @@ def _fold_rows(
         "cost": {**costs.numbers, **table.costs} or None,
         "inputs": [*table.origins, *arguments["inputs"]],
     }
-    return {**arguments, **changed}, table.ids
+    return {**arguments, **changed}, table.ids, table.notes
 
 
 def _fold_column(

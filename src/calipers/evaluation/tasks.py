@@ -1490,8 +1490,8 @@ SCORES = Task(
     columns=(
         Column(
             "score",
-            "Column of the scores of a system; repeatable. With --system, the one column of all "
-            "scores; of logs, the scorer.",
+            "Column of the scores of a system; repeatable (default: all columns that no option "
+            "names). With --system, the one column of all scores; of logs, the scorer.",
             per_system=True,
             description="Score of each case: numbers, ``pass`` or ``fail``, ``true`` or ``false``; "
             "where a case has none, a missing value, ``error`` or ``refused``. For several systems "
@@ -1558,13 +1558,15 @@ SCORES = Task(
     arguments=(
         Argument(
             "samples",
-            "Number of samples of each case and system: a case has a row for each of them.",
+            "Number of samples of each case and system: a case has a row for each of them, or one "
+            "with the number of those that pass.",
             metavar="K",
             kind="integer",
             low=1,
             description="Number of samples (repetitions, epochs) of each case and system, if "
-            "``data`` has a row for each of them. A value of a case is then the mean over its "
-            "samples, and intervals are over cases: samples of a case are not independent.",
+            "``data`` has a row for each of them, or one with the number of those that pass. A "
+            "value of a case is then the mean over its samples, and intervals are over cases: "
+            "samples of a case are not independent.",
         ),
         Argument(
             "score_range",
