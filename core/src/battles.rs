@@ -1,11 +1,12 @@
-//! Battles of two systems each: what the squares of their scores add up to over clusters.
+//! Battles of two systems each: what the squares of their scores add up to over clusters, and over how
+//! many clusters the battles of each system are spread.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arrays::{Matrix, filled};
-use crate::parallel::Crew;
+use crate::arrays::{Matrix, zeros};
+use crate::parallel::{Crew, detached};
 use crate::scores::{contiguous, same_length};
 
 /// The two systems of equal battles, and their score by the strength of the first, which is minus that
@@ -16,6 +17,9 @@ struct Cell {
     by_strength: f64,
     by_tie: f64,
 }
+
+/// A proportion that is 1 but for rounding.
+const ROUNDING: f64 = 1e-9;
 
 /// Battles in the order of their clusters: the cell of each, its weight where there are weights, and
 /// where each cluster begins.
@@ -64,6 +68,8 @@ impl Sorted {
 struct Sums {
     parameters: Vec<usize>,
     values: Vec<f64>,
+    /// The weight of the battles of each system among them.
+    weights: Vec<f64>,
     /// Where among them the sum of each system is, if anywhere.
     places: Vec<Option<u32>>,
     /// The sums by the parameter of ties and the covariates, which all battles bear on.
@@ -75,6 +81,7 @@ impl Sums {
         Self {
             parameters: Vec::new(),
             values: Vec::new(),
+            weights: Vec::new(),
             places: vec![None; systems],
             shared: vec![0.0; 1 + covariates],
         }
@@ -89,10 +96,12 @@ impl Sums {
             let place = &mut self.places[system as usize];
             if let Some(place) = place {
                 self.values[*place as usize] += score;
+                self.weights[*place as usize] += weight;
             } else {
                 *place = Some(self.values.len() as u32);
                 self.parameters.push(system as usize);
                 self.values.push(score);
+                self.weights.push(weight);
             }
         }
         self.shared[0] += weight * cell.by_tie;
@@ -101,18 +110,41 @@ impl Sums {
         }
     }
 
-    /// Puts the shared ones behind the others, and multiplies all by a factor.
-    fn close(&mut self, factor: f64) {
+    /// Adds to the number of clusters of each system, and to the squares of its weights in them.
+    fn count(&self, spread: &mut [f64]) {
         let systems = self.places.len();
-        for &system in &self.parameters {
-            self.places[system] = None;
+        for (&system, weight) in self.parameters.iter().zip(&self.weights) {
+            spread[system] += f64::from(*weight > 0.0);
+            spread[systems + system] += weight * weight;
         }
+    }
+
+    /// Puts the shared ones behind the others, and multiplies all by a factor. The sum of a system with
+    /// a total weight has the factor of its own proportion h of this weight: 1/√(1 − h).
+    fn close(&mut self, factor: f64, totals: Option<&[f64]>) {
+        let systems = self.places.len();
+        for (at, &system) in self.parameters.iter().enumerate() {
+            self.places[system] = None;
+            let total = totals.map_or(f64::INFINITY, |totals| totals[system]);
+            self.values[at] *= if total.is_finite() {
+                let rest = 1.0 - self.weights[at] / total;
+                // All of its battles are in this cluster, and their scores add up to 0.
+                if rest > ROUNDING {
+                    1.0 / rest.sqrt()
+                } else {
+                    0.0
+                }
+            } else {
+                factor
+            };
+        }
+        let first_shared = self.values.len();
         for (at, sum) in self.shared.iter_mut().enumerate() {
             self.parameters.push(systems + at);
             self.values.push(*sum);
             *sum = 0.0;
         }
-        for value in &mut self.values {
+        for value in &mut self.values[first_shared..] {
             *value *= factor;
         }
     }
@@ -120,18 +152,20 @@ impl Sums {
     fn clear(&mut self) {
         self.parameters.clear();
         self.values.clear();
+        self.weights.clear();
     }
 }
 
-/// Adds the products of the sums of scores of each cluster, times its factor, to a square of zeros. A
-/// cluster bears on few systems, so only these are multiplied; where it bears on many, whole rows.
+/// Adds the products of the sums of scores of each cluster, times its factor, to a square of zeros, and
+/// to `spread` how the battles of each system are spread over clusters. A cluster bears on few systems,
+/// so only these are multiplied; where it bears on many, whole rows.
 fn add_products(
     crew: Crew,
     (cells, covariates): (&[Cell], &[f64]),
     systems: usize,
     battles: &Sorted,
-    factor: &[f64],
-    total: &mut [f64],
+    (factor, totals): (&[f64], Option<&[f64]>),
+    (total, spread): (&mut [f64], &mut [f64]),
 ) {
     let width = covariates.len() / cells.len().max(1);
     let size = systems + 1 + width;
@@ -147,7 +181,8 @@ fn add_products(
                 weight,
             );
         }
-        sums.close(factor);
+        sums.count(spread);
+        sums.close(factor, totals);
         let (parameters, values) = (&sums.parameters, &sums.values);
         let is_dense = 4 * values.len() > size;
         if is_dense {
@@ -183,11 +218,15 @@ fn add_products(
 // ---------------------------------------------------------------------------------------- Python
 
 /// `cluster_products(cluster, factor, cell, weight, first, second, by_strength, by_tie, covariates,
-/// systems)`: the sum over clusters of the outer product of their scores. Each battle has a `cluster`,
-/// a `cell` and maybe a weight, each cluster a `factor`. A battle of a cell has the score `by_strength`
-/// by the strength of its `first` system, minus that by its `second` one, `by_tie` by the parameter of
-/// ties, and `by_strength` times its row of `covariates` by their effects: parameters in this order.
+/// systems, totals)`: the sum over clusters of the outer product of their scores; and for each system
+/// the number of clusters with battles of it, and the sum of the squares of their weights. Each battle
+/// has a `cluster`, a `cell` and maybe a weight, each cluster a `factor`. A battle of a cell has the
+/// score `by_strength` by the strength of its `first` system, minus that by its `second` one, `by_tie`
+/// by the parameter of ties, and `by_strength` times its row of `covariates` by their effects:
+/// parameters in this order. Where `totals` has the finite weight of all battles of a system, its scores
+/// have in place of the factor that of the proportion of this weight which a cluster has.
 #[pyfunction]
+#[pyo3(signature = (cluster, factor, cell, weight, first, second, by_strength, by_tie, covariates, systems, totals=None))]
 #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
 pub fn cluster_products<'py>(
     py: Python<'py>,
@@ -201,9 +240,11 @@ pub fn cluster_products<'py>(
     by_tie: PyReadonlyArray1<'py, f64>,
     covariates: PyReadonlyArray2<'py, f64>,
     systems: usize,
-) -> PyResult<Matrix<'py>> {
+    totals: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
     let (cluster, factor, cell) = (contiguous(&cluster), contiguous(&factor), contiguous(&cell));
     let weight = weight.as_ref().map(contiguous);
+    let totals = totals.as_ref().map(contiguous);
     let (first, second) = (contiguous(&first), contiguous(&second));
     let (by_strength, by_tie) = (contiguous(&by_strength), contiguous(&by_tie));
     let width = covariates.shape()[1];
@@ -211,6 +252,9 @@ pub fn cluster_products<'py>(
     same_length("cell", cell.len(), cluster.len())?;
     if let Some(weight) = &weight {
         same_length("weight", weight.len(), cluster.len())?;
+    }
+    if let Some(totals) = &totals {
+        same_length("totals", totals.len(), systems)?;
     }
     let n = first.len();
     same_length("second", second.len(), n)?;
@@ -235,17 +279,23 @@ pub fn cluster_products<'py>(
         })
         .collect();
     let size = systems + 1 + width;
-    filled(py, [size, size], [cluster.len(), size], |crew, total| {
-        let battles = Sorted::of(crew, &cluster, factor.len(), &cell, weight.as_deref());
-        add_products(
-            crew,
-            (&cells, covariates),
-            systems,
-            &battles,
-            &factor,
-            total,
-        );
-    })
+    let (products, spread) = (zeros(py, size, size)?, zeros(py, 2, systems)?);
+    {
+        let (mut total, mut counts) = (products.readwrite(), spread.readwrite());
+        let (total, counts) = (total.as_slice_mut()?, counts.as_slice_mut()?);
+        detached(py, [cluster.len(), size], |crew| {
+            let battles = Sorted::of(crew, &cluster, factor.len(), &cell, weight.as_deref());
+            add_products(
+                crew,
+                (&cells, covariates),
+                systems,
+                &battles,
+                (&factor, totals.as_deref()),
+                (total, counts),
+            );
+        })?;
+    }
+    Ok((products, spread))
 }
 
 #[cfg(test)]
@@ -274,12 +324,16 @@ mod tests {
             let factor = [2.0, 3.0];
             let size = systems + 2;
             let mut found = vec![0.0; size * size];
+            let mut spread = vec![0.0; 2 * systems];
             let battles = tested(|crew| {
                 let battles = Sorted::of(crew, &cluster, 2, &cell, Some(&weight));
                 let columns = (&cells[..], &covariates[..]);
-                add_products(crew, columns, systems, &battles, &factor, &mut found);
+                let sums = (&mut found[..], &mut spread[..]);
+                add_products(crew, columns, systems, &battles, (&factor, None), sums);
                 battles
             });
+            assert_eq!(spread[..4], [2.0, 2.0, 2.0, 2.0]);
+            assert_eq!(spread[systems..systems + 4], [3.25, 5.0, 5.0, 3.25]);
             assert_eq!(battles.cells, [1, 3, 0, 2, 3]);
             assert_eq!(battles.weights, [2.0, 1.0, 1.0, 1.0, 0.5]);
             let mut vectors = vec![vec![0.0; size]; 2];

@@ -162,7 +162,8 @@ def cluster_products(
     by_tie: _Floats,
     covariates: _Floats,
     systems: int,
-) -> _Floats: ...
+    totals: _Floats | None = None,
+) -> tuple[_Floats, _Floats]: ...
 def power_sums(
     x: _Floats,
     second: npt.NDArray[np.bool_],

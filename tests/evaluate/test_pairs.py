@@ -463,7 +463,7 @@ def test_systems_without_ratings_are_told_why() -> None:
     assert fixed["best"].rating.low != board["best"].rating.low
 
 
-@pytest.mark.parametrize(("wins", "limit"), [(1, -306), (5, 132), (20, 399)])
+@pytest.mark.parametrize(("wins", "limit"), [(1, -636.4), (5, -15.2), (20, 277.4)])
 def test_a_system_that_always_wins(wins: int, limit: float) -> None:
     board = cal.pairs(votes(wins, 0, 0), reference="old")
     assert board["new"].rating.low - 1000 == pytest.approx(limit, abs=0.5)
@@ -480,7 +480,58 @@ def test_wins_and_ties_alone_have_no_ratings_by_models_of_ties() -> None:
     assert half["new"].rating.value > half["old"].rating.value
     ties = cal.pairs(votes(0, 0, 8), ties="half")
     assert ties["new"].rating.value == ties["old"].rating.value == 1000
-    assert ties["new"].rating.interval_reason == "no_spread"
+    # No score of eight ties varies; by the model each has the information 1/4 on the difference.
+    half_width = 1.959964 * 400 / math.log(10) * math.sqrt(1 / (8 / 4)) / 2
+    rating = ties["new"].rating
+    assert (rating.low, rating.high) == pytest.approx((1000 - half_width, 1000 + half_width))
+    assert rating.method == "sandwich or model (larger), normal"
+
+
+def crowded(n_users: int, n_battles: int, generator: np.random.Generator) -> dict[str, Any]:
+    """Battles of four systems by 60 users, and of a new one by a few of these."""
+    tastes = generator.normal(size=(60, 5))
+    pairs = [(u, *generator.choice(4, 2, replace=False)) for u in range(60) for _ in range(8)]
+    pairs += [(m % n_users, 4, generator.integers(4)) for m in range(n_battles)]
+    outcomes = []
+    for user, first, second in pairs:
+        d = tastes[user, first] - tastes[user, second]
+        odds = np.array([math.exp(d / 2), 0.6, math.exp(-d / 2)])
+        outcomes.append(generator.choice(["model_a", "tie", "model_b"], p=odds / odds.sum()))
+    names = ["a", "b", "c", "d", "new"]
+    return {
+        "user": [user for user, _, _ in pairs],
+        "model_a": [names[first] for _, first, _ in pairs],
+        "model_b": [names[second] for _, _, second in pairs],
+        "winner": outcomes,
+    }
+
+
+def test_a_system_with_battles_of_few_clusters() -> None:
+    """Its errors have the degrees of freedom of its own clusters."""
+    boards = [
+        cal.pairs(crowded(2, 40, np.random.default_rng(s)), cluster="user") for s in range(40)
+    ]
+    ratings = [board["new"].rating for board in boards if board["new"].is_rated]
+    assert ratings[0].method == "sandwich or model (larger), Student t, 2 clusters"
+    # The truth is 1000; with the degrees of freedom of all 60 clusters 72 of 100 covered it.
+    assert sum(rating.low <= 1000 <= rating.high for rating in ratings) >= 0.93 * len(ratings)
+    assert boards[0]["a"].rating.method == "sandwich, Student t, 60 clusters"
+    remark = next(line for line in str(boards[0]).splitlines() if line.startswith("new "))
+    assert remark.rstrip().endswith("sandwich or model (larger), Student's t, 2 clusters")
+    alone = cal.pairs(crowded(1, 40, np.random.default_rng(3)), cluster="user")
+    assert alone["new"].rating.interval_reason == "too_few_clusters"
+    assert (alone["new"].rank_low, alone["new"].rank_high) == (1, 5)
+    assert "no interval: fewer than two clusters" in str(alone)
+
+
+def test_the_reference_does_not_change_ranks() -> None:
+    table = crowded(9, 60, np.random.default_rng(1))
+    ranks = {
+        tuple((row.rank_low, row.rank_high) for row in sorted(board, key=lambda row: row.system))
+        for reference in (None, "a", "b", "new")
+        for board in [cal.pairs(table, cluster="user", reference=reference)]
+    }
+    assert len(ranks) == 1
 
 
 @pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "user"}, {"ties": "half"}])

@@ -50,13 +50,37 @@ def by_hand(x: Any, y: Any, w: Any, codes: Any = None) -> tuple[float, float, fl
     beta = bread @ table.T @ (w * y)
     hat = w * np.einsum("ij,jk,ik->i", table, bread, table)
     rows = ((bread @ table.T) * (w * (y - table @ beta) / (1 - hat)))[1]
-    most = len(x) - 2
     if codes is not None:
-        rows = np.array([rows[codes == c].sum() for c in np.unique(codes)])
-        rows, most = rows * np.sqrt(len(rows) / (len(rows) - 1)), len(rows) - 1
+        return (float(beta[1]), *jackknifed(x, y, w, codes))
     s = np.square(rows)
     degrees = 2 * s.sum() ** 2 / (np.square(s).sum() - s.sum() ** 2 / len(s))
-    return float(beta[1]), float(np.sqrt(s.sum())), float(min(most, degrees))
+    return float(beta[1]), float(np.sqrt(s.sum())), float(min(len(x) - 2, degrees))
+
+
+def jackknifed(x: Any, y: Any, w: Any, codes: Any) -> tuple[float, float]:
+    """The error of the slope from lines without each cluster, and Bell and McCaffrey's degrees."""
+    names, lines = np.unique(codes), []
+    for left_out in (None, *names):
+        use = codes != left_out
+        lines.append(np.polyfit(x[use], y[use], 1, w=np.sqrt(w[use]))[0])
+    changes = np.array(lines[1:]) - lines[0]
+    g = len(names)
+    squares = w * np.square(x - np.average(x, weights=w))
+    h = np.array([squares[codes == c].sum() for c in names]) / squares.sum()
+    # As if clusters were independent with variances h: of the residuals (I - h1')e, scaled by d.
+    d = 1 / np.sqrt(1 - h)
+    covariance = np.outer(d, d) * (np.diag(h) - np.outer(h, h))
+    return (
+        float(np.sqrt((g - 1) / g * np.square(changes).sum())),
+        float(np.trace(covariance) ** 2 / np.square(covariance).sum()),
+    )
+
+
+def test_the_slope_has_no_error_where_x_varies_in_one_cluster_only(rng: RNG) -> None:
+    x, codes = np.repeat([1.0, 0.0, 0.0, 0.0], 5), np.repeat(np.arange(4), 5)
+    line = fit_line(x, rng.normal(size=20), None, ClusterIndex.from_names(codes))
+    assert line is not None
+    assert np.isnan([line.se, line.df, line.p]).all()
 
 
 @pytest.mark.parametrize("weighted", [False, True])

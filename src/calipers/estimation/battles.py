@@ -15,7 +15,6 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.data.errors import InputError
-from calipers.inference.intervals import normal_quantile
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.battles import LOSS, TIE, WIN, BattleCounts, cell_codes
 
@@ -45,6 +44,10 @@ _SINGULAR = 1e-11
 #: last, Student's t of 59 degrees of freedom covered the truth 88 times of 100, corrected 95 times;
 #: with 1 to 8 battles each both cover it 95 times.
 EVEN = 0.75
+#: The errors of systems with fewer clusters, or fewer independent battles, than this are estimated
+#: from so few scores that they are corrected for their own number, and at least those of the model.
+#: Of 40 battles of a system in 2 clusters, the interval covered its rating 72 times of 100 without.
+FEW_UNITS = 30
 
 
 class Derivatives(NamedTuple):
@@ -275,6 +278,11 @@ class BattleData:
         sums = np.bincount(self.first, values, k) - np.bincount(self.second, values, k)
         return np.asarray(sums, np.float64)
 
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Return sums of values by system, over battles on either side."""
+        by_side = [np.bincount(i, values, self.n_systems) for i in (self.first, self.second)]
+        return np.asarray(by_side[0] + by_side[1], np.float64)
+
     def gradient(self, d: FloatArray, g: FloatArray) -> FloatArray:
         """Return the sums of the derivatives by all parameters, from those by d and g."""
         return np.concatenate([self.system_sums(d), [g.sum()], d @ self.covariates])
@@ -462,6 +470,8 @@ class BattleFit:
         Sandwich estimate of the covariance of the parameters.
     model_covariance : ndarray of shape (p, p)
         Inverse information, which is correct if the model is and battles are independent.
+    units : UnitsBySystem
+        Number of independent units of each system.
     df : float or None
         Degrees of freedom of the errors; None for the normal distribution.
     """
@@ -472,6 +482,7 @@ class BattleFit:
     log_likelihood: float
     covariance: FloatArray
     model_covariance: FloatArray
+    units: UnitsBySystem
     df: float | None = None
 
     @property
@@ -495,6 +506,36 @@ class BattleFit:
             matrix[:, reference] -= 1
         return matrix
 
+    def rating_df(self, reference: int | None = None) -> FloatArray | None:
+        """Return the degrees of freedom of each strength relative to a system, or to the mean.
+
+        None stands for the normal distribution. Relative to the mean they are those of the system
+        itself, whose battles determine most of the error. Relative to a system they are those of
+        two independent means (Welch 1947).
+        """
+        if self.df is None:
+            return None
+        df = self.units.df(self.df)
+        if reference is None:
+            return df
+        return self._welch_df(df)[:, reference]
+
+    def pair_df(self) -> FloatArray | float | None:
+        """Return the degrees of freedom of the difference of each two strengths, or of all."""
+        if self.df is None or not self.units.is_few.any():
+            return self.df
+        return self._welch_df(self.units.df(self.df))
+
+    def _welch_df(self, df: FloatArray) -> FloatArray:
+        contrasts = self.contrasts()
+        variances = np.einsum("ij,jk,ik->i", contrasts, self.covariance, contrasts, optimize=True)
+        total = variances[:, None] + variances
+        has_df = df >= 1
+        terms = np.square(variances) / np.where(has_df, df, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pairs = np.square(total) / (terms[:, None] + terms)
+        return np.where(has_df[:, None] & has_df, np.minimum(pairs, self.df or math.inf), 0.0)
+
     @cached_property
     def expected_scores(self) -> tuple[FloatArray, FloatArray]:
         """Expected score of each system against the average other one, and its standard error.
@@ -515,6 +556,43 @@ class BattleFit:
             return np.full(1, math.nan), np.full(1, math.nan)
         variances = np.einsum("ij,jk,ik->i", gradient, self.covariance, gradient, optimize=True)
         return score.sum(axis=1) / max(k - 1, 1), np.sqrt(np.maximum(variances, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class UnitsBySystem:
+    """Number of independent units, battles or clusters, over which the battles of systems spread.
+
+    Attributes
+    ----------
+    number : ndarray of shape (K,)
+        Number of clusters with battles of each system; without clusters, of its battles.
+    effective : ndarray of shape (K,)
+        Number of units of equal weight that is as much: (Σw)²/Σw² over units of weight w.
+    weights : ndarray of shape (K,)
+        Weight of the battles of each system.
+    """
+
+    number: FloatArray
+    effective: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def from_squares(
+        cls, number: FloatArray, weights: FloatArray, squares: FloatArray
+    ) -> UnitsBySystem:
+        """Return the numbers from the sums of the squared weights of units."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effective = np.where(squares > 0, weights**2 / squares, 0.0)
+        return cls(number, np.where(effective >= EVEN * number, number, effective), weights)
+
+    @property
+    def is_few(self) -> npt.NDArray[np.bool_]:
+        """Whether the units of each system are few."""
+        return np.asarray(self.effective < FEW_UNITS)
+
+    def df(self, df: float) -> FloatArray:
+        """Return the degrees of freedom of each system, ``df`` where its units are not few."""
+        return np.where(self.is_few, np.minimum(self.effective - 1, df), df)
 
 
 @dataclass(frozen=True, eq=False)
@@ -640,13 +718,42 @@ def fit_battles(
         correction = n / (n - 1) if n > 1 else math.nan
         squares = data.squares * correction
         meat = data.sums(squares * d * d, squares * d * g, squares * g * g)
+        units = _battles_by_system(data)
+        n_units = np.where(units.is_few & (units.effective > 1), units.effective, n)
+        scale = np.ones(len(meat))
+        scale[:k] = np.sqrt(n_units / (n_units - 1) / correction) if n > 1 else 1.0
+        meat *= np.outer(scale, scale)
     else:
-        meat = _cluster_products(data, clustered, d, g)
+        meat, units = _cluster_products(data, clustered, d, g)
         df = clustered.df
+    _raise_to_model(meat, data, derivatives, units)
     covariance = inverse @ meat @ inverse
     return BattleFit(
-        model, data, maximum.parameters, maximum.log_likelihood, covariance, inverse, df
+        model, data, maximum.parameters, maximum.log_likelihood, covariance, inverse, units, df
     )
+
+
+def _battles_by_system(data: BattleData) -> UnitsBySystem:
+    """Return the number of independent battles of each system."""
+    weights, squares = data.totals(data.weight), data.totals(data.squares)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        number = np.where(squares > 0, weights**2 / squares, 0.0)
+    return UnitsBySystem(number, number, weights)
+
+
+def _raise_to_model(
+    meat: FloatArray, data: BattleData, derivatives: Derivatives, units: UnitsBySystem
+) -> None:
+    """Raise variances of the scores of systems with few units to those by the model.
+
+    Few scores may happen to be alike: those of three ties, or of the battles of one cluster, add up
+    to 0.
+    """
+    if not units.is_few.any():
+        return
+    information = data.totals(data.squares * derivatives.info_dd)
+    systems = np.flatnonzero(units.is_few)
+    meat[systems, systems] = np.maximum(meat[systems, systems], information[systems])
 
 
 def profile_limit(
@@ -654,9 +761,11 @@ def profile_limit(
 ) -> float:
     """Return the limit of the strength of a system that has won, or lost, all of its battles.
 
-    Its estimate is infinite, but all strengths are rejected that reduce the profile likelihood too
-    much: the limit is where twice the logarithm is below its maximum by the square of the normal
-    quantile. For w wins against one opponent it is logit(exp(−z²/2w)).
+    Its estimate is infinite, but all strengths are rejected with which the profile likelihood, which
+    is the probability of these outcomes, is less than (1 − level)/2 of its maximum. For w wins
+    against one opponent that is the limit of Clopper and Pearson, logit(((1 − level)/2)^(1/w)). The
+    limit of the likelihood ratio test, where twice the logarithm is less by the square of the
+    normal quantile, is too high: of one battle it covers 85 of 100.
 
     Parameters
     ----------
@@ -682,14 +791,14 @@ def profile_limit(
     >>> alone = BattleData.from_counts(won.select_systems(np.array([0])))
     >>> fit = fit_battles(alone, TIE_MODELS["half"])
     >>> round(profile_limit(BattleData.from_counts(won), fit, 0.95, wins=True), 4)
-    -1.7623
+    -3.6636
     """
     from scipy.special import logit
 
     k, n_effects = fit.n_systems, data.covariates.shape[1]
     # Weights are relative; here their effective number of battles counts.
     data = replace(data, weight=data.weight * _weight_scale(data))
-    drop = normal_quantile(level) ** 2 / 2
+    drop = -math.log((1 - level) / 2)
     target = fit.log_likelihood * _weight_scale(fit.data) - drop
     contrast = np.full(k, 1 / k) if reference is None else np.eye(k)[reference]
     is_free = np.ones(k + 1 + n_effects, bool)
@@ -757,19 +866,30 @@ def _no_effect_message(names: Sequence[str]) -> str:
 
 def _cluster_products(
     data: BattleData, clustered: ClusteredBattles, d: FloatArray, g: FloatArray
-) -> FloatArray:
-    """Return the sum over clusters of the products of their scores."""
+) -> tuple[FloatArray, UnitsBySystem]:
+    """Return the sum over clusters of the products of their scores, and the clusters by system."""
     from calipers import _core
 
-    return _core.cluster_products(
-        clustered.clusters.codes,
-        clustered.corrections,
-        clustered.index.astype(np.int32, copy=False),
-        clustered.weight,
-        data.first.astype(np.int64, copy=False),
-        data.second.astype(np.int64, copy=False),
-        d,
-        g,
-        np.ascontiguousarray(data.covariates),
-        data.n_systems,
-    )
+    k = data.n_systems
+
+    def products(weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        return _core.cluster_products(
+            clustered.clusters.codes,
+            clustered.corrections,
+            clustered.index.astype(np.int32, copy=False),
+            clustered.weight,
+            data.first.astype(np.int64, copy=False),
+            data.second.astype(np.int64, copy=False),
+            d,
+            g,
+            np.ascontiguousarray(data.covariates),
+            k,
+            weights,
+        )
+
+    total, (number, squares) = products(None)
+    weights = data.totals(data.weight)
+    units = UnitsBySystem.from_squares(number, weights, squares)
+    if units.is_few.any():
+        total = products(np.where(units.is_few, weights, math.inf))[0]
+    return total, units

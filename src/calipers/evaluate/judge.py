@@ -983,6 +983,8 @@ class _BiasTests:
     ) -> JudgeBias:
         """Return a bias with Student's t interval and test."""
         df = error.df or 0.0
+        if math.isnan(error.se):  # only the outputs of one cluster differ in the covariate
+            return self._bias(kind, contrast, value, n, interval_reason="too_few_clusters")
         if not (error.se > 0 and df > 0):
             return self._bias(kind, contrast, value, n, interval_reason="no_spread")
         interval, test = student_result(value, error.se, df, self._settings.level, error.name)

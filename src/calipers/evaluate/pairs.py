@@ -342,6 +342,15 @@ class _Battles:
 # --- Ratings --------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _ErrorMethod:
+    """The quantile that a standard error is multiplied by, its method, or why there is none."""
+
+    critical: float
+    method: str
+    reason: str | None
+
+
 @dataclass(frozen=True, eq=False)
 class _Ratings:
     """Ratings of the systems that can be rated."""
@@ -357,16 +366,46 @@ class _Ratings:
 
     @property
     def critical(self) -> float:
-        """Quantile that standard errors are multiplied by."""
-        df, level = self.fit.df, self.settings.level
+        """Quantile that standard errors of ties and effects are multiplied by."""
+        return self._quantile(self.fit.df)
+
+    def _quantile(self, df: float | None) -> float:
+        level = self.settings.level
         return normal_quantile(level) if df is None else t_quantile(level, df)
 
+    def error_methods(self, reference: int | None = None) -> list[_ErrorMethod]:
+        """Return how errors become intervals, for the strength of each system."""
+        common = _ErrorMethod(self.critical, self.method, self.reason)
+        units, df = self.fit.units, self.fit.rating_df(reference)
+        methods = [common] * self.fit.n_systems
+        for i in np.flatnonzero(units.is_few) if self.reason is None else ():
+            if df is None:
+                methods[i] = replace(common, method="sandwich or model (larger), normal")
+                continue
+            n, effective = int(units.number[i]), units.effective[i]
+            text = f"{n:,} clusters" + (f", effectively {effective:.1f}" if effective < n else "")
+            has_df = df[i] >= 1
+            methods[i] = _ErrorMethod(
+                self._quantile(df[i]) if has_df else math.nan,
+                f"sandwich or model (larger), Student t, {text}",
+                None if has_df else "too_few_clusters",
+            )
+        return methods
+
     def estimate(
-        self, measure: str, value: float, se: float, n: int, system: str = "", center: float = 0.0
+        self,
+        measure: str,
+        value: float,
+        se: float,
+        n: int,
+        system: str = "",
+        center: float = 0.0,
+        error_method: _ErrorMethod | None = None,
     ) -> Estimate:
         """Return an estimate in Elo points, from one on the scale of strengths."""
         value, se = center + ELO * value, ELO * se
-        reason = self.reason or (None if se > _NO_SPREAD else "no_spread")
+        error_method = error_method or _ErrorMethod(self.critical, self.method, self.reason)
+        reason = error_method.reason or (None if se > _NO_SPREAD else "no_spread")
         shared: dict[str, Any] = {
             "measure": measure,
             "value": float(value),
@@ -378,12 +417,12 @@ class _Ratings:
         }
         if reason is not None:
             return Estimate(**shared, interval_reason=reason)
-        half_width = self.critical * se
+        half_width = error_method.critical * se
         return Estimate(
             **shared,
             low=float(value - half_width),
             high=float(value + half_width),
-            method=self.method,
+            method=error_method.method,
             standard_error=float(se),
         )
 
@@ -391,7 +430,7 @@ class _Ratings:
         """Return the rating of each system."""
         values, covariance = self.strengths()
         errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        estimates = []
+        methods, estimates = self.error_methods(self.reference), []
         for index, (name, n) in enumerate(zip(names, battles, strict=True)):
             if index == self.reference:
                 fixed = Estimate("Elo", CENTER, level=self.settings.level, n=n, n_total=n,
@@ -399,7 +438,9 @@ class _Ratings:
                                  interval_reason="known_constant")  # fmt: skip
                 estimates.append(fixed)
                 continue
-            estimates.append(self.estimate("Elo", values[index], errors[index], n, name, CENTER))
+            estimates.append(
+                self.estimate("Elo", values[index], errors[index], n, name, CENTER, methods[index])
+            )
         return estimates
 
     def strengths(self) -> tuple[FloatArray, FloatArray]:
@@ -412,26 +453,32 @@ class _Ratings:
         k = self.fit.n_systems
         if self.reason is not None:
             return [(1, k)] * k
-        values, covariance = self.strengths()
+        # Relative to the mean, so that no limit depends on the reference.
+        contrasts = self.fit.contrasts()
+        values = contrasts @ self.fit.parameters
+        covariance = contrasts @ self.fit.covariance @ contrasts.T
         low, high = rank_limits(
-            values, covariance, self.settings.level, self.fit.df, self.settings.seed
+            values, covariance, self.settings.level, self.fit.pair_df(), self.settings.seed
         )
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
     def expected_scores(self, names: Sequence[str], battles: Sequence[int]) -> list[Estimate]:
         """Return the expected score of each system against the average other one."""
         level = self.settings.level
-        factor = self.critical / normal_quantile(level)
         estimates = []
-        for name, n, value, se in zip(names, battles, *self.fit.expected_scores, strict=True):
+        rows = zip(names, battles, *self.fit.expected_scores, self.error_methods(), strict=True)
+        for name, n, value, se, error_method in rows:
+            factor = error_method.critical / normal_quantile(level)
             if len(names) == 1:
                 interval = no_interval("none", "undefined_value")
-            elif self.reason is not None:
-                interval = no_interval("none", self.reason)
+            elif error_method.reason is not None:
+                interval = no_interval("none", error_method.reason)
             elif se * ELO <= _NO_SPREAD or not 0 < value < 1:
                 interval = no_interval("none", "no_spread")
             else:
-                interval = logit_interval(float(value), float(se * factor), level, self.method)
+                interval = logit_interval(
+                    float(value), float(se * factor), level, error_method.method
+                )
             estimates.append(
                 Estimate(
                     "expected-score",

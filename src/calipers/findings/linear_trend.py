@@ -5,17 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.caching import cached_property
+from calipers.inference.clusters import cr2
 from calipers.statistics import NumericMoments
 from calipers.statistics.base import BLOCK_ROWS, dot
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.statistics import FloatArray
+
+
+#: A determinant is 0 but for rounding if it is less than this proportion of that of all rows.
+_NO_VARIATION = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +67,12 @@ def fit_line(
     1,000 rows the test of the slope on ranks of x had an error rate of 2 to 5% for normal, t (3
     degrees of freedom), lognormal and heteroscedastic residuals (±0.4), and of up to 10% for
     residuals that are x times a lognormal variable with σ = 1 (MacKinnon and White 1985).
+
+    The error of clusters is that of the jackknife over them (CR3), and its degrees of freedom those
+    of CR2, from the proportion of the variation of x that each of them has (Bell and McCaffrey
+    2002). It is undefined if x is constant without one of them. With 5 to 100 clusters with
+    effects of their own, equal or of lognormal size, and x that varies within or between them, the
+    test had an error rate of 0.5 to 7%, and of 0.7 to 7% where x is 1 in 2, 3 or 5 of 40 clusters.
     """
     total = float(len(x) if weight is None else weight.sum())
     n = float(len(x) if weight is None else np.count_nonzero(weight))
@@ -79,38 +91,50 @@ def fit_line(
     residuals -= float(moments.predicted) - slope * mean
     explained = slope * product / total_squares if total_squares > 0 else 0.0
 
-    def influence(rows: slice) -> FloatArray:
-        """Compute the influence of rows on the slope, times their weight."""
-        deviations = x[rows] - mean
-        weighted_x = deviations if weight is None else weight[rows] * deviations
-        leverage = weighted_x * deviations / squares
-        leverage += (1.0 if weight is None else weight[rows]) / total
-        with np.errstate(divide="ignore", invalid="ignore"):  # leverage 1: the only row at its x
-            slope_influence = weighted_x * residuals[rows] / ((1 - leverage) * squares)
-        slope_influence[weighted_x == 0] = 0.0
-        return np.asarray(slope_influence)
-
-    def error() -> tuple[float, float]:
+    def row_error() -> tuple[float, float]:
         variance = fourth = 0.0
-        sums = np.zeros(0 if clusters is None else clusters.n_codes)
         for begin in range(0, len(x), BLOCK_ROWS):
             rows = slice(begin, begin + BLOCK_ROWS)
-            if clusters is None:
-                squared_influence = np.square(influence(rows))
-                variance, fourth = (
-                    variance + squared_influence.sum(),
-                    fourth + dot(squared_influence, squared_influence),
-                )
-            else:
-                sums += np.bincount(clusters.codes[rows], influence(rows), clusters.n_codes)
-        if clusters is not None:
-            squared_influence = np.square(sums) * (n / (n - 1))
-            variance, fourth = squared_influence.sum(), dot(squared_influence, squared_influence)
+            deviations = x[rows] - mean
+            weighted_x = deviations if weight is None else weight[rows] * deviations
+            leverage = weighted_x * deviations / squares
+            leverage += (1.0 if weight is None else weight[rows]) / total
+            with np.errstate(
+                divide="ignore", invalid="ignore"
+            ):  # leverage 1: the only row at its x
+                influence = weighted_x * residuals[rows] / ((1 - leverage) * squares)
+            influence[weighted_x == 0] = 0.0
+            squared_influence = np.square(influence)
+            variance += float(squared_influence.sum())
+            fourth += dot(squared_influence, squared_influence)
         if not math.isfinite(fourth):
             return math.nan, math.nan
-        max_df = n - (2 if clusters is None else 1)
         excess = fourth - variance**2 / n
-        df = min(max_df, 2 * variance**2 / excess) if excess > 0 else max_df
+        df = min(n - 2, 2 * variance**2 / excess) if excess > 0 else n - 2
         return math.sqrt(variance), float(df)
 
-    return LinearTrend(slope, residuals, explained, error)
+    def cluster_error(clusters: ClusterIndex) -> tuple[float, float]:
+        sums = np.zeros((5, clusters.n_codes))
+        for begin in range(0, len(x), BLOCK_ROWS):
+            rows = slice(begin, begin + BLOCK_ROWS)
+            codes, deviations, error = clusters.codes[rows], x[rows] - mean, residuals[rows]
+            row_weight = np.ones(len(codes)) if weight is None else weight[rows]
+            terms = (
+                row_weight,
+                row_weight * deviations,
+                row_weight * np.square(deviations),
+                row_weight * error,
+                row_weight * deviations * error,
+            )
+            sums += [np.bincount(codes, term, clusters.n_codes) for term in terms]
+        size, x_sum, x_squares, error_sum, product_sum = sums
+        # The slope without a cluster solves the normal equations of the other ones.
+        determinant = (total - size) * (squares - x_squares) - np.square(x_sum)
+        if not (determinant > _NO_VARIATION * total * squares).all():
+            return math.nan, math.nan
+        changes = ((total - size) * product_sum + x_sum * error_sum) / determinant
+        variance = dot(changes, changes) * (n - 1) / n
+        return math.sqrt(variance), cr2(np.zeros(len(size)), x_squares).df
+
+    compute_error = row_error if clusters is None else partial(cluster_error, clusters)
+    return LinearTrend(slope, residuals, explained, compute_error)

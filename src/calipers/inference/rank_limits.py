@@ -58,7 +58,11 @@ def pair_errors(covariance: FloatArray) -> FloatArray:
 
 
 def rank_limits(
-    values: FloatArray, covariance: FloatArray, level: float, df: float | None, seed: int
+    values: FloatArray,
+    covariance: FloatArray,
+    level: float,
+    df: FloatArray | float | None,
+    seed: int,
 ) -> tuple[IntArray, IntArray]:
     """Return the lowest and the highest rank that each estimate may have; the best has rank 1.
 
@@ -66,6 +70,9 @@ def rank_limits(
     the number of all minus those that are significantly lower, by simultaneous tests of all pairs.
     All ranks are covered together with at least the probability ``level`` (Mogstad, Romano, Shaikh
     and Wilhelm 2024).
+
+    Degrees of freedom ``df`` may be those of each pair; with less than 1, its difference is never
+    significant. None stands for the normal distribution.
 
     Examples
     --------
@@ -81,6 +88,7 @@ def rank_limits(
         tail /= n_pairs
     else:
         tail = pairwise_maxima(covariance, seed).single_test_tail(tail)
-    critical = -float(t_quantile(tail, np.asarray(math.inf if df is None else df)))
-    higher = values[:, None] - values > critical * pair_errors(covariance)
+    degrees = np.asarray(math.inf if df is None else df)
+    critical = -t_quantile(tail, np.maximum(degrees, 1.0)) * pair_errors(covariance)
+    higher = (values[:, None] - values > critical) & (degrees >= 1)
     return 1 + higher.sum(axis=0), k - higher.sum(axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from calipers.report import numbers
@@ -23,6 +24,7 @@ from calipers.report.tables import (
     drop_empty_columns,
 )
 from calipers.results import Estimate
+from calipers.results.estimate import INTERVAL_REASONS
 from calipers.results.leaderboard import Leaderboard, LeaderboardRow
 
 #: Separators of thousands, which Elo ratings are written without.
@@ -83,11 +85,10 @@ def notes(board: Leaderboard) -> list[str]:
     lines = [*_scale_sentences(board), f"{battles}."]
     if board.n_rated < board.battles:
         lines.append(f"Ratings are estimated from the {board.n_rated:,} battles of rated systems.")
-    methods = dict.fromkeys(
-        method_text(row.rating.method) for row in board.rated if row.rating.has_interval
-    )
-    if methods:
-        lines.append(f"{numbers.format_percent(board.level)} CIs: {join_words(list(methods))}.")
+    method = _main_method(board)
+    if method:
+        level = numbers.format_percent(board.level)
+        lines.append(f"{level} CIs: {method_text(method)}.")
     if board.tie_parameter is not None:
         ties = board.tie_parameter
         lines.append(f"Ties: {board.model}, {shorten_name(ties.measure)} = {_triple(ties)}.")
@@ -106,6 +107,12 @@ def notes(board: Leaderboard) -> list[str]:
     return [*lines, *map(escape_unprintable, board.notes)]
 
 
+def _main_method(board: Leaderboard) -> str:
+    """Return the method of the intervals of most ratings; those of others are in the remarks."""
+    methods = Counter(row.rating.method for row in board.rated if row.rating.has_interval)
+    return max(methods, key=lambda name: methods[name], default="")
+
+
 def _triple(estimate: Estimate) -> str:
     triple = estimate.value, estimate.low, estimate.high
     return numbers.common_rounding(*triple).value_with_interval(*triple)
@@ -113,7 +120,7 @@ def _triple(estimate: Estimate) -> str:
 
 def columns(board: Leaderboard) -> list[Column]:
     """Return the columns of a table with a row per system."""
-    rows = list(board)
+    rows, method = list(board), _main_method(board)
     labels = unique_labels(board.systems)
     return drop_empty_columns(
         [
@@ -128,7 +135,7 @@ def columns(board: Leaderboard) -> list[Column]:
                 NUMBERS,
                 [f"{row.wins:,}/{row.ties:,}/{row.losses:,}" for row in rows],
             ),
-            Column("remarks", WORDS, list(map(_remark, rows))),
+            Column("remarks", WORDS, [_remark(row, method) for row in rows]),
         ]
     )
 
@@ -176,8 +183,8 @@ def _rank(row: LeaderboardRow) -> str:
     return f"{row.rank_low}" if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
 
 
-def _remark(row: LeaderboardRow) -> str:
-    """Return why a system has no rating, or its rating no interval."""
+def _remark(row: LeaderboardRow, method: str) -> str:
+    """Return why a system has no rating, its rating no interval, or another one than ``method``."""
     for reason in row.rating.undefined:
         if reason in _OUTCOMES:
             name, number = _OUTCOMES[reason]
@@ -186,7 +193,11 @@ def _remark(row: LeaderboardRow) -> str:
             battles = "its only battle" if n == 1 else f"all of its {n:,} battles"
             return f"no rating: it has {name} {battles if is_all else number}"
         return f"no rating: {_REASONS.get(reason, shorten_name(reason))}"
-    return "reference" if row.rating.interval_reason == "known_constant" else ""
+    if row.rating.interval_reason == "known_constant":
+        return "reference"
+    if row.rating.interval_reason is not None:
+        return f"no interval: {INTERVAL_REASONS[row.rating.interval_reason]}"
+    return "" if row.rating.method == method else method_text(row.rating.method)
 
 
 #: Outcomes of all battles of a system: the verb, and the battles if there are others.
