@@ -541,6 +541,18 @@ def test_components_of_the_variance() -> None:
     assert VarianceComponents.from_samples(np.ones((5, 1))) is None
 
 
+def test_components_count_cases_with_one_sample() -> None:
+    """Of pass rates that are uniform: 1/6 within a case, over the number of samples, 1/12 between."""
+    random = np.random.default_rng(2)
+    values = (random.random((6000, 7)) < random.random((6000, 1))).astype(float)
+    values[::2, 1:] = np.nan
+    components = VarianceComponents.from_samples(values)
+    assert components is not None
+    noise = (1 + 1 / 7) / 2 / 6
+    assert components.sampling == pytest.approx(noise / (noise + 1 / 12), abs=0.02)
+    assert components.case == pytest.approx(1 / 12, abs=0.006)
+
+
 def spread_of_means(n: int, k: int, systems: int, rng: np.random.Generator) -> float:
     """Variance of the mean score of n cases by k samples, or of the difference of two systems, over
     many draws of cases and samples."""

@@ -150,11 +150,15 @@ def test_samples_without_a_score() -> None:
     table = passes.reshape(40, 5)
     e = scores({**data, "A": passes}, measures=["pass@1"], score="A").estimates[0]
     rows = [row[~np.isnan(row)] for row in table]
-    # Four samples are the fewest that show a variance.
-    largest = 0.25 / 3
-    variances = [row.var(ddof=1) / len(row) if len(row) > 1 else largest for row in rows]
-    se = math.sqrt(sum(variances) + largest) / 40
-    degrees = sum(len(row) - 1 for row in rows)
+    # The case with one sample has the mean variance of a sample of the others.
+    several = [row for row in rows if len(row) > 1]
+    single = len(rows) - len(several)
+    terms = np.array([row.var(ddof=1) * (1 / len(row) + single / len(several)) for row in several])
+    total = terms.sum() + 0.25
+    se = math.sqrt(total) / 40
+    degrees = min(
+        sum(len(row) - 1 for row in rows), 2 * total**2 / (len(terms) * terms.var(ddof=1))
+    )
     assert e.value == pytest.approx(np.mean([row.mean() for row in rows]))
     assert (e.high - e.low) / 2 == pytest.approx(stats.t.ppf(0.975, degrees) * se)
     assert e.lower_bound < e.value < e.upper_bound
@@ -237,3 +241,24 @@ def hits(seeds: int, n_cases: int, n_samples: int, mean: float) -> int:
 @pytest.mark.parametrize("mean", [0.5, 0.97])
 def test_it_holds_the_mean_of_these_cases(mean: float) -> None:
     assert hits(400, 30, 5, mean) >= 370
+
+
+@pytest.mark.parametrize("measure", ["pass@1", "pass@2"])
+@pytest.mark.parametrize("only_fewest", [0.5, 0.8])
+def test_cases_with_too_few_samples_for_a_variance(measure: str, only_fewest: float) -> None:
+    """Of coins, whose variance is that of the mean of as many samples in each case."""
+    generator, n_cases, k = np.random.default_rng(11), 60, int(measure[-1])
+    covered, errors, values = 0, [], []
+    for _ in range(60):
+        numbers = np.where(generator.random(n_cases) < only_fewest, k, 7)
+        table = {
+            "case": np.repeat(np.arange(n_cases), numbers),
+            "A": generator.integers(0, 2, numbers.sum()),
+        }
+        e = cal.scores(["A"], case="case", samples=7, data=table, measures=[measure],
+                       target="these").estimates[0]  # fmt: skip
+        covered += e.low <= 1 - 0.5**k <= e.high
+        errors.append(e.standard_error)
+        values.append(e.value)
+    assert covered >= 52  # 56% with the largest variance of the other cases
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.25)

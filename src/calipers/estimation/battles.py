@@ -761,11 +761,11 @@ def profile_limit(
 ) -> float:
     """Return the limit of the strength of a system that has won, or lost, all of its battles.
 
-    Its estimate is infinite, but all strengths are rejected with which the profile likelihood, which
-    is the probability of these outcomes, is less than (1 − level)/2 of its maximum. For w wins
-    against one opponent that is the limit of Clopper and Pearson, logit(((1 − level)/2)^(1/w)). The
-    limit of the likelihood ratio test, where twice the logarithm is less by the square of the
-    normal quantile, is too high: of one battle it covers 85 of 100.
+    Its estimate is infinite, but all strengths are rejected with which the profile likelihood is
+    less than (1 − level)/2 of its maximum. For w wins against one opponent that is the limit of
+    Clopper and Pearson, logit(((1 − level)/2)^(1/w)). The limit of the likelihood ratio test, where
+    twice the logarithm is less by the square of the normal quantile, is too high: of one battle it
+    covers 85 of 100.
 
     Parameters
     ----------

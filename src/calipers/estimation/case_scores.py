@@ -303,7 +303,8 @@ class VarianceComponents:
         Returns
         -------
         VarianceComponents or None
-            The components, by the method of moments (analysis of variance).
+            The components, by the method of moments (analysis of variance). The variance of the
+            sample of a case that has only one is taken as the mean of those of the other cases.
 
         Examples
         --------
@@ -315,7 +316,10 @@ class VarianceComponents:
         systems = (values,) if minus is None else (values, minus)
         weight = np.ones(len(values)) if weight is None else weight
         counts = [(~np.isnan(scores)).sum(axis=1) for scores in systems]
-        used_mask = (np.min(counts, axis=0) > 1) & (weight > 0)
+        used_mask = (np.min(counts, axis=0) > 0) & (weight > 0)
+        repeated_masks = [(n[used_mask] > 1) for n in counts]
+        if min(map(np.count_nonzero, repeated_masks)) < 2:
+            return None
         n_units = int(np.count_nonzero(used_mask))
         if clusters is not None:
             clusters = clusters.take_rows(used_mask)
@@ -324,12 +328,15 @@ class VarianceComponents:
             return None
         w = weight[used_mask]
         means, sample, noise = np.zeros(len(w)), 0.0, 0.0
-        for scores, n, sign in zip(systems, counts, (1, -1), strict=False):
+        rows = zip(systems, counts, repeated_masks, (1, -1), strict=False)
+        for scores, n, is_repeated, sign in rows:
             system_means = mean_of_samples(scores[used_mask])
             squares = np.nansum(np.square(scores[used_mask] - system_means[:, None]), axis=1)
-            variances = squares / (n[used_mask] - 1)
+            variances = squares / np.maximum(n[used_mask] - 1, 1)
+            mean_variance = np.average(variances[is_repeated], weights=w[is_repeated])
+            variances[~is_repeated] = mean_variance
             means = means + sign * system_means
-            sample += float(w @ variances / w.sum())
+            sample += float(mean_variance)
             noise += float(np.square(w) @ (variances / n[used_mask]))
         deviations = w * (means - w @ means / w.sum())
         squares = (

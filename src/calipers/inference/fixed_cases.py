@@ -2,9 +2,11 @@
 
 The value of a case is an average over its samples, or over all subsets of k of them, and the
 jackknife over the samples of the case estimates its variance: s²/n of a mean, somewhat too much
-otherwise (Efron and Stein 1981). Samples of different cases are independent, as are those of two
-systems, so that variances add up. Near the ends of the range most cases have equal samples; one
-more variance, the largest that a case can have, is added for what few cases do not show.
+otherwise (Efron and Stein 1981). A case with too few samples for that, such as one, has the mean of
+the variances that the other cases would have with as many. Samples of different cases are
+independent, as are those of two systems, so that variances add up. Near the ends of the range most
+cases have equal samples; one more variance, the largest that a case can have, is added for what few
+cases do not show.
 """
 
 from __future__ import annotations
@@ -80,6 +82,7 @@ class FixedCases(JointDistribution):
         n_samples: FloatArray,
         largest: float,
         weight: FloatArray | None = None,
+        expected_variances: FloatArray | None = None,
     ) -> FixedCases:
         """Compute the standard error of the mean of some cases.
 
@@ -90,14 +93,18 @@ class FixedCases(JointDistribution):
         n_samples : ndarray of shape (n_cases,)
             Number of samples of each case.
         largest : float
-            Largest variance that a case can have, which is also that of cases without one.
+            Largest variance that a case can have.
         weight : ndarray of shape (n_cases,), optional
             Weight of each case.
+        expected_variances : ndarray of shape (n_known, n_unknown), optional
+            Variance that each case with a known one would have with the number of samples of each
+            case without.
 
         Returns
         -------
         FixedCases
-            The standard error, with the degrees of freedom of the variances that are known.
+            The standard error, with the degrees of freedom of the variances that are known; if
+            there are others, no more than those of the mean that stands for these (Satterthwaite).
 
         Examples
         --------
@@ -109,10 +116,20 @@ class FixedCases(JointDistribution):
         w = np.ones(len(variances)) if weight is None else weight
         if not (known_mask & (w > 0)).any():
             return cls(no_interval("none", "too_few_samples"))
-        filled = np.where(known_mask, variances, largest)
-        typical_weight = float(w @ w) / float(w.sum())
-        total = float(np.square(w) @ filled) + typical_weight**2 * largest
+        # What each case with a known variance contributes, also for those without one.
+        terms = np.square(w[known_mask]) * variances[known_mask]
         degrees = float((n_samples - 1)[known_mask & (w > 0)].sum())
+        typical_weight = float(w @ w) / float(w.sum())
+        extra = typical_weight**2 * largest
+        if expected_variances is None or not expected_variances.size:
+            total = float(terms.sum()) + extra
+        else:
+            n = len(terms)
+            terms = terms + expected_variances @ np.square(w[~known_mask]) / n
+            total = float(terms.sum()) + extra
+            spread = float(np.square(terms - terms.mean()).sum()) * n / max(n - 1, 1)
+            if spread > 0:
+                degrees = min(degrees, 2 * total**2 / spread)
         return cls(StandardError(math.sqrt(total) / float(w.sum()), METHOD, degrees))
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:

@@ -262,12 +262,16 @@ class FixedCaseScores(CaseScores):
             return estimate
         values = self._as_sample.case_values(measure)
         defined_mask = ~np.isnan(values)
-        variances = jackknife_variances(self.values, partial(self._as_sample.values_of, measure))
         weight = None if self.weight is None else self.weight[defined_mask]
-        n_samples = (~np.isnan(self.values)).sum(axis=1)[defined_mask]
-        variances = variances[defined_mask]
+        samples = self.values[defined_mask]
+        variances = jackknife_variances(samples, partial(self._as_sample.values_of, measure))
+        n_samples = (~np.isnan(samples)).sum(axis=1)
         cases = FixedCases.from_variances(
-            variances, n_samples, self._largest_variance(measure, variances, n_samples), weight
+            variances,
+            n_samples,
+            self._largest_variance(measure, variances, n_samples),
+            weight,
+            self._expected_variances(measure, samples, variances, n_samples),
         )
         return PointEstimate(
             value=estimate.value,
@@ -287,24 +291,53 @@ class FixedCaseScores(CaseScores):
     def _largest_variance(
         self, measure: Measure, variances: FloatArray, n_samples: IntArray
     ) -> float:
-        """Return the largest variance of a case with as many samples as have a variance.
+        """Return the largest variance of a case with the smallest number of samples.
 
         With scores that may be any number, it is the largest that there is.
         """
         known_mask = ~np.isnan(variances)
         if not known_mask.any():
             return np.nan
-        n, (low, high) = int(n_samples[known_mask].min()), self._value_limits(measure)
+        n, (low, high) = int(n_samples.min()), self._value_limits(measure)
+        if measure.definition.reads == "samples":
+            if not known_mask.all():
+                return 0.25  # of a probability that is estimated by 0 or 1
+            passed = np.tri(n + 1, n, -1)
+            values_of = partial(self._values_of_passes, measure)
+            return float(jackknife_variances(passed, values_of).max())
+        if not np.isfinite(high - low):
+            return float((variances * n_samples)[known_mask].max()) / n
+        if n == 1:
+            return float(high - low) ** 2 / 4
+        # Half of the samples at either end; of an odd number of passes, half but one.
+        is_odd = measure.definition.counts_hits is not None and n % 2 == 1
+        return float(high - low) ** 2 * (1 - is_odd / n**2) / 4 / (n - 1)
+
+    def _values_of_passes(self, measure: Measure, passed: FloatArray) -> FloatArray:
+        """Return the values of cases with these samples: 1 or 0, or NaN if there is none."""
+        system = replace(self._as_sample, weight=None, clusters=None)
+        return system.values_of(measure, passed)
+
+    def _expected_variances(
+        self, measure: Measure, samples: FloatArray, variances: FloatArray, n_samples: IntArray
+    ) -> FloatArray:
+        """Return the variance of each case that has one, with the samples of each that has none."""
+        known_mask = ~np.isnan(variances)
+        n_known, n_unknown = n_samples[known_mask], n_samples[~known_mask]
         if measure.definition.reads != "samples":
-            # Half of the samples at either end; of an odd number of passes, half but one.
-            is_odd = measure.definition.counts_hits is not None and n % 2 == 1
-            proportions = (1 - is_odd / n**2) / 4
-            largest = (high - low) ** 2 * proportions / (n - 1)
-            return largest if np.isfinite(largest) else float(variances[known_mask].max())
-        passed = np.tri(n + 1, n, -1)
-        rows: dict[str, Any] = {"scores": passed, "status": np.zeros(passed.shape, np.int64)}
-        possible = replace(self._as_sample, **rows, weight=None, clusters=None)
-        return float(jackknife_variances(passed, partial(possible.values_of, measure)).max())
+            return np.outer(variances[known_mask] * n_known, 1 / n_unknown)
+        from scipy.stats import binom
+
+        passed = np.nansum(samples[known_mask], axis=1)
+        variance_by_number = {}
+        for n in np.unique(n_unknown).tolist():
+            values = self._values_of_passes(measure, np.tri(n + 1, n, -1))
+            probabilities = binom.pmf(np.arange(n + 1), n, (passed / n_known)[:, None])
+            variance = probabilities @ np.square(values) - np.square(probabilities @ values)
+            # The variance of 0 and 1 by a proportion of n is too small by (n - 1)/n.
+            variance_by_number[n] = variance * n_known / (n_known - 1)
+        columns = [variance_by_number[n] for n in n_unknown.tolist()]
+        return np.column_stack(columns) if columns else np.zeros((len(n_known), 0))
 
     @cached_property
     def _as_sample(self) -> CaseScores:
