@@ -18,7 +18,7 @@ from calipers.inference import (
     paired_tests,
     proportions,
 )
-from calipers.inference.clusters import subset_difference_error
+from calipers.inference.clusters import cr2, subset_difference_error
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import (
     MAX_PERMUTED_ROWS,
@@ -447,6 +447,11 @@ def _cluster_robust_result(
     a skewed loss 93, 95 and 96 times in 100 if all clusters have rows in both subsets, and 94, 93
     and 94 times if none has (±1); the bootstrap of clusters 92, 93 and 94 times, and 92, 92 and 91
     times. For proportions and macro-F1 they did 91 to 96 times, the bootstrap 91 to 95 times.
+
+    The variance of a subset of effectively fewer than five clusters may be small by chance, and the
+    degrees of freedom are then those of the other subset. They are therefore at most those of
+    clusters that vary alike in both. Without that, a mean over 2 of 40 clusters was found to differ
+    from the others 17 times of 100 where it does not.
     """
     if first.influence is None or second.influence is None:
         return None
@@ -461,11 +466,14 @@ def _cluster_robust_result(
         first_influence.influence_values.any() and second_influence.influence_values.any()
     ):
         return None
-    cluster_sums = (
+    cluster_sums = [
         influence.variance_estimator.cluster_sums(influence.column)
         for influence in (first_influence, second_influence)
-    )
+    ]
     se, degrees = subset_difference_error(*cluster_sums)
+    subset_df = [cr2(*sums).df for sums in cluster_sums]
+    if min(subset_df) < MIN_CLUSTER_DF:
+        degrees = min(degrees, _df_of_equal_clusters(subset_df))
     value, level, name = (
         first.value - second.value,
         first.settings.level,
@@ -473,6 +481,16 @@ def _cluster_robust_result(
     )
     interval, test = student_result(value, se, degrees, level, name)
     return (interval.add_caution("few clusters") if degrees < MIN_CLUSTER_DF else interval), test
+
+
+def _df_of_equal_clusters(subset_df: Sequence[float]) -> float:
+    """Return the degrees of freedom of a difference if the clusters of both subsets vary alike.
+
+    >>> round(_df_of_equal_clusters([1.0, 37.0]), 2)
+    1.11
+    """
+    variances = [1 / (df + 1) for df in subset_df]
+    return sum(variances) ** 2 / sum(v**2 / df for v, df in zip(variances, subset_df, strict=True))
 
 
 def _area_result(
