@@ -135,6 +135,23 @@ EXPLAINED: Mapping[tuple[str, str], str] = {
 }
 
 
+#: Headings of tests whose names say it otherwise; digests of stored results cover the names.
+HEADINGS: Mapping[str, str] = {
+    "told apart, first measure": "significant, first measure",
+    "told apart, other measures": "significant, other measures",
+    "interval against verdict": "interval contradicts test",
+    "interval against test": "interval contradicts test",
+    "interval against margin": "interval contradicts margin",
+    "line of the others": "sentence on other measures",
+}
+
+
+def heading(test: str) -> str:
+    """The heading of a test, on the page and in its figures."""
+    name = test.split(": ")[-1]
+    return test.removesuffix(name) + HEADINGS.get(name, name)
+
+
 @dataclass(frozen=True)
 class Found:
     """A share of simulations: of intervals that hold the truth, or of tests that err. Where there

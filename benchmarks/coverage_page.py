@@ -9,15 +9,9 @@ from statistics import median
 from typing import Any
 
 from coverage_faults import FAULTS
-from coverage_found import BAND, CHANCE, ENOUGH, Found, found, speaks
+from coverage_found import BAND, CHANCE, ENOUGH, Found, found, heading, speaks
 from coverage_pictures import pictures
 from scipy.stats import binom
-
-#: Headings of tests whose names say it otherwise; digests of stored results cover the names.
-HEADINGS: Mapping[str, str] = {
-    f"told apart, {measures}": f"significant, {measures}"
-    for measures in ("first measure", "other measures")
-}
 
 #: Kinds in the order of the page: a heading, and what is drawn.
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -566,9 +560,7 @@ def _tests(rows: Sequence[Found]) -> Iterator[str]:
         own = [row for row in rows if row.world["kind"] == kind]
         if own:
             yield from (f"### {title}", "", text, "")
-            yield from _grid(
-                [r for r in own if not speaks(r)], lambda row: HEADINGS.get(row.by, row.by)
-            )
+            yield from _grid([r for r in own if not speaks(r)], lambda row: heading(row.by))
             said = [row for row in own if speaks(row)]
             if said:
                 yield from ("Percentage of data sets with a finding of each kind:", "")

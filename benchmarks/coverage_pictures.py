@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coverage_found import BAND, MOST_FALSE, found, speaks
+from coverage_found import BAND, MOST_FALSE, found, heading, speaks
 from pictures import base
 
 
@@ -44,7 +44,7 @@ def pictures(result: Mapping[str, Any], kinds: Mapping[str, tuple[str, str]]) ->
             [(float(r.world["design"].split()[-1]), r.by, r.share) for r in areas]
         ),
         "coverage-tests.svg": _strips(
-            [(r.by.split(": ")[-1], r.share) for r in tests],
+            [(heading(r.by).split(": ")[-1], r.share) for r in tests],
             "False positives at 5%, %",
             (0.0, MOST_FALSE),
             0.0,
