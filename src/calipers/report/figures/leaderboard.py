@@ -38,7 +38,7 @@ def figure(board: Leaderboard) -> Figure:
         )
     scale = vega.padded_scale(rows)
     y = vega.category("system", title=None)
-    x = vega.quantity("value", title="Elo", scale=scale, axis={"format": "d"})
+    x = vega.quantity("value", title="Elo", scale=scale, axis={"format": "d", "tickCount": 6})
     tips = vega.tooltip(("system", "system"), ("text", "Elo"), ("rank", "rank"))
     whisker = vega.layer(
         rows, vega.rule(strokeWidth=2), y=y, x={**x, "field": "low"}, x2={"field": "high"}
