@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.resampling import bootstrap_means, poisson_weights
 from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.inference.variance_estimators import Influence, JackknifeVariance, MeanVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.statistics import (
     FitMoments,

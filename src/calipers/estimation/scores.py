@@ -6,7 +6,7 @@ They are computed from a table of the distinct scores and from its rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from calipers.inference.score_bootstrap import (
     stratified_replicates,
 )
 from calipers.inference.variance_estimators import Influence, StandardError, TwoClassVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
 from calipers.statistics.scores import DEFAULT_AREAS
 

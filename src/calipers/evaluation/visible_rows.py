@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.caching import cached
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import LargestResiduals, SampledRows, StatisticVector
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,6 +14,7 @@ from calipers.findings.multilabel import MultilabelPredictions
 from calipers.findings.rankings import RunStatisticsByName
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.inference import paired_tests, proportions
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.safe_names import join_words, shorten_name
 from calipers.statistics import IntArray, ScoreTable, effective_size, effective_size_from_weights
 

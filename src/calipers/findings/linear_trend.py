@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.caching import cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import NumericMoments
 from calipers.statistics.base import BLOCK_ROWS, dot
 

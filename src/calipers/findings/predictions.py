@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from calipers.findings.confusion_cells import (
 )
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_intervals, rule
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count, format_number, format_p
 from calipers.report.safe_names import join_words
 from calipers.statistics import ConfusionMatrix, ScoreTable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from calipers.findings.formatting import IntervalNumber
 from calipers.findings.linear_trend import LinearTrend, fit_line
 from calipers.inference import intervals
 from calipers.inference.variance_estimators import MeanVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, LargestResiduals, Moments
 from calipers.statistics.regression import midranks, quantile
 

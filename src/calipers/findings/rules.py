@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +14,7 @@ from calipers import plugins
 from calipers.caching import cached_property
 from calipers.findings.formatting import IntervalNumber, quote, system_name, system_subject
 from calipers.inference import intervals
+from calipers.lazy_dataclasses import dataclass
 from calipers.plugins import NameTakenError
 from calipers.results import SEVERITIES, Finding
 

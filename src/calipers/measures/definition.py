@@ -9,10 +9,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from calipers.caching import cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
 from calipers.measures.aliases import OTHER_MEANINGS
 from calipers.measures.averages import (

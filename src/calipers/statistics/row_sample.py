@@ -6,9 +6,10 @@ Rows are sampled by their numbers (:class:`SampledRows`), or selected by the siz
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic, dot
 

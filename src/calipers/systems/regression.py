@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.estimation.losses import RowLosses
 from calipers.estimation.regression import MomentRows, NumericSample, SortedRows
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.regression import DIRECT_LOSSES
 from calipers.statistics import FloatArray, Moments, NumericMoments, Statistic
 from calipers.systems.base import NAN, SystemOutput
