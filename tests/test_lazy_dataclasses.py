@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import pickle
@@ -139,5 +140,33 @@ class Stored:
     b: list[int] = field(default_factory=list)
 
 
-def test_they_are_pickled() -> None:
-    assert pickle.loads(pickle.dumps(Stored(1, [2]))) == Stored(1, [2])
+@lazy_dataclasses.dataclass(frozen=True, slots=True)
+class Slotted:
+    """A class with slots."""
+
+    a: int
+    b: list[int] = field(default_factory=list)
+    c: ClassVar[int] = 3
+    d: float = 2.0
+
+
+@lazy_dataclasses.dataclass(frozen=True, slots=True)
+class SlottedMore(Slotted):
+    """A class that adds a slot."""
+
+    e: str = "e"
+
+
+@pytest.mark.parametrize(
+    "value", [Stored(1, [2]), Slotted(1, [2]), SlottedMore(1, e="f")], ids=repr
+)
+def test_they_are_pickled_and_copied(value: Any) -> None:
+    assert pickle.loads(pickle.dumps(value)) == copy.copy(value) == copy.deepcopy(value) == value
+
+
+def test_fields_are_slots() -> None:
+    assert (Slotted.__slots__, SlottedMore.__slots__) == (("a", "b", "d"), ("e",))
+    assert not hasattr(SlottedMore(1), "__dict__")
+    assert (SlottedMore(1).d, Slotted.c, repr(Slotted(1))) == (2.0, 3, "Slotted(a=1, b=[], d=2.0)")
+    with pytest.raises(FrozenInstanceError):
+        SlottedMore(1).e = "g"  # type: ignore[misc]

@@ -22,8 +22,8 @@ else:
     def dataclass(cls: type | None = None, /, **options: bool) -> Any:
         """Return a class as a dataclass, or the decorator with these options.
 
-        It does what ``dataclasses.dataclass`` does, which is used if there are slots or an order.
-        Fields are those of the class; there is no ``InitVar``.
+        It does what ``dataclasses.dataclass`` does, with these options: ``frozen``, ``eq``,
+        ``repr``, ``kw_only`` and ``slots``. There is no ``InitVar``.
 
         Examples
         --------
@@ -36,8 +36,6 @@ else:
         """
 
         def decorate(cls: type) -> type:
-            if options.keys() - {"frozen", "eq", "repr", "kw_only"}:
-                return dataclasses.dataclass(**options)(cls)
             return _define(cls, **options)
 
         return decorate if cls is None else decorate(cls)
@@ -53,15 +51,19 @@ def _define(
     eq: bool = True,
     repr: bool = True,  # noqa: A002
     kw_only: bool = False,
+    slots: bool = False,
 ) -> type:
     own = dict(vars(cls))
     bases = [base for base in cls.__mro__[:0:-1] if "__dataclass_fields__" in vars(base)]
     if bases and frozen != any(base.__dataclass_params__.frozen for base in bases):
         raise TypeError(f"{cls.__name__} and its bases have to be frozen, or none of them")
     fields = {name: field for base in bases for name, field in base.__dataclass_fields__.items()}
-    for name, field in _own_fields(cls, kw_only).items():
-        fields[name] = field
-        if isinstance(own.get(name), Field):
+    example = _own_fields(cls, kw_only)
+    fields |= example.__dataclass_fields__
+    if slots:
+        cls = _with_slots(cls, [field.name for field in dataclasses.fields(example)], frozen)
+    for name, field in example.__dataclass_fields__.items():
+        if isinstance(vars(cls).get(name), Field):
             if field.default is MISSING:
                 delattr(cls, name)
             else:
@@ -90,16 +92,39 @@ def _define(
     return cls  # type: ignore[no-any-return]
 
 
-def _own_fields(cls: Any, kw_only: bool) -> dict[str, Field[Any]]:
-    """Return the fields that a class adds to those of its bases."""
+def _own_fields(cls: Any, kw_only: bool) -> Any:
+    """Return a class without methods that has the fields that a class adds to its bases."""
     annotations = cls.__annotations__
     namespace = {name: getattr(cls, name) for name in annotations if hasattr(cls, name)}
     # Without a docstring, the signature would be computed for it.
     namespace |= {"__annotations__": annotations, "__module__": cls.__module__, "__doc__": "Fields"}
     options = {"init": False, "repr": False, "eq": False, "match_args": False, "kw_only": kw_only}
-    example: Any = dataclasses.dataclass(**options)(type(cls.__name__, (), namespace))
-    fields: dict[str, Field[Any]] = example.__dataclass_fields__
-    return fields
+    return dataclasses.dataclass(**options)(type(cls.__name__, (), namespace))
+
+
+def _with_slots(cls: Any, names: list[str], frozen: bool) -> Any:
+    """Return a class like this one whose fields of these names are slots."""
+    namespace = {name: value for name, value in vars(cls).items() if name not in names}
+    namespace.pop("__dict__", None)
+    namespace.pop("__weakref__", None)
+    inherited = {name for base in cls.__mro__[1:] for name in getattr(base, "__slots__", ())}
+    namespace["__slots__"] = tuple(name for name in names if name not in inherited)
+    if frozen:  # pickle and copy must set fields
+        namespace |= {"__getstate__": _get_state, "__setstate__": _set_state} | {
+            name: namespace[name] for name in ("__getstate__", "__setstate__") if name in namespace
+        }
+    slotted = type(cls)(cls.__name__, cls.__bases__, namespace)
+    slotted.__qualname__ = cls.__qualname__
+    return slotted
+
+
+def _get_state(self: Any) -> list[Any]:
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)
 
 
 @cache

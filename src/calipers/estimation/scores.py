@@ -168,7 +168,14 @@ class ScoredRows:
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure of scores."""
-        estimate = estimate_from_table(measure, self.table, self.settings, len(self.positive))
+        # Areas of counts are exact in one pass; weights may add up to a hair more than their total.
+        estimate = estimate_from_table(
+            measure,
+            self.table,
+            self.settings,
+            len(self.positive),
+            uses_compiled_areas=not self.table.has_weights,
+        )
         score_estimate = _ScoreEstimate(self, measure, estimate.value)
         estimate = replace(
             estimate,

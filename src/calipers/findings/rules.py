@@ -70,6 +70,8 @@ class FindingDraft:
         several systems only if it is the same.
     of_all_rows : bool, default=False
         Whether the finding uses all rows even if rules are applied to a sample.
+    sample_note : str, default=""
+        Phrase that states the size of the sample, if the rule itself takes one.
     """
 
     sentence: str
@@ -80,6 +82,7 @@ class FindingDraft:
     systems: tuple[str, ...] = ()
     aspect: str = ""
     of_all_rows: bool = False
+    sample_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,9 +385,9 @@ class Rule:
         """
         adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
         name, values = draft.kind or self.kind, {**draft.values, **adjusted}.items()
-        sample = (
-            subject.sample_note if COSTS[self.cost] in _ROW_COSTS and not draft.of_all_rows else ""
-        )
+        sample = draft.sample_note
+        if COSTS[self.cost] in _ROW_COSTS and not draft.of_all_rows:
+            sample = sample or subject.sample_note
         pairs = {n: v for n, v in values if isinstance(v, IntervalNumber) and not math.isnan(v.low)}
         return Finding(
             kind=name,

@@ -130,6 +130,9 @@ class Definition:
         For a proportion of rows, whether it counts correct predictions (True) or errors (False).
     skill_of : str, optional
         Loss that a skill score refers to: skill is the proportion of it that is saved.
+    unexplained : str, optional
+        Sum of squares S, as an attribute of ``NumericMoments``, of a measure 1 − S/T, where T is
+        that of the truth.
     coefficient : int, optional
         Coefficient of a recalibration: the intercept (0) or the slope (1).
     area : AreaTransform, optional
@@ -216,6 +219,7 @@ class Definition:
     constant_value: Callable[[Any, FloatArray | None], float] | None = None
     counts_hits: bool | None = None
     skill_of: str | None = None
+    unexplained: str | None = None
     coefficient: int | None = None
     area: AreaTransform | None = None
     is_smooth: bool = False

@@ -126,5 +126,7 @@ def constant_loss(measure: Measure, truth: FloatArray, weight: FloatArray | None
     if find_constant is None or (weight is not None and not weight.sum() > 0) or not len(truth):
         return NAN
     best_constant = find_constant(truth, weight, **measure.parameters)
+    if truth.ndim == 1:
+        return float(measure.apply(loss_moments(measure, truth, np.full(1, best_constant), weight)))
     constant = np.broadcast_to(np.float64(best_constant), truth.shape)
     return float(measure.apply(Moments.from_rows(measure.losses(truth, constant), weight)))
