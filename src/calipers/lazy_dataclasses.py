@@ -53,7 +53,7 @@ def _define(
     kw_only: bool = False,
     slots: bool = False,
 ) -> type:
-    own = dict(vars(cls))
+    defined = dict(vars(cls))
     bases = [base for base in cls.__mro__[:0:-1] if "__dataclass_fields__" in vars(base)]
     if bases and frozen != any(base.__dataclass_params__.frozen for base in bases):
         raise TypeError(f"{cls.__name__} and its bases have to be frozen, or none of them")
@@ -78,15 +78,15 @@ def _define(
         methods["__repr__"] = _repr_of(tuple(f.name for f in used if f.repr))
     if eq:
         methods["__eq__"] = _eq_of(tuple(f.name for f in used if f.compare))
-        if own.get("__hash__") is None:  # as it is where a class defines __eq__
-            own.pop("__hash__", None)
+        if defined.get("__hash__") is None:  # as it is where a class defines __eq__
+            defined.pop("__hash__", None)
             names = tuple(f.name for f in used if (f.compare if f.hash is None else f.hash))
             methods["__hash__"] = _hash_of(names) if frozen else None
     if frozen:
         methods["__setattr__"] = _refuse(cls, "assign to")
         methods["__delattr__"] = _refuse(cls, "delete")
     for name, method in methods.items():
-        if name not in own:
+        if name not in defined:
             setattr(cls, name, method)
     update_abstractmethods(cls)
     return cls  # type: ignore[no-any-return]

@@ -217,7 +217,7 @@ def estimate_mean_loss(
 def skewness_of_mean(moments: Moments, values: FloatArray, weight: FloatArray | None) -> float:
     """Return the skewness, over √n, of the influence of rows on a mean; 0 if nothing varies.
 
-    Deviations are scaled, as the powers of large or small ones are no numbers.
+    Deviations are scaled, as powers of large or small ones overflow or vanish.
     """
     from calipers import _core
 

@@ -250,7 +250,7 @@ def _duplicates_message(subject: Subject, repeats: int, n: int) -> FindingDraft:
 
 def _sort_continuous_column(
     column: Column,
-) -> tuple[IntArray | slice, IntArray, npt.NDArray[np.bool_]] | None:
+) -> tuple[IntArray | slice, npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]] | None:
     """Return the rows to examine, their order by a continuous column, and the first of each value.
 
     None if the column is not continuous.

@@ -342,8 +342,8 @@ def _are_many_rows_needed(residuals: Residuals) -> bool:
     total = float(len(values) if weight is None else weight.sum())
     largest = np.flatnonzero((values >= 1) | (values <= -1))  # they are scaled
     of_largest = float(len(largest) if weight is None else weight[largest].sum())
-    most = max(math.sqrt(MAX_INFLUENTIAL_PROPORTION * total * fourth_powers), of_largest)
-    return most < 0.49 * squares
+    bound = max(math.sqrt(MAX_INFLUENTIAL_PROPORTION * total * fourth_powers), of_largest)
+    return bound < 0.49 * squares
 
 
 def _largest_rows(residuals: Residuals, row_name: Callable[[int], str]) -> _InfluentialRows | None:

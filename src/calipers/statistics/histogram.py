@@ -260,7 +260,7 @@ class Histogram(Statistic):
         first = math.floor(self.min_value / width)
         index, n_bins = cell - first, math.floor(self.max_value / width) - first + 1
         bin_weights, bin_squares = _bin_sums(index, sums, squares, n_bins)
-        total = np.bincount(index, x if sums is None else sums * x, n_bins)
+        total = np.asarray(np.bincount(index, x if sums is None else sums * x, n_bins), np.float64)
         return self._set_bins(width, first, bin_weights, bin_squares, total)
 
     def _set_bins(

@@ -78,13 +78,15 @@ class SampledRows(Statistic):
         SampledRows
             Sample of the rows.
         """
-        row_indices = _sampled_places(row_index, min_level) if min_level else slice(None)
+        row_indices = _sampled_positions(row_index, min_level) if min_level else slice(None)
         sampled_columns = np.column_stack([column[row_indices] for column in columns])
         return cls(len(row_index), min_level, row_index[row_indices], sampled_columns)._limit_rows()
 
     def _thin_to_level(self, level: int) -> Self:
-        places = _sampled_places(self.number, level)
-        return replace(self, level=level, number=self.number[places], columns=self.columns[places])
+        sampled = _sampled_positions(self.number, level)
+        return replace(
+            self, level=level, number=self.number[sampled], columns=self.columns[sampled]
+        )
 
     def _limit_rows(self) -> Self:
         sample = self
@@ -218,10 +220,10 @@ def sampled_row_indices(n_rows: int) -> IntArray:
     62825
     """
     level = sampling_level(n_rows)
-    rows = _sampled_places(np.arange(n_rows), level)
+    rows = _sampled_positions(np.arange(n_rows), level)
     while len(rows) > MAX_SAMPLED_ROWS:
         level += 1
-        rows = rows[_sampled_places(rows, level)]
+        rows = rows[_sampled_positions(rows, level)]
     return rows
 
 
@@ -230,8 +232,8 @@ def sample_phrase(n_sampled: int, n_rows: int) -> str:
     return f"{n_sampled:,} of {n_rows:,} rows, spread evenly"
 
 
-def _sampled_places(row_index: IntArray, level: int) -> IntArray:
-    """Return the places of the rows of the sample of a level.
+def _sampled_positions(row_index: IntArray, level: int) -> IntArray:
+    """Return the positions of the rows of the sample of a level.
 
     The hash is SplitMix64 (Steele, Lea and Flood 2014).
     """
