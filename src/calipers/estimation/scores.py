@@ -28,6 +28,7 @@ from calipers.inference.score_bootstrap import (
 from calipers.inference.variance_estimators import Influence, StandardError, TwoClassVariance
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
+from calipers.statistics.base import BLOCK_ROWS
 from calipers.statistics.scores import DEFAULT_AREAS
 
 if TYPE_CHECKING:
@@ -168,13 +169,16 @@ class ScoredRows:
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure of scores."""
-        # Areas of counts are exact in one pass; weights may add up to a hair more than their total.
+        # A pass that gives the standard error as well, where temporary columns would be long; its
+        # sums are of another order, so that equal halves of few rows could differ by rounding.
         estimate = estimate_from_table(
             measure,
             self.table,
             self.settings,
             len(self.positive),
-            uses_compiled_areas=not self.table.has_weights,
+            uses_compiled_areas=self.clusters is None
+            and len(self.table.scores) > BLOCK_ROWS
+            and not self.table.has_weights,
         )
         score_estimate = _ScoreEstimate(self, measure, estimate.value)
         estimate = replace(

@@ -193,9 +193,9 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
     differences = np.empty(0 if clusters is None else len(truth))
     for rows in row_blocks(len(truth), 1):  # which stay in the cache of the processor
         columns = [measure.losses(truth[rows], x) for x in (predicted[rows], np.full(1, best))]
-        columns.append(columns[0] - columns[1])
-        if not np.isfinite(columns).all():
+        if not all(np.isfinite(column).all() for column in columns):
             return
+        columns.append(columns[0] - columns[1])
         if clusters is not None:
             differences[rows] = columns[2]
         weight = None if predictions.weight is None else predictions.weight[rows]
