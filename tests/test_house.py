@@ -182,3 +182,30 @@ def test_the_figures_of_the_page_are_of_this_code() -> None:
     page = tool["PAGE"].read_text("utf-8")
     written = page.partition(tool["BEGIN"])[2].partition("\n\n")[0] + "\n"
     assert written == tool["figures"](), "python tools/structure.py"
+
+
+# ----------------------------------------------------------------------------------------- sorting
+
+#: Functions of findings, and of the statistics of rows, that sort with NumPy, and why they may: all
+#: sort few elements. The core sorts rows in a fraction of the time.
+SORTERS = {
+    "findings/classes.py": "rows that are listed, of each class",
+    "findings/clusters.py": "clusters",
+    "findings/duplicates.py": "the first 10,000 rows",
+    "findings/multilabel.py": "labels",
+    "statistics/histogram.py": "the first 8,192 rows, and groups of them",
+    "statistics/regression.py": "values that are not finite",
+    "statistics/row_sample.py": "rows of a sample",
+}
+
+
+def test_only_the_core_sorts_rows() -> None:
+    places = {
+        place(path)
+        for path, tree in trees().items()
+        if place(path).startswith(("findings/", "systems/regression", "estimation/regression"))
+        or place(path) in SORTERS
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("argsort", "lexsort", "unique")
+    }
+    assert places == SORTERS.keys()

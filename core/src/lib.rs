@@ -22,6 +22,7 @@ pub mod random;
 pub mod randomize;
 pub mod ranks;
 pub mod resample;
+pub mod samples;
 pub mod scores;
 pub mod tables;
 pub mod thinning;
@@ -52,7 +53,8 @@ mod _core {
     use crate::matrices::{dunn_matrix, matrix_sums};
     #[pymodule_export]
     use crate::moments::{
-        error_moments, number_moments, value_ends, value_moments, weighted_moments,
+        bin_sums, cube_sums, error_moments, left_out_logs, number_moments, shape_sums, value_ends,
+        value_moments, weighted_moments,
     };
     #[pymodule_export]
     use crate::parallel::progress;
@@ -63,12 +65,14 @@ mod _core {
         difference_maxima, randomization, randomization_exact, randomized_maxima, randomized_ranges,
     };
     #[pymodule_export]
-    use crate::ranks::{column_midranks, weighted_quantile};
+    use crate::ranks::{column_midranks, largest_values, weighted_quantile};
     #[pymodule_export]
     use crate::resample::{
         bootstrap_cells, bootstrap_coarse, bootstrap_left_out, bootstrap_means, bootstrap_points,
         bootstrap_runs, bootstrap_scores, bootstrap_tables, poisson_counts, sum_columns,
     };
+    #[pymodule_export]
+    use crate::samples::{sampled_numbers, sampled_values};
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};
     #[pymodule_export]

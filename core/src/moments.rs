@@ -3,9 +3,10 @@
 //! Each of them is added up in pairs, halves of halves, by places that depend on the number of rows
 //! alone: so it neither loses digits with the rows nor depends on the threads.
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::arrays::{Line, line_of_zeros};
 use crate::parallel::{Chunks, Crew, detached};
 use crate::scores::{contiguous, same_length};
 
@@ -14,6 +15,8 @@ const PIECE: usize = 1 << 14;
 /// So many rows are added up one after the other, in as many lanes.
 const RUN: usize = 1 << 8;
 const LANES: usize = 4;
+/// So many rows are put into bins one after the other.
+const BINNED: usize = 1 << 17;
 /// So many values tell roughly where the mean is.
 const SAMPLE: usize = 64;
 
@@ -246,7 +249,8 @@ pub fn value_moments(
     })
 }
 
-/// `error_moments(truth, predicted, squared)`: `value_moments` of the absolute or squared errors.
+/// `error_moments(truth, predicted, squared)`: `value_moments` of the absolute or squared errors. A
+/// single prediction is that of all rows.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 pub fn error_moments(
@@ -256,26 +260,238 @@ pub fn error_moments(
     squared: bool,
 ) -> PyResult<(f64, f64, f64)> {
     let (truth, predicted) = (contiguous(&truth), contiguous(&predicted));
-    same_length("predicted", predicted.len(), truth.len())?;
+    let constant = <[f64; 1]>::try_from(&*predicted);
+    if constant.is_err() {
+        same_length("predicted", predicted.len(), truth.len())?;
+    }
     detached(py, [truth.len()], |crew| {
         let columns = [&*truth, &*predicted];
-        if squared {
-            errors(crew, columns, |error| error * error)
-        } else {
-            errors(crew, columns, f64::abs)
+        match (constant, squared) {
+            (Ok([p]), true) => errors(crew, [&*truth], |[y]| (p - y) * (p - y)),
+            (Ok([p]), false) => errors(crew, [&*truth], |[y]| (p - y).abs()),
+            (Err(_), true) => errors(crew, columns, |[y, p]| (p - y) * (p - y)),
+            (Err(_), false) => errors(crew, columns, |[y, p]| (p - y).abs()),
         }
     })
 }
 
-fn errors(
+fn errors<const C: usize>(
     crew: Crew,
-    columns: [&[f64]; 2],
-    loss: impl Fn(f64) -> f64 + Sync + Send,
+    columns: [&[f64]; C],
+    loss: impl Fn([f64; C]) -> f64 + Sync + Send,
 ) -> (f64, f64, f64) {
     let step = columns[0].len().div_ceil(SAMPLE).max(1);
-    let rows = columns[0].iter().zip(columns[1]).step_by(step);
-    let few: Vec<_> = rows.map(|(y, p)| loss(p - y)).collect();
-    spread(crew, columns, near(&few), |[y, p]| loss(p - y))
+    let rows = (0..columns[0].len()).step_by(step);
+    let few: Vec<_> = rows
+        .map(|row| loss(columns.map(|column| column[row])))
+        .collect();
+    spread(crew, columns, near(&few), loss)
+}
+
+/// `cube_sums(values, center, scale, weight=None)`: Σw³, Σw³d, Σw³d² and Σw³d³ of the deviations
+/// d = (x − center)/scale.
+#[pyfunction]
+#[pyo3(signature = (values, center, scale=1.0, weight=None))]
+#[allow(clippy::needless_pass_by_value)]
+pub fn cube_sums(
+    py: Python<'_>,
+    values: PyReadonlyArray1<'_, f64>,
+    center: f64,
+    scale: f64,
+    weight: Option<PyReadonlyArray1<'_, f64>>,
+) -> PyResult<[f64; 4]> {
+    let sums = move |x: f64, w: f64| {
+        let deviation = (x - center) / scale;
+        let first = w * w * w * deviation;
+        let second = first * deviation;
+        [w * w * w, first, second, second * deviation]
+    };
+    summed_rows(py, &values, weight.as_ref(), sums)
+}
+
+/// `shape_sums(values, center, weight=None)`: Σw|d|, the weight of d < 0, Σwd² and Σwd⁴ of the
+/// deviations d = x − center.
+#[pyfunction]
+#[pyo3(signature = (values, center, weight=None))]
+#[allow(clippy::needless_pass_by_value)]
+pub fn shape_sums(
+    py: Python<'_>,
+    values: PyReadonlyArray1<'_, f64>,
+    center: f64,
+    weight: Option<PyReadonlyArray1<'_, f64>>,
+) -> PyResult<[f64; 4]> {
+    let sums = move |x: f64, w: f64| {
+        let deviation = x - center;
+        let square = deviation * deviation;
+        let below = if deviation < 0.0 { w } else { 0.0 };
+        [w * deviation.abs(), below, w * square, w * square * square]
+    };
+    summed_rows(py, &values, weight.as_ref(), sums)
+}
+
+/// The sums of what `each` makes of a value and its weight. A row of weight 0 is no row.
+fn summed_rows<const K: usize>(
+    py: Python<'_>,
+    values: &PyReadonlyArray1<'_, f64>,
+    weight: Option<&PyReadonlyArray1<'_, f64>>,
+    each: impl Fn(f64, f64) -> [f64; K] + Sync + Send,
+) -> PyResult<[f64; K]> {
+    let (values, weight) = (contiguous(values), weight.map(contiguous));
+    if let Some(weight) = &weight {
+        same_length("weight", weight.len(), values.len())?;
+    }
+    detached(py, [values.len()], |crew| match &weight {
+        None => summed(crew, [&values], |[x]| each(x, 1.0)),
+        Some(weight) => summed(crew, [&values, weight], |[x, w]| {
+            if w > 0.0 { each(x, w) } else { [0.0; K] }
+        }),
+    })
+}
+
+/// `bin_sums(values, width, first, bins, weight=None)`: of each bin width·(first + k) ≤ x the number
+/// of rows, or the sums of their weights and of the squares of these, and the sum of the weighted
+/// values. Every value is in a bin, and the width is a power of two.
+#[pyfunction]
+#[pyo3(signature = (values, width, first, bins, weight=None))]
+#[allow(clippy::needless_pass_by_value)]
+pub fn bin_sums<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+    width: f64,
+    first: i64,
+    bins: usize,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<[Line<'py>; 3]> {
+    let (values, weight) = (contiguous(&values), weight.as_ref().map(contiguous));
+    if let Some(weight) = &weight {
+        same_length("weight", weight.len(), values.len())?;
+    }
+    let sums = detached(py, [values.len()], |crew| {
+        let per_width = 1.0 / width;
+        let bin = |x: f64| {
+            // What `floor` does takes longer where it is a function of a library. A value that is no
+            // number is in the first bin.
+            let place = x * per_width;
+            let whole = place as i64;
+            (whole - i64::from(place < whole as f64) - first) as usize
+        };
+        let pieces = values.len().div_ceil(BINNED);
+        let sums_of = crew.map(0..pieces, |piece, _| {
+            let rows = piece * BINNED..values.len().min((piece + 1) * BINNED);
+            let mut sums = vec![[0.0; 3]; bins];
+            match &weight {
+                None => {
+                    for &x in &values[rows] {
+                        let sums = &mut sums[bin(x)];
+                        sums[0] += 1.0;
+                        sums[2] += x;
+                    }
+                    sums.iter_mut().for_each(|sums| sums[1] = sums[0]);
+                }
+                Some(weight) => {
+                    let weights = &weight[rows.clone()];
+                    for (&x, &w) in values[rows].iter().zip(weights) {
+                        let sums = &mut sums[bin(x)];
+                        *sums = plus(*sums, [w, w * w, w * x]);
+                    }
+                }
+            }
+            sums
+        });
+        sums_of.into_iter().reduce(|mut sums, others| {
+            for (sum, other) in sums.iter_mut().zip(others) {
+                *sum = plus(*sum, other);
+            }
+            sums
+        })
+    })?;
+    let columns = [(); 3].map(|()| line_of_zeros::<f64>(py, bins));
+    let [weights, squares, totals] = columns;
+    let lines = [weights?, squares?, totals?];
+    for (at, line) in lines.iter().enumerate() {
+        let mut line = line.readwrite();
+        for (to, from) in line.as_slice_mut()?.iter_mut().zip(sums.iter().flatten()) {
+            *to = from[at];
+        }
+    }
+    Ok(lines)
+}
+
+/// `left_out_logs(truth, predicted, about, sums, is_central, factor, weight=None)`: of each row the
+/// change of log(S/T), times a factor, if the row is left out, and the largest proportion of S or T
+/// that a row has. T and S are the sums of squares of truth and residuals about numbers, which are the
+/// means of all rows; or that of the residuals is 0, if it is not central.
+#[pyfunction]
+#[pyo3(signature = (truth, predicted, about, sums, is_central, factor, weight=None))]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub fn left_out_logs<'py>(
+    py: Python<'py>,
+    truth: PyReadonlyArray1<'py, f64>,
+    predicted: PyReadonlyArray1<'py, f64>,
+    about: [f64; 2],
+    sums: [f64; 3],
+    is_central: bool,
+    factor: f64,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<(Line<'py>, f64)> {
+    let (truth, predicted) = (contiguous(&truth), contiguous(&predicted));
+    same_length("predicted", predicted.len(), truth.len())?;
+    let weight = weight.as_ref().map(contiguous);
+    if let Some(weight) = &weight {
+        same_length("weight", weight.len(), truth.len())?;
+    }
+    let (made, [total, spread, unexplained]) = (line_of_zeros::<f64>(py, truth.len())?, sums);
+    let largest = {
+        let mut changes = made.readwrite();
+        let changes = changes.as_slice_mut()?;
+        let per = [1.0 / spread, 1.0 / unexplained];
+        // The changes that a row of this weight makes, and the larger of its proportions.
+        let change = |y: f64, p: f64, w: f64, central: f64| {
+            let (d, r) = (y - about[0], p - y - about[1]);
+            let of_truth = central * d * d * per[0];
+            let of_residual = if is_central { central } else { w } * r * r * per[1];
+            let change = factor * (log_less(of_residual) - log_less(of_truth));
+            (change, of_truth.max(of_residual))
+        };
+        // What goes with a row from a sum of squares about a mean.
+        let central = |w: f64| w * total / (total - w);
+        detached(py, [truth.len(), 2], |crew| {
+            let pieces = crew.map(Chunks(changes, PIECE), |piece, changes| {
+                let rows = piece * PIECE..piece * PIECE + changes.len();
+                let (truth, predicted) = (&truth[rows.clone()], &predicted[rows.clone()]);
+                let mut largest = 0.0_f64;
+                let rows_of = changes.iter_mut().zip(truth).zip(predicted);
+                if let Some(weight) = &weight {
+                    for (((to, &y), &p), &w) in rows_of.zip(&weight[rows]) {
+                        let proportion;
+                        (*to, proportion) = change(y, p, w, central(w));
+                        largest = largest.max(proportion);
+                    }
+                } else {
+                    let central = central(1.0);
+                    for ((to, &y), &p) in rows_of {
+                        let proportion;
+                        (*to, proportion) = change(y, p, 1.0, central);
+                        largest = largest.max(proportion);
+                    }
+                }
+                largest
+            });
+            pieces.into_iter().fold(0.0, f64::max)
+        })?
+    };
+    Ok((made, largest))
+}
+
+/// log(1 − x), of small x by its series, which takes a fraction of the time.
+#[inline]
+fn log_less(x: f64) -> f64 {
+    if x < 1.0 / 1024.0 {
+        let rest = 1.0 / 4.0 + x * (1.0 / 5.0 + x * (1.0 / 6.0));
+        -x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 3.0 + x * rest)))
+    } else {
+        (-x).ln_1p()
+    }
 }
 
 /// `value_ends(values)`: the lowest and the highest; NaN for both if one is.
@@ -373,6 +589,14 @@ mod tests {
         let (mean, squares, _) = tested(|crew| spread(crew, [&close], near(&close), |[x]| x));
         assert!((mean - 1e9 - 3.0).abs() < 1e-6);
         assert!((squares / 280_000.0 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn logs_of_less_than_one_are_the_same_by_series() {
+        for x in [0.0, 1e-300, 1e-9, 1e-4, 9.7e-4, 1e-3, 0.3, 0.999] {
+            let expected = f64::ln_1p(-x);
+            assert!((log_less(x) - expected).abs() <= 4e-16 * expected.abs());
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! same whatever the number of threads, the order of the work or the machine.
 
 /// 2^64 over the golden ratio: the step by which `SplitMix64` walks through its states.
-const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+pub const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The words of one replicate, each of them reachable without the ones before it.
 #[derive(Clone, Copy)]
@@ -11,6 +11,10 @@ pub struct Stream(u64);
 impl Stream {
     pub fn new(seed: u64, replicate: usize) -> Self {
         Self(Self(seed).word(replicate as u64))
+    }
+
+    pub const fn from_state(state: u64) -> Self {
+        Self(state)
     }
 
     /// The `index`-th output of `SplitMix64` (Steele, Lea & Flood 2014) from this stream's state.

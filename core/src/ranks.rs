@@ -1,15 +1,19 @@
-//! Midranks and weighted quantiles of a column.
+//! Midranks, weighted quantiles and the largest values of a column.
 
-use numpy::{PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::arrays::{Line, line_of_zeros};
 use crate::order::descending;
-use crate::parallel::{Crew, detached};
+use crate::parallel::{Chunks, Crew, detached};
 use crate::scores::{TO_SORT, checked_ends, contiguous, same_length};
 
 /// Quantiles differ from a total by its rounding: so much of it is nothing.
 const ROUNDING: f64 = 1e-12;
+
+/// So many rows are looked at for the largest ones before others are dropped, and by one thread.
+const ROWS: usize = 1 << 12;
+const STRETCH: usize = 1 << 18;
 
 /// Into `ranks` the weight below each value plus half of that at the value, as a proportion of the
 /// total weight. `keys` and `order` are room for as many rows.
@@ -135,6 +139,46 @@ pub fn column_midranks<'py>(
         })?;
     }
     Ok(ranks)
+}
+
+/// `largest_values(values, number)`: the so many largest values, ascending; all of them if there are no
+/// more. None of them is NaN.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn largest_values<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+    number: usize,
+) -> PyResult<Line<'py>> {
+    let values = contiguous(&values);
+    let largest = detached(py, [values.len()], |crew| {
+        let pieces = crew.map(Chunks(&*values, STRETCH), |_, values| {
+            largest(values, number)
+        });
+        let mut largest = largest(&pieces.concat(), number);
+        largest.sort_unstable_by(f64::total_cmp);
+        largest
+    })?;
+    Ok(largest.into_pyarray(py))
+}
+
+fn largest(values: &[f64], number: usize) -> Vec<f64> {
+    let mut kept = Vec::new();
+    let mut least = f64::NEG_INFINITY;
+    for values in values.chunks(number.max(ROWS)) {
+        // Equal ones do no harm, and let there be enough of them.
+        kept.extend(values.iter().filter(|&&value| value >= least));
+        if kept.len() > number {
+            if number == 0 {
+                return Vec::new();
+            }
+            let place = kept.len() - number;
+            kept.select_nth_unstable_by(place, f64::total_cmp);
+            kept.drain(..place);
+            least = kept[0];
+        }
+    }
+    kept
 }
 
 /// `weighted_quantile(values, weight, proportion)`: the smallest value at or below which this

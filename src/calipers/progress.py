@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
+
+from calipers.lazy_dataclasses import dataclass
 
 T = TypeVar("T")
 

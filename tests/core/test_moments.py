@@ -133,3 +133,110 @@ def test_ends_of_values_and_those_that_are_no_numbers() -> None:
     assert all(math.isnan(end) for end in _core.value_ends(values))
     values[70_000] = -np.inf
     assert _core.value_ends(values)[0] == -np.inf
+
+
+@pytest.mark.parametrize("rows", SIZES)
+def test_moments_of_errors_of_one_prediction_for_all(rows: int) -> None:
+    truth = np.random.default_rng(rows).normal(size=rows)
+    for squared in (False, True):
+        made = _core.error_moments(truth, np.array([0.3]), squared)
+        wanted = _core.error_moments(truth, np.full(rows, 0.3), squared)
+        assert made == pytest.approx(wanted, rel=1e-14, abs=1e-15 * rows)
+    with pytest.raises(ValueError, match="predicted has 2 rows"):
+        _core.error_moments(np.zeros(3), np.zeros(2), squared=True)
+
+
+@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_powers_of_deviations(rows: int, weighted: bool) -> None:
+    random = np.random.default_rng(rows)
+    values = 5 + random.lognormal(size=rows)
+    weight = random.integers(0, 4, rows) / 4 if weighted else None
+    w = np.ones(rows) if weight is None else weight
+    d = (values - 6) / 2
+    wanted = [math.fsum(w**3 * d**k) for k in range(4)]
+    made = _core.cube_sums(values, 6.0, 2.0, weight)
+    assert made == pytest.approx(wanted, rel=1e-12, abs=1e-12 * rows)
+    d *= 2
+    wanted = [math.fsum(w * np.abs(d)), math.fsum(w[d < 0])]
+    wanted += [math.fsum(w * d**k) for k in (2, 4)]
+    assert _core.shape_sums(values, 6.0, weight) == pytest.approx(wanted, rel=1e-12)
+    if weight is not None:
+        values[weight == 0] = math.inf  # a row of weight 0 is no row
+        assert np.isfinite(_core.cube_sums(values, 6.0, 2.0, weight)).all()
+
+
+@pytest.mark.parametrize("rows", [*SIZES, 300_000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_bins(rows: int, weighted: bool) -> None:
+    random = np.random.default_rng(rows)
+    values = random.normal(size=rows)
+    weight = random.random(rows) if weighted else None
+    width, w = 0.25, np.ones(rows) if weight is None else weight
+    cells = np.floor(values / width).astype(int)
+    first, bins = cells.min(), np.ptp(cells) + 1
+    made = _core.bin_sums(values, width, first, bins, weight)
+    for column, wanted in zip(made, (w, w * w, w * values), strict=True):
+        assert column == pytest.approx(np.bincount(cells - first, wanted), rel=1e-12, abs=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("central", [False, True])
+def test_changes_of_a_log_of_two_sums_of_squares(weighted: bool, central: bool) -> None:
+    random = np.random.default_rng(3)
+    truth = 3 + random.normal(size=50)
+    predicted = truth + 0.1 + random.standard_t(2, size=50)
+    w = random.integers(0, 4, 50) / 2 if weighted else np.ones(50)
+
+    def log_ratio(rows: np.ndarray) -> float:
+        y, r, v = truth[rows], (predicted - truth)[rows], w[rows]
+        about = np.average(r, weights=v) if central else 0.0
+        spread = (v * np.square(y - np.average(y, weights=v))).sum()
+        return math.log((v * np.square(r - about)).sum() / spread)
+
+    everything = np.arange(50)
+    wanted = [2 * (log_ratio(np.delete(everything, k)) - log_ratio(everything)) for k in everything]
+    residual = predicted - truth
+    center = np.average(residual, weights=w) if central else 0.0
+    about = [np.average(truth, weights=w), center]
+    sums = [w.sum(), (w * (truth - about[0]) ** 2).sum(), (w * (residual - center) ** 2).sum()]
+    weight = w if weighted else None
+    made, largest = _core.left_out_logs(truth, predicted, about, sums, central, 2.0, weight)
+    assert made == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+    with_weight = w * w.sum() / (w.sum() - w)
+    proportions = (
+        with_weight * (truth - about[0]) ** 2 / sums[1],
+        (with_weight if central else w) * (residual - center) ** 2 / sums[2],
+    )
+    assert largest == pytest.approx(np.max(proportions))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 4096, 600_000])
+@pytest.mark.parametrize("number", [0, 1, 3, 5000])
+def test_largest_values(rows: int, number: int) -> None:
+    random = np.random.default_rng(rows)
+    for values in (random.normal(size=rows), random.integers(0, 5, rows) / 2, np.arange(rows) / 1):
+        wanted = np.sort(values)[max(rows - number, 0) :]
+        assert _core.largest_values(values, number).tolist() == wanted.tolist()
+
+
+def test_rows_are_sampled_by_a_hash_of_their_number_or_value() -> None:
+    numbers = np.arange(7, 200_000, 3)
+    with np.errstate(over="ignore"):  # SplitMix64
+        x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    for level in (0, 1, 5):
+        wanted = np.flatnonzero(x & np.uint64((1 << level) - 1) == 0)
+        assert _core.sampled_numbers(numbers, level).tolist() == wanted.tolist()
+        assert (
+            _core.sampled_numbers(numbers[::2], level).tolist()
+            == (wanted[wanted % 2 == 0] // 2).tolist()
+        )
+    values = np.tile(np.random.default_rng(0).normal(size=70_000).round(3), 2)
+    values[::50] = 0.0
+    values[1::50] = -0.0
+    chosen = _core.sampled_values(values, 0.25)
+    assert 0.2 < len(chosen) / len(values) < 0.3
+    assert np.isin(values[chosen], np.delete(values, chosen)).sum() == 0

@@ -270,3 +270,45 @@ def test_rounding_is_no_residual(rng: RNG) -> None:
     assert said(truth, truth * np.where(np.arange(100) % 9, 0, 1e-15)) == {}
     assert said(np.ones(100), np.zeros(100)) == {}
     assert set(said(np.ones(100), rng.normal(size=100))) == set()
+
+
+# ----------------------------------------------------------------------------------- many rows
+
+
+@pytest.mark.slow
+def test_many_rows_are_sampled_where_they_are_ranked_as_those_of_a_stream(rng: RNG) -> None:
+    n = 130_000
+    predicted = rng.normal(size=n)
+    truth = 0.7 * predicted + np.exp(predicted) * rng.normal(size=n)
+    weight = rng.integers(1, 3, n).astype(float)
+    columns = {"y": truth, "p": predicted, "w": weight}
+    for options in ({}, {"weight": "w"}):
+        here, stream = (
+            {
+                f.kind: (f.message, f.values)
+                for f in cal.regression("y", "p", data=columns, engine=engine, **options).findings
+            }
+            for engine in (None, "stream")
+        )
+        for kind in ("residual-trend", "heteroscedastic-errors"):
+            assert here[kind][0] == stream[kind][0]
+            assert here[kind][0].endswith("of 130,000 rows, spread evenly.")
+        assert "spread evenly" not in here["heavy-tails"][0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("tail", [0.0, 0.5, 1.5, 3.0])
+def test_influential_rows_are_those_of_sorted_squares(
+    rng: RNG, weighted: bool, tail: float
+) -> None:
+    for n in (150, 3000):
+        residual = rng.normal(size=n) * np.exp(tail * rng.normal(size=n))
+        weight = rng.integers(1, 4, n).astype(float) if weighted else None
+        w = np.ones(n) if weight is None else weight
+        order = np.argsort(-np.square(residual), kind="stable")
+        running = np.cumsum((w * np.square(residual))[order])
+        k = int(np.searchsorted(running, running[-1] / 2)) + 1
+        is_few = k == 1 or w[order[:k]].sum() <= 0.01 * w.sum()
+        found = said(rng.normal(size=n), residual, weight, None).get("influential-rows")
+        assert (found is not None) == is_few
+        assert found is None or found.values["influential rows"] == k

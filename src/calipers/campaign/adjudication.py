@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean
+from calipers.lazy_dataclasses import dataclass
 
 
 def _majority(grades: Sequence[int]) -> int:

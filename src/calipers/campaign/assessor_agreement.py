@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -30,6 +29,7 @@ from calipers.evaluate.agreement import agreement as agreement_of_raters
 from calipers.inference import bayesian_bootstrap
 from calipers.inference.intervals import normal_quantile, student_se
 from calipers.inference.transformations import TRANSFORMATIONS
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.measures.rater_agreement import counted_item_mask, item_influence
 from calipers.results import Evaluation

@@ -15,13 +15,13 @@ largest load L, plus the number of judged documents that only the judge's own sy
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calipers.campaign.runs import check_min_int
 from calipers.data.errors import InputError, format_first_names
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
 
 #: Reduction of the objective, in documents, for each topic judged by its author.

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html.entities import html5
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -30,6 +30,7 @@ from calipers.data.tables import (
     read_errors,
 )
 from calipers.data.trec_tables import DOCUMENT
+from calipers.lazy_dataclasses import dataclass
 
 #: Media types by extension; other files are text if they are valid UTF-8.
 _MEDIA_BY_EXTENSION = {

@@ -6,7 +6,7 @@ import gzip
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.formats import check_writable, write_rows
 from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
 from calipers.data.trec import read_rows
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calipers.data.errors import InputError, format_value
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.measures import Measure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timezone
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
@@ -27,6 +27,7 @@ from calipers.data.tables import (
     to_arrow,
 )
 from calipers.data.trec_tables import DOCUMENT, GRADE, TOPIC
+from calipers.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

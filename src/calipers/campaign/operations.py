@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from calipers.campaign import events
@@ -26,6 +25,7 @@ from calipers.campaign.runs import Depth, check_min_int
 from calipers.campaign.sampling import SAMPLE_MEASURES, SampledJudgments, StratifiedSample
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, format_first_names
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Definition, parse
 from calipers.measures.families import TASKS
 from calipers.statistics import SampledRankings

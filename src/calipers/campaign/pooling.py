@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import comb, inf
 
 import numpy as np
@@ -33,6 +33,7 @@ from calipers.campaign.runs import (
     parse_depth,
 )
 from calipers.data.errors import InputError, did_you_mean
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -35,6 +34,7 @@ from calipers.campaign.system_scores import (
 )
 from calipers.data.errors import InputError, format_first_names
 from calipers.evaluate.plan import plan
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.report.numbers import format_count
 from calipers.statistics import FloatArray

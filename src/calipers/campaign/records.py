@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from calipers.data.errors import InputError
+from calipers.lazy_dataclasses import dataclass
 
 Kind: TypeAlias = Literal["grade", "preference", "skip", "note", "undo", "adjudication", "import"]
 

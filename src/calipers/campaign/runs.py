@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from calipers.campaign.records import StoredRun
@@ -13,6 +12,7 @@ from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.run_names import named_runs
 from calipers.data.trec import TrecSource, check_stdin, read_rows, run_name
 from calipers.data.trec_tables import decode_id
+from calipers.lazy_dataclasses import dataclass
 
 #: Runs as :func:`calipers.retrieval` takes them.
 Runs: TypeAlias = "Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource"

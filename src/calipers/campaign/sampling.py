@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from calipers.data.errors import InputError
 from calipers.data.grouped_judgments import judge_groups
 from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.evaluation.shared import select_measures
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, SampledRankings
 
 #: Default measures if the pool is a sample.

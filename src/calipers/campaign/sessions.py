@@ -15,7 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from calipers.campaign.documents import parse_tree
@@ -36,6 +36,7 @@ from calipers.campaign.workflow import (
     topic_terms,
 )
 from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.lazy_dataclasses import dataclass
 
 #: Number of tasks that a page loads in advance, and of events that it can undo after a reload.
 N_AHEAD, N_UNDOABLE = 64, 100

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from calipers.campaign.adjudication import adjudicated_grades
 from calipers.campaign.records import Judgment, Preference
 from calipers.campaign.store import Campaign
+from calipers.lazy_dataclasses import dataclass
 
 
 class AssessorStatus(NamedTuple):

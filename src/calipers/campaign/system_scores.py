@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +13,7 @@ from calipers.campaign.runs import Judgments, Rankings
 from calipers.data.errors import InputError
 from calipers.evaluate.retrieval import retrieval
 from calipers.inference import omnibus
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.measures.rank_correlation import CORRELATIONS
 from calipers.statistics import FloatArray

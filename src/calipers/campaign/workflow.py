@@ -18,13 +18,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from statistics import median
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from calipers.campaign.records import LoggedEvent, Topic
 from calipers.data.errors import InputError, format_value
+from calipers.lazy_dataclasses import dataclass
 
 #: Orders of presentation of the documents of a topic.
 ORDERS = ("random", "pool")

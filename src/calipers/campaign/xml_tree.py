@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
@@ -17,6 +17,7 @@ from xml.parsers import expat
 from calipers.data.byte_sources import ByteSource
 from calipers.data.errors import InputError, format_value
 from calipers.data.tables import check_file, read_errors
+from calipers.lazy_dataclasses import dataclass
 
 #: Maximum depth of elements; topics and documents to be read do not have deeper ones.
 _MAX_DEPTH = 100

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +10,7 @@ import click
 from calipers.cli.files import OutputFolder, check_late_files
 from calipers.cli.options import combine_options, text_option
 from calipers.cli.process import write_stderr
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation

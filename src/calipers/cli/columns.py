@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from calipers.cli.files import NamedFile
 from calipers.cli.options import repeatable_option
 from calipers.cli.tables import get_origin, read_input_table
 from calipers.evaluation.task import Column, Task
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from calipers.cli.charts import ChartOptions, chart_options
 from calipers.cli.files import DASH, OutputFile, check_files
 from calipers.cli.options import Command, Option, combine_options, flag_option, text_option
 from calipers.cli.process import write_stderr
+from calipers.lazy_dataclasses import dataclass
 from calipers.report import writers
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -14,6 +13,7 @@ from calipers.cli.files import OutputFile
 from calipers.cli.options import combine_options, repeatable_option, text_option
 from calipers.cli.output import write_output
 from calipers.cli.process import EXIT_UNMET, write_stderr
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.evaluate.requirements import RequirementResult

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ from calipers.cli.output import (
     write_units,
 )
 from calipers.cli.requirements import RequirementOptions, requirement_options
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation

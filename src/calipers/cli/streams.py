@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase as fnmatch
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from calipers.cli.options import (
 from calipers.cli.process import allow_pandas
 from calipers.evaluation.task import Task
 from calipers.evaluation.tasks import engine_argument
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.cli.columns import Columns

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.curves.construction import make_curve
+from calipers.lazy_dataclasses import dataclass
 from calipers.report import numbers
 from calipers.report.class_tables import format_cells
 from calipers.report.figures import confusions, vega

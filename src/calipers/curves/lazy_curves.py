@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from calipers.caching import LazySequence, cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.results import Curve
 
 if TYPE_CHECKING:

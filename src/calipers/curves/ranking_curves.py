@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from calipers.estimation.topics import TopicRows, estimate_over_topics
 from calipers.inference import method_selection
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.measures.registry import get_definition
 from calipers.measures.retrieval.binary_relevance import interpolated_precision

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached_property
 from calipers.curves.lazy_curves import LazyCurve, LazyCurves
 from calipers.data.errors import InputError, did_you_mean
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from calipers.curves.construction import empty_band
 from calipers.inference.bands import ThresholdReplicates, pointwise_band, roc_limits
 from calipers.inference.score_bootstrap import RankedRows, ranked_rows
 from calipers.inference.settings import Settings
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.counts import false_positive_rate, recall
 from calipers.results import Curve
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable

@@ -15,7 +15,6 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.data import tables
@@ -32,6 +31,7 @@ from calipers.data.categories import (
     written_forms,
 )
 from calipers.data.errors import InputError
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.tables import column, read_table, to_arrow
 from calipers.data.topic_tables import table_lines
 from calipers.data.trec import InputOrigin
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

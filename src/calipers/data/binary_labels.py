@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from calipers.data.class_labels import (
 )
 from calipers.data.class_probabilities import is_one_column, is_table, probability_matrix
 from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -9,10 +9,10 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.errors import InputError
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

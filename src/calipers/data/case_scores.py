@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from calipers.data.class_labels import label_name
 from calipers.data.columns import file_origin
 from calipers.data.costs import ONLY_SYSTEM, cost_column_name, match_systems
 from calipers.data.errors import InputError, did_you_mean, format_value, row_numbers
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,10 +9,11 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from calipers.data.arrays import (
 )
 from calipers.data.arrow_types import to_plain
 from calipers.data.errors import InputError, did_you_mean, find_duplicate, format_value
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,6 +31,7 @@ from calipers.data.errors import (
 )
 from calipers.data.multilabel import is_list, missing_list_mask
 from calipers.data.tables import column, combine_chunks, read_table, to_arrow
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from calipers.data.class_labels import (
 )
 from calipers.data.errors import InputError, find_duplicate, format_names, format_value
 from calipers.data.frequency_weights import check_counts
+from calipers.lazy_dataclasses import dataclass
 
 TRUTH, PREDICTED = "truth", "predicted"
 

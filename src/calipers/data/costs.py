@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.data.arrays import MAX_QUANTITY, check_length, format_other_rows, to_quantities
 from calipers.data.errors import InputError, did_you_mean, format_names, format_value
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray

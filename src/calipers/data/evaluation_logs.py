@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from calipers.data.byte_sources import MAX_LINE_BYTES, ByteSource
 from calipers.data.columns import file_origin
 from calipers.data.errors import InputError, did_you_mean, format_names, format_value
 from calipers.data.tables import TEXT_FORMATS, file_extension
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from calipers.data.byte_sources import ByteSource
 from calipers.data.categories import Category
 from calipers.data.errors import InputError, format_value
 from calipers.data.trec import InputOrigin, run_name
+from calipers.lazy_dataclasses import dataclass
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

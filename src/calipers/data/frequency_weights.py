@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from calipers.data.arrays import check_length, format_other_rows, take_rows, to_
 from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -25,6 +25,7 @@ from calipers.data.trec import (
     update_origin,
 )
 from calipers.data.trec_tables import buffers, decode_id
+from calipers.lazy_dataclasses import dataclass
 
 #: Accepted forms of grouped judgments: a path, a dict ``{topic: {group: {document: level}}}``, or
 #: a frame or a dict of columns.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +13,7 @@ from calipers.data.arrays import check_length, missing_mask, take_rows, to_array
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError, format_value, row_numbers
 from calipers.data.topic_tables import UnitColumns
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from calipers.data.class_labels import label_name
 from calipers.data.columns import check_types
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.trec import InputOrigin
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

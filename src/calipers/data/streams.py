@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,6 +38,7 @@ from calipers.data.errors import (
     input_row_numbers,
     map_rows,
 )
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

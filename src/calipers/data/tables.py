@@ -10,7 +10,6 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.arrays import is_missing
@@ -28,6 +27,7 @@ from calipers.data.categories import (
     written_forms,
 )
 from calipers.data.errors import FileError, InputError, did_you_mean, format_value
+from calipers.lazy_dataclasses import dataclass
 from calipers.plugins import Registry
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from calipers.data.tables import (
 )
 from calipers.data.trec import InputOrigin
 from calipers.data.trec_tables import TOPIC, decode_id, find_column, id_array
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

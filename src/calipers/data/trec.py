@@ -11,7 +11,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
@@ -32,6 +32,7 @@ from calipers.data.plain_text import (
 )
 from calipers.data.tables import COMPRESSION_BY_EXTENSION
 from calipers.data.trec_tables import Kind, buffers, decode_id
+from calipers.lazy_dataclasses import dataclass
 from calipers.progress import track
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from calipers.data.arrays import from_arrow, unsigned_zeros
 from calipers.data.arrow_types import decode_dictionary
 from calipers.engines.base import Mergeable, identity
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:

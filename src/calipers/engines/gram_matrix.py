@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from calipers.caching import cached_property
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.method_limits import SKETCH_SIZE
 from calipers.inference.variance_estimators import Influence, TwoClassVariance, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:

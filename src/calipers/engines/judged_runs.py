@@ -6,7 +6,6 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from calipers.engines.base import Mergeable
 from calipers.engines.dask import DaskEngine
 from calipers.engines.remote import RemoteEngine, TextTask
 from calipers.engines.spark import SparkEngine
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from calipers.estimation.losses import RowLosses, is_mean
 from calipers.estimation.multilabel import RowValues
 from calipers.estimation.rater_agreement import RatingSample
 from calipers.inference.multinomial_cells import MultinomialCells
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.rater_agreement import counted_item_mask
 from calipers.statistics import (
     ClassTables,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,6 +16,7 @@ from calipers.engines.gram_matrix import Request, cluster_sums, gram_columns, in
 from calipers.engines.paired_differences import PairDifferences, SystemPair, cluster_cells
 from calipers.estimation.counts import ClassCounts
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ClassTables, ConfusionMatrix, UnitSums
 from calipers.statistics.base import dot
 from calipers.statistics.serialization import from_bytes, to_bytes

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,7 @@ from calipers.inference.influence import measure_influence as score_influence
 from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.inference.point_estimate import NO_SPREAD, UnitSummary
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import (
     ClassTables,
     ConfusionMatrix,

@@ -6,7 +6,6 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import calipers
@@ -14,6 +13,7 @@ from calipers.data import tables
 from calipers.data.errors import InputError, format_value
 from calipers.engines.accumulators import PairwiseSum
 from calipers.engines.base import Engine, Mergeable, deserialize, identity, serialize
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

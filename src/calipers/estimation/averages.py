@@ -8,7 +8,7 @@ that classes share.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from calipers.inference import method_selection
 from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import PointEstimate, weighted_sum
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from calipers.caching import cached_property
 from calipers.data.errors import InputError
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.battles import LOSS, TIE, WIN, BattleCounts, cell_codes
 

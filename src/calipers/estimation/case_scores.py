@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from calipers.estimation.regression import SortedRows
 from calipers.inference.human_labels import CaseIndices, LabeledSample, SeparateLabels
 from calipers.inference.intervals import ROUNDING_TOLERANCE
 from calipers.inference.variance_estimators import Influence, MeanVariance, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import (
     FloatArray,
     LengthRows,

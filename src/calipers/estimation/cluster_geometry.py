@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import JointDistribution, PointEstimate, lazy_difference
 from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, IntArray
 from calipers.statistics.clusters import cluster_sums
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ from calipers.inference.variance_estimators import (
     VarianceEstimator,
     has_same_values,
 )
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
 if TYPE_CHECKING:

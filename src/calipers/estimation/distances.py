@@ -5,11 +5,11 @@ They are computed without holding the distances of all pairs of points in memory
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.clusters import cluster_sums
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import IntervalFunction, PointEstimate, UnitValues
 from calipers.inference.resampling import bootstrap_means, bootstrap_weighted_means
 from calipers.inference.variance_estimators import Influence, MeanVariance, StandardError
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.regression import SQUARED_LOSSES
 from calipers.statistics import FloatArray, Histogram, Moments, SkewMoments
 from calipers.statistics.histogram import MAX_TAIL_VALUES
@@ -42,12 +43,14 @@ def expected_exceedance(squares: FloatArray, rows: int | None = None) -> float:
     >>> round(expected_exceedance(np.square(np.linspace(0.01, 1, 100))), 3)  # next to no tail
     1.133
     """
-    n, largest = len(squares), float(squares.max(initial=0.0))
+    from calipers import _core
+
+    n = len(squares)
     n_tail = max(int(math.sqrt(n if rows is None else rows)), MIN_TAIL_VALUES)
     n_tail = min(n_tail, MAX_TAIL_VALUES - 1, n - 1)
-    index = MIN_TAIL_INDEX
+    tail = _core.largest_values(squares, n_tail + 1)
+    index, largest = MIN_TAIL_INDEX, float(tail.max(initial=0.0))
     if n_tail > 0:
-        tail = np.partition(squares, n - 1 - n_tail)[n - 1 - n_tail :]
         tail_threshold = float(tail[0])
         if tail_threshold > 0:
             mean = float(np.log(tail[1:] / tail_threshold).sum()) / n_tail / 2
@@ -209,6 +212,20 @@ def estimate_mean_loss(
             **({} if trials is None else proportion_intervals(estimate.value, trials)),
         },
     )
+
+
+def skewness_of_mean(moments: Moments, values: FloatArray, weight: FloatArray | None) -> float:
+    """Return the skewness, over √n, of the influence of rows on a mean; 0 if nothing varies.
+
+    Deviations are scaled, as powers of large or small ones overflow or vanish.
+    """
+    from calipers import _core
+
+    scale = math.sqrt(moments.m2 / moments.weight) if moments.weight > 0 else 0.0
+    if not 0 < scale < math.inf:
+        return 0.0
+    *_, cubes = _core.cube_sums(values, moments.mean, scale, weight)
+    return float(cubes / (math.sqrt(moments.v2) / scale) ** 3)
 
 
 def is_mean(measure: MeasureLike) -> bool:
@@ -475,11 +492,13 @@ class _LossIntervals(_MeanIntervals):
     @cached_property
     def scaled_skewness(self) -> float:
         """Skewness of the rows, or of sums by cluster."""
-        mean, loss = self.moments.mean, self.loss
-        if not np.isfinite(mean):
+        moments, loss = self.moments, self.loss
+        if not np.isfinite(moments.mean):
             return 0.0
+        if self.clusters is None:
+            return skewness_of_mean(moments, loss, self.weight)
         if self.weight is not None:  # weight 0 removes even infinite values
-            loss = np.where(self.weight > 0, loss, mean)
+            loss = np.where(self.weight > 0, loss, moments.mean)
         return intervals.scaled_skewness(
             UnitValues(loss, self.weight, self.clusters).influence_values
         )

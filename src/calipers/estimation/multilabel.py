@@ -5,7 +5,7 @@ They are averages of count measures over labels, and means of row values that ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from calipers.inference.method_limits import MAX_RESAMPLED_VALUES, MIN_LABEL_ROW
 from calipers.inference.point_estimate import JointDistribution, PointEstimate, lazy_difference
 from calipers.inference.resampling import bootstrap_means
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, LabelMatrices, Moments
 from calipers.statistics.base import dot, row_blocks
 from calipers.statistics.differences import count_signs

@@ -14,7 +14,7 @@ otherwise three rows with equal values by coincidence would seem certain.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -29,6 +29,7 @@ from calipers.estimation.scores import ScoredRows
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.paired_tests import TestResult
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, Moments, NumericMoments, ScoreTable
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from calipers.inference.point_estimate import (
     lazy_difference,
 )
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.rater_agreement import counted_item_mask, item_influence, weight_of_items
 from calipers.statistics import (
     FloatArray,

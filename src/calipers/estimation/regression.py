@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.resampling import bootstrap_means, poisson_weights
 from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.inference.variance_estimators import Influence, JackknifeVariance, MeanVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.statistics import (
     FitMoments,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 #: Number of rows per block of the jackknife, so that intermediate results stay in the processor's
 #: cache.
 _BLOCK_ROWS = 1 << 15
+#: Largest proportion of a sum of squares that a row has, if what is left of it has its digits.
+MAX_DIRECT_PROPORTION = 0.5
 #: Kind and transformation of a point estimate, by ``definition.interval``.
 _KIND_BY_INTERVAL = {
     "fit": "proportion of variance",
@@ -257,6 +260,12 @@ class MomentRows(NumericSample):
     def _influence(self, measure: MeasureLike, total: NumericMoments | None = None) -> Influence:
         """Return the jackknife influence: the change of the value if each row is left out."""
         moments = self.statistic if total is None else total
+        variance_estimator = JackknifeVariance(
+            self.weight, self.clusters, effective_size=moments.effective_size
+        )
+        direct = self._unexplained_influence(measure, moments)
+        if direct is not None:
+            return Influence(direct, variance_estimator, "jackknife")
         scale = TRANSFORMATIONS[_TRANSFORM_BY_INTERVAL[measure.definition.interval]]
         value = float(measure.apply(moments))
         column = np.zeros(len(self.truth))
@@ -275,10 +284,38 @@ class MomentRows(NumericSample):
                     column[block] = (
                         scale.forward(value) - leave_one_out_values
                     ) / scale.derivative(value)
-        variance_estimator = JackknifeVariance(
-            self.weight, self.clusters, effective_size=moments.effective_size
-        )
         return Influence(column, variance_estimator, "jackknife")
+
+    def _unexplained_influence(
+        self, measure: MeasureLike, moments: NumericMoments
+    ) -> FloatArray | None:
+        """Return the jackknife influence of 1 − S/T by the change of log(S/T), in one pass.
+
+        It is None if the measure has another form, or if a row has most of a sum of squares.
+        """
+        unexplained = measure.definition.unexplained
+        if unexplained is None or self.truth.ndim == 2 or not len(self.truth):
+            return None
+        from calipers import _core
+
+        sums = [
+            float(moments.weight),
+            float(moments.of_truth),
+            float(getattr(moments, unexplained)),
+        ]
+        if not all(0 < x < math.inf for x in sums):
+            return None
+        is_central = unexplained == "of_residual"
+        column, largest = _core.left_out_logs(
+            self.truth,
+            self.predicted,
+            [float(moments.truth), float(moments.residual) if is_central else 0.0],
+            sums,
+            is_central,
+            sums[2] / sums[1],
+            self.weight,
+        )
+        return column if largest <= MAX_DIRECT_PROPORTION else None
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
         moments = self.statistic

@@ -6,7 +6,7 @@ They are computed from a table of the distinct scores and from its rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,9 @@ from calipers.inference.score_bootstrap import (
     stratified_replicates,
 )
 from calipers.inference.variance_estimators import Influence, StandardError, TwoClassVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
+from calipers.statistics.base import BLOCK_ROWS
 from calipers.statistics.scores import DEFAULT_AREAS
 
 if TYPE_CHECKING:
@@ -167,7 +169,17 @@ class ScoredRows:
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure of scores."""
-        estimate = estimate_from_table(measure, self.table, self.settings, len(self.positive))
+        # A pass that gives the standard error as well, where temporary columns would be long; its
+        # sums are of another order, so that equal halves of few rows could differ by rounding.
+        estimate = estimate_from_table(
+            measure,
+            self.table,
+            self.settings,
+            len(self.positive),
+            uses_compiled_areas=self.clusters is None
+            and len(self.table.scores) > BLOCK_ROWS
+            and not self.table.has_weights,
+        )
         score_estimate = _ScoreEstimate(self, measure, estimate.value)
         estimate = replace(
             estimate,

@@ -13,7 +13,6 @@ through the distances of those that are.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from calipers.caching import cached, cached_property
 from calipers.estimation.cluster_geometry import estimate_geometry
 from calipers.estimation.distances import DistanceMatrix, PointDistances
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray, Moments
 from calipers.statistics.clusters import cluster_sums
 

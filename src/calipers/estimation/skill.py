@@ -9,7 +9,7 @@ of means: without it the delta method's interval covered the truth 93.8 and 93.2
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from calipers.estimation.losses import estimate_mean_loss
 from calipers.inference.point_estimate import PointEstimate, apply_function
 from calipers.inference.resampling import bootstrap_means
 from calipers.inference.variance_estimators import Influence, MeanVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.probabilities import constant_loss
 from calipers.statistics import ClassLosses, Moments
 

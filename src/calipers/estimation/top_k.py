@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from calipers.estimation.undefined import undefined_reasons
 from calipers.inference.multinomial_cells import POISSON_BOOTSTRAP_NAME, MultinomialCells
 from calipers.inference.point_estimate import JointDistribution, PointEstimate, lazy_difference
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ClassRanks, FloatArray, rank_cells
 
 if TYPE_CHECKING:

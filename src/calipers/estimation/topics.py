@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from calipers.inference.point_estimate import (
 from calipers.inference.resampling import bootstrap_weighted_means
 from calipers.inference.summaries import Summary
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import Moments, count_signs, effective_size_from_weights, subtract_values
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from calipers.evaluation.stream_columns import (
 from calipers.evaluation.stream_slices import SubsetResults
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.point_estimate import PointEstimate
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
 from calipers.measures.rater_agreement import counted_item_mask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.arrays import check_length, column_names, is_frame
@@ -36,6 +36,7 @@ from calipers.evaluation.source import ROW_ROLES, ColumnSource, open_source
 from calipers.evaluation.stored_predictions import Baseline
 from calipers.evaluation.stream_columns import flatten_names
 from calipers.evaluation.stream_slices import SubsetResults
+from calipers.lazy_dataclasses import dataclass
 from calipers.results import Evaluation
 from calipers.statistics import ScoreSummary
 

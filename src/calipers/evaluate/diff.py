@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from calipers.data.errors import InputError
@@ -13,6 +12,7 @@ from calipers.evaluation.shared import TWO_JUDGES
 from calipers.evaluation.topic_scores import used_unit_columns
 from calipers.inference.settings import Settings
 from calipers.inference.two_samples import INDEPENDENT_SAMPLES
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.measures.judge import TASK as JUDGE_TASK
 from calipers.report.safe_names import join_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from calipers.data.arrays import is_missing
@@ -16,6 +16,7 @@ from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.options import make_settings
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.inference.paired_tests import mcnemar
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.interleaving import contribution_probabilities, interleaving_measures
 from calipers.report.numbers import format_p
 from calipers.report.safe_names import shorten_name

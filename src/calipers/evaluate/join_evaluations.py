@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowInfo
@@ -12,6 +11,7 @@ from calipers.evaluation.options import Options
 from calipers.evaluation.rows import InMemorySample
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import check_not_judge
+from calipers.lazy_dataclasses import dataclass
 from calipers.results import Evaluation
 
 

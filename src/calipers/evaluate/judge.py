@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ from calipers.inference.method_limits import n_replicates_for_adjusted_p
 from calipers.inference.multiplicity import holm
 from calipers.inference.two_samples import student_result
 from calipers.inference.variance_estimators import StandardError
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.measures.judge import TASK, mean_error_measure
 from calipers.report.numbers import format_count

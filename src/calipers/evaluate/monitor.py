@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from calipers.evaluation.arguments import check_finite, validate_arguments
 from calipers.evaluation.options import check_level
 from calipers.inference import confidence_sequences as sequences
 from calipers.inference.intervals import NAN, Interval, no_interval
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.safe_names import join_words
 from calipers.results.monitor import (
     ONE_SYSTEM,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -23,6 +22,7 @@ from calipers.evaluation.options import make_settings
 from calipers.evaluation.shared import StatisticsByType
 from calipers.evaluation.topic_scores import DOCUMENT_ORDER, TopicScores
 from calipers.inference.settings import Settings
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.overlap import overlap_measures
 from calipers.results import Evaluation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from calipers.evaluation.shared import provenance, to_clusters
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.intervals import logit_interval, no_interval, normal_quantile, t_quantile
 from calipers.inference.rank_limits import rank_limits
+from calipers.lazy_dataclasses import dataclass
 from calipers.results import Estimate
 from calipers.results.leaderboard import Leaderboard, LeaderboardRow
 from calipers.statistics import FloatArray

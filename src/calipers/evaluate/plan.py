@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from calipers.inference.sample_size_models import (
     ProportionVarianceModel,
     interval_half_width,
 )
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Evaluation, Plan, PlanRow
 from calipers.statistics import FloatArray

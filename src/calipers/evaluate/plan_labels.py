@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +20,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.inference.label_sampling import LabelDesign
 from calipers.inference.method_limits import MIN_HUMAN_LABELS
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.report.numbers import format_count, format_percent
 from calipers.results import Evaluation, LabelSelection, LabelStratum, Plan, PlanRow

@@ -6,12 +6,13 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TypeAlias
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluation.arguments import validate_arguments
+from calipers.lazy_dataclasses import dataclass
 from calipers.report import verdict
 from calipers.results import Comparison, Difference, Estimate, Evaluation
 

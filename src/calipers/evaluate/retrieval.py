@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.evaluation.shared import StatisticsByType, full_measure_name, select_measures
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
 from calipers.evaluation.topic_scores import DOCUMENT_ORDER, TopicScores
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure, parse
 from calipers.measures.judgment_bounds import MAX_UNRETRIEVED, mean_bounds, value_bounds
 from calipers.report.headlines import format_names

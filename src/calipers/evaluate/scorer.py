@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from calipers.data.errors import InputError, format_names
 from calipers.evaluate.single_value import compute_value
 from calipers.evaluation.models import class_names, positive_column
 from calipers.evaluation.shared import is_order_assumed
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 
 #: Methods of a model that return what a measure reads; the first that exists is called.

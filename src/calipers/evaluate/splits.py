@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from calipers.evaluation.rows import InMemorySample
 from calipers.inference import resampled_tests
 from calipers.inference.hypotheses import ALTERNATIVES, Hypothesis
 from calipers.inference.multiplicity import ADJUSTMENTS
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 from calipers.statistics import FloatArray

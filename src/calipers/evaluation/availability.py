@@ -8,10 +8,10 @@ runs every combination that is available.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from calipers.evaluation.task import Task
 from calipers.evaluation.tasks import JUDGE, SLICES, TASKS
+from calipers.lazy_dataclasses import dataclass
 
 #: The options of the table, by their names as arguments of the verbs.
 TABLE_OPTIONS = (

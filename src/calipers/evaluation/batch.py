@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS
 from calipers.data.frequency_weights import NO_ROW_INFO, RowInfo, RowRepeats
 from calipers.evaluation.shared import to_clusters, to_time_order, unwrap_unnamed
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.data.confusion_matrices import SystemIndex

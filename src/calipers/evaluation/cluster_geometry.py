@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from calipers.estimation.cluster_geometry import ClusterDispersion, estimate_geo
 from calipers.estimation.partitions import PartitionRows
 from calipers.estimation.silhouettes import MeanSilhouette, SimplifiedSilhouettes
 from calipers.inference.variance_estimators import Influence
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ClusterMoments, MajorityValue, Moments, UnitDifferences
 from calipers.statistics.base import dot
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.engines.base import Mergeable
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import Moments
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from calipers.evaluation.default_comparison import default_comparison, default_p
 from calipers.evaluation.rows import InMemorySample
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import glossary, provenance
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import TASKS, Measure, parse
 from calipers.report.verdict import outcome
 from calipers.results import Comparison, Evaluation, ParetoFront, ParetoRow

@@ -880,6 +880,10 @@ def _finite_influence(estimate: PointEstimate, n_rows: int) -> FloatArray | None
     return values if np.isfinite(values).all() else None
 
 
+#: Numbers of the first rows that are examined for an order.
+_HEAD_SIZES = (1 << 10, 1 << 14, 1 << 18)
+
+
 def _is_sorted(system: Any) -> bool:
     """Return whether rows are sorted by a column, or grouped by its values."""
     columns = [
@@ -889,9 +893,17 @@ def _is_sorted(system: Any) -> bool:
     for column in columns:
         if column is None or np.ndim(column) != 1 or len(column) < 2:
             continue
-        changes = np.count_nonzero(column[1:] != column[:-1])
-        if changes + 1 < len(column) and changes + 1 == len(np.unique(column)):
-            return True
-        if (column[1:] >= column[:-1]).all() or (column[1:] <= column[:-1]).all():
+        # What holds of a column holds of its first rows, which rule it out for most columns.
+        heads = [column[:n_head] for n_head in (*_HEAD_SIZES, len(column))]
+        for compare in (np.greater_equal, np.less_equal):
+            if all(compare(head[1:], head[:-1]).all() for head in heads):
+                return True
+        if (column[1:] == column[:-1]).any() and all(map(_is_grouped, heads)):
             return True
     return False
+
+
+def _is_grouped(column: npt.NDArray[Any]) -> bool:
+    """Return whether no value comes back after another one."""
+    changes = np.count_nonzero(column[1:] != column[:-1])
+    return bool(changes + 1 == len(np.unique(column)))

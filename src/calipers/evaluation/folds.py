@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.data.external_values import ExternalValues
 from calipers.inference.settings import Settings
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.results import Comparison
 

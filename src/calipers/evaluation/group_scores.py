@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from calipers.evaluation.stored_predictions import CommonProperties
 from calipers.evaluation.stream_columns import StreamColumns, file_origins, systems_by_name
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import slice_topics
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.report.numbers import format_count
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from calipers.evaluation.topic_scores import TopicScores
 from calipers.inference.human_labels import LabeledSample
 from calipers.inference.point_estimate import UnitValues
 from calipers.inference.variance_estimators import Influence, MeanVariance, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count
 
 if TYPE_CHECKING:

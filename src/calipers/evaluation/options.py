@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from calipers.caching import cached_property
 from calipers.data.columns import check_missing
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.inference.settings import INTERVAL_CHOICES, METHODS, Settings
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 
 MeasureNames = str | Measure | Sequence[str | Measure]

@@ -7,13 +7,14 @@ bootstrap intervals.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.caching import LazySequence, cached_property
 from calipers.evaluation.estimates import to_estimate
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.results import FloatArray, LabelTable
 

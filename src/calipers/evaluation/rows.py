@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.evaluation.slices import slice_systems
 from calipers.evaluation.stored_predictions import store_rows
 from calipers.inference.method_limits import MIN_CLUSTER_DF
+from calipers.lazy_dataclasses import dataclass
 from calipers.progress import track
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ The curves of a stream are computed from the accumulated tables of scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from calipers.curves.score_curves import (
     series_name,
 )
 from calipers.evaluation.per_class import MAX_TABLE_CLASSES, with_class_measures
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ They are evaluated next to each other, and compared as independent samples.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.rows import InMemorySample
 from calipers.evaluation.stored_predictions import MATRICES, StoredSystem
 from calipers.inference.two_samples import INDEPENDENT_SAMPLES, independent_difference
+from calipers.lazy_dataclasses import dataclass
 from calipers.results import StoredPredictions
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +13,7 @@ from calipers.caching import cached_property
 from calipers.data.arrays import check_length, missing_mask, take_rows, to_numbers
 from calipers.data.class_labels import EncodedLabels, encode_labels
 from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.lazy_dataclasses import dataclass
 
 #: Maximum number of slices of a column; more can be neither read nor corrected for.
 MAX_SLICES = 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -26,6 +26,7 @@ from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.settings import Settings
 from calipers.inference.variance_estimators import StandardError
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.progress import track
 from calipers.report.verdict import significance_level

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.arrays import to_array
@@ -20,6 +20,7 @@ from calipers.evaluation.stream_columns import (
     is_streamed,
     process_memory,
 )
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.evaluation.sample import Problem

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from calipers.data.trec import InputOrigin
 from calipers.engines.accumulators import PairwiseSum, WeightMoments
 from calipers.engines.base import Engine, identity
 from calipers.engines.pass_tasks import FirstPass, FirstPassResult
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import serialization
 
 #: Kind and version of the files, and versions that are read (1 has no third moments).

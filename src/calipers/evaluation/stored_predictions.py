@@ -6,7 +6,7 @@ import base64
 import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from zipfile import BadZipFile
@@ -23,6 +23,7 @@ from calipers.data.errors import (
 )
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.shared import check_not_judge
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.precision_recall import TASK
 from calipers.results import Evaluation, StoredPredictions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from calipers.data.streams import Batch, Stream, is_large, memory_budget
 from calipers.engines.base import Engine, Mergeable, P, identity
 from calipers.evaluation.shared import unwrap_unnamed
 from calipers.evaluation.slice_definitions import bins_by_factor
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import ClassTables, NumericRows, ScoreTable, StatisticVector
 from calipers.statistics.scores import ScoreBuffer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.class_labels import label_name
@@ -28,6 +28,7 @@ from calipers.evaluation.stream_columns import (
     wrap_unnamed,
 )
 from calipers.evaluation.stream_rows import BatchReader
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch

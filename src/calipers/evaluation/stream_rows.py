@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from calipers.evaluation.batch import Batch
 from calipers.evaluation.shared import unwrap_unnamed
 from calipers.evaluation.stream_columns import MAX_CLASSES, NoCompleteRowError, StreamColumns
 from calipers.inference.clusters import ClusterIndex
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

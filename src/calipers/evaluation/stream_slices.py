@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ from calipers.evaluation.slice_definitions import (
     too_many_slices_message,
 )
 from calipers.evaluation.stream_columns import MemoryLimit
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ScoreTable
 from calipers.statistics.scores import ScoreBuffer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from calipers.evaluation.stream_slices import (
 )
 from calipers.inference.method_limits import MIN_CLUSTER_DF
 from calipers.inference.method_selection import RESAMPLING_METHODS
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.progress import track
 from calipers.statistics import (

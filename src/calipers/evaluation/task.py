@@ -9,8 +9,10 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from calipers.lazy_dataclasses import dataclass
 
 #: More than any rank, grade or number of documents.
 MAX_INT = 2**31 - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from calipers.evaluation.shared import (
 )
 from calipers.inference.method_limits import MIN_CLUSTER_DF
 from calipers.inference.summaries import Summary
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.progress import track
 from calipers.report.numbers import format_count

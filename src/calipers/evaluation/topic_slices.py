@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from calipers.evaluation.slice_definitions import (
 from calipers.evaluation.slices import complement_settings, slice_estimates
 from calipers.inference.human_labels import labeled_sample
 from calipers.inference.method_limits import n_replicates_for_adjusted_p
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.data.topic_tables import TopicTable

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.caching import cached
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import LargestResiduals, SampledRows, StatisticVector
+from calipers.statistics.row_sample import sample_phrase
 
 if TYPE_CHECKING:
     from calipers.engines.pass_tasks import BatchSystems
@@ -126,11 +128,7 @@ def _rebuild_systems(sample: Any, sampled: SampledRows, *largest: LargestResidua
 
 
 def _sample_note(sampled: SampledRows) -> str:
-    return (
-        ""
-        if sampled.is_complete
-        else f"{len(sampled.number):,} of {sampled.rows:,} rows, spread evenly"
-    )
+    return "" if sampled.is_complete else sample_phrase(len(sampled.number), sampled.rows)
 
 
 def row_sample_notes(sample: Any) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from calipers.findings.confusion_cells import (
@@ -15,6 +14,7 @@ from calipers.findings.confusion_cells import (
 )
 from calipers.findings.formatting import IntervalNumber, format_first, format_proportions
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_intervals, rule
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import join_words
 from calipers.results import Estimate

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from calipers.findings.formatting import format_first, quote, system_name
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count, format_number, format_p
 from calipers.report.safe_names import join_words
 from calipers.statistics import FloatArray, IntArray

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from calipers.findings.formatting import (
     system_name,
 )
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_interval, rule
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.headlines import MAX_UNRANKED_SYSTEMS, list_systems, primary_differences
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import shorten_name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from calipers.findings.formatting import IntervalNumber, quote
 from calipers.inference import intervals, proportions
 from calipers.inference.point_estimate import NO_SPREAD
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ConfusionMatrix, FloatArray, effective_size
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,8 +14,10 @@ from calipers.findings.multilabel import MultilabelPredictions
 from calipers.findings.rankings import RunStatisticsByName
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.inference import paired_tests, proportions
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.safe_names import join_words, shorten_name
 from calipers.statistics import IntArray, ScoreTable, effective_size, effective_size_from_weights
+from calipers.statistics.regression import sort_rows
 
 Column = npt.NDArray[Any]
 
@@ -135,8 +136,10 @@ def perfect_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft
     sizes = table.total_positive, table.total_negative
     squares = float(table.positive_squares.sum()), float(table.negative_squares.sum())
     rows = [effective_size(w, q) for w, q in zip(sizes, squares, strict=True)]
-    positive, negative = np.flatnonzero(table.positive), np.flatnonzero(table.negative)
-    if min(rows) >= MIN_DISTINCT_VALUES and positive[-1] < negative[0]:
+    if min(rows) < MIN_DISTINCT_VALUES:
+        return
+    first_negative = int((table.negative > 0).argmax())
+    if not table.positive[first_negative:].any():
         yield from _perfect_score(subject, sum(rows), "separates the classes without error")
 
 
@@ -247,7 +250,7 @@ def _duplicates_message(subject: Subject, repeats: int, n: int) -> FindingDraft:
 
 def _sort_continuous_column(
     column: Column,
-) -> tuple[IntArray | slice, IntArray, npt.NDArray[np.bool_]] | None:
+) -> tuple[IntArray | slice, npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]] | None:
     """Return the rows to examine, their order by a continuous column, and the first of each value.
 
     None if the column is not continuous.
@@ -255,11 +258,9 @@ def _sort_continuous_column(
     if column.dtype.kind != "f":
         return None
     key = column if column.ndim == 1 else column[:, 0]
-    examined = (
-        np.flatnonzero(_sample_by_value(key)) if len(key) > MAX_EXAMINED_ROWS else slice(None)
-    )
+    examined = _sample_by_value(key) if len(key) > MAX_EXAMINED_ROWS else slice(None)
     key = key[examined]
-    order = np.argsort(key)
+    order = sort_rows(key)
     ordered = key[order]
     is_first = np.append(np.ones(min(1, len(key)), bool), ordered[1:] != ordered[:-1])
     return (
@@ -269,13 +270,14 @@ def _sort_continuous_column(
     )
 
 
-def _sample_by_value(key: Column) -> npt.NDArray[np.bool_]:
-    """Return the mask of a sample of the rows, chosen by a hash of their values.
+def _sample_by_value(key: Column) -> IntArray:
+    """Return a sample of the rows, chosen by a hash of their values.
 
     Equal values are in the sample together, also 0.0 and -0.0.
     """
-    mixed = (key.astype(np.float64) + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return np.asarray(mixed < np.uint64(2**64 * (MAX_EXAMINED_ROWS / len(key))))
+    from calipers import _core
+
+    return _core.sampled_values(np.asarray(key, np.float64), MAX_EXAMINED_ROWS / len(key))
 
 
 def _agreement_mask(first: Column, second: Column) -> npt.NDArray[np.bool_]:

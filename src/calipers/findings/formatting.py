@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
+from calipers.lazy_dataclasses import dataclass
 from calipers.report import numbers
 from calipers.report.safe_names import join_words, shorten_name
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME, RATER_SET_NAME, Difference, Estimate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from calipers.findings.rules import Claim, FindingDraft, Subject, rule, t_test_p
 from calipers.inference import proportions
 from calipers.inference.method_limits import MIN_LABELS_FOR_AVERAGES
 from calipers.inference.point_estimate import UnitValues
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.safe_names import shorten_name
 
 if TYPE_CHECKING:

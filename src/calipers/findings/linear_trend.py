@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.inference.clusters import cr2
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import NumericMoments
 from calipers.statistics.base import BLOCK_ROWS, dot
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from calipers.findings.formatting import IntervalNumber, format_first, format_pr
 from calipers.findings.no_skill import SELECTION_CLAUSE, compare_with_constant
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_intervals, rule
 from calipers.inference import proportions
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import join_words
 from calipers.statistics import FloatArray, effective_size_from_weights

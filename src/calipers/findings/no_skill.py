@@ -32,6 +32,7 @@ from calipers.inference import intervals
 from calipers.report.numbers import format_number
 from calipers.report.safe_names import shorten_name
 from calipers.statistics import Moments, ScoreTable, effective_size
+from calipers.statistics.base import row_blocks
 
 
 @rule("below-chance", "warning", ScoreTable, cost="rows")
@@ -187,27 +188,29 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
     if measure is None:
         return
     best = measure.constant_prediction(predictions.truth, predictions.weight, **measure.parameters)
-    losses = [
-        measure.losses(predictions.truth, x)
-        for x in (predictions.predicted, np.full(len(predictions.truth), best))
-    ]
-    if not all(np.isfinite(x).all() for x in losses):
-        return
-    loss_moments = Moments.from_rows(losses[0] - losses[1], predictions.weight)
-    value = float(loss_moments.mean)
-    if predictions.clusters is not None:
-        se, df = predictions.clusters.mean_error(losses[0] - losses[1])
-        interval, n = (
-            predictions.clusters.student_interval(value, se, df, subject.level, "cluster-robust"),
-            df + 1,
-        )
+    truth, predicted, clusters = predictions.truth, predictions.predicted, predictions.clusters
+    totals: list[Moments] = []
+    differences = np.empty(0 if clusters is None else len(truth))
+    for rows in row_blocks(len(truth), 1):  # which stay in the cache of the processor
+        columns = [measure.losses(truth[rows], x) for x in (predicted[rows], np.full(1, best))]
+        if not all(np.isfinite(column).all() for column in columns):
+            return
+        columns.append(columns[0] - columns[1])
+        if clusters is not None:
+            differences[rows] = columns[2]
+        weight = None if predictions.weight is None else predictions.weight[rows]
+        moments = [Moments.from_rows(column, weight) for column in columns]
+        totals = [a + b for a, b in zip(totals, moments, strict=True)] if totals else moments
+    system_value, constant_value = (float(measure.apply(each)) for each in totals[:2])
+    value = float(totals[2].mean)
+    if clusters is not None:
+        se, df = clusters.mean_error(differences)
+        interval = clusters.student_interval(value, se, df, subject.level, "cluster-robust")
+        n = df + 1
     else:
-        se, n = loss_moments.standard_error, loss_moments.effective_size
+        se, n = totals[2].standard_error, totals[2].effective_size
         interval = intervals.student_interval(value, se, n, subject.level)
     difference, name = IntervalNumber.from_interval(value, interval), str(measure)
-    system_value, constant_value = (
-        float(measure.apply(Moments.from_rows(x, predictions.weight))) for x in losses
-    )
     losses_name = "squared errors" if measure.interval == "root_mean" else "losses"
 
     def make_draft(kind: str, verb: str) -> FindingDraft:
@@ -225,7 +228,7 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
         )
 
     # A system that predicts the constant has the same losses, and so no interval.
-    is_constant = bool((losses[0] == losses[1]).all())
+    is_constant = value == 0 and totals[2].m2 == 0
     verb = "equals" if is_constant else "is not significantly below"
     yield Claim(
         t_test_p_value(value, se, n - 1) / 2 if difference.low > 0 else 1.0,

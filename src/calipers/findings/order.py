@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
 
 #: The smallest number of rows, and the smallest lag-1 autocorrelation, that are reported.

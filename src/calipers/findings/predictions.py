@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,9 +20,11 @@ from calipers.findings.confusion_cells import (
 )
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_intervals, rule
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count, format_number, format_p
 from calipers.report.safe_names import join_words
 from calipers.statistics import ConfusionMatrix, ScoreTable
+from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     from calipers.measures import Measure
@@ -284,7 +285,7 @@ def tuned_threshold(
 def tied_class_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     """At least {MIN_TIED_PROPORTION:.0%} of the pairs of a positive and a negative row are tied."""
     pairs = float(table.total_positive * table.total_negative)
-    tied = float((table.positive * table.negative).sum()) / pairs if pairs else 0.0
+    tied = dot(table.positive, table.negative) / pairs if pairs else 0.0
     if tied >= MIN_TIED_PROPORTION:
         area, distinct = subject.get_estimate("AUC"), len(table.scores)
         auc_if_lost, auc_if_won = area.value - tied / 2, area.value + tied / 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from calipers.findings.formatting import IntervalNumber
 from calipers.findings.linear_trend import fit_line
 from calipers.findings.regression import MIN_ROWS, quintile_means
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.quantiles import coverage_indicator
 from calipers.report.numbers import format_count, format_percent
 from calipers.statistics import FloatArray, Moments, QuantileRows

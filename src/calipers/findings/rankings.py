@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import numpy as np
 from calipers.findings.formatting import IntervalNumber, format_first, quote, system_name
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule, t_test_p_value
 from calipers.inference import intervals
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import shorten_name
 from calipers.report.verdict import outcome

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from calipers.findings.formatting import IntervalNumber, quote
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_from_interval, rule
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_percent
 from calipers.report.safe_names import shorten_name
 

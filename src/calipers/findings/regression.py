@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +13,10 @@ from calipers.findings.formatting import IntervalNumber
 from calipers.findings.linear_trend import LinearTrend, fit_line
 from calipers.inference import intervals
 from calipers.inference.variance_estimators import MeanVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, LargestResiduals, Moments
 from calipers.statistics.regression import midranks, quantile
+from calipers.statistics.row_sample import MAX_SAMPLED_ROWS, sample_phrase, sampled_row_indices
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,7 +34,7 @@ class NumericPredictions:
     """Numeric truth, predictions of a system, and names of rows.
 
     The names are None if the rows are a sample; ``largest`` are then the largest residuals of all
-    rows, if known.
+    rows, if known, and ``sample_note`` states the size of a sample of rows that are all in memory.
     """
 
     truth: FloatArray
@@ -42,11 +43,27 @@ class NumericPredictions:
     clusters: ClusterIndex | None
     row_name: Callable[[int], str] | None = "row {}".format
     largest: LargestResiduals | None = None
+    sample_note: str = ""
 
     @cached_property
     def residuals(self) -> Residuals:
         """Residuals: prediction minus truth."""
         return Residuals(self)
+
+    @cached_property
+    def sampled(self) -> NumericPredictions:
+        """A sample of the rows, if these are many, for what depends on the ranks of predictions.
+
+        It has the rows that are sampled of a stream.
+        """
+        if len(self.truth) <= MAX_SAMPLED_ROWS:
+            return self
+        rows = sampled_row_indices(len(self.truth))
+        weight = None if self.weight is None else self.weight[rows]
+        clusters = None if self.clusters is None else self.clusters.take_rows(rows)
+        columns = self.truth[rows], self.predicted[rows], weight, clusters
+        note = sample_phrase(len(rows), len(self.truth))
+        return NumericPredictions(*columns, None, sample_note=note)
 
 
 class Residuals:
@@ -97,6 +114,15 @@ class Residuals:
         return self.values - self._moments.mean
 
     @cached_property
+    def shape(self) -> tuple[float, float]:
+        """Mean absolute deviation from the mean, and the proportion below the mean."""
+        from calipers import _core
+
+        moments = self._moments
+        magnitudes, below, *_ = _core.shape_sums(self.values, moments.mean, self.weight)
+        return magnitudes / moments.weight, below / moments.weight
+
+    @cached_property
     def sd(self) -> float:
         """Residual standard deviation."""
         return math.sqrt(self._moments.m2 / self._moments.weight)
@@ -137,7 +163,10 @@ class Residuals:
 
 def _max_abs(values: FloatArray) -> float:
     """Return the largest absolute value."""
-    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    from calipers import _core
+
+    low, high = _core.value_ends(values) if len(values) else (0.0, 0.0)
+    return max(high, -low, 0.0)
 
 
 def _scale_number(factor: float, number: IntervalNumber) -> IntervalNumber:

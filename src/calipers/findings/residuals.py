@@ -54,10 +54,10 @@ def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[C
     residuals = predictions.residuals
     if not residuals.is_usable:
         return
-    magnitudes = np.abs(residuals.centered)
-    ratio = residuals.mean(magnitudes) / residuals.sd
+    ratio = residuals.shape[0] / residuals.sd
     se = _NORMAL_RATIO_SD / math.sqrt(residuals.effective_size)
     if residuals.clusters is not None:
+        magnitudes = np.abs(residuals.centered)
         influence = magnitudes / residuals.sd - ratio * np.square(magnitudes / residuals.sd) / 2
         se = max(se, residuals.standard_error(influence))
     # One-sided: light tails are not a fault.
@@ -95,8 +95,7 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
     residuals = predictions.residuals
     if not residuals.is_usable:
         return
-    below = (residuals.centered < 0).astype(np.float64)
-    proportion_below = residuals.mean(below)
+    _, proportion_below = residuals.shape
     excess = abs(proportion_below - 0.5) - MIN_SKEW
     if excess <= 0:
         yield Claim(1.0)
@@ -107,6 +106,7 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
     if not width > 0:
         return
     near = np.exp(-np.square(residuals.centered / width) / 2) / (width * math.sqrt(2 * math.pi))
+    below = (residuals.centered < 0).astype(np.float64)
     se = residuals.standard_error(below + residuals.mean(near) * residuals.centered)
     limits = intervals.student_interval(
         proportion_below, se, residuals.effective_size, subject.level
@@ -146,7 +146,8 @@ def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterato
     residual variance, and the interval of its slope excludes 0 (HC3, with at least {MIN_ROWS}
     degrees of freedom or half the number of rows).
     """
-    residuals = predictions.residuals
+    sampled = predictions.sampled
+    residuals = sampled.residuals
     trend = residuals.trend if residuals.is_usable else None
     if trend is None or math.isnan(trend.p):
         return
@@ -154,10 +155,13 @@ def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterato
     is_notable = trend.r_squared >= MIN_EXPLAINED_PROPORTION and trend.df >= min(
         MIN_ROWS, residuals.effective_size / 2
     )
-    yield Claim(trend.p if is_notable else 1.0, partial(_trend_message, subject, residuals, trend))
+    yield Claim(trend.p if is_notable else 1.0, partial(_trend_message, subject, sampled, trend))
 
 
-def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -> FindingDraft:
+def _trend_message(
+    subject: Subject, sampled: NumericPredictions, trend: LinearTrend
+) -> FindingDraft:
+    residuals = sampled.residuals
     low, high = residuals.extreme_quintile_means(residuals.values, subject.level)
     mse = residuals.mean(np.square(residuals.values))
     rmse, corrected_rmse = (
@@ -178,6 +182,7 @@ def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -
         },
         subject.shown_among("RMSE", "MSE", "MAE", "mean-error", "R2"),
         aspect=tendency,
+        sample_note=sampled.sample_note,
     )
 
 
@@ -189,7 +194,8 @@ def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) ->
     {MIN_QUINTILE_RATIO:g} times their mean in the other, and Glejser's test (corrected for
     skewness, HC3) is significant.
     """
-    residuals = predictions.residuals
+    sampled = predictions.sampled
+    residuals = sampled.residuals
     trend = residuals.trend if residuals.is_usable else None
     if trend is None:
         return
@@ -213,12 +219,16 @@ def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) ->
     agree = (high.value > low.value) == (glejser.slope > 0)
     yield Claim(
         glejser.p if agree else 1.0,
-        partial(_heteroscedasticity_message, subject, low, high, glejser),
+        partial(_heteroscedasticity_message, subject, low, high, glejser, sampled.sample_note),
     )
 
 
 def _heteroscedasticity_message(
-    subject: Subject, low: IntervalNumber, high: IntervalNumber, trend: LinearTrend
+    subject: Subject,
+    low: IntervalNumber,
+    high: IntervalNumber,
+    trend: LinearTrend,
+    sample_note: str,
 ) -> FindingDraft:
     grow, affected = ("grow", "large") if trend.slope > 0 else ("shrink", "small")
     return FindingDraft(
@@ -233,6 +243,7 @@ def _heteroscedasticity_message(
         },
         subject.shown_among("RMSE", "MSE", "MAE", "RMSLE", "MAPE"),
         aspect=grow,
+        sample_note=sample_note,
     )
 
 
@@ -318,12 +329,33 @@ def _candidate_rows(values: FloatArray, n_largest: int) -> npt.NDArray[np.intp]:
     return np.flatnonzero(values >= threshold)
 
 
+def _are_many_rows_needed(residuals: Residuals) -> bool:
+    """Return whether it is certain that no few rows account for half of the squared error.
+
+    By Cauchy and Schwarz, rows of weight W have at most √(W·Σwr⁴) of it. Repeats of a single row,
+    which may be more, have the same residual.
+    """
+    from calipers import _core
+
+    values, weight = residuals.values, residuals.weight
+    *_, squares, fourth_powers = _core.shape_sums(values, 0.0, weight)
+    total = float(len(values) if weight is None else weight.sum())
+    largest = np.flatnonzero((values >= 1) | (values <= -1))  # they are scaled
+    of_largest = float(len(largest) if weight is None else weight[largest].sum())
+    bound = max(math.sqrt(MAX_INFLUENTIAL_PROPORTION * total * fourth_powers), of_largest)
+    return bound < 0.49 * squares
+
+
 def _largest_rows(residuals: Residuals, row_name: Callable[[int], str]) -> _InfluentialRows | None:
     """Return the rows that account for half of the squared error, the largest first.
 
     Ties keep the order of rows. The result is None if these are more than
     ``MAX_INFLUENTIAL_PROPORTION`` of the rows and differ in name. Only the largest are sorted.
     """
+    if _are_many_rows_needed(residuals):
+        return None
+    from calipers import _core
+
     squares, n_sorted = np.square(residuals.values), 0
     w = np.ones(len(squares)) if residuals.weight is None else residuals.weight
     total, weight = dot(w, squares), float(w.sum())
@@ -333,7 +365,7 @@ def _largest_rows(residuals: Residuals, row_name: Callable[[int], str]) -> _Infl
             max(4 * n_sorted, int(MAX_INFLUENTIAL_PROPORTION * len(squares)) + 1), len(squares)
         )
         rows = _candidate_rows(squares, n_sorted)
-        rows = rows[np.argsort(-squares[rows], kind="stable")]
+        rows = rows[_core.order_descending(squares[rows])]
         running = np.cumsum(w[rows] * squares[rows])
         rows = rows[: int(np.searchsorted(running, total / 2)) + 1]
         if float(w[rows].sum()) > MAX_INFLUENTIAL_PROPORTION * weight:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +14,7 @@ from calipers import plugins
 from calipers.caching import cached_property
 from calipers.findings.formatting import IntervalNumber, quote, system_name, system_subject
 from calipers.inference import intervals
+from calipers.lazy_dataclasses import dataclass
 from calipers.plugins import NameTakenError
 from calipers.results import SEVERITIES, Finding
 
@@ -69,6 +70,8 @@ class FindingDraft:
         several systems only if it is the same.
     of_all_rows : bool, default=False
         Whether the finding uses all rows even if rules are applied to a sample.
+    sample_note : str, default=""
+        Phrase that states the size of the sample, if the rule itself takes one.
     """
 
     sentence: str
@@ -79,6 +82,7 @@ class FindingDraft:
     systems: tuple[str, ...] = ()
     aspect: str = ""
     of_all_rows: bool = False
+    sample_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,9 +385,9 @@ class Rule:
         """
         adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
         name, values = draft.kind or self.kind, {**draft.values, **adjusted}.items()
-        sample = (
-            subject.sample_note if COSTS[self.cost] in _ROW_COSTS and not draft.of_all_rows else ""
-        )
+        sample = draft.sample_note
+        if COSTS[self.cost] in _ROW_COSTS and not draft.of_all_rows:
+            sample = sample or subject.sample_note
         pairs = {n: v for n, v in values if isinstance(v, IntervalNumber) and not math.isnan(v.low)}
         return Finding(
             kind=name,

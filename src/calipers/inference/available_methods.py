@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ from calipers.inference.procedures import (
 )
 from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.inference.variance_estimators import NAN, Influence, StandardError
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import (
     Histogram,
     UnitDifferences,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from calipers.inference.intervals import MAX_UNDEFINED_PROPORTION
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics.base import FloatArray
 
 if TYPE_CHECKING:

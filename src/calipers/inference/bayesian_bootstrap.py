@@ -12,11 +12,11 @@ replicates.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from calipers.inference.intervals import Interval, no_interval
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, Histogram
 
 METHOD = "Bayesian bootstrap"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from calipers.inference.intervals import Interval, no_interval
 from calipers.inference.point_estimate import JointDistribution, PointEstimate
 from calipers.inference.procedures import Procedure, WaldProcedure, no_procedure
 from calipers.inference.variance_estimators import StandardError
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
 
 #: Kind of such an estimate, in the tables of the policy.

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,7 @@ from calipers.inference.variance_estimators import (
     StandardError,
     VarianceEstimator,
 )
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import effective_size_from_weights
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure, WaldProcedure, no_procedure
 from calipers.inference.variance_estimators import NAN, StandardError
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, count_signs
 
 #: Function from a null value and an alternative to the test result.

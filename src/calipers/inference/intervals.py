@@ -6,12 +6,13 @@ Every function returns an :class:`Interval` with the name of the method.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.inference.transformations import TRANSFORMATIONS, Transformation, expit
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import effective_size
 from calipers.statistics.base import BLOCK_ROWS, dot
 

@@ -12,7 +12,6 @@ their pairs. Whole clusters would need more labels for the same precision.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ from calipers.caching import cached_property
 from calipers.inference import intervals
 from calipers.inference.bayesian_bootstrap import endpoint_distance, n_nonzero
 from calipers.inference.human_labels import JudgeMoments
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray
 
 #: Weight of the pooled moments in those of a stratum, in labels. Few labels tell little of it: with

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -24,6 +23,7 @@ from calipers.inference.method_limits import (
 )
 from calipers.inference.procedures import Procedure
 from calipers.inference.variance_estimators import Influence
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray
 
 

@@ -11,7 +11,7 @@ margins, are one object, which :func:`procedure` chooses once. Limits of sample 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ from calipers.inference.method_limits import (
 from calipers.inference.point_estimate import PointEstimate, UnitSummary
 from calipers.inference.procedures import LimitsProcedure, Procedure, no_procedure
 from calipers.inference.variance_estimators import StandardError
+from calipers.lazy_dataclasses import dataclass
 from calipers.plugins import NameTakenError
 
 #: The methods that resample rows or clusters.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from calipers.inference.influence import jackknife_groups
 from calipers.inference.intervals import Interval
 from calipers.inference.resampling import replicate_weights
 from calipers.inference.variance_estimators import StandardError
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,

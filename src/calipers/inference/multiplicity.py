@@ -6,10 +6,10 @@ An undefined p-value (NaN) remains undefined and does not count as a test.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
 
 

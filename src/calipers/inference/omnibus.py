@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calipers.inference import max_statistic
 from calipers.inference.intervals import ROUNDING_TOLERANCE
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, UnitSums
 
 NAN = float("nan")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from calipers.inference import intervals
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, Moments
 
 NAN = float("nan")

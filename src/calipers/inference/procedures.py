@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from calipers.inference.bayesian_bootstrap import AugmentedMean
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.variance_estimators import NAN, StandardError
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
 
 #: Largest tail probability for which limits are computed.

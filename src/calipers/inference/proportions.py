@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.inference.intervals import NAN, Interval, no_interval, normal_quantile
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray

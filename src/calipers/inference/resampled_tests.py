@@ -12,13 +12,14 @@ for an AUC they do not, since pooling compares scores of different models.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from calipers.inference import intervals
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.paired_tests import NAN, TestResult, t_test_from_stats
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
 
 OVERLAP_CAUTION = "training sets overlap across splits; this test rejects too often"

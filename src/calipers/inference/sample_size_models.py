@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from calipers.inference import power as powers
 from calipers.inference import sample_size
 from calipers.inference.intervals import Interval, logit_interval, normal_quantile
 from calipers.inference.proportions import bonett_price, wilson
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
 from calipers.statistics.base import IntArray
 

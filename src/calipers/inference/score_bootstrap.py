@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.caching import cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
 from calipers.statistics.scores import DEFAULT_AREAS
 

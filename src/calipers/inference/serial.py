@@ -10,7 +10,7 @@ which leaves a series of sums by time, whatever dependence there is between the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,7 @@ from calipers.inference.procedures import Procedure, WaldProcedure, WiderProcedu
 from calipers.inference.time_order import TimeOrder
 from calipers.inference.transformations import TRANSFORMATIONS
 from calipers.inference.variance_estimators import StandardError
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,12 +15,12 @@ If units have unequal importance u, the means are Σ u x / Σ u; a sum ignores i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import GEOMETRIC_FLOOR, FloatArray
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

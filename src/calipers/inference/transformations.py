@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from calipers.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,6 +30,7 @@ from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, lazy_difference
 from calipers.inference.procedures import LimitsProcedure, Procedure, WaldProcedure
 from calipers.inference.variance_estimators import NAN, Influence, StandardError, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray

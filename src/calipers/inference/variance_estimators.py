@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import Moments, effective_size_from_weights
 from calipers.statistics.base import dot
 

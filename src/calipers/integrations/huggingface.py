@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from calipers.data.errors import InputError
 from calipers.evaluate.classification import classification
 from calipers.evaluate.multilabel import multilabel
 from calipers.evaluate.regression import regression
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import TASKS, parse
 
 if TYPE_CHECKING:

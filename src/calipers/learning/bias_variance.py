@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from calipers.inference.method_limits import (
     MIN_TRAINING_SETS,
 )
 from calipers.inference.transformations import TRANSFORMATIONS
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning.fitting import (
     FitJob,
     FitResults,

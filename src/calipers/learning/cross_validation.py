@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -35,6 +35,7 @@ from calipers.findings.comparisons import ComparisonResults
 from calipers.inference import intervals, resampled_tests
 from calipers.inference.intervals import Interval
 from calipers.inference.settings import Settings
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning import nested_cv, predictions
 from calipers.learning.fitting import (
     FitJob,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from calipers.data.arrays import column_names, is_frame, missing_mask, take_rows, to_array
 from calipers.data.errors import InputError
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning.fitting import Indices
 from calipers.report.numbers import format_number
 from calipers.statistics import FloatArray

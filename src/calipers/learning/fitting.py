@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from calipers.data.errors import InputError
 from calipers.extras import install_command
+from calipers.lazy_dataclasses import dataclass
 from calipers.progress import track
 from calipers.statistics import FloatArray
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
 from calipers.inference.intervals import student_se
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning.fitting import FitJob, Indices
 from calipers.learning.train_test_scores import ScoringTask, check_parameter, format_values
 from calipers.measures import Measure

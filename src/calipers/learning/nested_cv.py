@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval, normal_quantile
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning.fitting import FitJob, Indices
 from calipers.learning.split_designs import RowConstraints, SplitDesign
 from calipers.results import Evaluation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from calipers.data.columns import collect_columns
 from calipers.data.errors import InputError, format_value
 from calipers.data.times import time_codes
 from calipers.evaluation.arguments import validate_arguments
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning.fitting import Indices, require_sklearn
 from calipers.learning.splitters import assign_groups, class_counts, strata
 

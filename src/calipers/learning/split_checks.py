@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from calipers.data.errors import InputError
 from calipers.data.times import time_codes
 from calipers.evaluation.arguments import validate_arguments
 from calipers.findings.formatting import IntervalNumber
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning.feature_columns import FeatureColumns
 from calipers.learning.fitting import (
     FitJob,

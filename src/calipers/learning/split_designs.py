@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 from calipers.data.arrays import check_length
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError, format_value
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning.fitting import Indices, fit_error_message
 from calipers.learning.split import Split
 from calipers.learning.splitters import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from calipers.evaluate.splits import compare_splits
 from calipers.evaluation.models import n_rows
 from calipers.evaluation.options import check_level
 from calipers.inference.resampled_tests import SplitTestResult, corrected_t
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning.fitting import (
     FitJob,
     FitResult,

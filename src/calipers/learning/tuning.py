@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.models import positive_column
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.inference.resampled_tests import corrected_t
+from calipers.lazy_dataclasses import dataclass
 from calipers.learning.fitting import FitJob, Indices
 from calipers.learning.predictions import ModelPredictions
 from calipers.learning.split_designs import (

@@ -9,10 +9,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from calipers.caching import cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
 from calipers.measures.aliases import OTHER_MEANINGS
 from calipers.measures.averages import (
@@ -129,6 +130,9 @@ class Definition:
         For a proportion of rows, whether it counts correct predictions (True) or errors (False).
     skill_of : str, optional
         Loss that a skill score refers to: skill is the proportion of it that is saved.
+    unexplained : str, optional
+        Sum of squares S, as an attribute of ``NumericMoments``, of a measure 1 − S/T, where T is
+        that of the truth.
     coefficient : int, optional
         Coefficient of a recalibration: the intercept (0) or the slope (1).
     area : AreaTransform, optional
@@ -215,6 +219,7 @@ class Definition:
     constant_value: Callable[[Any, FloatArray | None], float] | None = None
     counts_hits: bool | None = None
     skill_of: str | None = None
+    unexplained: str | None = None
     coefficient: int | None = None
     area: AreaTransform | None = None
     is_smooth: bool = False

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from calipers import plugins
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.averages import AVERAGES, OUTPUT_AVERAGES, PAIRWISE_AVERAGES
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
 

@@ -46,7 +46,10 @@ def _effective_size(m: NumericMoments) -> FloatArray:
 
 
 @fit_measure(
-    "R2", aliases=("r2_score", "R-squared", "coefficient_of_determination"), skill_of="MSE"
+    "R2",
+    aliases=("r2_score", "R-squared", "coefficient_of_determination"),
+    skill_of="MSE",
+    unexplained="residual_sum_squares",
 )
 def r_squared(m: NumericMoments) -> FloatArray:
     """R², the coefficient of determination: 1 − Σr²/Σ(y − ȳ)².
@@ -79,7 +82,7 @@ def adjusted_r_squared(m: NumericMoments, predictors: int) -> FloatArray:
     return np.asarray(1 - m.residual_sum_squares / m.of_truth * (n - 1) / (n - predictors - 1))
 
 
-@fit_measure("explained-variance", aliases=("explained_variance_score",))
+@fit_measure("explained-variance", aliases=("explained_variance_score",), unexplained="of_residual")
 def explained_variance(m: NumericMoments) -> FloatArray:
     """Explained variance: 1 − variance of residuals/variance of the truth.
 

@@ -18,11 +18,12 @@ topmost and the worst one the x bottommost, so that a loop over x finds both bou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.caching import cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
 from calipers.measures.grade_gains import grade_gain, has_monotone_gains

@@ -15,10 +15,10 @@ the shorter one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from calipers.caching import cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
 from calipers.measures.registry import external_definition

@@ -50,7 +50,8 @@ def log_losses(truth: FloatArray, probability: Probability, delta: float = 0.0) 
     array([-0.   ,  0.693])
     """
     true_probability = true_class_probability(truth, probability)
-    return -np.log(np.clip(true_probability, delta, 1 - delta) if delta else true_probability)
+    losses = np.log(np.clip(true_probability, delta, 1 - delta) if delta else true_probability)
+    return np.negative(losses, out=losses)
 
 
 def squared_errors(truth: FloatArray, probability: Probability) -> FloatArray:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import DRAWING, KEY, NUMBER, Column
 

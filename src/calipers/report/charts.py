@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.class_tables import MAX_MATRIX_CLASSES, matrix_summary, matrix_table
 from calipers.report.display_names import use_display_names
 from calipers.report.figures import vega

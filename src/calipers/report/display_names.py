@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
 
 from calipers.caching import LazySequence, cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.results import (
     Comparison,
     Definition,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from calipers.lazy_dataclasses import dataclass
 
 UNDEFINED = "undefined"
 NAN = float("nan")

@@ -9,8 +9,9 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from calipers.lazy_dataclasses import dataclass
 
 #: A folder whose entries are the open files of a process.
 _OPEN_FILES = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")

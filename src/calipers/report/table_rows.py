@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.report import numbers
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import escape_unprintable, method_text, shorten_name, unique_labels

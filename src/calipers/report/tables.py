@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.report import numbers
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import method_text, shorten_name, unique_labels

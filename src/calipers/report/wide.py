@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.report import numbers
 from calipers.report.display_names import apply_display_names
 from calipers.report.grouping import group_by

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from calipers.data.errors import InputError
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.estimate import Difference, invalid_probabilities
 from calipers.results.per_unit import PerUnit
 from calipers.results.serialization import (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import numpy as np
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.serialization import (
     Codec,
     FloatArray,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 
 import numpy as np
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.serialization import (
     BRIEF,
     NAN,

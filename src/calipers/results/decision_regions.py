@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.evaluation import Evaluation
 from calipers.results.serialization import JsonSerializable
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.serialization import (
     BRIEF,
     NAN,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 
 from calipers.data.errors import InputError
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.estimate import Estimate
 from calipers.results.serialization import (
     BRIEF,

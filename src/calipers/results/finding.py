@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.name_lookup import find_full_name
 from calipers.results.serialization import BRIEF, Choices, JsonSerializable, Level
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.estimate import invalid_probabilities, misordered_limits
 from calipers.results.serialization import BRIEF, NAN, Choices, Count, JsonSerializable, Level
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.serialization import (
     Choices,
     FloatArray,

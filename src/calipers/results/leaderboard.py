@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, ClassVar, SupportsIndex, overload
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.estimate import Estimate
 from calipers.results.serialization import (
     BRIEF,

@@ -6,7 +6,7 @@ Tuned thresholds are here as well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -20,6 +20,7 @@ from typing import (
 
 import numpy as np
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.serialization import (
     BRIEF,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.schema_1 import rename_parameters
 from calipers.results.serialization import (
     BRIEF,

@@ -22,13 +22,14 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 import numpy.typing as npt
 
 from calipers.caching import cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.schema_1 import (
     BY_SYSTEM_FIELDS,
     FIELD_NAMES,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import Any, SupportsIndex, overload
 
 from calipers.data.errors import InputError
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.name_lookup import find_measure
 from calipers.results.serialization import TRANSIENT, JsonSerializable, Level, get_item

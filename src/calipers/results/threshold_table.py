@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, SupportsIndex, overload
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.results.serialization import (
     BRIEF,
     FloatArray,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached, cached_property
+from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import BLOCK_ROWS, FloatArray, IntArray, dot
 from calipers.statistics.scores import ScoreTable
@@ -208,18 +209,21 @@ class ProbabilityLevels:
 
         The slope of a recalibration then has no maximum-likelihood estimate.
         """
-        positive_indices = np.flatnonzero(self.positive > 0)
-        negative_indices = np.flatnonzero(self.positive < self.total)
-        if not len(positive_indices) or not len(negative_indices):
-            return True
-        p = self.probability
-        is_ascending = p[positive_indices[0]] >= p[negative_indices[-1]]
-        return bool(is_ascending or p[positive_indices[-1]] <= p[negative_indices[0]])
+        extremes = []
+        for mask in (self.positive > 0, self.positive < self.total):
+            if not mask.any():
+                return True
+            extremes.append(self.probability[[mask.argmax(), len(mask) - 1 - mask[::-1].argmax()]])
+        positive, negative = extremes
+        return bool(positive[0] >= negative[1] or positive[1] <= negative[0])
 
     @cached_property
     def logit(self) -> FloatArray:
         """Logit ln(p/(1 − p)) of each probability."""
-        return np.asarray(np.log(self.probability) - np.log1p(-self.probability))
+        # In place, as a new column takes as long as its logarithms.
+        logit, minus_p = np.log(self.probability), np.negative(self.probability)
+        logit -= np.log1p(minus_p, out=minus_p)
+        return np.asarray(logit)
 
     @property
     def _log_odds(self) -> float:
@@ -270,8 +274,9 @@ class ProbabilityLevels:
         """
         logit = self.logit
         center = dot(self.total, logit) / self.weight
-        scale = float(np.sqrt(dot(self.total, np.square(logit - center)) / self.weight))
-        x = (logit - center) / scale
+        x = logit - center
+        scale = math.sqrt(float(np.einsum("i,i,i->", self.total, x, x)) / self.weight)
+        x /= scale
         beta = np.array([self._log_odds, 0.0])
         if self._groups is not None:
             positive, total, sums = self._groups

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 
@@ -103,7 +104,9 @@ class Histogram(Statistic):
             # Strided weights would be added up in another order.
             weight = np.ascontiguousarray(weight)
         n_largest = MAX_TAIL_VALUES if store_tail else 0
-        min_value, max_value = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
+        from calipers import _core
+
+        min_value, max_value = _core.value_ends(x) if len(x) else (math.inf, -math.inf)
         empty, empty_index = np.zeros(0), np.zeros(0, np.int64)
         tail = _top_values(x, n_largest)
         result = cls(
@@ -121,10 +124,14 @@ class Histogram(Statistic):
         )
         if not result.is_bounded:
             return result
-        ones = np.ones(len(x)) if weight is None else weight
         if weight is not None and len(x) <= MAX_GROUPS:
-            return replace(result, single=True, mean=x, sums=ones, squares=np.square(ones))
-        return result._merge_equal(x, weight, None if weight is None else np.square(weight))
+            return replace(result, single=True, mean=x, sums=weight, squares=np.square(weight))
+        if _has_few_values(x):
+            return result._merge_equal(x, weight, None if weight is None else np.square(weight))
+        width = _width(min_value, max_value)
+        first = math.floor(min_value / width)
+        n_bins = math.floor(max_value / width) - first + 1
+        return result._set_bins(width, first, *_core.bin_sums(x, width, first, n_bins, weight))
 
     @classmethod
     def from_groups(
@@ -233,8 +240,7 @@ class Histogram(Statistic):
         self, x: FloatArray, sums: FloatArray | None, squares: FloatArray | None
     ) -> Self:
         """Merge equal values; if there are many, merge the values of each bin."""
-        # A few rows suffice to find that there are many distinct values.
-        if len(np.unique(x[: 8 * MAX_GROUPS])) <= MAX_GROUPS:
+        if _has_few_values(x):
             distinct, index = np.unique(x, return_inverse=True)
             if len(distinct) <= MAX_GROUPS:
                 group_sums = _bin_sums(index.reshape(-1), sums, squares, len(distinct))
@@ -254,7 +260,18 @@ class Histogram(Statistic):
         first = math.floor(self.min_value / width)
         index, n_bins = cell - first, math.floor(self.max_value / width) - first + 1
         bin_weights, bin_squares = _bin_sums(index, sums, squares, n_bins)
-        total = np.bincount(index, x if sums is None else sums * x, n_bins)
+        total = np.asarray(np.bincount(index, x if sums is None else sums * x, n_bins), np.float64)
+        return self._set_bins(width, first, bin_weights, bin_squares, total)
+
+    def _set_bins(
+        self,
+        width: float,
+        first: int,
+        bin_weights: FloatArray,
+        bin_squares: FloatArray,
+        total: FloatArray,
+    ) -> Self:
+        """Return the histogram with the weights, their squares and the values of these bins."""
         nonempty_bins = np.flatnonzero(bin_weights)
         return replace(
             self,
@@ -320,6 +337,11 @@ class Histogram(Statistic):
         )
 
 
+def _has_few_values(x: FloatArray) -> bool:
+    """Return whether values may be few distinct ones, as those of some thousand rows are."""
+    return len(np.unique(x[: 8 * MAX_GROUPS])) <= MAX_GROUPS
+
+
 def _bin_sums(
     index: npt.NDArray[Any], sums: FloatArray | None, squares: FloatArray | None, n_bins: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -342,4 +364,6 @@ def _top_values(x: FloatArray, n_largest: int) -> FloatArray:
     """Return the ``n_largest`` largest values."""
     if len(x) <= n_largest or not n_largest:
         return x[: len(x) if n_largest else 0]
-    return np.asarray(np.partition(x, len(x) - n_largest)[len(x) - n_largest :])
+    from calipers import _core
+
+    return _core.largest_values(x, n_largest)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import FloatArray, Statistic, dot, effective_size
+from calipers.statistics.base import FloatArray, Statistic, effective_size
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -83,7 +84,7 @@ class Moments(Statistic):
         Parameters
         ----------
         truth, predicted : ndarray of shape (n,)
-            True and predicted numbers.
+            True and predicted numbers; a single prediction is that of all rows.
         squared : bool
             Whether they are squared errors, or absolute ones.
 
@@ -94,6 +95,7 @@ class Moments(Statistic):
         """
         from calipers import _core
 
+        truth, predicted = (np.asarray(column, np.float64) for column in (truth, predicted))
         n, (mean, m2, cross) = len(truth), _core.error_moments(truth, predicted, squared)
         return cls(n, float(n), mean, m2, float(n), m2, cross)
 
@@ -216,20 +218,11 @@ class SkewMoments(Moments):
         SkewMoments
             Statistic of the rows.
         """
-        moments = super().from_rows(value, weight)
-        if weight is not None:
-            used_mask = weight > 0
-            value, weight = value[used_mask], weight[used_mask]
-        with np.errstate(invalid="ignore", over="ignore"):  # values may be infinite
-            deviation = np.asarray(value, np.float64) - moments.mean
-            square = np.square(deviation)
-            if weight is None:
-                sums = float(len(value)), float(deviation.sum()), float(square.sum())
-                return replace(moments, cubes=(*sums, dot(square, deviation)))
-            cube = weight**3
-            sums = float(cube.sum()), dot(cube, deviation), dot(cube, square)
-            square *= deviation
-            return replace(moments, cubes=(*sums, dot(cube, square)))
+        from calipers import _core
+
+        moments, column = super().from_rows(value, weight), np.asarray(value, np.float64)
+        cubes: Any = tuple(_core.cube_sums(column, moments.mean, weight=weight))
+        return replace(moments, cubes=cubes)
 
     def __add__(self, other: Moments) -> Moments:  # type: ignore[override]
         moments = super().__add__(other)

@@ -6,16 +6,16 @@ Rows are sampled by their numbers (:class:`SampledRows`), or selected by the siz
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic, dot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
     from typing_extensions import Self
 
 #: Maximum number of rows, and of values of them, that are stored.
@@ -78,16 +78,14 @@ class SampledRows(Statistic):
         SampledRows
             Sample of the rows.
         """
-        row_indices = (
-            np.flatnonzero(_sample_mask(row_index, min_level)) if min_level else slice(None)
-        )
+        row_indices = _sampled_positions(row_index, min_level) if min_level else slice(None)
         sampled_columns = np.column_stack([column[row_indices] for column in columns])
         return cls(len(row_index), min_level, row_index[row_indices], sampled_columns)._limit_rows()
 
     def _thin_to_level(self, level: int) -> Self:
-        sample_mask = _sample_mask(self.number, level)
+        sampled = _sampled_positions(self.number, level)
         return replace(
-            self, level=level, number=self.number[sample_mask], columns=self.columns[sample_mask]
+            self, level=level, number=self.number[sampled], columns=self.columns[sampled]
         )
 
     def _limit_rows(self) -> Self:
@@ -213,15 +211,32 @@ def sampling_level(rows: int | None) -> int:
     return 0 if rows is None else max(0, (rows // MAX_SAMPLED_ROWS).bit_length() - 1)
 
 
-def _sample_mask(row_index: IntArray, level: int) -> npt.NDArray[np.bool_]:
-    """Return which rows belong to the sample of a level."""
-    return np.asarray(_splitmix(row_index) & np.uint64((1 << level) - 1) == 0)
+def sampled_row_indices(n_rows: int) -> IntArray:
+    """Return the rows of this number of rows that :class:`SampledRows` has of few columns.
+
+    Examples
+    --------
+    >>> len(sampled_row_indices(250_000))
+    62825
+    """
+    level = sampling_level(n_rows)
+    rows = _sampled_positions(np.arange(n_rows), level)
+    while len(rows) > MAX_SAMPLED_ROWS:
+        level += 1
+        rows = rows[_sampled_positions(rows, level)]
+    return rows
 
 
-def _splitmix(row_index: IntArray) -> npt.NDArray[np.uint64]:
-    """Hash the numbers with SplitMix64 (Steele, Lea and Flood 2014)."""
-    with np.errstate(over="ignore"):
-        x = row_index.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(x ^ (x >> np.uint64(31)))
+def sample_phrase(n_sampled: int, n_rows: int) -> str:
+    """Return the phrase that states the size of a sample."""
+    return f"{n_sampled:,} of {n_rows:,} rows, spread evenly"
+
+
+def _sampled_positions(row_index: IntArray, level: int) -> IntArray:
+    """Return the positions of the rows of the sample of a level.
+
+    The hash is SplitMix64 (Steele, Lea and Flood 2014).
+    """
+    from calipers import _core
+
+    return _core.sampled_numbers(np.asarray(row_index, np.int64), level)

@@ -6,13 +6,14 @@ A kind of system defines which statistic a measure takes, and over which rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from calipers.caching import cached
 from calipers.data.errors import InputError, did_you_mean
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.averages import WEIGHTS
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +15,7 @@ from calipers.estimation.calibration import ProbabilityRows
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
 from calipers.estimation.scores import ScoredRows
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.logits import LogitSummary
 from calipers.statistics.scores import ScoreBuffer

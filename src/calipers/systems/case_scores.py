@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,6 +24,7 @@ from calipers.estimation.human_labels import judged_sample
 from calipers.inference import fixed_cases
 from calipers.inference.fixed_cases import FixedCases, jackknife_variances
 from calipers.inference.point_estimate import PointEstimate
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.statistics import FloatArray, IntArray, LengthRows, Moments
 from calipers.systems.base import RowSystem

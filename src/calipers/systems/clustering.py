@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +13,7 @@ from calipers.estimation.cluster_geometry import ClusterDispersion, ClusterExtre
 from calipers.estimation.distances import DistanceMatrix, PointDistances
 from calipers.estimation.partitions import PartitionRows
 from calipers.estimation.silhouettes import MeanSilhouette, Silhouettes, SimplifiedSilhouettes
+from calipers.lazy_dataclasses import dataclass
 from calipers.systems.base import NAN, SystemOutput, best_constant_value
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +17,7 @@ from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import IntervalFunction, JointDistribution, PointEstimate
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, Moments, NumericRows
 from calipers.systems.base import SystemOutput, check_named_classes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from calipers.inference.human_labels import PARTITION_KIND, LabeledSample
 from calipers.inference.method_limits import MIN_HUMAN_LABELS
 from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.variance_estimators import Influence, MeanVariance
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ConfusionMatrix, Moments
 from calipers.systems.base import RowSystem, SystemOutput
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +19,7 @@ from calipers.estimation.losses import RowLosses
 from calipers.estimation.skill import ConstantPrediction, SkillRows, estimate_skill
 from calipers.estimation.top_k import RankedClasses
 from calipers.inference.variance_estimators import VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.measures.averages import PAIRWISE_AVERAGES
 from calipers.statistics import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from calipers.caching import cached_property
 from calipers.data.binary_labels import BinaryLabels
 from calipers.estimation.averages import average_of_scores, class_weights
 from calipers.estimation.multilabel import MultilabelSample, RowValues
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,

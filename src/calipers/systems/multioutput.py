@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +21,7 @@ from calipers.inference import intervals
 from calipers.inference.point_estimate import PointEstimate, weighted_sum
 from calipers.inference.resampling import bootstrap_means
 from calipers.inference.variance_estimators import Influence
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.averages import WEIGHTS, AverageScope, output_weights, weighted_output_mean
 from calipers.statistics import FloatArray, Moments, NumericMoments, SkewMoments, StatisticVector
 from calipers.systems.base import SystemOutput

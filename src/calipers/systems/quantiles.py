@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.estimation.multilabel import RowValues
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, Moments, QuantileRows
 from calipers.statistics.quantiles import NoLevelError
 from calipers.statistics.regression import SortedValues

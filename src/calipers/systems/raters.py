@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.data.errors import InputError, format_value
 from calipers.estimation.rater_agreement import RatingSample
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray, Ratings
 from calipers.systems.base import SystemOutput
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.estimation.losses import RowLosses
 from calipers.estimation.regression import MomentRows, NumericSample, SortedRows
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.regression import DIRECT_LOSSES
 from calipers.statistics import FloatArray, Moments, NumericMoments, Statistic
 from calipers.systems.base import NAN, SystemOutput
@@ -126,5 +126,7 @@ def constant_loss(measure: Measure, truth: FloatArray, weight: FloatArray | None
     if find_constant is None or (weight is not None and not weight.sum() > 0) or not len(truth):
         return NAN
     best_constant = find_constant(truth, weight, **measure.parameters)
+    if truth.ndim == 1:
+        return float(measure.apply(loss_moments(measure, truth, np.full(1, best_constant), weight)))
     constant = np.broadcast_to(np.float64(best_constant), truth.shape)
     return float(measure.apply(Moments.from_rows(measure.losses(truth, constant), weight)))

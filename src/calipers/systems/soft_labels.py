@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from calipers.data.errors import InputError
 from calipers.estimation.losses import RowLosses
+from calipers.lazy_dataclasses import dataclass
 from calipers.systems.base import NAN, SystemOutput
 
 if TYPE_CHECKING:

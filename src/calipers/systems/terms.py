@@ -7,7 +7,7 @@ influence of the rows, which the labels share.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from calipers.estimation import effective_sample_size
 from calipers.estimation.averages import RowSummary, average_of_scores, class_weights
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ScoreTable, SkewMoments, StatisticVector
 
 if TYPE_CHECKING:

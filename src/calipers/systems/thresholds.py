@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from calipers.data.errors import InputError
 from calipers.inference.intervals import percentile
 from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.score_bootstrap import RefinedCurves, ScoreReplicates
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure, UnknownMeasureError, parse
 from calipers.measures.scores import PROPORTION_TOLERANCE, candidate_block_mask, first_argmax
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from calipers.cli.trec_eval.options import Options
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
 from calipers.data.trec import read_zscores
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.errors import UnknownMeasureError
 from calipers.statistics import (
     GEOMETRIC_FLOOR,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import IdealRankings, segment_offsets
 

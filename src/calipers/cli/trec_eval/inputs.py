@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from calipers.cli.trec_eval.c_parsing import ProgramExit
@@ -12,6 +12,7 @@ from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
 from calipers.data.grouped_judgments import LineKind, judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import GroupedRankings, JudgedRankings
 
 #: Formats of judgments with groups, and the columns of their lines.

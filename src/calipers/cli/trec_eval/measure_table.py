@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
 from calipers.cli.trec_eval.c_parsing import ProgramExit, parse_float, parse_int
+from calipers.lazy_dataclasses import dataclass
 
 #: Function that parses the name and the text of the parameters of a measure (``None``: the default
 #: ones) and returns the printed names, each with its parameters (``None`` if it cannot be

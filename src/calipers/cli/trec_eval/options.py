@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from getopt import GetoptError, gnu_getopt
 
 from calipers.cli.trec_eval.c_parsing import MAX_INT, ProgramExit, parse_int
 from calipers.cli.trec_eval.measure_table import MEASURES, NICKNAMES
+from calipers.lazy_dataclasses import dataclass
 
 SHORT_OPTIONS = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG_OPTIONS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -35,6 +35,7 @@ from calipers.evaluation.shared import (
     unwrap_unnamed,
 )
 from calipers.evaluation.slices import threshold_note
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.binary import BinaryOutput
 from calipers.systems.thresholds import NoThresholdError, ThresholdRule

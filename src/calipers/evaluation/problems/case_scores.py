@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,6 +27,7 @@ from calipers.evaluation.problems.labeled_rows import (
 )
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics import LengthRows, ScoreSummary

@@ -10,7 +10,7 @@ influence of each point.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,7 @@ from calipers.evaluation.stream_columns import (
 )
 from calipers.evaluation.stream_rows import BatchReader
 from calipers.evaluation.stream_slices import StreamSliceDefinition, define_stream_slices
+from calipers.lazy_dataclasses import dataclass
 from calipers.systems.clustering import Clustering
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from calipers.data.class_labels import (
 from calipers.data.errors import InputError, did_you_mean, format_value, row_numbers
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import expand_defaults, has_defaults
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.numbers import format_count
 from calipers.systems.labeled import LabeledOutput
 

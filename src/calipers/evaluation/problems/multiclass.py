@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,6 +39,7 @@ from calipers.evaluation.shared import (
     undefined_conventions,
     unwrap_unnamed,
 )
+from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ClassScoreRows, ConfusionMatrix
 from calipers.systems.multiclass import MulticlassOutput, MulticlassRows, absent_class_notes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -41,6 +41,7 @@ from calipers.evaluation.shared import (
 )
 from calipers.evaluation.stream_labels import find_stream_labels, indicator_columns
 from calipers.evaluation.visible_rows import row_sample_notes
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE_AVERAGES
 from calipers.measures.multilabel import modal_set_accuracy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +20,7 @@ from calipers.evaluation.problems.regression import constant_squared_loss
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, expand_defaults, named_systems
 from calipers.evaluation.visible_rows import row_sample_notes, visible_rows
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import TASKS, Measure, parse
 from calipers.measures.averages import weighted_output_mean
 from calipers.measures.regression import weighted_mean

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from calipers.curves.lazy_curves import QuantileCurves
@@ -15,6 +14,7 @@ from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.evaluation.visible_rows import visible_rows
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.statistics.quantiles import nominal_coverages

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +17,7 @@ from calipers.evaluation.finding_inputs import from_regression
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import read_system_columns
 from calipers.evaluation.visible_rows import row_sample_notes, sample_batch_rows, visible_rows
+from calipers.lazy_dataclasses import dataclass
 from calipers.measures.regression import squared_error, weighted_mean
 from calipers.statistics import LargestResiduals, Moments, NumericRows
 from calipers.systems.base import NAN

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from calipers.evaluation.batch import constant_batch
 from calipers.evaluation.constants import ConstantPrediction, constant_losses
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_class_systems, select_measures
+from calipers.lazy_dataclasses import dataclass
 from calipers.systems.base import NAN
 from calipers.systems.soft_labels import SoftLabelOutput
 

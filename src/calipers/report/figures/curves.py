@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.report import numbers
 from calipers.report.figures import histograms, plane, vega
 from calipers.report.figures.curve_chart import curve_chart, has_chance, is_point, threshold_text

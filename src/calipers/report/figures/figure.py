@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.figures.rendering import clean_svg, pack_datasets, render_svg
 from calipers.report.figures.vega import Spec, static_spec
 from calipers.report.safe_names import shorten_name

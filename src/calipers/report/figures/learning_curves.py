@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.report import learning, numbers
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.plugins import Registry
 from calipers.report.figures.figure import Figure
 from calipers.results import Comparison, Definition, Evaluation

@@ -13,12 +13,13 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from importlib import resources
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from calipers.lazy_dataclasses import dataclass
 from calipers.report.blocks import (
     Block,
     Downloads,

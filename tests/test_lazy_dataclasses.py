@@ -1,0 +1,172 @@
+"""Dataclasses whose constructor is compiled late are like those of the standard library."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+from dataclasses import FrozenInstanceError, field
+from typing import Any, ClassVar
+
+import pytest
+
+from calipers import lazy_dataclasses
+from calipers.caching import cached_property
+
+OPTIONS = [
+    {"frozen": frozen, "eq": eq, "repr": repr_, "kw_only": kw_only}
+    for frozen in (False, True)
+    for eq in (False, True)
+    for repr_ in (False, True)
+    for kw_only in (False, True)
+]
+
+
+def classes(decorate: Any, **options: bool) -> tuple[type, type]:
+    """Return a class and one that is derived from it, with every kind of field."""
+
+    @decorate(**options)
+    class Base:
+        """Base."""
+
+        a: int
+        made: list[int] = field(default_factory=list, compare=False)
+        b: float = 2.0
+        constant: ClassVar[int] = 3
+
+        @cached_property
+        def twice(self) -> int:
+            return 2 * self.a
+
+    @decorate(**options)
+    class Derived(Base):
+        """Derived."""
+
+        b: float = 4.0
+        c: str = field(default="c", repr=False, kw_only=True)
+        of_all: tuple[int, ...] = field(init=False, default=(1,))
+        length: int = field(init=False, default_factory=lambda: 7)
+
+        def __post_init__(self) -> None:
+            self.__dict__["after"] = self.a + 1
+
+    return Base, Derived
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_they_are_those_of_the_standard_library(options: dict[str, bool]) -> None:
+    for ours, theirs in zip(
+        classes(lazy_dataclasses.dataclass, **options),
+        classes(dataclasses.dataclass, **options),
+        strict=True,
+    ):
+        described = [
+            (f.name, f.type, f.default, f.init, f.repr, f.compare, f.kw_only)
+            for f in dataclasses.fields(ours)  # type: ignore[arg-type]
+        ]
+        assert described == [
+            (f.name, f.type, f.default, f.init, f.repr, f.compare, f.kw_only)
+            for f in dataclasses.fields(theirs)  # type: ignore[arg-type]
+        ]
+        assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
+        assert ours.__match_args__ == theirs.__match_args__  # type: ignore[attr-defined]
+        mine, other = ours(a=1), theirs(a=1)
+        assert vars(mine) == vars(other)
+        assert mine.twice == 2
+        if options["repr"]:
+            assert repr(mine) == repr(other)
+        assert (mine == ours(a=1, made=[5])) == (other == theirs(a=1, made=[5])) == options["eq"]
+        assert mine != ours(a=2)
+        assert mine != other
+        assert dataclasses.replace(mine, a=5).a == 5
+        assert (ours.__hash__ is None) == (theirs.__hash__ is None)
+        if options["frozen"]:
+            assert not options["eq"] or hash(mine) == hash(ours(a=1, made=[5]))
+            for value in (mine, other):
+                with pytest.raises(FrozenInstanceError):
+                    value.a = 3
+                with pytest.raises(FrozenInstanceError):
+                    del value.a
+        else:
+            mine.a = 3
+            assert mine.a == 3
+        for make in (ours, theirs):
+            with pytest.raises(TypeError, match="argument"):
+                make(unknown=1)
+
+
+def test_bases_and_derived_classes_are_all_frozen_or_none() -> None:
+    base, _ = classes(lazy_dataclasses.dataclass, frozen=True)
+    for decorate in (lazy_dataclasses.dataclass, dataclasses.dataclass):
+        with pytest.raises(TypeError, match="frozen"):
+
+            @decorate
+            class Unfrozen(base):  # type: ignore[misc, valid-type]
+                c: int = 0
+
+    @dataclasses.dataclass(frozen=True)
+    class Mixed(base):  # type: ignore[misc, valid-type]
+        c: int = 0
+
+    assert repr(Mixed(1, c=2)).endswith("Mixed(a=1, made=[], b=2.0, c=2)")
+
+
+def test_methods_of_a_class_stay() -> None:
+    @lazy_dataclasses.dataclass(frozen=True)
+    class Own:
+        a: int
+
+        def __init__(self) -> None:
+            object.__setattr__(self, "a", 5)
+
+        def __repr__(self) -> str:
+            return "own"
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 8
+
+    assert (repr(Own()), Own().a, Own() == 3, hash(Own())) == ("own", 5, True, 8)
+
+
+@lazy_dataclasses.dataclass(frozen=True)
+class Stored:
+    """A class that can be imported."""
+
+    a: int
+    b: list[int] = field(default_factory=list)
+
+
+@lazy_dataclasses.dataclass(frozen=True, slots=True)
+class Slotted:
+    """A class with slots."""
+
+    a: int
+    b: list[int] = field(default_factory=list)
+    c: ClassVar[int] = 3
+    d: float = 2.0
+
+
+@lazy_dataclasses.dataclass(frozen=True, slots=True)
+class SlottedMore(Slotted):
+    """A class that adds a slot."""
+
+    e: str = "e"
+
+
+@pytest.mark.parametrize(
+    "value", [Stored(1, [2]), Slotted(1, [2]), SlottedMore(1, e="f")], ids=repr
+)
+def test_they_are_pickled_and_copied(value: Any) -> None:
+    assert pickle.loads(pickle.dumps(value)) == copy.copy(value) == copy.deepcopy(value) == value
+
+
+def test_fields_are_slots() -> None:
+    assert (Slotted.__slots__, SlottedMore.__slots__) == (("a", "b", "d"), ("e",))
+    assert not hasattr(SlottedMore(1), "__dict__")
+    assert (SlottedMore(1).d, Slotted.c, repr(Slotted(1))) == (2.0, 3, "Slotted(a=1, b=[], d=2.0)")
+    with pytest.raises(FrozenInstanceError):
+        SlottedMore(1).e = "g"  # type: ignore[misc]
