@@ -424,6 +424,13 @@ def human(task: str, engine: str, base: Any) -> None:
     same(run(task, engine, human=labels or ASKED[task]["score"]), base)
 
 
+def human_weight(task: str, engine: str, base: Any) -> None:
+    """Labels of all that say what the judge says, half of which stand for two rows each."""
+    labels = ASKED[task].get("truth") or ASKED[task]["score"]
+    found = run(task, engine, human=labels, human_weight="twice")
+    np.testing.assert_allclose(values(found), values(run(task, engine, times=X + 1)), rtol=1e-9)
+
+
 FILE: list[Path] = []
 
 
