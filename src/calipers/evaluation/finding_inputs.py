@@ -26,7 +26,12 @@ from calipers.findings.confusion_cells import (
     MulticlassCells,
 )
 from calipers.findings.duplicates import RowOutputs
-from calipers.findings.human_labels import ClassAverages, LabeledSystems, SystemLabels
+from calipers.findings.human_labels import (
+    ClassAverages,
+    LabeledSystems,
+    SkewedSquares,
+    SystemLabels,
+)
 from calipers.findings.multilabel import LabelSizes, MultilabelPredictions, MultilabelRows
 from calipers.findings.order import RowOrderInfluence
 from calipers.findings.predictions import OptimizedThreshold
@@ -41,6 +46,7 @@ from calipers.findings.rankings import (
 from calipers.findings.raters import RaterPanel
 from calipers.findings.regression import NumericPredictions
 from calipers.inference import method_selection
+from calipers.inference.human_labels import labeled_sample
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.cluster_indices import bias_description
@@ -520,11 +526,24 @@ def from_labeled_rows(sample: Sample, results: EvaluationResults) -> tuple[Findi
         if by_measure:
             break
     losses = [str(m) for m in measures if m.definition.higher_is_better is False]
-    data = truth, averages, LabeledSystems(by_measure, losses)
+    squares = SkewedSquares(_residual_skewness(systems, measures), averages.n_labels)
+    data = truth, averages, squares, LabeledSystems(by_measure, losses)
     inference = settings.interval != "none"
     shared = Subject(None, settings.level, data, measures, has_inference=inference)
     compared = Subject(None, settings.level, (ComparisonResults(comparison, slices),))
     return findings.find_all([shared, compared])
+
+
+def _residual_skewness(systems: Mapping[str, Any], measures: Sequence[Measure]) -> dict[str, float]:
+    """Return the largest skewness of residuals over all systems, by measure of squares."""
+    by_measure: dict[str, float] = {}
+    for measure in measures:
+        samples = [labeled_sample(system.point_estimate(measure)) for system in systems.values()]
+        values = [s.residual_skewness for s in samples if s is not None]
+        skewness = [value for value in values if value is not None]
+        if skewness:
+            by_measure[str(measure)] = max(skewness)
+    return by_measure
 
 
 def _truth_numbers(system: Any) -> tuple[FloatArray, tuple[str, ...]]:

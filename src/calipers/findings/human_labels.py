@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 #: proportion of the standard deviation of the scores.
 MIN_SELECTION = 0.2
 
+#: Largest skewness of residuals over √n that is not reported. That of squares of normal residuals
+#: is 0.5 with 30 labels, and 0.8 of lognormal ones.
+MAX_RESIDUAL_SKEWNESS = 0.6
+
 #: The most systems whose judge's errors are compared pair by pair.
 MAX_JUDGED_SYSTEMS = 4
 
@@ -104,6 +108,14 @@ class LabeledSystems:
 
     by_measure: Mapping[str, Mapping[str, SystemLabels]] = field(default_factory=dict)
     losses: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class SkewedSquares:
+    """Largest skewness of residuals of human labels over all systems, by measure of squares."""
+
+    skewness: Mapping[str, float]
+    n_labels: int
 
 
 @dataclass(frozen=True)
@@ -253,6 +265,26 @@ def few_labels(subject: Subject, averages: ClassAverages) -> Iterator[FindingDra
             "interval may be too short.",
             {"labels": float(averages.n_labels)},
             averages.measures,
+        )
+
+
+@rule("skewed-label-residuals", "caution", SkewedSquares, cost="rows")
+def skewed_label_residuals(subject: Subject, squares: SkewedSquares) -> Iterator[FindingDraft]:
+    """Squares of few human labels, less what the judge explains, are strongly skewed.
+
+    Their skewness is more than {MAX_RESIDUAL_SKEWNESS:g} times the root of the number of labels.
+    """
+    limit = MAX_RESIDUAL_SKEWNESS * math.sqrt(squares.n_labels)
+    measures = tuple(name for name, skewness in squares.skewness.items() if skewness > limit)
+    if measures:
+        largest = max(squares.skewness[name] for name in measures)
+        yield FindingDraft(
+            f"{format_names(measures)}: squares are strongly skewed (skewness {largest:.2g} over "
+            f"{squares.n_labels:,} human labels). The largest ones may be missing from the labels, "
+            "so that the interval may be too short. Label more rows, or report MAE, which depends "
+            "less on few of them.",
+            {"labels": float(squares.n_labels), "skewness": largest},
+            measures,
         )
 
 

@@ -740,6 +740,15 @@ class LabeledSample(JointDistribution):
         human, judged = self._unit_values
         return 0 if human is None or judged is None else n_nonzero(human - judged)
 
+    @property
+    def residual_skewness(self) -> float | None:
+        """Skewness of the residuals of a measure of squares, None of other measures."""
+        has_residuals = self.others is not None and self._influences is not None
+        if not (has_residuals and self.n_human > 2 and _is_of_squares(self.human)):
+            return None
+        skewness = intervals.scaled_skewness(self._deviations) * math.sqrt(self.n_human)
+        return skewness if math.isfinite(skewness) else None
+
     def _hall_interval(self, level: float) -> Interval:
         """Return Student's t interval, corrected for the skewness of residuals and of the judge.
 
