@@ -809,7 +809,7 @@ class _Covariates:
                 conventions["own_systems"] = list(_names(own_systems))
         if columns["judged_at"] is not None:
             codes, n_times = time_codes(columns["judged_at"], "judged_at")
-            check_length(codes, labeled.n_cases, "judged_at")
+            check_length(codes, labeled.n_cases, "judged_at", "score has")
             by_kind["drift"] = np.tile(codes / max(n_times - 1, 1), len(labeled.systems))
         return cls(by_kind, conventions | {"biases": list(by_kind)})
 
@@ -840,7 +840,10 @@ def _logs(column: ScoreColumn, display_name: str) -> FloatArray:
 
 
 def _names(own_systems: Any) -> tuple[str, ...]:
-    return (own_systems,) if isinstance(own_systems, str) else tuple(map(str, own_systems))
+    names = (own_systems,) if isinstance(own_systems, str) else tuple(map(str, own_systems))
+    if not names:
+        raise InputError("own_systems: is empty, expected names of systems, or leave it out")
+    return tuple(dict.fromkeys(names))
 
 
 def _own_outputs(judges: Any, labeled: _LabeledCases, own_systems: Any) -> FloatArray | None:
@@ -859,7 +862,7 @@ def _own_outputs(judges: Any, labeled: _LabeledCases, own_systems: Any) -> Float
     values: Any = (
         judges.to_pylist() if hasattr(judges, "to_pylist") else list(to_array(judges, "judge"))
     )
-    check_length(values, labeled.n_cases, "judge_system")
+    check_length(values, labeled.n_cases, "judge_system", "score has")
     names_by_case = np.array(["" if is_missing(v) else label_name(v) for v in values], object)
     if not np.isin(names_by_case, systems).any():
         raise InputError(

@@ -40,7 +40,7 @@ DEFAULT_POWER = 0.8
 #: Why power cannot be stated for the interval of the value of one system.
 UNTESTED_POWER = (
     "power: does not apply to the interval of one system's value, as nothing is tested; leave it "
-    "out, or give difference= or reference= instead of half_width="
+    "out, or plan for a difference= of two systems"
 )
 
 #: Above this number of units the pilot is not resampled, because the mean is normal.

@@ -183,7 +183,7 @@ class _LabelProblem:
         if not any(isinstance(s, LabeledCaseScores) for s in all_systems.values()):
             raise InputError(
                 "pilot: has no human labels in memory; expected the result of "
-                "cal.scores(…, human=…)"
+                "cal.scores(…, human=…) itself, as a stored one does not have the labels"
             )
         measure = next(m for m in sample.measures if str(m) == name)
         values = {key: s.labeled_values(measure) for key, s in all_systems.items()}
