@@ -526,7 +526,7 @@ def from_labeled_rows(sample: Sample, results: EvaluationResults) -> tuple[Findi
         if by_measure:
             break
     losses = [str(m) for m in measures if m.definition.higher_is_better is False]
-    squares = SkewedSquares(_residual_skewness(systems, measures), averages.n_labels)
+    squares = _skewed_squares(systems, measures, averages.n_labels)
     data = truth, averages, squares, LabeledSystems(by_measure, losses)
     inference = settings.interval != "none"
     shared = Subject(None, settings.level, data, measures, has_inference=inference)
@@ -534,16 +534,23 @@ def from_labeled_rows(sample: Sample, results: EvaluationResults) -> tuple[Findi
     return findings.find_all([shared, compared])
 
 
-def _residual_skewness(systems: Mapping[str, Any], measures: Sequence[Measure]) -> dict[str, float]:
-    """Return the largest skewness of residuals over all systems, by measure of squares."""
-    by_measure: dict[str, float] = {}
+def _skewed_squares(
+    systems: Mapping[str, Any], measures: Sequence[Measure], n_labels: int
+) -> SkewedSquares:
+    """Return what labels and judge show of the tail of squares, if a measure is of squares."""
+    names, samples = [], []
     for measure in measures:
-        samples = [labeled_sample(system.point_estimate(measure)) for system in systems.values()]
-        values = [s.residual_skewness for s in samples if s is not None]
-        skewness = [value for value in values if value is not None]
-        if skewness:
-            by_measure[str(measure)] = max(skewness)
-    return by_measure
+        labeled = [labeled_sample(system.point_estimate(measure)) for system in systems.values()]
+        of_squares = [s for s in labeled if s is not None and s.has_squares]
+        if of_squares:
+            names.append(str(measure))
+            samples += of_squares
+    return SkewedSquares(
+        tuple(names),
+        n_labels,
+        max((sample.scaled_skewness for sample in samples), default=0.0),
+        max((sample.spread_ratio for sample in samples), default=1.0),
+    )
 
 
 def _truth_numbers(system: Any) -> tuple[FloatArray, tuple[str, ...]]:

@@ -741,13 +741,16 @@ class LabeledSample(JointDistribution):
         return 0 if human is None or judged is None else n_nonzero(human - judged)
 
     @property
-    def residual_skewness(self) -> float | None:
-        """Skewness of the residuals of a measure of squares, None of other measures."""
-        has_residuals = self.others is not None and self._influences is not None
-        if not (has_residuals and self.n_human > 2 and _is_of_squares(self.human)):
-            return None
-        skewness = intervals.scaled_skewness(self._deviations) * math.sqrt(self.n_human)
-        return skewness if math.isfinite(skewness) else None
+    def has_squares(self) -> bool:
+        """Whether it is of a measure of squares whose rows move labels and judge as is known."""
+        known = self.others is not None and self._influences is not None and self.n_human > 2
+        return known and _is_of_squares(self.human)
+
+    @property
+    def scaled_skewness(self) -> float:
+        """Skewness of the values of the labels, over the root of their number."""
+        assert self._influences is not None
+        return intervals.scaled_skewness(_rows(self._influences[0], 0))
 
     def _hall_interval(self, level: float) -> Interval:
         """Return Student's t interval, corrected for the skewness of residuals and of the judge.
@@ -756,7 +759,7 @@ class LabeledSample(JointDistribution):
         often than not. How far they fall short is seen by the judge, who has scored all rows.
         """
         influence, n = self._residual_influence, self.n_human
-        se = influence.standard_error.se * self._spread_ratio
+        se = influence.standard_error.se * self.spread_ratio
         skewness = intervals.scaled_skewness(self._deviations)
         limits = intervals.hall_interval(0.0, se, skewness, n - 1, level, is_nonnegative=False)
         if limits.reason:
@@ -783,7 +786,7 @@ class LabeledSample(JointDistribution):
         return interval.add_caution(_HEAVY_TAIL)
 
     @property
-    def _spread_ratio(self) -> float:
+    def spread_ratio(self) -> float:
         """Ratio of the standard deviations of the judge's values of all and of labeled rows.
 
         It is at least 1.
