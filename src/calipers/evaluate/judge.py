@@ -933,8 +933,8 @@ class _BiasTests:
         A comparison that is the self-preference is left out, so that it is tested once.
         """
         systems, labels = self.labeled.systems, self.labeled.labels()
-        own = self._own_systems()
-        own_or_others = (own, set(range(len(systems))) - own)
+        own_indices = self._own_systems()
+        own_or_others = (own_indices, set(range(len(systems))) - own_indices)
         if len(systems) > MAX_JUDGED_SYSTEMS:
             for k, name in enumerate(systems):
                 if {k} in own_or_others:
@@ -943,7 +943,7 @@ class _BiasTests:
                 is_system[k] = 1.0
                 yield from self._slope("system", f"{name} - others", is_system.ravel(), [])
             return
-        if len(systems) == 2 and len(own) == 1:
+        if len(systems) == 2 and len(own_indices) == 1:
             return
         for first, second in combinations(systems, 2):
             compared = ErrorDifference.from_labels(
@@ -966,9 +966,9 @@ class _BiasTests:
         if values is None or "length" in self.covariates.by_kind:
             return set()
         by_system = values.reshape(len(self.labeled.systems), -1)
-        own = (by_system == 1).all(axis=1)
-        is_constant = own | (by_system == 0).all(axis=1)
-        return set(np.flatnonzero(own).tolist()) if is_constant.all() else set()
+        is_own = (by_system == 1).all(axis=1)
+        is_constant = is_own | (by_system == 0).all(axis=1)
+        return set(np.flatnonzero(is_own).tolist()) if is_constant.all() else set()
 
     def _slopes(self) -> Iterator[JudgeBias]:
         """Yield the biases by the covariates."""

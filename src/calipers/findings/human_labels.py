@@ -286,16 +286,16 @@ def skewed_squares(subject: Subject, squares: SkewedSquares) -> Iterator[Finding
     n = squares.n_labels
     skewness, ratio = squares.scaled_skewness * math.sqrt(n), squares.spread_ratio
     if squares.scaled_skewness > MAX_SQUARE_SKEWNESS:
-        what = f"squares of the labels are strongly skewed (skewness {skewness:.2g})"
+        reason = f"squares of the labels are strongly skewed (skewness {skewness:.2g})"
     elif ratio > MAX_SPREAD_RATIO:
-        what = (
+        reason = (
             f"by the judge, squares of all rows have {ratio:.2g} times the standard deviation of "
             "those of the labeled rows"
         )
     else:
         return
     yield FindingDraft(
-        f"{format_names(squares.measures)} of {n:,} human labels: {what}. The largest ones may be "
+        f"{format_names(squares.measures)} of {n:,} human labels: {reason}. The largest ones may be "
         "missing from the labels, so that the interval may be too short. Label more rows, or "
         "report MAE, which depends less on few of them.",
         {"labels": float(n), "skewness": skewness, "spread_ratio": ratio},

@@ -743,8 +743,8 @@ class LabeledSample(JointDistribution):
     @property
     def has_squares(self) -> bool:
         """Whether it is of a measure of squares whose rows move labels and judge as is known."""
-        known = self.others is not None and self._influences is not None and self.n_human > 2
-        return known and _is_of_squares(self.human)
+        has_influence = self.others is not None and self._influences is not None
+        return has_influence and self.n_human > 2 and _is_of_squares(self.human)
 
     @property
     def scaled_skewness(self) -> float:
