@@ -295,8 +295,8 @@ def skewed_squares(subject: Subject, squares: SkewedSquares) -> Iterator[Finding
     else:
         return
     yield FindingDraft(
-        f"{format_names(squares.measures)} of {n:,} human labels: {reason}. The largest ones may be "
-        "missing from the labels, so that the interval may be too short. Label more rows, or "
+        f"{format_names(squares.measures)} of {n:,} human labels: {reason}. The largest ones may "
+        "be missing from the labels, so that the interval may be too short. Label more rows, or "
         "report MAE, which depends less on few of them.",
         {"labels": float(n), "skewness": skewness, "spread_ratio": ratio},
         squares.measures,
