@@ -404,12 +404,12 @@ class MonitorSession:
     def _check(self) -> None:
         if self.interval not in INTERVALS:
             raise InputError(
-                f"interval is {self.interval!r}, expected one of {', '.join(INTERVALS)}"
+                f"interval is {self.interval!r}; {did_you_mean(self.interval, INTERVALS)}"
             )
         if self.alternative not in sequences.ALTERNATIVES:
             raise InputError(
-                f"alternative is {self.alternative!r}, expected one of "
-                f"{', '.join(sequences.ALTERNATIVES)}"
+                f"alternative is {self.alternative!r}; "
+                + did_you_mean(self.alternative, sequences.ALTERNATIVES)
             )
         if self.drift and not self.is_bounded:
             raise InputError("drift: only of scores with bounds a change is tested; give bounds=")
@@ -452,9 +452,7 @@ class MonitorSession:
             if len(scores) != 1:
                 raise InputError("system: expected one column of scores as well as that of systems")
             if self.baseline is None:
-                raise InputError(
-                    "baseline: is not given; expected the name of one of the two systems"
-                )
+                raise InputError("baseline: name the system that the other one is compared with")
             return SPLIT, [self.baseline]
         if len(scores) > 2:
             raise InputError(f"score has {len(scores)} columns, expected one or two")

@@ -358,9 +358,9 @@ class _Request:
         )
 
     def _check_spread(self) -> None:
-        """Check that labels differ, if a difference is planned for."""
+        """Check that labels differ, if a difference or its interval is planned for."""
         design = self._design
-        if design.is_difference and not design.errors(design.labeled)[0] > 0:
+        if self.targets and design.is_difference and not design.errors(design.labeled)[0] > 0:
             raise InputError(
                 "pilot: the labels of both systems differ alike, or not at all, in all "
                 f"{int(design.labeled.sum()):,} labeled cases, which do not show how much "
