@@ -408,8 +408,8 @@ class MonitorSession:
             )
         if self.alternative not in sequences.ALTERNATIVES:
             raise InputError(
-                f"alternative is {self.alternative!r}; "
-                + did_you_mean(self.alternative, sequences.ALTERNATIVES)
+                f"alternative is {self.alternative!r}, expected one of "
+                f"{', '.join(sequences.ALTERNATIVES)}"
             )
         if self.drift and not self.is_bounded:
             raise InputError("drift: only of scores with bounds a change is tested; give bounds=")
