@@ -795,8 +795,10 @@ class LabeledSample(JointDistribution):
         columns, weights = [], []
         for estimate in (self.judged, self.others):
             units = estimate.units
-            has_unit_mean = isinstance(units, UnitValues) and estimate.value_is_unit_mean
-            values = units.values if has_unit_mean else _linear_values(estimate)
+            if isinstance(units, UnitValues) and estimate.value_is_unit_mean:
+                values: FloatArray | None = units.values
+            else:
+                values = _linear_values(estimate)
             if values is None:
                 return 1.0
             weight = units.weight if isinstance(units, UnitValues) else None
