@@ -803,7 +803,7 @@ def test_what_the_win_rate_at_equal_length_needs() -> None:
     for given, message in cases:
         with pytest.raises(cal.InputError, match=re.escape(message)):
             cal.scores({"a": [1, 0], "b": [0, 1]}, measures=["LC-win-rate"], **given)
-    with pytest.raises(cal.InputError, match="in memory, which engine='stream' does not have"):
+    with pytest.raises(cal.InputError, match="in memory, but engine='stream' has them in batches"):
         cal.scores(["a", "b"], data={"a": [1, 0], "b": [0, 1]}, measures=["LC-win-rate"],
                    reference_system="a", engine="stream")  # fmt: skip
     with pytest.raises(cal.InputError, match="has no cost of 'b', expected all systems"):

@@ -17,8 +17,10 @@ from calipers.estimation import permutation
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
 from calipers.estimation.multilabel import MultilabelSample, RowValues
+from calipers.estimation.rater_agreement import RatingSample
 from calipers.estimation.scores import ScoredRows
 from calipers.inference.settings import Settings
+from calipers.statistics import Ratings
 
 SETTINGS = Settings(n_resamples=20_000)
 Floats = npt.NDArray[np.float64]
@@ -208,3 +210,85 @@ def test_no_small_slice_is_found_to_differ_where_none_does() -> None:
         told.append([np.nanmin(least[m]) <= 0.05 for m in names])
     # 5% and three standard errors.
     assert (np.mean(told, axis=0) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 40)).all()
+
+
+@pytest.mark.parametrize("weighs", [False, True])
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [
+        *(("Krippendorff-alpha", scale) for scale in ("nominal", "ordinal", "interval")),
+        ("Fleiss-kappa", None), ("Gwet-AC1", None), ("percent-agreement", None),
+    ],
+)  # fmt: skip
+def test_a_lot_of_items_has_the_agreement_of_its_items(
+    name: str, scale: str | None, weighs: bool
+) -> None:
+    """Some lots have one category only, and some items, of which Fleiss' κ takes none, one rating."""
+    random = np.random.default_rng(6)
+    codes = random.integers(0, 4, (40, 3)) * (random.random((40, 1)) < 0.3)
+    if name != "Fleiss-kappa":
+        codes[random.random((40, 3)) < 0.2] = -1
+    weight = random.uniform(0.5, 2, 40) if weighs else None
+    measure = cal.measure(name if scale is None else f"{name}(scale={scale!r})")
+    rated = ("0", "1", "2", "3"), np.arange(4.0)
+    lots = permutation.draw_subsets(40, 4, Settings(n_resamples=60))
+    sample = RatingSample(Ratings.from_codes(codes, *rated, weight), SETTINGS, weight)
+    [made] = permutation._subset_ratings(sample, lots)
+    found = measure.apply(made)
+    alone = [
+        float(measure.apply(Ratings.from_codes(
+            codes[rows], *rated, None if weight is None else weight[rows]
+        )))
+        for rows in lots
+    ]  # fmt: skip
+    assert np.isnan(alone).any() == ("alpha" in name or "kappa" in name)
+    np.testing.assert_allclose(found, alone, rtol=1e-9, atol=1e-12)
+    deck = permutation.permutation_pool(sample)
+    assert deck is not None
+    inside = np.arange(0, 40, 3)
+    value = float(measure.apply(Ratings.from_codes(
+        codes[inside], *rated, None if weight is None else weight[inside]
+    )))  # fmt: skip
+    result = deck.permute(measure, permutation.SubsetRows(inside, value), lots)
+    assert result is not None
+    whole = float(measure.apply(sample.statistic))
+    assert result.observed == pytest.approx((value - whole) / (1 - len(inside) / 40))
+
+
+def test_entries_of_several_items_are_not_permuted() -> None:
+    twice = Ratings.from_codes(np.zeros((3, 2), int), ("0", "1"), np.arange(2.0)).grouped_items
+    assert permutation.permutation_pool(RatingSample(twice, SETTINGS)) is None
+
+
+def test_one_disagreement_in_a_slice_of_one_category_is_chance() -> None:
+    """α of such a slice is about 0 whatever the items, as influence alone does not show."""
+    first = np.array([0] * 14 + [0] * 120 + [1] * 16)
+    second = first.copy()
+    second[[3, 60, 140]] = 1 - second[[3, 60, 140]]
+    kind = ["few"] * 14 + ["many"] * 136
+    ev = cal.agreement({"a": first, "b": second, "kind": kind}, raters=["a", "b"], slices=["kind"])
+    assert ev.slices is not None
+    difference = ev.slices["kind", "few", "Krippendorff-alpha"].vs_rest
+    assert difference.value < -0.8
+    assert difference.p > 0.05
+    assert difference.low <= 0 <= difference.high
+    assert "rows permuted" in difference.test
+
+
+@pytest.mark.parametrize("smaller", [7, 23])
+def test_the_smaller_of_both_is_drawn(smaller: int) -> None:
+    rows = np.arange(smaller)
+    chosen = permutation.SmallerSubset.from_indices(rows, 30, 10)
+    assert chosen is not None
+    assert chosen.is_complement == (smaller > 15)
+    assert len(chosen.rows) == 7
+    assert permutation.SmallerSubset.from_indices(rows, 30, 6) is None
+    assert permutation.SmallerSubset.from_indices(rows, smaller, 10) is None
+    loss = np.random.default_rng(1).normal(size=30)
+    deck = permutation.permutation_pool(RowLosses(loss, None, None, SETTINGS))
+    assert deck is not None
+    values = loss[:smaller].mean(), loss[smaller:].mean()
+    lots = permutation.draw_subsets(30, 7, Settings(n_resamples=50))
+    result = chosen.permute(deck, cal.measure("MAE", family="regression"), values, lots)
+    assert result is not None
+    assert result.observed == pytest.approx(values[0] - values[1])

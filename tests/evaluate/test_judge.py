@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -602,6 +603,53 @@ def test_bad_input_is_named(changed: dict[str, Any], message: str) -> None:
     options: dict[str, Any] = {"human": [1, 0, 1, 1, 0, 1], **changed}
     with pytest.raises(cal.InputError, match=message):
         cal.judge([1, 0, 1, 0, 1, 1], **options)
+
+
+@pytest.mark.parametrize("own", ["b", ["b", "b"]])
+def test_the_self_preference_of_two_systems_is_tested_once(own: Any) -> None:
+    rng = np.random.default_rng(3)
+    human = {name: rng.integers(0, 2, 80) for name in "ab"}
+    judged = {"a": human["a"], "b": np.where(rng.random(80) < 0.3, 1, human["b"])}
+    ev = cal.judge(judged, human=human, own_systems=own, **FEW)
+    kinds = [bias.kind for bias in ev.judge_biases]
+    assert kinds.count("self-preference") == 1
+    assert "system" not in kinds
+    [bias] = biases(ev, "self-preference")
+    assert bias.p_adjusted == bias.p
+    # At equal length it is another comparison, and so it is with a third system.
+    length = {name: rng.integers(1, 99, 80) for name in "ab"}
+    long = cal.judge(judged, human=human, own_systems=own, length=length, **FEW)
+    assert {"system", "self-preference"} <= {bias.kind for bias in long.judge_biases}
+    three = cal.judge(
+        {**judged, "c": human["a"]}, human={**human, "c": human["a"]}, own_systems=own, **FEW
+    )
+    assert len(biases(three, "system")) == 3
+
+
+def test_own_systems_of_many_are_compared_once() -> None:
+    rng = np.random.default_rng(4)
+    human = {name: rng.integers(0, 2, 40) for name in "abcdef"}
+    judged = {name: np.where(rng.random(40) < 0.2, 1, h) for name, h in human.items()}
+    ev = cal.judge(judged, human=human, own_systems="c", **FEW)
+    contrasts = {bias.contrast for bias in biases(ev, "system")}
+    assert contrasts == {f"{name} - others" for name in "abdef"}
+
+
+def test_negative_numbers_of_latex_have_a_minus() -> None:
+    rng = np.random.default_rng(5)
+    human = rng.integers(0, 2, 60)
+    judged = np.where(rng.random(60) < 0.3, 0, human)
+    text = cal.judge(judged, human=human, **FEW).to_latex()
+    assert "$-$" in text
+    assert not re.search(r"(?<![\w}$])-\d", text)
+
+
+def test_own_systems_are_named() -> None:
+    two = {"a": [1, 0, 1], "b": [1, 1, 0]}
+    with pytest.raises(cal.InputError, match="own_systems: is empty, expected names of systems"):
+        cal.judge(two, human=two, own_systems=[])
+    with pytest.raises(cal.InputError, match="judge_system: has 1 rows, score has 3"):
+        cal.judge(two, human=two, judge_system=["a"])
 
 
 def test_several_systems_need_a_column_each() -> None:

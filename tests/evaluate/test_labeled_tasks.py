@@ -552,3 +552,46 @@ def test_a_p_value_by_the_judge_alone_says_so_once() -> None:
         assert d.judged.judge_only_test.count("by the judge alone") == 1
     assert "judge_only_test" not in repr([e.to_dict() for e in ev if hasattr(e, "to_dict")])
     assert str(ev.comparison[0]).count("By the judge alone") == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cal.multilabel(
+            np.eye(3, dtype=int)[np.arange(60) % 3], probability=np.full((60, 3), 0.4),
+            human=np.where(np.arange(60)[:, None] < 30, np.eye(3)[np.arange(60) % 3], np.nan),
+            measures=["max-F1[0]"],
+        ), "expected measures such as example-F1, macro-F1, subset-accuracy or Hamming-loss"),
+        (lambda: cal.regression(
+            np.arange(60.0), np.arange(60.0) + 1,
+            human=np.where(np.arange(60) < 30, np.arange(60.0), np.nan), measures=["MedAE"],
+        ), "expected measures such as RMSE, MAE or R2"),
+        (lambda: cal.clustering(
+            None, np.arange(60) % 3, np.arange(60) % 4,
+            human=np.where(np.arange(60) < 30, np.arange(60.0) % 4, np.nan), measures=["NMI"],
+        ), "expected measures such as ARI, Rand or pair-F1"),
+    ],
+)  # fmt: skip
+def test_refused_measures_name_those_of_their_task(call: Any, message: str) -> None:
+    with pytest.raises(cal.InputError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "message"),
+    [
+        (cal.ranking, ([1, 1], [1, 0], [0.1, 0.2]), "groups that people grade have to be a random"),
+        (
+            cal.retrieval,
+            ({"q": {"d": 1}}, {"q": {"d": 1.0}}),
+            "topics that people judge have to be",
+        ),
+        (cal.clustering, (None, [0, 1], [0, 1]), "pairs of points have no weights, so the points"),
+        (cal.agreement, ({"a": [1, 2], "b": [1, 1]},), "weight= has the weights of the items"),
+    ],
+)
+def test_weights_of_labels_are_refused_with_what_to_do(
+    verb: Any, arguments: tuple[Any, ...], message: str
+) -> None:
+    with pytest.raises(TypeError, match=f"has no human_weight=: .*{message}"):
+        verb(*arguments, human_weight=[1, 1])

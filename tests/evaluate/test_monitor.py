@@ -350,7 +350,7 @@ def test_it_reads_no_further_than_it_has_to() -> None:
         (
             "score,arm\n1,a\n1,b\n1,c\n",
             {"score": "score", "system": "arm", "baseline": "a"},
-            "log.jsonl:4: the system is 'c', expected 'a' or 'b'",
+            "log.jsonl:4: the system is 'c', expected 'a', the baseline, or 'b'",
         ),
         (
             "score,arm\n1,a\n1,a\n",
@@ -567,3 +567,12 @@ def test_a_result_that_contradicts_itself_is_refused() -> None:
     data["looks"][0]["n"] = 99
     with pytest.raises(cal.InputError, match="looks: expected numbers of requests in ascending"):
         cal.from_json(json.dumps(data))
+
+
+def test_a_third_system_and_unknown_methods_are_refused() -> None:
+    with pytest.raises(
+        cal.InputError, match="row 1: the system is 'b', expected 'z', the baseline"
+    ):
+        cal.monitor([1, 0] * 4, system=["a", "b"] * 4, baseline="z")
+    with pytest.raises(cal.InputError, match="interval is 'foo'; there are 'auto', 'betting'"):
+        cal.monitor([1, 0] * 4, interval="foo")

@@ -594,3 +594,9 @@ def test_the_sentence_is_the_finding_and_notes_explain_the_scale() -> None:
     for note in ("400 points more are odds of 10 to 1.", "All ranks are covered together"):
         assert note in str(board)
         assert page.index('id="notes"') < page.index(note)
+
+
+@pytest.mark.parametrize("battles", [None, 3])
+def test_what_is_no_table_is_refused(battles: Any) -> None:
+    with pytest.raises(cal.InputError, match=r"battles: .* is not a table; expected a path"):
+        cal.pairs(battles)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -521,3 +522,102 @@ def test_replicates_are_bounded(n_resamples: int) -> None:
 def test_what_was_assumed_is_told_as_it_was_given() -> None:
     made = cal.plan("AUC", value=0.9999, prevalence=0.5, half_width=0.01)
     assert "Assumed: value 0.9999, prevalence 0.5." in str(made)
+
+
+def test_power_goes_with_what_is_tested() -> None:
+    with pytest.raises(cal.InputError, match="power: does not apply to the interval of one system"):
+        cal.plan("accuracy", value=0.8, half_width=0.05, power=0.9)
+    plan = cal.plan("accuracy", discordant=0.2, half_width=0.05, power=0.9)
+    assert plan.targets["power"] == 0.9
+    assert "MDD (90% power)" in str(plan)
+    row = plan.table[2]
+    at_difference = cal.plan("accuracy", discordant=0.2, difference=row.min_detectable, n=row.n)
+    assert at_difference.power == pytest.approx(0.9, abs=1e-6)
+    assert "power" not in cal.plan("accuracy", discordant=0.2, half_width=0.05).targets
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({"discordant": 0.2, "difference": 1e-8}, "difference is 1e-08, for which more than 1e+12 rows "
+         "would be needed; with 1,000,000 rows a difference of 0.0013 is detected with 80% power"),
+        ({"value": 0.5, "half_width": 1e-8}, "half_width is 1e-08, for which more than 1e+12 rows would "
+         "be needed; 1,000,000 rows give a half-width of 0.00098"),
+        ({"sd": 0.2, "margin": 1e-9}, "margin is 1e-09, for which more than"),
+    ],
+)  # fmt: skip
+def test_impossible_requests_say_what_a_million_units_achieve(
+    target: dict[str, float], message: str
+) -> None:
+    name = "nDCG@10" if "sd" in target else "accuracy"
+    with pytest.raises(cal.InputError, match=re.escape(message)):
+        cal.plan(name, **target)  # type: ignore[arg-type]
+
+
+def test_mcnemars_power_is_continuous_where_it_becomes_normal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The exact size is a little below that of the score test, whose limit is no whole number."""
+    exact = power.mcnemar_power(0.06, 0.05, 100_000)
+    near = power.mcnemar_power(0.0502, 0.05, 2_000_000)
+    monkeypatch.setattr(power, "MAX_EXACT_DISCORDANT", 1_000)
+    assert power.mcnemar_power(0.06, 0.05, 100_000) == pytest.approx(exact, abs=1e-3)
+    assert power.mcnemar_power(0.0502, 0.05, 2_000_000) == pytest.approx(near, abs=1e-3)
+
+
+def fixed_pilot(rng: np.random.Generator, p: Any, n: int, systems: str = "A") -> cal.Evaluation:
+    """``n`` samples of each of some cases, whose pass rates are known."""
+    rows: dict[str, Any] = {"case": np.repeat(np.arange(len(p)), n)}
+    rows |= {name: (rng.random(len(p) * n) < np.repeat(p, n)).astype(int) for name in systems}
+    return cal.scores(
+        list(systems), case="case", samples=n, data=rows, target="these", measures=["pass@1"]
+    )
+
+
+def test_a_plan_of_fixed_cases_is_of_their_samples() -> None:
+    rng = np.random.default_rng(2)
+    pilot = fixed_pilot(rng, rng.beta(2, 2, 40), 5, "AB")
+    plan = cal.plan("pass@1", pilot, half_width=0.03, system="A")
+    assert plan.unit == "samples of each case"
+    assert plan.pilot == 5
+    se = pilot["A", "pass@1"].standard_error * np.sqrt(5 / plan.n)
+    degrees = 40 * (plan.n - 1)
+    mean_spread = stats.chi(degrees).mean() / np.sqrt(degrees)  # of normal samples of spread 1
+    assert plan.half_width == pytest.approx(stats.t(degrees).ppf(0.975) * se * mean_spread)
+    assert plan.half_width <= 0.03 < plan.table[1].half_width
+    with pytest.raises(cal.InputError, match="a stored one does not have the samples"):
+        cal.plan("pass@1", cal.from_json(pilot.to_json()), half_width=0.03, system="A")
+    with pytest.raises(cal.InputError, match="differences of means over topics"):
+        cal.plan("pass@1", pilot, difference=0.05, test="wilcoxon")
+
+
+@pytest.mark.slow
+def test_plans_of_fixed_cases_hold_what_they_say() -> None:
+    """A pilot of 4 samples plans for twelve or so; evaluations of as many have their half-width, and
+    find a difference of all cases as often as planned (±4.5 standard errors of 150 sets)."""
+    rng = np.random.default_rng(7)
+    p = rng.beta(2, 2, 30)
+    widths, powers = [], []
+    for _ in range(20):
+        pilot = fixed_pilot(rng, p, 4, "AB")
+        widths.append(cal.plan("pass@1", pilot, n=12, system="A").half_width)
+        powers.append(cal.plan("pass@1", pilot, n=12, difference=0.1).power)
+    raised = np.clip(p + 0.1, 0, 1)
+    true_difference = float(np.mean(raised - p))
+    found, measured = 0, []
+    for _ in range(150):
+        rows: dict[str, Any] = {"case": np.repeat(np.arange(30), 12)}
+        rows |= {
+            name: (rng.random(360) < np.repeat(q, 12)).astype(int)
+            for name, q in (("A", p), ("B", raised))
+        }
+        ev = cal.scores(
+            ["A", "B"], case="case", samples=12, data=rows, target="these", measures=["pass@1"]
+        )
+        measured.append((ev["A", "pass@1"].high - ev["A", "pass@1"].low) / 2)
+        [difference] = ev.compare(baseline="A")
+        found += difference.p <= 0.05
+    assert np.mean(measured) == pytest.approx(np.mean(widths), rel=0.05)
+    assert true_difference > 0.08
+    expected = np.mean(powers)
+    assert abs(found / 150 - expected) < 4.5 * np.sqrt(expected * (1 - expected) / 150)

@@ -573,3 +573,44 @@ def test_the_pilot_has_to_have_labels() -> None:
         cal.plan_labels("AUC", drawn.pilot(mask), difference=0.1)
     with pytest.raises(cal.InputError, match="target is 'these'"):
         cal.plan_labels("pass-rate", drawn.pilot(mask, target="these"), difference=0.1)
+
+
+def test_what_a_plan_of_labels_cannot_do() -> None:
+    drawn, mask = world()
+    pilot = drawn.pilot(mask)
+    with pytest.raises(cal.InputError, match="power: does not apply to the interval of one system"):
+        cal.plan_labels("pass-rate", pilot, half_width=0.05, system="new", power=0.9)
+    plan = cal.plan_labels("pass-rate", pilot, half_width=0.1, power=0.9)
+    assert plan.targets["power"] == 0.9
+    assert "MDD (90% power)" in str(plan)
+    with pytest.raises(
+        cal.InputError, match="would need more than 1e\\+12 cases with labels; with"
+    ):
+        cal.plan_labels("pass-rate", pilot, difference=1e-8)
+
+
+def test_few_labels_have_no_interval_or_say_that_it_is_the_range() -> None:
+    drawn, _ = world(60, 60)
+    few = drawn.pilot(np.arange(60) < 5)
+    with pytest.raises(cal.InputError, match="pilot: has labels of 5, expected 10 or more"):
+        cal.plan_labels("pass-rate", few)
+    with pytest.raises(cal.InputError, match="n is 8, expected 10 or more"):
+        cal.plan_labels("pass-rate", few, n=8, system="new")
+    plan = cal.plan_labels("pass-rate", few, half_width=0.1, system="new")
+    assert min(row.n for row in plan.table) >= 10
+    tiny = World(
+        {k: v[:8] for k, v in drawn.human.items()}, {k: v[:8] for k, v in drawn.judged.items()}
+    )
+    with pytest.raises(cal.InputError, match="pilot: has 8 cases, expected 10 or more"):
+        cal.plan_labels("pass-rate", tiny.pilot(np.arange(8) < 6), half_width=0.1, system="new")
+
+
+def test_an_expected_interval_as_long_as_the_range_says_so() -> None:
+    """Clusters of equal labels: two of them say next to nothing."""
+    human = np.repeat([0.0, 1.0, 0.0, 1.0], 15)
+    judged = np.tile([0.0, 1.0], 30)
+    labels = np.where(np.arange(60) < 30, human, np.nan)
+    pilot = cal.scores(judged, human=labels, cluster=np.repeat(np.arange(4), 15))
+    plan = cal.plan_labels("pass-rate", pilot)
+    assert plan.half_width > 0.5
+    assert any("as long as the range of pass-rate" in note for note in plan.notes)

@@ -424,6 +424,13 @@ def human(task: str, engine: str, base: Any) -> None:
     same(run(task, engine, human=labels or ASKED[task]["score"]), base)
 
 
+def human_weight(task: str, engine: str, base: Any) -> None:
+    """Labels of all that say what the judge says, half of which stand for two rows each."""
+    labels = ASKED[task].get("truth") or ASKED[task]["score"]
+    found = run(task, engine, human=labels, human_weight="twice")
+    np.testing.assert_allclose(values(found), values(run(task, engine, times=X + 1)), rtol=1e-9)
+
+
 FILE: list[Path] = []
 
 
@@ -512,6 +519,7 @@ def test_what_is_refused_says_why(task: str, option: str) -> None:
         for option in TABLE_OPTIONS
         if option in TASKS[task].takes and "stream" in TASKS[task].engines
         if get_availability(TASKS[task], option, "stream").text == "no"
+        if option != "human_weight"  # whose labels are refused
     ],
 )
 def test_what_takes_all_rows_says_why(task: str, option: str) -> None:

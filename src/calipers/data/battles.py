@@ -12,9 +12,9 @@ from calipers.data.arrays import is_missing, take_rows, to_quantities
 from calipers.data.byte_sources import ByteSource
 from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import encode_labels
-from calipers.data.columns import check_missing, dropped_rows_note, incomplete_rows
+from calipers.data.columns import check_missing, dropped_rows_note, incomplete_rows, to_table
 from calipers.data.errors import InputError, did_you_mean, format_value
-from calipers.data.tables import column, read_table, to_arrow
+from calipers.data.tables import column, read_table
 from calipers.data.topic_tables import table_lines
 from calipers.data.trec import InputOrigin
 from calipers.lazy_dataclasses import dataclass
@@ -159,7 +159,7 @@ def read_battles(
 
 def _open(source: Any, names_by_role: Mapping[str, str]) -> tuple[_Table, tuple[InputOrigin, ...]]:
     if not isinstance(source, str | os.PathLike):
-        return _Table(to_arrow(source), IN_MEMORY, None), ()
+        return _Table(to_table(source, "battles"), IN_MEMORY, None), ()
     byte_source = ByteSource.from_input(source)
     labels = {
         "systems": [names_by_role["first"], names_by_role["second"]],

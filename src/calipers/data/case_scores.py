@@ -130,7 +130,10 @@ def _check_cells(values: Any, input_name: str) -> None:
     """Check that values are one column, which may have missing values."""
     check_column(values, input_name)
     if getattr(values, "ndim", 1) != 1 or missing_mask(values, input_name).ndim != 1:
-        raise InputError(f"{input_name}: {format_value(values)} is not one value for each case")
+        raise InputError(
+            f"{input_name}: {format_value(values)} is not one value for each case; "
+            "expected a column, or samples= for several scores of a case"
+        )
 
 
 def _to_arrow(values: Any) -> pa.Array | None:

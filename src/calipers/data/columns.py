@@ -155,7 +155,7 @@ def collect_columns(
     remaining_rows = ids = None
     if data is not None:
         category_columns = CategoryColumns.from_roles(collected, categories, id_column)
-        table = _to_table(
+        table = to_table(
             data,
             "data",
             partial(select_named, (collected, id_column)),
@@ -282,12 +282,13 @@ def select_named(requested: Any, names: Sequence[str]) -> Sequence[str]:
     return [name for name in names if name in selected] or names
 
 
-def _to_table(
+def to_table(
     data: Any,
     input_name: str,
     select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None,
     categories: CategorySelector | None = None,
 ) -> pa.Table:
+    """Return a table from a path, a dict of columns or a data frame."""
     if isinstance(data, str | os.PathLike):
         return read_table(data, select_columns=select_columns, categories=categories)
     try:
@@ -323,7 +324,7 @@ def _resolve(values: Any, table: pa.Table, input_name: str, join: _IdJoin | None
             check_names(values, input_name)
             raise InputError(f"data: no column {unknown[0]!r}; {did_you_mean(unknown[0], names)}")
     if join is not None and (isinstance(values, os.PathLike) or is_frame(values)):
-        table = _to_table(values, input_name, categories=join.category_columns(input_name).select)
+        table = to_table(values, input_name, categories=join.category_columns(input_name).select)
         return join.column(table, input_name)
     return values
 

@@ -24,6 +24,7 @@ from calipers.caching import cached_property
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
 from calipers.estimation.multilabel import MultilabelSample, RowValues
+from calipers.estimation.rater_agreement import RatingSample
 from calipers.estimation.regression import MomentRows, SortedRows
 from calipers.estimation.scores import ScoredRows
 from calipers.inference import intervals
@@ -128,6 +129,48 @@ class SubsetRows:
     value: float
 
 
+@dataclass(frozen=True)
+class SmallerSubset:
+    """The smaller of a subset and its complement, which is the cheaper one to draw at random.
+
+    ``rows`` are its indices; ``is_complement`` tells which of the two it is.
+    """
+
+    rows: npt.NDArray[np.intp]
+    is_complement: bool
+
+    @classmethod
+    def from_indices(
+        cls, rows: npt.NDArray[np.intp], n_rows: int, max_size: int
+    ) -> SmallerSubset | None:
+        """Select it for a subset of ``n_rows`` rows.
+
+        It is None if it has more rows than ``max_size``, or none.
+        """
+        is_complement = 2 * len(rows) > n_rows
+        size = n_rows - len(rows) if is_complement else len(rows)
+        if not 0 < size <= max_size:
+            return None
+        if is_complement:
+            rows = np.delete(np.arange(n_rows), rows)
+        return cls(rows, is_complement)
+
+    def permute(
+        self,
+        pool: PermutationPool,
+        measure: Any,
+        values: tuple[float, float],
+        random_subsets: RowSubsets,
+    ) -> PermutationResult | None:
+        """Return the permutation result of the subset minus its complement.
+
+        ``values`` are those of the measure on both.
+        """
+        subset = SubsetRows(self.rows, values[self.is_complement])
+        result = pool.permute(measure, subset, random_subsets)
+        return result.negated if result is not None and self.is_complement else result
+
+
 def permutation_pool(sample: Any) -> PermutationPool | None:
     """Return the permutation pool of a sample, or None if its measures need several statistics."""
     match sample:
@@ -146,6 +189,9 @@ def permutation_pool(sample: Any) -> PermutationPool | None:
             return _StatisticPool(
                 sample, _sort_order(*sets.T, sample.weight), _subset_label_matrices
             )
+        case RatingSample() if (sample.statistic.item_counts == 1).all():
+            order = _sort_order(sample.statistic.group_index, sample.weight)
+            return _StatisticPool(sample, order, _subset_ratings)
         case MomentRows() | SortedRows():
             columns = np.column_stack([sample.truth, sample.predicted])
             rows = _sort_order(*columns.T, sample.weight)
@@ -263,6 +309,22 @@ def _subset_label_matrices(sample: MultilabelSample, subsets: RowSubsets) -> Ite
         counts = np.where(counts < 1e-12 * total[..., None], 0.0, counts)
         counts = counts.reshape(*hit.shape, 2, 2)
         yield replace(sample.statistic, counts=counts, squares=counts, rows=subsets.shape[1])
+
+
+def _subset_ratings(sample: RatingSample, subsets: RowSubsets) -> Iterator[Any]:
+    # By the ways to rate an item, of which there are far fewer than items.
+    ratings, grouped = sample.statistic, sample.statistic.grouped_items
+    item_group, n_groups = ratings.group_index, len(grouped)
+    n_values = max(subsets.shape[1], n_groups, len(grouped.count), len(grouped.categories))
+    for chunk in _chunks(subsets, n_values):
+        item_counts = _sums_by_code(item_group[chunk], None, n_groups)
+        weight = squares = item_counts
+        if sample.weight is not None:
+            weight, squares = (
+                _sums_by_code(item_group[chunk], column[chunk], n_groups)
+                for column in (ratings.weight, ratings.weight_squares)
+            )
+        yield grouped.with_items(item_counts, weight, squares)
 
 
 def _subset_moments(sample: MomentRows, subsets: RowSubsets) -> Iterator[Any]:

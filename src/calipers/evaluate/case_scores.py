@@ -231,8 +231,8 @@ def scores(
         streamed = CaseScoresProblem.from_summary(summary, stated_range, chosen_reference)
         kind = source.stream_columns.engine.kind
         reason = (
-            f"the lengths of outputs in memory, which engine={kind!r} does not have (each step of "
-            "its maximum likelihood is another pass over all rows)"
+            f"the lengths of outputs in memory, but engine={kind!r} has them in batches (each step "
+            "of its maximum likelihood is another pass over all rows); take engine='memory'"
         )
         return source.evaluate(replace(streamed, missing_lengths=reason))
     cases = table.read()

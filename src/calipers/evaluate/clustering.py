@@ -442,6 +442,7 @@ def _add_labels(
             judged=judge,
             labeled_mask=mask,
             target=target,
+            task="clustering",
         )
         for name, judge in clusterings.items()
     }

@@ -21,7 +21,7 @@ from calipers.data.times import time_codes
 from calipers.estimation.case_scores import CaseValues
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
-from calipers.estimation.permutation import SubsetRows, draw_subsets, permutation_pool
+from calipers.estimation.permutation import SmallerSubset, draw_subsets, permutation_pool
 from calipers.evaluate.case_scores import CaseColumns, CaseRows
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.confusion_tables import confusion_result
@@ -202,8 +202,9 @@ def judge(
     (heteroscedasticity: HC3) and Student's t, by case if there are several systems. The bias by
     length is that of an output of twice the length. Self-preference is the difference of the mean
     errors of the judge's own outputs and of all others, at equal length if ``length`` is given.
-    The bias by system is the paired difference of errors. p-values are adjusted by Holm's method,
-    those of mean errors apart from all others.
+    The bias by system is the paired difference of errors. Of two systems, one of which is the
+    judge's own, it is the self-preference, which is then reported alone unless ``length`` is given.
+    p-values are adjusted by Holm's method, those of mean errors apart from all others.
 
     With weights, of cases and of their labels, everything is weighted by their product. Slices have
     the mean error, the measures of the table and the percent agreement, each compared with all
@@ -546,7 +547,8 @@ class _Agreement:
         return self.grades.counts(self.outputs)
 
     @cached_property
-    def _raters(self) -> Raters:
+    def raters(self) -> Raters:
+        """Judge and person as raters of the outputs."""
         return self.grades.raters(self.outputs)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
@@ -555,7 +557,7 @@ class _Agreement:
         if statistic is ConfusionMatrix:
             estimate = self.counts.point_estimate(measure)
         elif statistic is Ratings:
-            estimate = self._raters.point_estimate(measure)
+            estimate = self.raters.point_estimate(measure)
         else:
             estimate = self.outputs.mean_error()
         return replace(estimate, unit=self.outputs.unit, n_total=self.outputs.n_total)
@@ -656,12 +658,12 @@ class _SliceSubsets:
         return _SliceComplement(self, subset_index, others)
 
     def permutation_pool(self, measure: Measure) -> PermutationPool | None:
-        """Return all outputs as a permutation pool; None for measures of two raters."""
+        """Return all outputs as a permutation pool."""
         statistic, outputs = measure.definition.statistic, self.panel.outputs
         if statistic is ConfusionMatrix:
             return permutation_pool(self.panel.counts)
         if statistic is Ratings:
-            return None
+            return permutation_pool(self.panel.raters.sample_for(measure))
         return permutation_pool(RowLosses(outputs.errors, outputs.weight, None, outputs.settings))
 
     def forget(self, subset_index: int) -> None:
@@ -684,12 +686,12 @@ class _SliceComplement:
         """Return the permutation distribution of the slice minus all other outputs.
 
         The smaller of the two is drawn at random. The result is None if it has more outputs than
-        ``max_size``, if outputs come in clusters, and for measures of two raters.
+        ``max_size``, and if outputs come in clusters.
         """
-        subsets, is_inside = self.subsets, self.subsets.definition.codes == self.subset_index
-        is_reversed = 2 * np.count_nonzero(is_inside) > len(is_inside)
-        smaller = np.flatnonzero(~is_inside if is_reversed else is_inside)
-        if subsets.panel.outputs.clusters is not None or len(smaller) > max_size:
+        subsets, n_outputs = self.subsets, len(self.subsets.definition.codes)
+        inside = subsets.definition.row_indices[self.subset_index]
+        smaller = SmallerSubset.from_indices(inside, n_outputs, max_size)
+        if subsets.panel.outputs.clusters is not None or smaller is None:
             return None
         pool = subsets.permutation_pool(measure)
         if pool is None:
@@ -698,11 +700,10 @@ class _SliceComplement:
         n_permutations = n_replicates_for_adjusted_p(subsets.n_slices, settings)
         settings = replace(settings, n_resamples=n_permutations)
         random_subsets = cached(
-            self, "lots", lambda: draw_subsets(len(is_inside), len(smaller), settings)
+            self, "lots", lambda: draw_subsets(n_outputs, len(smaller.rows), settings)
         )
-        value = self.point_estimate(measure).value if is_reversed else value
-        result = pool.permute(measure, SubsetRows(smaller, value), random_subsets)
-        return result.negated if result is not None and is_reversed else result
+        values = value, self.point_estimate(measure).value
+        return smaller.permute(pool, measure, values, random_subsets)
 
 
 def _slice_notes(labeled: _LabeledCases, definitions: Sequence[SliceDefinition]) -> Iterator[str]:
@@ -809,7 +810,7 @@ class _Covariates:
                 conventions["own_systems"] = list(_names(own_systems))
         if columns["judged_at"] is not None:
             codes, n_times = time_codes(columns["judged_at"], "judged_at")
-            check_length(codes, labeled.n_cases, "judged_at")
+            check_length(codes, labeled.n_cases, "judged_at", "score has")
             by_kind["drift"] = np.tile(codes / max(n_times - 1, 1), len(labeled.systems))
         return cls(by_kind, conventions | {"biases": list(by_kind)})
 
@@ -840,7 +841,10 @@ def _logs(column: ScoreColumn, display_name: str) -> FloatArray:
 
 
 def _names(own_systems: Any) -> tuple[str, ...]:
-    return (own_systems,) if isinstance(own_systems, str) else tuple(map(str, own_systems))
+    names = (own_systems,) if isinstance(own_systems, str) else tuple(map(str, own_systems))
+    if not names:
+        raise InputError("own_systems: is empty, expected names of systems, or leave it out")
+    return tuple(dict.fromkeys(names))
 
 
 def _own_outputs(judges: Any, labeled: _LabeledCases, own_systems: Any) -> FloatArray | None:
@@ -859,7 +863,7 @@ def _own_outputs(judges: Any, labeled: _LabeledCases, own_systems: Any) -> Float
     values: Any = (
         judges.to_pylist() if hasattr(judges, "to_pylist") else list(to_array(judges, "judge"))
     )
-    check_length(values, labeled.n_cases, "judge_system")
+    check_length(values, labeled.n_cases, "judge_system", "score has")
     names_by_case = np.array(["" if is_missing(v) else label_name(v) for v in values], object)
     if not np.isin(names_by_case, systems).any():
         raise InputError(
@@ -925,13 +929,22 @@ class _BiasTests:
         return float(hypotheses.minimum_detectable_differences([error], level)[0])
 
     def _system_biases(self) -> Iterator[JudgeBias]:
-        """Compare the errors on systems: all pairs, or each with all others if there are many."""
+        """Compare the errors on systems: all pairs, or each with all others if there are many.
+
+        A comparison that is the self-preference is left out, so that it is tested once.
+        """
         systems, labels = self.labeled.systems, self.labeled.labels()
+        own_indices = self._own_systems()
+        own_or_others = (own_indices, set(range(len(systems))) - own_indices)
         if len(systems) > MAX_JUDGED_SYSTEMS:
             for k, name in enumerate(systems):
+                if {k} in own_or_others:
+                    continue
                 is_system = np.zeros_like(self.labeled.human)
                 is_system[k] = 1.0
                 yield from self._slope("system", f"{name} - others", is_system.ravel(), [])
+            return
+        if len(systems) == 2 and len(own_indices) == 1:
             return
         for first, second in combinations(systems, 2):
             compared = ErrorDifference.from_labels(
@@ -943,6 +956,20 @@ class _BiasTests:
             yield self._t_bias(
                 "system", f"{second} - {first}", number.value, error, int(compared.mask.sum())
             )
+
+    def _own_systems(self) -> set[int]:
+        """Return the systems that the self-preference compares with all others.
+
+        There are none if it compares outputs of one system, some outputs only, or those of equal
+        length.
+        """
+        values = self.covariates.by_kind.get("self-preference")
+        if values is None or "length" in self.covariates.by_kind:
+            return set()
+        by_system = values.reshape(len(self.labeled.systems), -1)
+        is_own = (by_system == 1).all(axis=1)
+        is_constant = is_own | (by_system == 0).all(axis=1)
+        return set(np.flatnonzero(is_own).tolist()) if is_constant.all() else set()
 
     def _slopes(self) -> Iterator[JudgeBias]:
         """Yield the biases by the covariates."""

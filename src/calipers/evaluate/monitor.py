@@ -405,14 +405,12 @@ class MonitorSession:
     def _check(self) -> None:
         if self.interval not in INTERVALS:
             raise InputError(
-                f"interval is {self.interval!r}, expected one of {', '.join(INTERVALS)}; "
-                + did_you_mean(self.interval, INTERVALS)
+                f"interval is {self.interval!r}; {did_you_mean(self.interval, INTERVALS)}"
             )
         if self.alternative not in sequences.ALTERNATIVES:
             raise InputError(
                 f"alternative is {self.alternative!r}, expected one of "
-                f"{', '.join(sequences.ALTERNATIVES)}; "
-                + did_you_mean(self.alternative, sequences.ALTERNATIVES)
+                f"{', '.join(sequences.ALTERNATIVES)}"
             )
         if self.drift and not self.is_bounded:
             raise InputError("drift: only of scores with bounds a change is tested; give bounds=")
@@ -607,7 +605,8 @@ class MonitorSession:
                 if len(self._names) == 2:
                     raise InputError(
                         f"{request.location}: the system is {name!r}, expected "
-                        f"{self._names[0]!r} or {self._names[1]!r}"
+                        f"{self._names[0]!r}, the baseline, or {self._names[1]!r}; two systems are "
+                        "compared"
                     )
                 self._names.append(name)
                 self._scores[name] = _SystemScores()

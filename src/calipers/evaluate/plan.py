@@ -28,11 +28,21 @@ from calipers.inference.sample_size_models import (
 )
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
+from calipers.report.numbers import format_count, format_percent
 from calipers.results import Difference, Estimate, Evaluation, Plan, PlanRow
 from calipers.statistics import FloatArray
+from calipers.systems.case_scores import FixedCaseScores
 
 #: Sizes in the table of a plan, as multiples of its own.
 TABLE_FACTORS = (0.25, 0.5, 1, 2, 4)
+
+#: Power if none is stated.
+DEFAULT_POWER = 0.8
+#: Why power cannot be stated for the interval of the value of one system.
+UNTESTED_POWER = (
+    "power: does not apply to the interval of one system's value, as nothing is tested; leave it "
+    "out, or plan for a difference= of two systems"
+)
 
 #: Above this number of units the pilot is not resampled, because the mean is normal.
 MAX_RESAMPLED_UNITS = 10_000
@@ -43,8 +53,9 @@ class PlanTarget:
     """Target of a plan, given a variance model.
 
     ``goal`` is the kind of target and ``targets`` are its numbers by name; ``required_power`` is
-    the requested power, ``level`` the level of each comparison, ``design_effect`` the design
-    effect, and ``assurance`` the probability with which a half-width is to be reached.
+    the requested power, ``is_power_stated`` whether it is not merely the default one, ``level``
+    the level of each comparison, ``design_effect`` the design effect, and ``assurance`` the
+    probability with which a half-width is to be reached.
     """
 
     variance_model: MeasureVarianceModel
@@ -55,6 +66,7 @@ class PlanTarget:
     design_effect: float
     is_equivalence: bool = False
     assurance: float = 0.8
+    is_power_stated: bool = False
 
     @property
     def difference(self) -> float:
@@ -64,6 +76,9 @@ class PlanTarget:
     def check_reachable(self) -> None:
         """Check that the target can be reached with some number of units."""
         design, name = self.variance_model.model, self.variance_model.measure
+        is_tested = design.is_difference or self.goal not in ("half_width", "size")
+        if self.is_power_stated and not is_tested:
+            raise InputError(UNTESTED_POWER)
         if self.goal == "difference":
             largest = design.max_difference(self.difference)
             if abs(self.difference) > largest:
@@ -151,9 +166,22 @@ class PlanTarget:
             size = sample_size.smallest_n(lambda n: self.power(n) >= self.required_power)
         if size is None:
             raise InputError(
-                f"more than {sample_size.MAX_UNITS:.0e} {self.variance_model.unit} would be needed"
+                f"{self.goal} is {self.targets[self.goal]}, for which more than "
+                f"{sample_size.MAX_UNITS:.0e} {self.variance_model.unit} would be needed; "
+                f"{self._achieved(10**6)}"
             )
         return size
+
+    def _achieved(self, n: int) -> str:
+        """Return what ``n`` units achieve, as an orientation."""
+        units = format_count(n, self.variance_model.unit)
+        if self.goal == "half_width":
+            return f"{units} give a half-width of {self.half_width(n):.2g}"
+        detectable = self.min_detectable(n)
+        if math.isfinite(detectable):
+            power = format_percent(self.required_power)
+            return f"with {units} a difference of {detectable:.2g} is detected with {power} power"
+        return f"with {units} the power is {100 * self.power(n):.1f}%"
 
     def find_assured_n(self) -> int | None:
         """Find the number of units that reaches the half-width with the requested assurance."""
@@ -215,7 +243,8 @@ class PlanTarget:
         if self.is_equivalence:
             out["equivalence"] = 1.0
         if self.goal == "half_width":
-            return out | {"assurance": self.assurance}
+            stated = {"power": self.required_power} if self.is_power_stated else {}
+            return out | {"assurance": self.assurance} | stated
         return out | {"power": self.required_power}
 
     def _conservative_n(self) -> int | None:
@@ -300,6 +329,10 @@ def model_from_pilot(
             f"{name} grows with the number of points; plan for a silhouette, for example"
         )
     pair = select_systems(pilot.systems, system, baseline, goal)
+    if pilot.provenance.get("conventions", {}).get("target") == "these":
+        if test != "t":
+            raise InputError(f"test={test!r} is for differences of means over topics")
+        return _fixed_cases_model(name, pilot, (pair,) if isinstance(pair, str) else pair)
     if not isinstance(pair, str):
         variance_model = _difference_model(name, pilot, *pair)
     else:
@@ -499,6 +532,42 @@ def _scaled_model(
     )
 
 
+def _fixed_cases_model(
+    name: str, pilot: Evaluation, systems: Sequence[str]
+) -> MeasureVarianceModel:
+    """Return the design of a mean over the very cases of a pilot, whose units are their samples."""
+    all_systems = getattr(pilot.sources, "in_memory_systems", None) or {}
+    evaluated = [s for name in systems if isinstance(s := all_systems.get(name), FixedCaseScores)]
+    if len(evaluated) < len(systems):
+        raise InputError(
+            "pilot: is about these very cases (target='these'), of which only more samples can be "
+            "planned; expected the result of cal.scores(…, samples=) itself, as a stored one does "
+            "not have the samples"
+            if not all_systems
+            else "pilot: target is 'these', with human labels; cal.plan_labels plans labels of "
+            "cases like these"
+        )
+    is_difference = len(systems) == 2
+    estimate: Difference | Estimate = (
+        _find_difference(name, pilot, *systems) if is_difference else pilot.exact(systems[0], name)
+    )
+    model = _scaled_model(name, estimate, is_difference=is_difference)
+    counts = [np.count_nonzero(~np.isnan(system.values), axis=1) for system in evaluated]
+    counts = [count[count > 0] for count in counts]
+    # Of unequal numbers the harmonic mean, as the variance of a case is divided by its own.
+    n_samples = 1 / float(np.mean([np.mean(1 / count) for count in counts]))
+    design = MeanVarianceModel(
+        estimate.standard_error * math.sqrt(n_samples),
+        is_difference,
+        n_samples=sum(map(len, counts)),
+        value=NAN if is_difference else estimate.value,
+        method_label=_scaled_name(estimate.method),
+    )
+    return replace(
+        model, model=design, unit="samples of each case", n_pilot=max(round(n_samples), 2)
+    )
+
+
 def _effective_rows(estimate: Estimate) -> float:
     """Return the effective number of rows of a Wilson interval of this length.
 
@@ -542,7 +611,7 @@ def plan(
     equivalence: bool = False,
     reference: float | None = None,
     n: int | None = None,
-    power: float = 0.8,
+    power: float | None = None,
     level: float = 0.95,
     system: str | None = None,
     baseline: str | None = None,
@@ -607,8 +676,9 @@ def plan(
         Value from which the value of the system is to differ significantly.
     n : int, optional
         Number of units. By default it is searched for.
-    power : float, default=0.8
-        Requested power.
+    power : float, optional
+        Requested power, by default 0.8. With a ``half_width`` of a difference, it is the power of
+        the minimum detectable difference that is reported with it.
     level : float, default=0.95
         Confidence level of the intervals; tests are two-sided at 1 − level.
     system, baseline : str, optional
@@ -669,8 +739,10 @@ def plan(
     >>> cal.plan("AUC", value=0.8, prevalence=0.1, half_width=0.02).n
     7117
     """
+    required_power = DEFAULT_POWER if power is None else power
     numbers = {
-        "half_width": half_width, "difference": difference, "margin": margin, "power": power,
+        "half_width": half_width, "difference": difference, "margin": margin,
+        "power": required_power,
         "level": level, "sd": sd, "value": value, "reference": reference,
         "correlation": correlation, "discordant": discordant, "prevalence": prevalence,
         "comparisons": comparisons, "cluster_size": cluster_size, "icc": icc, "n": n,
@@ -706,11 +778,12 @@ def plan(
         variance_model,
         goal,
         targets,
-        power,
+        required_power,
         comparison_level,
         cluster_design_effect,
         equivalence,
         assurance,
+        is_power_stated=power is not None,
     )
     return target.make_plan(n, level=level, n_resamples=n_resamples, seed=seed)
 

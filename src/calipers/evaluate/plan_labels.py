@@ -11,6 +11,8 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.evaluate.assumptions import parse_measure
 from calipers.evaluate.plan import (
+    DEFAULT_POWER,
+    UNTESTED_POWER,
     check_plan_numbers,
     check_targets,
     find_pilot_measure,
@@ -20,6 +22,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.inference.label_sampling import LabelDesign
 from calipers.inference.method_limits import MIN_HUMAN_LABELS
+from calipers.inference.sample_size import MAX_UNITS
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.report.numbers import format_count, format_percent
@@ -41,7 +44,7 @@ def plan_labels(
     half_width: float | None = None,
     difference: float | None = None,
     n: int | None = None,
-    power: float = 0.8,
+    power: float | None = None,
     level: float = 0.95,
     system: str | None = None,
     baseline: str | None = None,
@@ -71,8 +74,9 @@ def plan_labels(
     n : int, optional
         Number of labeled cases, including those of the pilot. By default it is searched for.
         Without any target, the plan reports what the labels of the pilot achieve.
-    power : float, default=0.8
-        Requested power.
+    power : float, optional
+        Requested power, by default 0.8. With a ``half_width`` of a difference, it is the power of
+        the minimum detectable difference that is reported with it.
     level : float, default=0.95
         Confidence level of the intervals; tests are two-sided at 1 − level.
     system, baseline : str, optional
@@ -132,8 +136,10 @@ def plan_labels(
     >>> plan.n, plan.pilot, plan.selection.n_new
     (214, 50, 164)
     """
+    required_power = DEFAULT_POWER if power is None else power
     numbers = {
-        "half_width": half_width, "difference": difference, "n": n, "power": power, "level": level,
+        "half_width": half_width, "difference": difference, "n": n, "power": required_power,
+        "level": level,
     }  # fmt: skip
     check_plan_numbers(numbers)
     make_settings("auto", level, 2000, seed)
@@ -147,7 +153,11 @@ def plan_labels(
     check_targets(parse_measure(name, "scores"), targets)
     pair = select_systems(pilot.systems, system, baseline, goal)
     problem = _LabelProblem.from_pilot(name, pilot, (pair,) if isinstance(pair, str) else pair)
-    request = _Request(problem, targets, power, level, min_labels)
+    if power is not None and not problem.design.is_difference:
+        raise InputError(UNTESTED_POWER)
+    request = _Request(
+        problem, targets, required_power, level, min_labels, is_power_stated=power is not None
+    )
     return request.plan(n, seed)
 
 
@@ -173,7 +183,7 @@ class _LabelProblem:
         if not any(isinstance(s, LabeledCaseScores) for s in all_systems.values()):
             raise InputError(
                 "pilot: has no human labels in memory; expected the result of "
-                "cal.scores(…, human=…)"
+                "cal.scores(…, human=…) itself, as a stored one does not have the labels"
             )
         measure = next(m for m in sample.measures if str(m) == name)
         values = {key: s.labeled_values(measure) for key, s in all_systems.items()}
@@ -273,6 +283,7 @@ class _Request:
     power: float
     level: float
     min_labels: int
+    is_power_stated: bool = False
 
     @property
     def _design(self) -> LabelDesign:
@@ -300,6 +311,17 @@ class _Request:
                 f"n is {n}, expected from {present:,}, the labeled cases of the pilot, to "
                 f"{total:,}, all of them"
             )
+        if total < MIN_HUMAN_LABELS:
+            raise InputError(
+                f"pilot: has {format_count(total, 'cases')}, expected {MIN_HUMAN_LABELS} or more; "
+                "with fewer labels there is no interval"
+            )
+        if (n or present) < MIN_HUMAN_LABELS and (n is not None or not self.targets):
+            raise InputError(
+                f"{'n is ' if n else 'pilot: has labels of '}{n or present}, expected "
+                f"{MIN_HUMAN_LABELS} or more, as there is no interval with fewer labels; give a "
+                "target (half_width= or difference=), or a larger n="
+            )
         self._check_spread()
         notes: list[str] = []
         if n is None:
@@ -314,7 +336,7 @@ class _Request:
             method = "Student t"
         subject = "the difference" if design.is_difference else "the value"
         targets = dict(self.targets)
-        if "half_width" not in targets:
+        if "half_width" not in targets or self.is_power_stated:
             targets["power"] = self.power
         return Plan(
             measure=self.problem.measure,
@@ -331,14 +353,14 @@ class _Request:
             assumed=self._assumed(counts),
             table=tuple(rows),
             pilot=present,
-            notes=(*notes, *self._notes(counts)),
+            notes=(*notes, *self._width_notes(rows), *self._notes(counts)),
             selection=self._select(counts, seed),
         )
 
     def _check_spread(self) -> None:
-        """Check that labels differ, if there is to be a plan for a difference."""
+        """Check that labels differ, if a difference or its interval is planned for."""
         design = self._design
-        if "difference" in self.targets and not design.errors(design.labeled)[0] > 0:
+        if self.targets and design.is_difference and not design.errors(design.labeled)[0] > 0:
             raise InputError(
                 "pilot: the labels of both systems differ alike, or not at all, in all "
                 f"{int(design.labeled.sum()):,} labeled cases, which do not show how much "
@@ -359,13 +381,8 @@ class _Request:
         """Yield what the labels that there are achieve, and whether those of all cases suffice."""
         design = self._design
         if "half_width" in self.targets:
-            width = design.half_width(design.labeled, self.level)
-            present_text = f"the interval has a half-width of about {width:.2g}"
             target = f"a half-width of {self.targets['half_width']:g}"
         else:
-            detected = design.min_detectable(design.labeled, self.level, self.power)
-            power = format_percent(self.power)
-            present_text = f"a difference of {detected:.2g} is detected with {power} power"
             target = f"a difference of {self.targets.get('difference', math.nan):g}"
         if present < MIN_HUMAN_LABELS:
             yield (
@@ -373,19 +390,36 @@ class _Request:
                 f"takes {MIN_HUMAN_LABELS} or more."
             )
         elif n > present:
-            yield f"With the {format_count(present, UNIT)} of the pilot, {present_text}."
+            yield (
+                f"With the {format_count(present, UNIT)} of the pilot, "
+                f"{self._achieved_text(design.labeled)}."
+            )
         if n < total or present == total:
             return
         cases = format_count(total, "cases")
         if self._is_reached(total):
             yield f"For {target}: label all {cases}."
             return
-        needed = math.ceil(total * self._shortfall(total))
+        needed = total * self._shortfall(total)
+        if needed > MAX_UNITS:
+            raise InputError(
+                f"{target} would need more than {MAX_UNITS:.0e} cases with labels; with labels of "
+                f"all {cases} {self._achieved_text(self._counts(total))}"
+            )
+        needed = math.ceil(needed)
         in_clusters = "" if design.cluster_codes is None else ", in more clusters of this size,"
         yield (
             f"Labels of all {cases} do not suffice for {target}; about {needed:,} cases with "
             f"labels{in_clusters} would."
         )
+
+    def _achieved_text(self, counts: IntArray) -> str:
+        """Return what these labels achieve for the kind of target."""
+        if "half_width" in self.targets:
+            width = self._design.half_width(counts, self.level)
+            return f"the interval has a half-width of about {width:.2g}"
+        detected = self._design.min_detectable(counts, self.level, self.power)
+        return f"a difference of {detected:.2g} is detected with {format_percent(self.power)} power"
 
     def _shortfall(self, total: int) -> float:
         """Return by what factor more cases are needed if all of them are labeled."""
@@ -399,7 +433,7 @@ class _Request:
 
     def _table(self, sizes: set[int]) -> list[PlanRow]:
         rows = {}
-        for size in sorted(sizes):
+        for size in sorted(size for size in sizes if size >= MIN_HUMAN_LABELS):
             counts = self._counts(size)
             rows[int(counts.sum())] = self._row(counts)
         return list(rows.values())
@@ -426,6 +460,18 @@ class _Request:
         if design.cluster_codes is not None:
             assumed["design effect of clusters"] = design.design_effect()
         return assumed
+
+    def _width_notes(self, rows: Sequence[PlanRow]) -> Iterator[str]:
+        """Yield a note if so few labels leave open where in its range the value is."""
+        low, high = self._design.value_range
+        length = (high - low) * (2 if self._design.is_difference else 1)
+        uninformative = [row.n for row in rows if row.half_width >= length / 2]
+        if uninformative:
+            yield (
+                f"With {uninformative[-1]:,} labeled cases or fewer the expected interval is as "
+                f"long as the range of {self.problem.measure}, to which its limits are clipped: "
+                "so few labels may show nothing."
+            )
 
     def _notes(self, counts: IntArray) -> Iterator[str]:
         problem, design = self.problem, self._design

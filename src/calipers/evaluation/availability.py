@@ -17,7 +17,7 @@ from calipers.lazy_dataclasses import dataclass
 TABLE_OPTIONS = (
     *("data", "id", "missing", "weight", "count", "cluster", "time", "slices", "slice_bins"),
     *("cost", "measures", "undefined", "baseline", "primary", "compare", "curves", "interval"),
-    *("level", "n_resamples", "seed", "memory", "human"),
+    *("level", "n_resamples", "seed", "memory", "human", "human_weight"),
 )
 ENGINES = ("memory", "stream", "spark", "dask")
 
@@ -42,6 +42,22 @@ _JUDGE_REASONS = {
 #: Why a task does not take an option, from whatever engine.
 TASK_REASONS: Mapping[tuple[str, str], str] = {
     ("agreement", "human"): "people and judges are raters alike",
+    ("agreement", "human_weight"): (
+        "people and judges are raters alike; weight= has the weights of the items"
+    ),
+    ("retrieval", "human_weight"): (
+        "topics that people judge have to be a random sample of all; if some kinds of topics were "
+        "judged more often, slices= evaluates each of them by itself"
+    ),
+    ("ranking", "human_weight"): (
+        "groups that people grade have to be a random sample of all; if some kinds of groups were "
+        "graded more often, slices= evaluates each of them by itself"
+    ),
+    ("clustering", "human_weight"): (
+        "pairs of points have no weights, so the points with a class by people have to be a random "
+        "sample of all; if some kinds of points were labeled more often, slices= evaluates each of "
+        "them by itself"
+    ),
     ("retrieval", "data"): "judgments and runs are tables of their own, with ids that join them",
     ("retrieval", "id"): "topics and documents have ids already, by which runs are joined",
     ("retrieval", "missing"): "a topic that a run lacks scores 0, or is left out as topics= says",

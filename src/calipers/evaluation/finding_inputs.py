@@ -26,7 +26,12 @@ from calipers.findings.confusion_cells import (
     MulticlassCells,
 )
 from calipers.findings.duplicates import RowOutputs
-from calipers.findings.human_labels import ClassAverages, LabeledSystems, SystemLabels
+from calipers.findings.human_labels import (
+    ClassAverages,
+    LabeledSystems,
+    SkewedSquares,
+    SystemLabels,
+)
 from calipers.findings.multilabel import LabelSizes, MultilabelPredictions, MultilabelRows
 from calipers.findings.order import RowOrderInfluence
 from calipers.findings.predictions import OptimizedThreshold
@@ -41,6 +46,7 @@ from calipers.findings.rankings import (
 from calipers.findings.raters import RaterPanel
 from calipers.findings.regression import NumericPredictions
 from calipers.inference import method_selection
+from calipers.inference.human_labels import labeled_sample
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.cluster_indices import bias_description
@@ -520,11 +526,31 @@ def from_labeled_rows(sample: Sample, results: EvaluationResults) -> tuple[Findi
         if by_measure:
             break
     losses = [str(m) for m in measures if m.definition.higher_is_better is False]
-    data = truth, averages, LabeledSystems(by_measure, losses)
+    squares = _skewed_squares(systems, measures, averages.n_labels)
+    data = truth, averages, squares, LabeledSystems(by_measure, losses)
     inference = settings.interval != "none"
     shared = Subject(None, settings.level, data, measures, has_inference=inference)
     compared = Subject(None, settings.level, (ComparisonResults(comparison, slices),))
     return findings.find_all([shared, compared])
+
+
+def _skewed_squares(
+    systems: Mapping[str, Any], measures: Sequence[Measure], n_labels: int
+) -> SkewedSquares:
+    """Return what labels and judge show of the tail of squares, if a measure is of squares."""
+    names, samples = [], []
+    for measure in measures:
+        labeled = [labeled_sample(system.point_estimate(measure)) for system in systems.values()]
+        of_squares = [s for s in labeled if s is not None and s.has_squares]
+        if of_squares:
+            names.append(str(measure))
+            samples += of_squares
+    return SkewedSquares(
+        tuple(names),
+        n_labels,
+        max((sample.scaled_skewness for sample in samples), default=0.0),
+        max((sample.spread_ratio for sample in samples), default=1.0),
+    )
 
 
 def _truth_numbers(system: Any) -> tuple[FloatArray, tuple[str, ...]]:

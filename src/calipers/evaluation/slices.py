@@ -432,27 +432,21 @@ class Complement:
         The smaller of the two is drawn at random from all rows. The result is None if it has more
         rows than ``max_size``, and if rows come in clusters.
         """
-        subsets, codes = self.subsets, self.subsets.definition.byte_codes
-        n_inside, rows = len(subsets.definition.row_indices[self.subset_index]), len(codes)
-        size, is_reversed = min(n_inside, rows - n_inside), n_inside > rows - n_inside
-        if subsets.system.clusters is not None or not 0 < size <= max_size:
+        subsets, n_rows = self.subsets, len(self.subsets.definition.byte_codes)
+        inside = subsets.definition.row_indices[self.subset_index]
+        smaller = decks.SmallerSubset.from_indices(inside, n_rows, max_size)
+        if subsets.system.clusters is not None or smaller is None:
             return None
         pool = subsets.permutation_pool(measure)
         if pool is None:
             return None
-        value = self.point_estimate(measure).value if is_reversed else value
-        smaller_rows = (
-            np.flatnonzero(codes != self.subset_index)
-            if is_reversed
-            else subsets.definition.row_indices[self.subset_index]
-        )
         settings = replace(self.settings, n_resamples=subsets.n_permutations)
-        sampled_subsets = cached(self, "lots", lambda: decks.draw_subsets(rows, size, settings))
-        delegated_measure = subsets.system.delegate(measure)[1]
-        result = pool.permute(
-            delegated_measure, decks.SubsetRows(smaller_rows, value), sampled_subsets
+        random_subsets = cached(
+            self, "lots", lambda: decks.draw_subsets(n_rows, len(smaller.rows), settings)
         )
-        return result.negated if result is not None and is_reversed else result
+        values = value, self.point_estimate(measure).value
+        delegated_measure = subsets.system.delegate(measure)[1]
+        return smaller.permute(pool, delegated_measure, values, random_subsets)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of a measure, from its statistic if possible."""

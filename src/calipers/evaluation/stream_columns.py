@@ -436,8 +436,8 @@ def process_memory(memory: int | str | None, rows: Engine) -> int:
 def memory_only_error(name: str, rows: Engine, reason: str = "") -> InputError:
     """Return the error that an argument does not apply to rows in batches."""
     return InputError(
-        f"{name}= takes all rows in memory, which engine={rows.kind!r} does not "
-        f"have{reason and f': {reason}'}; leave it out, or take engine='memory'"
+        f"{name}= takes all rows in memory, but engine={rows.kind!r} has them in "
+        f"batches{reason and f': {reason}'}; leave it out, or take engine='memory'"
     )
 
 

@@ -171,8 +171,8 @@ class StreamedSample(Sample):
             estimate = self.template_systems[system].point_estimate(measure)
         if estimate is None:
             raise InputError(
-                f"{measure} takes all rows in memory, which engine={self.engine.kind!r} does not "
-                "have"
+                f"{measure} takes all rows in memory, but engine={self.engine.kind!r} has them in "
+                "batches; leave the measure out, or take engine='memory'"
             )
         return estimate
 

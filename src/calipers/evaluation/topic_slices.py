@@ -184,10 +184,10 @@ class _TopicSubset:
         subsets = self.subsets
         if subsets.source.clusters is not None or labeled_sample(self.point_estimate(measure)):
             return None
-        inside, outside = subsets.definition.row_indices[self.subset_index], self.topic_indices
-        is_reversed = len(inside) > len(outside)
-        smaller_topics = outside if is_reversed else inside
-        if len(smaller_topics) > max_size:
+        definition = subsets.definition
+        inside, n_topics = definition.row_indices[self.subset_index], len(definition.codes)
+        smaller = decks.SmallerSubset.from_indices(inside, n_topics, max_size)
+        if smaller is None:
             return None
         j = subsets.source.measures.index(measure)
         all_topics = subsets.source.topic_rows(subsets.system, j, self.settings)
@@ -203,17 +203,13 @@ class _TopicSubset:
         pool = decks.permutation_pool(RowLosses(values, weight, None, self.settings))
         if pool is None:
             return None
-        value = self.point_estimate(measure).value if is_reversed else value
-        random_subsets = self._random_subsets(len(values), len(smaller_topics))
-        result = pool.permute(
+        result = smaller.permute(
+            pool,
             _summary_measure(all_topics.summary.kind),
-            decks.SubsetRows(smaller_topics, value),
-            random_subsets,
+            (value, self.point_estimate(measure).value),
+            self._random_subsets(n_topics, len(smaller.rows)),
         )
-        if result is None:
-            return None
-        result = replace(result, unit=subsets.source.unit)
-        return result.negated if is_reversed else result
+        return None if result is None else replace(result, unit=subsets.source.unit)
 
     def _random_subsets(self, n_topics: int, size: int) -> decks.RowSubsets:
         """Return random subsets of this size of all topics, shared by all measures.

@@ -605,15 +605,20 @@ class LabeledSample(JointDistribution):
 
     def _add_judge(self, limits: Interval, mean: float, level: float, method: str) -> Interval:
         """Return the interval of the value from that of the mean of the residuals."""
-        if self._is_of_these:
-            shrinkage = math.sqrt(self._proportion_of_others)
-            low, high = (mean + shrinkage * (end - mean) for end in (limits.low, limits.high))
-            limits = replace(limits, low=low, high=high)
+        limits = self._shrink(limits, mean)
         # Both errors add up as those of r̄ − (−λJ).
         half_width, center = intervals.normal_quantile(level) * self._judge_error, mean - self.value
         judge = Interval(center - half_width, center + half_width, method)
         interval = intervals.mover_interval(mean, limits, center, judge)
         return replace(interval, method=method, se=self.standard_error.se)
+
+    def _shrink(self, limits: Interval, mean: float) -> Interval:
+        """Return the limits about a mean of the residuals, of these rows if they are the target."""
+        if not self._is_of_these:
+            return limits
+        shrinkage = math.sqrt(self._proportion_of_others)
+        low, high = (mean + shrinkage * (end - mean) for end in (limits.low, limits.high))
+        return replace(limits, low=low, high=high)
 
     def _strata_interval(self, level: float) -> Interval:
         assert self.strata is not None
@@ -736,15 +741,75 @@ class LabeledSample(JointDistribution):
         human, judged = self._unit_values
         return 0 if human is None or judged is None else n_nonzero(human - judged)
 
+    @property
+    def has_squares(self) -> bool:
+        """Whether it is of a measure of squares whose rows move labels and judge as is known."""
+        has_influence = self.others is not None and self._influences is not None
+        return has_influence and self.n_human > 2 and _is_of_squares(self.human)
+
+    @property
+    def scaled_skewness(self) -> float:
+        """Skewness of the values of the labels, over the root of their number."""
+        assert self._influences is not None
+        return intervals.scaled_skewness(_rows(self._influences[0], 0))
+
     def _hall_interval(self, level: float) -> Interval:
-        residuals, n = self._residuals, self.n_human
-        mean, se = float(residuals.mean()), float(residuals.std(ddof=1)) / math.sqrt(n)
-        skewness = intervals.scaled_skewness(residuals - mean)
-        limits = intervals.hall_interval(mean, se, skewness, n - 1, level, is_nonnegative=False)
+        """Return Student's t interval, corrected for the skewness of residuals and of the judge.
+
+        Of squares few rows may have most of the sum, and the labels miss the largest ones more
+        often than not. How far they fall short is seen by the judge, who has scored all rows.
+        """
+        influence, n = self._residual_influence, self.n_human
+        se = influence.standard_error.se * self.spread_ratio
+        skewness = intervals.scaled_skewness(self._deviations)
+        limits = intervals.hall_interval(0.0, se, skewness, n - 1, level, is_nonnegative=False)
         if limits.reason:
             return limits
         method = f"{limits.method}, {_ADJUSTED}"
-        return self._add_judge(limits, mean, level, method).add_caution(_HEAVY_TAIL)
+        judge = Interval(0.0, 0.0, method)
+        if self._judge_error > 0:
+            assert self._influences is not None
+            skewness = intervals.scaled_skewness(_rows(self._influences[2], 1))
+            judge = intervals.hall_interval(
+                0.0, self._judge_error, skewness, self._size - 1, level, is_nonnegative=False
+            )
+        # Both errors add up, as those of r − (−λJ).
+        judge = replace(judge, low=-judge.high, high=-judge.low)
+        interval = intervals.mover_interval(0.0, self._shrink(limits, 0.0), 0.0, judge)
+        value = self.value
+        interval = replace(
+            interval,
+            low=value + interval.low,
+            high=value + interval.high,
+            method=method,
+            se=self.standard_error.se,
+        )
+        return interval.add_caution(_HEAVY_TAIL)
+
+    @property
+    def spread_ratio(self) -> float:
+        """Ratio of the standard deviations of the judge's values of all and of labeled rows.
+
+        It is at least 1.
+        """
+        assert self.others is not None
+        columns, weights = [], []
+        for estimate in (self.judged, self.others):
+            units = estimate.units
+            if isinstance(units, UnitValues) and estimate.value_is_unit_mean:
+                values: FloatArray | None = units.values
+            else:
+                values = _linear_values(estimate)
+            if values is None:
+                return 1.0
+            weight = units.weight if isinstance(units, UnitValues) else None
+            columns.append(values)
+            weights.append(np.ones(len(values)) if weight is None else weight)
+        labeled = _weighted_variance(columns[0], weights[0])
+        if self.positions is None:  # the labeled rows are not among the others
+            columns[1], weights[1] = np.concatenate(columns), np.concatenate(weights)
+        pooled = _weighted_variance(columns[1], weights[1])
+        return math.sqrt(max(pooled / labeled, 1.0)) if labeled > 0 else 1.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -809,6 +874,12 @@ class SeparateLabels(LabeledSample):
             effective_sizes=lambda: (float(self.n_human),),
             joint_distribution=self,
         )
+
+
+def _weighted_variance(values: FloatArray, weight: FloatArray) -> float:
+    """Return the variance of weighted values, corrected for their number."""
+    deviations = values - np.average(values, weights=weight)
+    return float(np.average(deviations**2, weights=weight)) * len(values) / (len(values) - 1)
 
 
 def _subtract(first: PointEstimate, second: PointEstimate) -> PointEstimate:

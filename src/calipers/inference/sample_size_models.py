@@ -232,7 +232,7 @@ class MeanVarianceModel(VarianceModel):
 
     def method_name(self, goal: str) -> str:
         """Return the name of the method; for a pilot whose standard error is scaled, its source."""
-        if not self.is_student:
+        if self.method_label:
             return self.method_label
         if goal == "half_width" or not self.is_difference:
             return "Student t"

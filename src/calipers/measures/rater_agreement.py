@@ -27,20 +27,32 @@ rater_measure = partial(
     measure, family="agreement", statistic=Ratings, higher_is_better=True, perfect=1.0
 )
 
-_NO_ITEM = {"no_shared_item": lambda r, _: len(r.multiply_rated_items) == 0}
+_NO_ITEM = {"no_shared_item": lambda r, _: ~(r.multiply_rated_items.weight > 0).any(axis=-1)}
 _ONE_CATEGORY = {
-    "one_category": lambda r, _: np.count_nonzero(r.multiply_rated_items.category_weights) == 1
+    "one_category": lambda r, _: (
+        np.count_nonzero(r.multiply_rated_items.category_weights, axis=-1) == 1
+    )
 }
 _NO_NUMBERS = {
     "no_distances": lambda r, parameters: (
         parameters["scale"] == "interval" and bool(np.isnan(r.values).any())
     )
 }
-_UNEQUAL_RATINGS = {
-    "unequal_ratings": lambda r, _: (
-        len(r.multiply_rated_items) > 0 and np.ptp(r.multiply_rated_items.n_ratings) > 0
+_UNEQUAL_RATINGS = {"unequal_ratings": lambda r, _: _has_unequal_ratings(r.multiply_rated_items)}
+
+
+def _has_unequal_ratings(ratings: Ratings) -> Any:
+    """Return whether the items that have a weight have unequal numbers of ratings."""
+    has_weight = ratings.weight > 0
+    largest = np.where(has_weight, ratings.n_ratings, 0.0).max(axis=-1, initial=0.0)
+    return largest > np.where(has_weight, ratings.n_ratings, math.inf).min(
+        axis=-1, initial=math.inf
     )
-}
+
+
+def _inner(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return Σ ab over the last axis."""
+    return np.asarray(np.einsum("...i,...i->...", a, b))
 
 
 def _centered_categories(ratings: Ratings, scale: str) -> FloatArray | None:
@@ -52,7 +64,8 @@ def _centered_categories(ratings: Ratings, scale: str) -> FloatArray | None:
     if scale == "nominal":
         return None
     x = ratings.category_midranks if scale == "ordinal" else ratings.values
-    return np.asarray(x - (ratings.category_weights @ x) / ratings.total)
+    mean = _inner(ratings.category_weights, x) / ratings.total
+    return np.asarray(x - mean[..., None])
 
 
 def _item_disagreement(ratings: Ratings, x: FloatArray | None) -> FloatArray:
@@ -63,11 +76,11 @@ def _item_disagreement(ratings: Ratings, x: FloatArray | None) -> FloatArray:
     return np.asarray(2 * (m * ratings.item_sums(x**2) - ratings.item_sums(x) ** 2) / (m - 1))
 
 
-def _expected_disagreement(ratings: Ratings, x: FloatArray | None) -> float:
+def _expected_disagreement(ratings: Ratings, x: FloatArray | None) -> FloatArray:
     """Compute Σ δ over all pairs of ratings of any items, times the weights of both."""
     if x is None:
-        return float(ratings.total**2 - np.square(ratings.category_weights).sum())
-    return float(2 * ratings.total * (ratings.category_weights @ x**2))
+        return np.asarray(ratings.total**2 - np.square(ratings.category_weights).sum(axis=-1))
+    return np.asarray(2 * ratings.total * _inner(ratings.category_weights, x**2))
 
 
 def _chance_corrected(r: Ratings, scale: str) -> FloatArray:
@@ -78,7 +91,7 @@ def _chance_corrected(r: Ratings, scale: str) -> FloatArray:
     """
     items = r.multiply_rated_items
     x = _centered_categories(items, scale)
-    disagreement = items.weight @ _item_disagreement(items, x)
+    disagreement = _inner(items.weight, _item_disagreement(items, x))
     return np.asarray(
         1 - disagreement * _other_ratings_weight(items) / _expected_disagreement(items, x)
     )
@@ -95,7 +108,7 @@ def _krippendorff_derivatives(r: Ratings, all_ratings: Ratings, scale: str) -> F
     x, m, n = _centered_categories(all_items, scale), items.n_ratings, all_items.total
     observed, expected = (
         float(all_items.weight @ _item_disagreement(all_items, x)),
-        _expected_disagreement(all_items, x),
+        float(_expected_disagreement(all_items, x)),
     )
     observed_slopes = _item_disagreement(items, x)
     if x is None:
@@ -178,8 +191,8 @@ def _item_agreement(
     the categories, on which the expected agreement is based, are those of all rated items, as in
     Gwet 2014.
     """
-    weight = r.weight[r.multiply_rated_mask]
-    observed = weight @ r.pair_agreement[r.multiply_rated_mask] / np.float64(weight.sum())
+    weight = r.weight[..., r.multiply_rated_mask]
+    observed = weight @ r.pair_agreement[r.multiply_rated_mask] / weight.sum(axis=-1)
     return _ItemAgreement(observed, *expected_agreement(r.mean_category_proportions))
 
 
@@ -210,13 +223,14 @@ def _item_mean_derivatives(
 
 def _fleiss_chance(proportions: FloatArray) -> tuple[Any, FloatArray]:
     """Compute the probability that two random ratings are equal, and its derivative."""
-    return proportions @ proportions, np.asarray(2 * proportions)
+    return _inner(proportions, proportions), np.asarray(2 * proportions)
 
 
 def _gwet_chance(proportions: FloatArray) -> tuple[Any, FloatArray]:
     """Compute the expected agreement of Gwet's AC1, and its derivative."""
-    n_others = max(len(proportions) - 1, 1)
-    return proportions @ (1 - proportions) / n_others, np.asarray((1 - 2 * proportions) / n_others)
+    n_others = max(proportions.shape[-1] - 1, 1)
+    slopes = np.asarray((1 - 2 * proportions) / n_others)
+    return _inner(proportions, 1 - proportions) / n_others, slopes
 
 
 @rater_measure(
@@ -225,7 +239,7 @@ def _gwet_chance(proportions: FloatArray) -> tuple[Any, FloatArray]:
     range=(-math.inf, 1),
     undefined=_NO_ITEM
     | _UNEQUAL_RATINGS
-    | {"one_category": lambda r, _: np.count_nonzero(r.category_weights) == 1},
+    | {"one_category": lambda r, _: np.count_nonzero(r.category_weights, axis=-1) == 1},
     reference="Fleiss 1971; Gwet 2014",
 )
 def fleiss(r: Ratings) -> FloatArray:
@@ -272,7 +286,7 @@ def percent_agreement(r: Ratings) -> FloatArray:
         1
         - r.multiply_rated_items.weight
         @ _item_disagreement(r.multiply_rated_items, None)
-        / np.float64(r.multiply_rated_items.total)
+        / r.multiply_rated_items.total
     )
 
 

@@ -39,9 +39,10 @@ class Ratings(Statistic):
         Number of raters that put the item into the category.
     item_counts : ndarray of shape (n,)
         Number of items with equal ratings that each entry stands for.
-    weight : ndarray of shape (n,)
-        Sum of the weights of these items.
-    weight_squares : ndarray of shape (n,)
+    weight : ndarray of shape (..., n)
+        Sum of the weights of these items. Leading axes are those of subsets of the items, for which
+        entries without an item have weight 0.
+    weight_squares : ndarray of shape (..., n)
         Sum of their squared weights.
     """
 
@@ -199,6 +200,32 @@ class Ratings(Statistic):
         no_codes = np.zeros((0, 0), np.int64)
         return self + self._from_sorted(no_codes, (np.zeros(0),) * 3, self.categories, self.values)
 
+    @cached_property
+    def group_index(self) -> IntArray:
+        """Index in ``grouped_items`` of the entry that each entry is grouped into."""
+        return _distinct_rows(self._padded_codes(self.max_ratings), len(self.categories))[0]
+
+    def with_items(
+        self, item_counts: FloatArray, weight: FloatArray, weight_squares: FloatArray
+    ) -> Self:
+        """Return the same ways to rate an item with other numbers of items.
+
+        Parameters
+        ----------
+        item_counts : ndarray of shape (..., n)
+            Number of items of each entry.
+        weight : ndarray of shape (..., n)
+            Sum of their weights.
+        weight_squares : ndarray of shape (..., n)
+            Sum of their squared weights.
+
+        Returns
+        -------
+        Ratings
+            Statistic of these items, with the leading axes.
+        """
+        return replace(self, item_counts=item_counts, weight=weight, weight_squares=weight_squares)
+
     def divide_weights(self, common_weight: float) -> Self:
         """Return the statistic with every weight divided by ``common_weight``.
 
@@ -302,7 +329,7 @@ class Ratings(Statistic):
         """Statistic of the items with two ratings or more."""
         count_mask = self.multiply_rated_mask[self.entry_index]
         starts = np.append(0, np.cumsum(np.diff(self.starts)[self.multiply_rated_mask]))
-        sums = (column[self.multiply_rated_mask] for column in self._sums)
+        sums = (column[..., self.multiply_rated_mask] for column in self._sums)
         return type(self)(
             self.categories,
             self.values,
@@ -316,29 +343,28 @@ class Ratings(Statistic):
     def mean_category_proportions(self) -> FloatArray:
         """Mean proportion of each category among the ratings of an item with any."""
         reciprocal_counts = 1 / np.maximum(self.n_ratings, 1)
-        return np.asarray(
-            self.category_sums(reciprocal_counts) / np.float64(self.weight[self.rated_mask].sum())
-        )
+        rated_weight = self.weight[..., self.rated_mask].sum(axis=-1, keepdims=True)
+        return np.asarray(self.category_sums(reciprocal_counts) / rated_weight)
 
     @cached_property
     def category_midranks(self) -> FloatArray:
         """Midrank of the ratings of each category: all below it, and half of its own."""
-        return np.cumsum(self.category_weights) - self.category_weights / 2
+        return np.cumsum(self.category_weights, axis=-1) - self.category_weights / 2
 
     def item_sums(self, category_values: FloatArray) -> FloatArray:
         """Sum a value of each category over the ratings of each item.
 
         Parameters
         ----------
-        category_values : ndarray of shape (K,)
+        category_values : ndarray of shape (..., K)
             Value of each category.
 
         Returns
         -------
-        ndarray of shape (n,)
+        ndarray of shape (..., n)
             Sum over the ratings of each item.
         """
-        return self._item_values(self.count * category_values[self.category])
+        return self._item_values(self.count * category_values[..., self.category])
 
     def category_sums(self, item_values: FloatArray) -> FloatArray:
         """Sum a value of each item over the ratings of each category, weighted by the item.
@@ -350,14 +376,22 @@ class Ratings(Statistic):
 
         Returns
         -------
-        ndarray of shape (K,)
+        ndarray of shape (..., K)
             Sum over the ratings of each category, in which an item has its weight.
         """
-        weights = self.count * (item_values * self.weight)[self.entry_index]
-        return np.bincount(self.category, weights, len(self.categories)).astype(np.float64)
+        weights = self.count * (item_values * self.weight)[..., self.entry_index]
+        return _sums_by_code(self.category, weights, len(self.categories))
 
     def _item_values(self, count_values: FloatArray | IntArray) -> FloatArray:
-        return np.bincount(self.entry_index, count_values, len(self)).astype(np.float64)
+        return _sums_by_code(self.entry_index, count_values, len(self))
+
+
+def _sums_by_code(codes: IntArray, values: FloatArray | IntArray, n_codes: int) -> FloatArray:
+    """Return the sums of values (..., C) over equal codes (C,)."""
+    axes = values.shape[:-1]
+    offsets = np.arange(int(np.prod(axes)))[:, None] * n_codes
+    sums = np.bincount((codes + offsets).ravel(), values.ravel(), len(offsets) * n_codes)
+    return sums.reshape(*axes, n_codes).astype(np.float64)
 
 
 def _weight_sums(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]:

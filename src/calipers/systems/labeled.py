@@ -45,6 +45,8 @@ class LabeledOutput(RowSystem):
         Whether labels have unequal weights, and stand for all rows.
     target : {"like", "these"}, default="like"
         What is estimated: the value of rows like these, or of these rows.
+    task : str, default="classification"
+        Name of the task, for messages.
     """
 
     judge: SystemOutput
@@ -53,6 +55,7 @@ class LabeledOutput(RowSystem):
     labeled_mask: npt.NDArray[np.bool_]
     has_label_weights: bool = False
     target: str = "like"
+    task: str = "classification"
 
     @property
     def n_rows(self) -> int:
@@ -118,7 +121,7 @@ class LabeledOutput(RowSystem):
         if reason:
             raise InputError(
                 f"human: {measure} {reason}, so labels of some {self.unit} cannot be combined with "
-                f"the judgments of all; expected measures such as {_examples(measure)}"
+                f"the judgments of all; expected measures such as {_examples(self.task)}"
             )
 
     def unsupported_reason(self, measure: Measure) -> str:
@@ -181,11 +184,17 @@ BIASED_INTERVALS = ("information", "majority")
 _SYSTEM_FIELDS = ("judge", "human", "judged")
 
 
-def _examples(measure: Measure) -> str:
+#: Measures that labels serve, by task, for messages.
+_EXAMPLES = {
+    "multilabel": "example-F1, macro-F1, subset-accuracy or Hamming-loss",
+    "regression": "RMSE, MAE or R2",
+    "clustering": "ARI, Rand or pair-F1",
+}
+
+
+def _examples(task: str) -> str:
     """Return measures that labels serve, for messages."""
-    if measure.definition.task == "clustering":
-        return "ARI, Rand or pair-F1"
-    return "accuracy, F1, AUC, log-loss, MAE or RMSE"
+    return _EXAMPLES.get(task, "accuracy, F1, AUC or log-loss")
 
 
 def _has_error(estimate: PointEstimate) -> bool:

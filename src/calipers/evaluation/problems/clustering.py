@@ -229,8 +229,9 @@ def _check_stream(
         needs_pairs = reads == "distances" and measure.parameters["to"] != "centers"
         if reads == "pairs" or needs_pairs or (reads == "distances" and measure.label is not None):
             raise InputError(
-                f"{measure} takes all points in memory, which engine={engine.kind!r} does not "
-                f"have; {', '.join(POINT_MEASURES)} take only centers"
+                f"{measure} takes all points in memory, but engine={engine.kind!r} has them in "
+                f"batches; take {', '.join(POINT_MEASURES)}, for which centers suffice, or "
+                "engine='memory'"
             )
         if reads != "partitions" and not engine.is_rereadable:
             raise InputError(

@@ -273,6 +273,7 @@ class LabeledProblem(Problem):
                 labeled_mask=mask,
                 has_label_weights=has_label_weights,
                 target=self.target,
+                task=self.task,
                 **batch.shared_columns(settings),
             )
             for name, judge in judges.items()

@@ -26,6 +26,9 @@ _REPLACEMENTS = {
 }  # fmt: skip
 
 
+#: Hyphen of a negative number, at the start of a text or after a space, bracket or comma.
+_HYPHEN_MINUS = re.compile(r"(?<![^\s\[(,])-(?=[\d∞])")
+
 #: Commands of headings by level; there is no lower section.
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph")
 
@@ -36,9 +39,8 @@ class LaTeX(Writer):
     name, suffixes, medium = "latex", (".tex",), Medium.PAPER
 
     def escape(self, text: str) -> str:
-        escaped = "".join(
-            _REPLACEMENTS.get(character, character) for character in escape_unprintable(text)
-        )
+        with_minus = _HYPHEN_MINUS.sub("−", escape_unprintable(text))
+        escaped = "".join(_REPLACEMENTS.get(character, character) for character in with_minus)
         return escaped.replace("--", "-{}-") if "--" in text else escaped
 
     def write(self, blocks: Iterable[Block]) -> str:
