@@ -388,7 +388,9 @@ def unit_differences(estimate: PointEstimate) -> _Differences | None:
     if units is not None:
         if units.clusters is not None:
             return None
-        values = units.values * estimate.factor if exact else units.values
+        values = units.values
+        if exact and estimate.factor != 1:
+            values = values * estimate.factor
         if estimate.n_changed is not None:
             differing = estimate.n_changed()
         elif exact:  # differences of equal values are 0
@@ -529,8 +531,10 @@ def _differences_error(units: _Differences, estimate: PointEstimate) -> Standard
         n, mean = float(units.counts.sum()), estimate.value
         spread = float(units.counts @ np.square(values - mean))
         return StandardError(math.sqrt(spread / n / (n - 1)) if n > 1 else NAN, "paired t", n - 1)
-    error = UnitValues(values, units.weight).standard_error
-    return StandardError(error.se, error.name, error.df)
+    of_estimate = estimate.units if estimate.factor == 1 and units.is_exact else None
+    if isinstance(of_estimate, UnitValues) and of_estimate.values is values:
+        return of_estimate.standard_error  # computed already
+    return UnitValues(values, units.weight).standard_error
 
 
 def t_error(estimate: PointEstimate) -> StandardError | Interval | None:

@@ -141,6 +141,10 @@ VARIANCE_FLOOR = 0.1
 MAX_RANDOMIZED_UNITS = 2_000
 MAX_RANDOMIZATION_STEPS = 10_000_000_000
 
+#: With more units, means of values without bounds have Hall's interval instead of the bootstrap-t,
+#: which corrects for the same skewness and takes time.
+MAX_BOOTSTRAPPED_UNITS = 2_000
+
 #: With more units, values are not permuted for one measure, which would take too long.
 MAX_PERMUTED_UNITS = 100_000
 

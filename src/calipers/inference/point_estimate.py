@@ -57,6 +57,25 @@ class UnitValues:
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
 
+    @classmethod
+    def from_table(cls, table: FloatArray) -> list[UnitValues]:
+        """Create those of each row of a table, with their moments, which are computed at once."""
+        n = table.shape[1]
+        means = table.mean(axis=1)
+        means += (table - means[:, None]).mean(axis=1)  # so that equal values have no variance
+        deviations = table - means[:, None]
+        cross = deviations.sum(axis=1)  # what rounding leaves
+        squares = np.einsum("ij,ij->i", deviations, deviations)
+        rows = []
+        for row, mean, m2, rest in zip(
+            table, means.tolist(), squares.tolist(), cross.tolist(), strict=True
+        ):
+            units = cls(row)
+            if math.isfinite(mean):
+                units.__dict__["moments"] = Moments(n, float(n), mean, m2, float(n), m2, rest)
+            rows.append(units)
+        return rows
+
     def __sub__(self, other: UnitValues) -> UnitValues:
         return replace(self, values=subtract_values(self.values, other.values))
 
@@ -96,8 +115,13 @@ class UnitValues:
     @property
     def effect_size(self) -> float:
         """Hedges' g for paired data; NaN for rows of unequal weight."""
-        has_weights = self.weight is not None and bool(np.ptp(self.weight) > 0)
-        return NAN if has_weights else paired_tests.hedges_g(self.values)
+        if self.weight is not None and bool(np.ptp(self.weight) > 0):
+            return NAN
+        if self.weight is not None or not math.isfinite(self.moments.m2):
+            return paired_tests.hedges_g(self.values)
+        n, moments = len(self.values), self.moments
+        sd = math.sqrt(moments.m2 / (n - 1)) if n > 1 else NAN
+        return paired_tests.hedges_g_from_stats(moments.mean, sd, n)
 
 
 @dataclass(frozen=True, eq=False)
