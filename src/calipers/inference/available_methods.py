@@ -404,7 +404,7 @@ def unit_differences(estimate: PointEstimate) -> _Differences | None:
         return _differences_from_spread(estimate, estimate.unit_spread())
     if estimate.is_reduced or estimate.influence is None:
         return None
-    influence = estimate.influence()
+    influence = estimate.difference_influence
     return None if influence is None else _differences_from_influence(estimate, influence)
 
 
@@ -427,7 +427,7 @@ def _differences_from_influence(
         used_mask = weight > 0
         weight, positive = weight[used_mask], None if positive is None else positive[used_mask]
     return _differences_from_spread(
-        estimate, UnitDifferences.from_influence_values(values, weight, positive)
+        estimate, UnitDifferences.from_influence_values(values, weight, positive, is_whole=True)
     )
 
 
@@ -475,8 +475,8 @@ def _unit_procedure(estimate: PointEstimate) -> Procedure | None:
     if not isinstance(error, StandardError):
         error = _differences_error(units, estimate)
     elif units.is_exact and not isinstance(units.values, Histogram):
-        error = replace(error, se=_differences_error(units, estimate).se)
-    if error.se <= estimate.tolerance:  # what rounding left
+        error = StandardError(_differences_error(units, estimate).se, error.name, error.df)
+    if 0 < error.se <= estimate.tolerance:  # what rounding left
         error = replace(error, se=0.0)
     n, max_difference = estimate.n, estimate.bounds[1]
     if not units.n_differing and not units.is_exact:
@@ -509,7 +509,7 @@ def _unit_procedure(estimate: PointEstimate) -> Procedure | None:
     return WaldProcedure(
         **shared,
         t_error=error,
-        standard_error=replace(error, se=se),
+        standard_error=error if se == error.se else replace(error, se=se),
         augmented_mean=bayes,
         n_differing=units.n_differing,
         reason=reason,
@@ -548,7 +548,7 @@ def t_error(estimate: PointEstimate) -> StandardError | Interval | None:
         return error
     sizes = estimate.effective_sizes() or (effective_rows(estimate),)
     rows = min(sizes) if min(sizes) < MIN_ROWS_FOR_NORMAL else sum(sizes)
-    return replace(error, df=max(rows - 1, 1.0) if rows > 1 else 0.0)
+    return StandardError(error.se, error.name, max(rows - 1, 1.0) if rows > 1 else 0.0)
 
 
 def _t_procedure(estimate: PointEstimate) -> Procedure | None:

@@ -313,9 +313,12 @@ class AugmentedMean:
         distribution function there, a fraction of the work.
         """
         if math.isfinite(wald_limit):
-            limit = self._distribution.limit(tail, side, wald_limit)
-            return min(limit * side, wald_limit * side) * side
-        return float(self.quantiles(np.array([tail if side > 0 else 1 - tail]))[0])
+            quantile = self._distribution.limit(tail, side, wald_limit)
+        else:
+            quantile = float(self.quantiles(np.array([tail if side > 0 else 1 - tail]))[0])
+        if math.isnan(wald_limit):
+            return quantile
+        return min(quantile * side, wald_limit * side) * side
 
 
 def endpoints_about_mean(

@@ -22,6 +22,9 @@ NAN = float("nan")
 #: Relative difference at which the search stops.
 _RELATIVE_TOLERANCE = 4e-16
 
+#: With so many degrees of freedom, the tail of t so many standard errors away is below 1e-17.
+_MIN_DF_OF_FAR_TAIL, _FAR_TAIL = 100, 10.0
+
 #: Largest error of the power of a detectable difference.
 _POWER_TOLERANCE = 1e-14
 
@@ -70,7 +73,15 @@ def _two_sided_power(shift: FloatArray, level: float | FloatArray, df: FloatArra
     if np.isnan(df).all():
         return np.asarray(normal)
     critical = stdtrit(df, (1 + level) / 2)
-    student = _upper_tail(critical, shift, df) + _upper_tail(critical, -shift, df)
+    student = np.asarray(_upper_tail(critical, shift, df))
+    # Hardly any power is on the side without the difference, if degrees are not few.
+    is_far = (df >= _MIN_DF_OF_FAR_TAIL) & (shift + critical > _FAR_TAIL)
+    is_near = np.broadcast_to(~is_far, student.shape)
+    if is_near.all():
+        student = student + _upper_tail(critical, -shift, df)
+    elif is_near.any():
+        terms = (np.broadcast_to(x, student.shape)[is_near] for x in (critical, -shift, df))
+        student[is_near] += _upper_tail(*terms)
     return np.where(np.isnan(df), normal, student)
 
 

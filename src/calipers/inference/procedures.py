@@ -109,6 +109,9 @@ class Procedure:
 
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the p-value of a true difference ``null_value``, against the alternative."""
+        return cached(self, ("p", null_value, alternative), lambda: self._p(null_value, alternative))
+
+    def _p(self, null_value: float, alternative: str) -> float:
         if not math.isfinite(self.value):
             return NAN
         if self.reason is not None:
@@ -117,13 +120,11 @@ class Procedure:
             return 1.0 if same else NAN
         if alternative != "two-sided":
             return self._bounded_one_sided_p(null_value, 1 if alternative == "greater" else -1)
-        return min(
-            1.0,
-            2
-            * min(
-                self._bounded_one_sided_p(null_value, 1), self._bounded_one_sided_p(null_value, -1)
-            ),
-        )
+        side = 1 if null_value < self._center else -1
+        p = self._bounded_one_sided_p(null_value, side)
+        if not (p <= 0.5 and (null_value - self._center) * side < 0):  # else the opposite is larger
+            p = min(p, self._bounded_one_sided_p(null_value, -side))
+        return min(1.0, 2 * p)
 
     @property
     def _center(self) -> float:
