@@ -853,8 +853,8 @@ def _subtract_together(pairs: Sequence[_EstimatePair]) -> None:
         np.stack([pair.first_columns[0] for pair in simple]),
         np.stack([pair.second_columns[0] for pair in simple]),
     )
-    for pair, row, units in zip(simple, table, UnitValues.from_table(table), strict=True):
-        pair.__dict__.update(differences=row, units=units)
+    for pair, row in zip(simple, table, strict=True):
+        pair.__dict__.update(differences=row, units=UnitValues(row))
 
 
 def _mask_topics(absent_mask: Any, topics: TopicRows) -> tuple[FloatArray, FloatArray | None]:

@@ -57,25 +57,6 @@ class UnitValues:
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
 
-    @classmethod
-    def from_table(cls, table: FloatArray) -> list[UnitValues]:
-        """Create those of each row of a table, with their moments, which are computed at once."""
-        n = table.shape[1]
-        means = table.mean(axis=1)
-        means += (table - means[:, None]).mean(axis=1)  # so that equal values have no variance
-        deviations = table - means[:, None]
-        cross = deviations.sum(axis=1)  # what rounding leaves
-        squares = np.einsum("ij,ij->i", deviations, deviations)
-        rows = []
-        for row, mean, m2, rest in zip(
-            table, means.tolist(), squares.tolist(), cross.tolist(), strict=True
-        ):
-            units = cls(row)
-            if math.isfinite(mean):
-                units.__dict__["moments"] = Moments(n, float(n), mean, m2, float(n), m2, rest)
-            rows.append(units)
-        return rows
-
     def __sub__(self, other: UnitValues) -> UnitValues:
         return replace(self, values=subtract_values(self.values, other.values))
 
