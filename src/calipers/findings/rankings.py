@@ -280,8 +280,8 @@ def topic_dependent_difference(subject: Subject, table: TopicValues) -> Iterator
             continue
         x, weights = differences[defined], table.weights(defined)
         # Most differences are significant, and no topic reverses them.
-        shares = x * weights
-        remaining = (shares.sum() - shares) * difference.value
+        terms = x * weights
+        remaining = (terms.sum() - terms) * difference.value
         is_significant = outcome(difference).is_significant
         if is_significant and remaining.min() > 0:
             yield Claim(1.0)

@@ -180,7 +180,7 @@ def _detectable_noncentrality(df: FloatArray, level: FloatArray, power: float) -
         crossed = value * b <= 0
         low[active], below[active] = np.where(crossed, high_a, low_a), np.where(crossed, b, a / 2)
         high[active], above[active] = x, value
-    return high
+    return np.asarray(high)
 
 
 def non_inferiority_power(

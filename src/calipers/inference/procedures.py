@@ -109,7 +109,8 @@ class Procedure:
 
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the p-value of a true difference ``null_value``, against the alternative."""
-        return cached(self, ("p", null_value, alternative), lambda: self._p(null_value, alternative))
+        key = "p", null_value, alternative
+        return cached(self, key, lambda: self._p(null_value, alternative))
 
     def _p(self, null_value: float, alternative: str) -> float:
         if not math.isfinite(self.value):
