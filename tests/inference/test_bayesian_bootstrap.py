@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -308,6 +309,47 @@ def test_a_limit_is_the_outer_one_of_two() -> None:
     for other in (high - 0.1, high + 0.1, np.inf):
         assert made.limit(0.025, -1, other) == pytest.approx(max(high, other))
     assert made.limit(0.025, 1) == low
+
+
+@pytest.mark.parametrize("n", [4, 50, 252, 1500])
+def test_limits_are_roots_of_the_tails(n: int) -> None:
+    """From far and near, and the number itself where its tail is smaller; of ties and weights."""
+    random = np.random.default_rng(n)
+    for values in (random.normal(size=n), np.round(random.standard_t(3, n)), random.random(n) ** 4):
+        for weight in (None, random.uniform(0.5, 2, n)):
+            mass = np.append(np.ones(n - 1), 0.5)
+            components = values, weight, mass
+            low, high = float(values.min()), float(values.max())
+            for tail, side in itertools.product((0.025, 1e-5), (0, 1)):
+                root = optimize.brentq(
+                    lambda t: _core.dirichlet_tails(*components, t)[side] - tail,  # noqa: B023
+                    low + 1e-9,
+                    high - 1e-9,
+                    xtol=1e-14,
+                )
+                out = 1 if side else -1
+                for near in (root - 0.2 * out, root - 1e-3 * out, float(np.median(values))):
+                    limit = _core.dirichlet_limit(*components, tail, side, near)
+                    outer = max(root, near) if side else min(root, near)
+                    assert limit == pytest.approx(outer, abs=1e-10 * (high - low))
+                near = root + 1e-3 * out
+                assert _core.dirichlet_limit(*components, tail, side, near) == near
+                [quantile] = _core.dirichlet_quantiles(
+                    *components, np.array([1 - tail if side else tail])
+                )
+                assert quantile == pytest.approx(root, abs=1e-10 * (high - low))
+
+
+def test_equal_values_without_weights_are_one() -> None:
+    values, mass = np.array([0.5, 2.0, 0.5, 0.5, 1.0]), np.array([1.0, 1.0, 0.5, 2.0, 1.0])
+    together = np.array([0.5, 1.0, 2.0]), None, np.array([3.5, 1.0, 1.0])
+    for t in (0.6, 0.9, 1.5):
+        expected = _core.dirichlet_tails(*together, t)
+        assert _core.dirichlet_tails(values, None, mass, t) == pytest.approx(expected, rel=1e-12)
+        ones = np.ones(len(values))
+        assert _core.dirichlet_tails(values, ones, mass, t) == pytest.approx(expected, rel=1e-12)
+    assert np.isnan(_core.dirichlet_tails(np.ones(3), None, np.ones(3), 0.5)).all()
+    assert _core.dirichlet_limit(np.ones(3), None, np.ones(3), 0.1, 0, 7.0) == 7.0
 
 
 def test_where_half_units_are_put() -> None:

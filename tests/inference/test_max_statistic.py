@@ -180,6 +180,44 @@ def test_many_systems_are_drawn_by_system_as_by_pair() -> None:
             assert other.adjust_p(p, side) == pytest.approx(one.adjust_p(p, side), abs=0.02)
 
 
+def test_a_pair_is_a_difference_of_what_is_stored_if_its_length_says_so() -> None:
+    rows = np.random.default_rng(5).normal(size=(4, 500))
+    vectors = max_statistic.PairVectors(n_vectors=3)
+    for j in (1, 2, 3):
+        column = rows[j] - rows[0]
+        vectors.reduce(column, "AUC", f"s{j}", "s0", 2 * float(np.linalg.norm(column)))
+    column = rows[3] - rows[1]
+    length = float(np.linalg.norm(column))
+    pair = vectors.difference("AUC", "s3", "s1", 2 * length)
+    assert pair is not None
+    assert pair.norm == pytest.approx(length)
+    assert np.allclose(pair.first - pair.second, column)
+    for se in (2 * length * (1 + 1e-5), length, np.nan, 0.0):  # of a vector of its own
+        assert vectors.difference("AUC", "s3", "s1", se) is None
+    assert vectors.difference("AUC", "s3", "s0", 2 * length) is None  # stored itself
+    assert vectors.difference("Brier", "s3", "s1", 2 * length) is None
+
+
+@pytest.mark.parametrize("n_rows", [60, 5000])
+def test_vectors_of_a_table_are_those_of_its_pairs(n_rows: int) -> None:
+    table = np.random.default_rng(6).normal(size=(n_rows, 11))
+    table[:, 5] = table[:, 4] + 1e-6 * table[:, 0]
+    pairs = [(b, a) for a, b in itertools.combinations(range(11), 2)]
+    by_pair, by_table = (max_statistic.PairVectors(n_vectors=10) for _ in range(2))
+    singly = [by_pair.reduce(table[:, a] - table[:, b], "AP", str(a), str(b)) for a, b in pairs]
+    at_once = by_table.reduce_table(table, pairs)
+    for first, second in zip(singly, at_once, strict=True):
+        assert type(first) is type(second)
+        if isinstance(first, max_statistic.VectorDifference):
+            assert isinstance(second, max_statistic.VectorDifference)
+            assert second.norm == pytest.approx(first.norm, rel=1e-12)
+            assert np.allclose(first.first, second.first, rtol=1e-12, atol=1e-15)
+        else:
+            assert np.allclose(first, second, rtol=1e-12, atol=1e-15)
+    kept = {id(of.first) for of in at_once if isinstance(of, max_statistic.VectorDifference)}
+    assert len(kept) <= 10  # one array for each system
+
+
 def test_large_and_small_influences_are_kept_alike() -> None:
     """Single precision has no room for numbers beyond 1e38, which a factor mends."""
     column = np.random.default_rng(6).normal(size=5_000)

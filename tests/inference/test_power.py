@@ -95,6 +95,20 @@ def test_what_is_detectable_has_the_power(degrees: float | None, wanted: float) 
     assert found == pytest.approx(wanted, abs=1e-5)
 
 
+def test_detectable_of_many_levels_and_degrees() -> None:
+    """Where the normal approximation is good or poor, as a root finder has them."""
+    random = np.random.default_rng(2)
+    levels = 1 - 10.0 ** -random.uniform(0.05, 6, 60)
+    degrees = [None, 3.0, 5.0, 30.0, 120.0, 249.0] * 10
+    for wanted in (0.3, 0.8, 0.99):
+        sizes = power.detectable_differences(np.ones(60), degrees, levels, wanted)
+        for size, df, level in zip(sizes, degrees, levels, strict=True):
+            if size > 0:
+                assert power.shift_power(float(size), level, df) == pytest.approx(wanted, abs=1e-9)
+            else:
+                assert wanted <= 1 - level
+
+
 def test_detectable_by_simulation() -> None:
     n, random = 16, np.random.default_rng(4)
     d = power.detectable_differences([2 / math.sqrt(n)], [n - 1])[0]

@@ -66,6 +66,22 @@ def added(rows: Rows, cuts: IntArray, order: IntArray, *, by_class: bool) -> Uni
     return found if found.is_certain else look(found)
 
 
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("name", data())
+def test_bins_exclude_no_majority(name: str, by_class: bool) -> None:
+    """Of enough rows for bins, and of values as near as rounding."""
+    values, _ = data()[name]
+    random = np.random.default_rng(3)
+    for shift, scale in ((0.0, 1.0), (1.0, 1e-10)):
+        rows = shift + scale * np.tile(values, 60) * (1 + 1e-3 * random.random(3600))
+        rows[: 60 * 40] = shift + scale * np.tile(values, 40)
+        classes = random.random(len(rows)) < 0.4 if by_class else None
+        members = [rows] if classes is None else [rows[classes], rows[~classes]]
+        expected = sum(MajorityValue.from_values(part).n_others for part in members)
+        whole = UnitDifferences.from_influence_values(rows, None, classes, is_whole=True)
+        assert whole.n_differing == expected
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("name", data())

@@ -373,10 +373,14 @@ def _numbers(values: Any, input_name: str) -> Array:
     if len(missing) and missing.all():
         return numbers
     present_indices = np.flatnonzero(~missing)
-    cells = to_array(take_rows(values, present_indices), input_name).tolist()
+    cells = to_array(take_rows(values, present_indices), input_name)
+    if cells.dtype.kind in "biuf":
+        numbers[present_indices] = cells
+        if not np.nanmax(np.abs(numbers)) > MAX_QUANTITY:
+            return numbers
     numbers[present_indices] = [
         _number(value, f"{input_name}, unit {index + 1}")
-        for index, value in zip(present_indices, cells, strict=True)
+        for index, value in zip(present_indices, cells.tolist(), strict=True)
     ]
     return numbers
 

@@ -579,6 +579,11 @@ class PairedCounts:
         batches_by_measure: dict[Any, list[FloatArray]] = {m: [] for m in measures}
         names = self.first.matrix.labels
         for counts in replicates:
+            matrices = self.cells.paired_matrices(counts, names)
+            if matrices is not None:
+                for measure, batches in batches_by_measure.items():
+                    batches.append(np.subtract(*measure.apply(matrices)))
+                continue
             first, second = (
                 self.cells.replicate_matrices(counts, names, axes) for axes in ((0, 1), (0, 2))
             )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
     from calipers.inference.time_order import TimeOrder
-    from calipers.statistics import FloatArray
+    from calipers.statistics import FloatArray, Signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class TopicSummary:
     clusters: ClusterIndex | None = field(default=None, kw_only=True)
     order: TimeOrder | None = field(default=None, kw_only=True)
 
-    @property
+    @cached_property
     def summary(self) -> Summary:
         """Summary that combines the values."""
         return Summary.from_definition(self.measure.definition)
@@ -61,10 +61,14 @@ class TopicSummary:
         return self.summary.defined_mask(self.values, self.pooling_columns)
 
     @cached_property
+    def all_columns(self) -> list[FloatArray]:
+        """Columns whose means the summary uses; NaN for topics without a value."""
+        return self.summary.columns(self.values, self.pooling_columns)
+
+    @cached_property
     def columns(self) -> FloatArray:
         """Columns whose means the summary uses, for the topics with a value."""
-        columns = np.column_stack(self.summary.columns(self.values, self.pooling_columns))
-        return np.asarray(columns[self.defined_mask])
+        return np.asarray(np.column_stack(self.all_columns)[self.defined_mask])
 
     @cached_property
     def defined_weights(self) -> FloatArray | None:
@@ -204,6 +208,9 @@ class TopicIntervals:
             ),
             "bca": lambda level: self._mean_interval(self._bca(level)),
             "studentized": lambda level: self._mean_interval(self._studentized_interval(level)),
+            "skewness-corrected": lambda level: self._mean_interval(
+                self._skew_corrected_interval(level)
+            ),
             "t": lambda level: self._mean_interval(
                 intervals.student_interval(
                     self._mean, self._se, self.topics.first_moments.effective_size, level
@@ -304,6 +311,16 @@ class TopicIntervals:
     def _studentized_interval(self, level: float) -> Interval:
         means, errors = (columns[:, 0] for columns in self.draw_replicates())
         return intervals.bootstrap_t(self._mean, self._se, means, errors, level)
+
+    def _skew_corrected_interval(self, level: float) -> Interval:
+        return intervals.hall_interval(
+            self._mean,
+            self._se,
+            intervals.scaled_skewness(self.influence_values),
+            self.topics.first_moments.effective_size - 1,
+            level,
+            is_nonnegative=False,
+        )
 
     def _bca(self, level: float) -> Interval:
         acceleration = intervals.acceleration(self._deviations)
@@ -548,19 +565,14 @@ def paired_differences(
     random signs are used for all of them.
     """
     estimate_pairs = [_EstimatePair.from_estimates(first, second) for first, second in pairs]
+    _subtract_together(estimate_pairs)
     # Columns of what the summaries need: of sums and means the difference itself.
     importance = [pair.importance for pair in estimate_pairs]
     clusters = [pair.clusters for pair in estimate_pairs]
     draws = TopicReplicates(
         [pair.resampled_columns() for pair in estimate_pairs], settings, importance, clusters
     )
-    signs = _SignFlips(
-        [
-            pair.differences if u is None else pair.differences * u
-            for pair, u in zip(estimate_pairs, importance, strict=True)
-        ],
-        settings,
-    )
+    signs = _SignFlips(estimate_pairs, settings)
     for index, pair in enumerate(estimate_pairs):
         yield pair.difference(draws, signs, index)
 
@@ -569,14 +581,24 @@ def paired_differences(
 class _SignFlips:
     """Randomization tests on the same topics, with the same signs for all differences."""
 
-    differences: list[FloatArray]
+    pairs: Sequence[_EstimatePair]
     settings: Settings
     _tests: dict[str, list[paired_tests.TestResult]] = field(default_factory=dict)
 
     def test(self, index: int, alternative: str) -> paired_tests.TestResult:
         """Return the test of one difference."""
         if alternative not in self._tests:
-            table, n_resamples = np.column_stack(self.differences), n_randomizations(self.settings)
+            table, n_resamples = (
+                np.column_stack(
+                    [
+                        pair.differences
+                        if pair.importance is None
+                        else pair.differences * pair.importance
+                        for pair in self.pairs
+                    ]
+                ),
+                n_randomizations(self.settings),
+            )
             tests = paired_tests.randomization_test(
                 table, n_resamples, self.settings.seed, alternative
             )
@@ -602,10 +624,13 @@ class _EstimatePair:
         assert isinstance(first_topics, TopicRows)
         assert isinstance(second_topics, TopicRows)
         absent_mask = ~(first_topics.defined_mask & second_topics.defined_mask)
-        a, b = (
-            topics.summary.columns(*_mask_topics(absent_mask, topics))
-            for topics in (first_topics, second_topics)
-        )
+        if not absent_mask.any():
+            a, b = first_topics.all_columns, second_topics.all_columns
+        else:
+            a, b = (
+                topics.summary.columns(*_mask_topics(absent_mask, topics))
+                for topics in (first_topics, second_topics)
+            )
         return cls(first, second, first_topics.summary, a, b, first_topics.unit_weight)
 
     @cached_property
@@ -629,33 +654,57 @@ class _EstimatePair:
         assert isinstance(self.first.joint_distribution, TopicRows)
         return self.first.joint_distribution
 
-    @property
+    @cached_property
     def differences(self) -> FloatArray:
         """Differences of the first column, first minus second."""
         return subtract_values(self.first_columns[0], self.second_columns[0])
 
+    @cached_property
+    def units(self) -> UnitValues:
+        """Differences of the first column on the topics on which both have a value."""
+        return self._units(self.differences[self.defined_mask])
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the summary is the mean of the differences, or their sum."""
+        return self.summary.kind in ("mean", "sum")
+
     def resampled_columns(self) -> list[FloatArray]:
         """Return the columns to resample."""
-        is_mean = self.summary.kind in ("mean", "sum")
-        return [self.differences] if is_mean else [*self.first_columns, *self.second_columns]
+        return [self.differences] if self.is_mean else [*self.first_columns, *self.second_columns]
 
-    def difference(self, draws: TopicReplicates, signs: _SignFlips, index: int) -> PointEstimate:
-        """Return the difference, with its replicates and its test at index ``index``."""
-        a, b = (
+    def _defined_columns(self) -> tuple[FloatArray, FloatArray]:
+        """Return the columns of both, for the topics on which both have a value."""
+        first, second = (
             np.column_stack(columns)[self.defined_mask]
             for columns in (self.first_columns, self.second_columns)
         )
-        defined_mask, n = self.defined_mask, len(a)
+        return first, second
+
+    def difference(self, draws: TopicReplicates, signs: _SignFlips, index: int) -> PointEstimate:
+        """Return the difference, with its replicates and its test at index ``index``."""
+        defined_mask, n = self.defined_mask, int(np.count_nonzero(self.defined_mask))
         importance = None if self.importance is None else self.importance[defined_mask]
         first_topics, second_topics = self.first_topics, self.second.joint_distribution
         assert isinstance(second_topics, TopicRows)
+
+        def signs_of_topics() -> Signs:
+            if self.is_mean:
+                return count_signs(self.units.values)
+            values = subtract_values(first_topics.values, second_topics.values)
+            return count_signs(values[defined_mask])
+
+        def effective_sizes() -> tuple[float, ...]:
+            if importance is None:
+                return (float(n),)
+            first_column = self.first_columns[0][defined_mask]
+            return (Moments.from_rows(first_column, importance).effective_size,)
+
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
-            "signs": lambda: count_signs(
-                subtract_values(first_topics.values, second_topics.values)[defined_mask]
-            ),
+            "signs": signs_of_topics,
             "is_binary": first_topics.measure.definition.proportion_of == "topics",
-            "effective_sizes": lambda: (Moments.from_rows(a[:, 0], importance).effective_size,),
+            "effective_sizes": effective_sizes,
             "clusters": self.clusters,
             "order": None
             if first_topics.order is None
@@ -664,14 +713,13 @@ class _EstimatePair:
         if n == 0:
             return self.first.difference(self.second, n=n, value=np.nan, **shared)
         difference_fields: dict[str, Any]
-        if self.summary.kind in ("mean", "sum"):
-            difference_fields = self._mean_fields(
-                self._units(self.differences[defined_mask]), draws, signs, index
-            )
+        if self.is_mean:
+            difference_fields = self._mean_fields(self.units, draws, signs, index)
         else:
-            difference_fields = self._function_fields(a, b, importance, draws, signs, index)
+            columns = self._defined_columns()
+            difference_fields = self._function_fields(*columns, importance, draws, signs, index)
         if first_topics.clusters is not None or first_topics.order is not None:
-            difference_fields |= self._dependent_fields(a, b)
+            difference_fields |= self._dependent_fields(*self._defined_columns())
         return self.first.difference(self.second, n=n, **shared, **difference_fields)
 
     def _units(self, values: FloatArray) -> UnitValues:
@@ -785,6 +833,29 @@ class _EstimatePair:
                 first, second, n_resamples, settings.seed, alternative, summary.formula
             ),
         }
+
+
+def _subtract_together(pairs: Sequence[_EstimatePair]) -> None:
+    """Compute the differences of all pairs that have independent topics of equal weight at once.
+
+    For many pairs of few topics it takes a fraction of the time.
+    """
+    simple = [
+        pair
+        for pair in pairs
+        if pair.is_mean
+        and pair.importance is None
+        and pair.clusters is None
+        and not np.isnan(pair.first_columns[0] + pair.second_columns[0]).any()
+    ]
+    if len(simple) < 2:
+        return
+    table = subtract_values(
+        np.stack([pair.first_columns[0] for pair in simple]),
+        np.stack([pair.second_columns[0] for pair in simple]),
+    )
+    for pair, row in zip(simple, table, strict=True):
+        pair.__dict__.update(differences=row, units=UnitValues(row))
 
 
 def _mask_topics(absent_mask: Any, topics: TopicRows) -> tuple[FloatArray, FloatArray | None]:

@@ -32,6 +32,7 @@ from calipers.inference.hypotheses import (
     TESTS,
     Hypothesis,
 )
+from calipers.inference.intervals import no_interval
 from calipers.inference.max_statistic import PairVectors
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.point_estimate import PointEstimate, UnitValues
@@ -242,8 +243,11 @@ def paired_comparison(
     # The distribution of the maximum is known only for the default test.
     method = adjust if adjust != MAX_T or hypothesis.test == "auto" else "holm"
     options = ComparisonOptions(source, settings, hypothesis, margin)
+    # Simultaneous limits replace those of the single differences, whose names tell of requested
+    # methods.
+    has_limits = method != MAX_T or len(pairs) < 2 or bool(settings.methods)
     statistics_by_measure = options.statistics_by_measure(
-        pairs, primary, with_vectors=method not in ("none", TUKEY)
+        pairs, primary, with_vectors=method not in ("none", TUKEY), with_limits=has_limits
     )
     _check_margins(margin, list(statistics_by_measure))
     if not statistics_by_measure:
@@ -333,9 +337,17 @@ class ComparisonOptions:
     margin: Margin
 
     def statistics_by_measure(
-        self, pairs: Sequence[tuple[str, str]], primary: str | None, *, with_vectors: bool
+        self,
+        pairs: Sequence[tuple[str, str]],
+        primary: str | None,
+        *,
+        with_vectors: bool,
+        with_limits: bool = True,
     ) -> dict[Measure, list[DifferenceStatistics]]:
-        """Compute the statistics of each difference, by measure."""
+        """Compute the statistics of each difference, by measure.
+
+        Without limits the interval of a single difference is left out.
+        """
         by_measure: dict[Measure, list[DifferenceStatistics]] = {}
         is_applicable, has_weights, has_separate_samples, is_reduced = False, False, False, False
         # One at a time, so that the replicates of each difference are released.
@@ -355,7 +367,9 @@ class ComparisonOptions:
             # A difference that is a family by itself is adjusted for nothing.
             is_primary = not by_measure if primary is None else primary == str(measure)
             is_single = len(pairs) == 1 and is_primary
-            fields, procedure = _difference_fields(str(measure), *pair, estimate, hypothesis)
+            fields, procedure = _difference_fields(
+                str(measure), *pair, estimate, hypothesis, with_limits=with_limits
+            )
             n_tests = total if with_vectors and not is_single else 0
             statistics = DifferenceStatistics.from_estimate(
                 estimate, fields, procedure, n_tests=n_tests, pair_vectors=pair_vectors
@@ -404,16 +418,26 @@ class ComparisonOptions:
 
 
 def _difference_fields(
-    measure: str, system: str, baseline: str, estimate: PointEstimate, hypothesis: Hypothesis
+    measure: str,
+    system: str,
+    baseline: str,
+    estimate: PointEstimate,
+    hypothesis: Hypothesis,
+    *,
+    with_limits: bool = True,
 ) -> tuple[dict[str, Any], Procedure]:
     """Return the fields of a single difference, and the procedure of its interval and tests.
 
     Fields that are computed jointly from the standard errors of all differences are left to the
-    caller.
+    caller, and so are the limits of the interval without ``with_limits``.
     """
     procedure = hypotheses.procedure(estimate, hypothesis)
-    interval = hypotheses.interval(estimate, hypothesis)
-    test = hypotheses.run_test(estimate, hypothesis)
+    interval = (
+        hypotheses.interval(estimate, hypothesis)
+        if with_limits or estimate.settings.interval == "none"
+        else no_interval("none", "not_requested")
+    )
+    test = procedure.test(0.0, hypothesis.direction(estimate.higher_is_better))
     higher_is_better = estimate.higher_is_better
     noninferiority = hypotheses.non_inferiority_result(
         procedure, hypothesis.margin, higher_is_better=higher_is_better

@@ -87,6 +87,11 @@ class DifferenceStatistics:
         differs, it is 0; if all units differ alike, the vector is unknown. Vectors of many systems
         are stored in ``pair_vectors``.
         """
+        names = fields["measure"], fields["system"], fields["baseline"]
+        if n_tests and pair_vectors is not None and estimate.influence is not None:
+            vector = pair_vectors.difference(*names, _positive_error(estimate))
+            if vector is not None:
+                return cls(fields, procedure, vector)
         influence = estimate.influence() if n_tests and estimate.influence is not None else None
         column = None if influence is None else max_statistic.influence_vector(influence)
         error = None if column is None else estimate.standard_error
@@ -97,8 +102,8 @@ class DifferenceStatistics:
             return cls(fields, procedure)
         if pair_vectors is None:
             return cls(fields, procedure, max_statistic.sketch_vector(column, n_tests))
-        names = fields["measure"], fields["system"], fields["baseline"]
-        return cls(fields, procedure, pair_vectors.reduce(column, *names))
+        se = _positive_error(estimate) if estimate.clusters is None else math.nan
+        return cls(fields, procedure, pair_vectors.reduce(column, *names, se))
 
     @property
     def value(self) -> float:
@@ -342,8 +347,15 @@ class DifferenceFamily:
         ):
             assert unit_table is not None
             weight = self.source.unit_weights(measure)
+            system_pairs = self._system_pairs(index)
+            if pair_vectors is not None and not np.isnan(unit_table).any():
+                deviations = unit_table - np.average(unit_table, axis=0, weights=weight)
+                if weight is not None:
+                    deviations *= weight[:, None]
+                vectors += pair_vectors.reduce_table(deviations, system_pairs)
+                continue
             for statistics, (first, second) in zip(
-                self.all_statistics[index], self._system_pairs(index), strict=True
+                self.all_statistics[index], system_pairs, strict=True
             ):
                 column = np.nan_to_num(
                     unit_table[:, first] - unit_table[:, second] - statistics.value
@@ -532,6 +544,12 @@ def _independent_method(method: str, procedure: Procedure) -> str:
         if procedure.method.endswith(INDEPENDENT_SAMPLES)
         else method
     )
+
+
+def _positive_error(estimate: PointEstimate) -> float:
+    """Return the standard error; NaN if it is not above 0."""
+    error = estimate.standard_error
+    return error.se if isinstance(error, StandardError) and error.se > 0 else math.nan
 
 
 def _standard_error(procedure: Procedure) -> float:

@@ -389,7 +389,9 @@ def unit_differences(estimate: PointEstimate) -> _Differences | None:
     if units is not None:
         if units.clusters is not None:
             return None
-        values = units.values * estimate.factor if exact else units.values
+        values = units.values
+        if exact and estimate.factor != 1:
+            values = values * estimate.factor
         if estimate.n_changed is not None:
             differing = estimate.n_changed()
         elif exact:  # differences of equal values are 0
@@ -403,7 +405,7 @@ def unit_differences(estimate: PointEstimate) -> _Differences | None:
         return _differences_from_spread(estimate, estimate.unit_spread())
     if estimate.is_reduced or estimate.influence is None:
         return None
-    influence = estimate.influence()
+    influence = estimate.difference_influence
     return None if influence is None else _differences_from_influence(estimate, influence)
 
 
@@ -426,7 +428,7 @@ def _differences_from_influence(
         used_mask = weight > 0
         weight, positive = weight[used_mask], None if positive is None else positive[used_mask]
     return _differences_from_spread(
-        estimate, UnitDifferences.from_influence_values(values, weight, positive)
+        estimate, UnitDifferences.from_influence_values(values, weight, positive, is_whole=True)
     )
 
 
@@ -474,8 +476,8 @@ def _unit_procedure(estimate: PointEstimate) -> Procedure | None:
     if not isinstance(error, StandardError):
         error = _differences_error(units, estimate)
     elif units.is_exact and not isinstance(units.values, Histogram):
-        error = replace(error, se=_differences_error(units, estimate).se)
-    if error.se <= estimate.tolerance:  # what rounding left
+        error = StandardError(_differences_error(units, estimate).se, error.name, error.df)
+    if 0 < error.se <= estimate.tolerance:  # what rounding left
         error = replace(error, se=0.0)
     n, max_difference = estimate.n, estimate.bounds[1]
     if not units.n_differing and not units.is_exact:
@@ -508,7 +510,7 @@ def _unit_procedure(estimate: PointEstimate) -> Procedure | None:
     return WaldProcedure(
         **shared,
         t_error=error,
-        standard_error=replace(error, se=se),
+        standard_error=error if se == error.se else replace(error, se=se),
         augmented_mean=bayes,
         n_differing=units.n_differing,
         reason=reason,
@@ -530,8 +532,10 @@ def _differences_error(units: _Differences, estimate: PointEstimate) -> Standard
         n, mean = float(units.counts.sum()), estimate.value
         spread = float(units.counts @ np.square(values - mean))
         return StandardError(math.sqrt(spread / n / (n - 1)) if n > 1 else NAN, "paired t", n - 1)
-    error = UnitValues(values, units.weight).standard_error
-    return StandardError(error.se, error.name, error.df)
+    of_estimate = estimate.units if estimate.factor == 1 and units.is_exact else None
+    if isinstance(of_estimate, UnitValues) and of_estimate.values is values:
+        return of_estimate.standard_error  # computed already
+    return UnitValues(values, units.weight).standard_error
 
 
 def t_error(estimate: PointEstimate) -> StandardError | Interval | None:
@@ -545,7 +549,7 @@ def t_error(estimate: PointEstimate) -> StandardError | Interval | None:
         return error
     sizes = estimate.effective_sizes() or (effective_rows(estimate),)
     rows = min(sizes) if min(sizes) < MIN_ROWS_FOR_NORMAL else sum(sizes)
-    return replace(error, df=max(rows - 1, 1.0) if rows > 1 else 0.0)
+    return StandardError(error.se, error.name, max(rows - 1, 1.0) if rows > 1 else 0.0)
 
 
 def _t_procedure(estimate: PointEstimate) -> Procedure | None:

@@ -12,12 +12,14 @@ replicates.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from calipers.inference.intervals import Interval, no_interval
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, Histogram
+from calipers.statistics.histogram import MAX_GROUPS
 
 METHOD = "Bayesian bootstrap"
 
@@ -120,19 +122,11 @@ def endpoint_distance(
 class _DirichletMean:
     """Distribution of Σgwx/Σgw for numbers x with weights w and independent Gamma variables g.
 
-    ``mass`` has the shape parameters of the g. Internally, x is scaled to [0, 1].
+    ``mass`` has the shape parameters of the g; ``weight`` is None if all weights are 1.
     """
 
-    def __init__(self, x: FloatArray, weight: FloatArray, mass: FloatArray) -> None:
-        self.low, self.length = float(x.min()), float(np.ptp(x))
-        self.x, self.weight, self.mass = (x - self.low) / self.length, weight, mass
-        total, heavy = float(self.mass.sum()), float((self.mass * self.weight).sum())
-        self.mean = float((self.mass * self.weight * self.x).sum()) / heavy
-        sum_of_squares = float((self.mass * np.square(self.weight * (self.x - self.mean))).sum())
-        #: Standard deviation of the mean on the scale [0, 1]; for unequal weights that of the
-        #: linear part.
-        self.scaled_sd = math.sqrt(sum_of_squares * total / (total + 1)) / heavy
-        self.standard_deviation = self.scaled_sd * self.length
+    def __init__(self, x: FloatArray, weight: FloatArray | None, mass: FloatArray) -> None:
+        self.components = x, weight, mass
 
     @classmethod
     def from_values(
@@ -145,22 +139,49 @@ class _DirichletMean:
 
         Return None if all of these are equal, or if an end is not finite.
         """
+        if weight is None and not isinstance(values, Histogram) and len(values) <= MAX_GROUPS:
+            x = np.concatenate([values, endpoints])
+            if not 0 < float(np.ptp(x)) < math.inf:
+                return None
+            return cls(x, None, _unit_mass(len(values), len(endpoints)))
         return _AugmentedValues.from_values(values, weight).mean_distribution(endpoints)
+
+    @property
+    def standard_deviation(self) -> float:
+        """Standard deviation of the mean; for unequal weights that of its linear part."""
+        x, weight, mass = self.components
+        weights = np.ones(len(x)) if weight is None else weight
+        total, heavy = float(mass.sum()), float(mass @ weights)
+        deviations = weights * (x - float((mass * weights) @ x) / heavy)
+        sum_of_squares = float(mass @ np.square(deviations))
+        return math.sqrt(sum_of_squares * total / (total + 1)) / heavy
 
     def quantiles(self, q: FloatArray) -> FloatArray:
         """Return the quantiles at the given proportions, by the inversion of Daniels 1987."""
         from calipers import _core
 
-        components = self.x, self.weight, self.mass
-        scaled_quantiles = _core.dirichlet_quantiles(*components, q, self.mean, self.scaled_sd)
-        return np.asarray(self.low + self.length * scaled_quantiles)
+        return _core.dirichlet_quantiles(*self.components, q)
 
     def tails(self, value: float) -> tuple[float, float]:
         """Return the probabilities below and above a number, by the same inversion."""
         from calipers import _core
 
-        components = self.x, self.weight, self.mass
-        return _core.dirichlet_tails(*components, (value - self.low) / self.length)
+        return _core.dirichlet_tails(*self.components, value)
+
+    def limit(self, tail: float, side: int, near: float) -> float:
+        """Return the quantile at a tail below (``side`` 1) or above (−1), or ``near`` if farther.
+
+        ``near`` is farther out if the tail is smaller there.
+        """
+        from calipers import _core
+
+        return _core.dirichlet_limit(*self.components, tail, 0 if side > 0 else 1, near)
+
+
+@lru_cache(maxsize=8)
+def _unit_mass(n_units: int, n_ends: int) -> FloatArray:
+    """Return the shape parameters of units and of half units at the ends."""
+    return np.append(np.ones(n_units), np.full(n_ends, 0.5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,8 +281,8 @@ class AugmentedMean:
             return None
         used_mask = counts > 0
         x, mass = np.append(values[used_mask], endpoints), np.append(counts[used_mask], [0.5, 0.5])
-        relative_weight = np.ones(len(x))
-        if weight is not None:  # each end has the weight of a unit, by Kish's number of units
+        relative_weight = None if weight is None else np.ones(len(x))
+        if relative_weight is not None and weight is not None:  # by Kish's number of units
             total = counts * weight
             relative_weight[:-2] = weight[used_mask] * total.sum() / (total @ weight)
         return cls(_DirichletMean(x, relative_weight, mass))
@@ -291,12 +312,13 @@ class AugmentedMean:
         distribution function, and whether it is farther out than ``wald_limit`` is seen from the
         distribution function there, a fraction of the work.
         """
-        if math.isfinite(wald_limit) and self.tails(wald_limit)[0 if side > 0 else 1] <= tail:
-            return wald_limit
-        quantile = float(self.quantiles(np.array([tail if side > 0 else 1 - tail]))[0])
-        return (
-            quantile if math.isnan(wald_limit) else min(quantile * side, wald_limit * side) * side
-        )
+        if math.isfinite(wald_limit):
+            quantile = self._distribution.limit(tail, side, wald_limit)
+        else:
+            quantile = float(self.quantiles(np.array([tail if side > 0 else 1 - tail]))[0])
+        if math.isnan(wald_limit):
+            return quantile
+        return min(quantile * side, wald_limit * side) * side
 
 
 def endpoints_about_mean(

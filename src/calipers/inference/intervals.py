@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,6 +87,7 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
+@lru_cache(maxsize=64)
 def t_quantile(level: float, df: float) -> float:
     """Return the quantile of Student's t with upper tail (1 − level)/2.
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from calipers.caching import cached_property
+from calipers.caching import cached, cached_property
 from calipers.inference.intervals import ROUNDING_TOLERANCE
 from calipers.inference.method_limits import (
     MAX_DOUBLE_VALUES,
@@ -21,7 +21,7 @@ from calipers.inference.method_limits import (
     SKETCH_SIZE,
     VARIANCE_FLOOR,
 )
-from calipers.inference.procedures import Procedure
+from calipers.inference.procedures import Procedure, WaldProcedure
 from calipers.inference.variance_estimators import Influence
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray
@@ -144,10 +144,14 @@ class MaxStatistic:
 
     def single_test_tail(self, tail: float) -> float:
         """Return the tail of each single test that gives ``tail`` for all of them together."""
-        from scipy.special import ndtr
 
-        # If nothing varies, the maximum is always 0 and would exclude every other value.
-        return max(min(float(ndtr(-self.critical_value(tail))), tail), tail / self.n_tests)
+        def compute() -> float:
+            from scipy.special import ndtr
+
+            # If nothing varies, the maximum is always 0 and would exclude every other value.
+            return max(min(float(ndtr(-self.critical_value(tail))), tail), tail / self.n_tests)
+
+        return cached(self, ("single", tail), compute)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -189,14 +193,16 @@ class MaxTProcedure(Procedure):
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        outer = min if side > 0 else max
         if not self.maxima.is_normal and self.se > 0:
             end = self.value - side * self.maxima.critical_value(tail) * self.se
         elif self.maxima.is_normal and self.procedure.family_procedure.reason is None:
-            end = self.procedure.family_procedure.limit(self.maxima.single_test_tail(tail), side)
+            joint = self.procedure.family_procedure
+            end = joint.cached_limit(self.maxima.single_test_tail(tail), side)
+            if joint is self.procedure and isinstance(joint, WaldProcedure):
+                return end  # a limit at a smaller tail
         else:
             return self.procedure.limit(tail / self.maxima.n_tests, side)
-        return outer(end, self.procedure.cached_limit(tail, side))
+        return self.procedure.outer_limit(tail, side, end)
 
 
 def t_quantile(q: float, df: FloatArray) -> FloatArray:
@@ -327,6 +333,9 @@ class VectorDifference:
         return cls(first, second, norm) if is_equal else None
 
 
+#: Largest difference of the length of a vector from the standard error, of its size.
+_LENGTH_TOLERANCE = 1e-7
+
 #: What is known of the correlations of a test with others.
 TestVector: TypeAlias = "FloatArray | VectorDifference | None"
 
@@ -350,6 +359,9 @@ class PairVectors:
         self.n_vectors = n_vectors
         self._common_system: dict[str, str] = {}
         self._vectors: dict[tuple[str, str], FloatArray] = {}
+        self._lengths: dict[tuple[str, str], float] = {}
+        #: Length of a vector of each measure over the standard error of its difference.
+        self._length_ratio: dict[str, float] = {}
 
     @classmethod
     def for_pairs(cls, pairs: Sequence[tuple[str, str]], n_measures: int) -> PairVectors | None:
@@ -359,23 +371,79 @@ class PairVectors:
         return cls((n_systems - 1) * n_measures) if has_many else None
 
     def reduce(
-        self, column: FloatArray, measure: str, system: str, baseline: str
+        self, column: FloatArray, measure: str, system: str, baseline: str, se: float = math.nan
     ) -> FloatArray | VectorDifference:
         """Return the vector of a pair, or of which others it is the difference.
 
-        ``column`` is its uncompressed vector.
+        ``column`` is its uncompressed vector, and ``se`` the standard error of the difference, if
+        its vector is linear in those of the systems.
         """
         # Compressed without rounding, which would leave no differences.
         vector = column
-        if len(column) > SKETCH_SIZE and len(column) * self.n_vectors > MAX_SHARED_VALUES:
+        is_compressed = (
+            len(column) > SKETCH_SIZE and len(column) * self.n_vectors > MAX_SHARED_VALUES
+        )
+        if is_compressed:
             vector = _add_in_groups(column)
         if self._common_system.setdefault(measure, baseline) == baseline:
             self._vectors[measure, system] = vector
+            length = self._lengths[measure, system] = float(np.linalg.norm(vector))
+            if se > 0 and not is_compressed:
+                self._length_ratio.setdefault(measure, length / se)
             return vector
         first, second = (self._vectors.get((measure, name)) for name in (system, baseline))
         if first is None or second is None:
             return vector
         return VectorDifference.from_vector(vector, first, second) or vector
+
+    def difference(
+        self, measure: str, system: str, baseline: str, se: float
+    ) -> VectorDifference | None:
+        """Return the difference of two stored vectors that has this standard error, or None.
+
+        The vector of the pair itself, which takes the influence of all rows on both systems, is
+        then not needed.
+        """
+        keys = (measure, system), (measure, baseline)
+        ratio = self._length_ratio.get(measure, math.nan)
+        if not all(key in self._vectors for key in keys) or not ratio * se > 0:
+            return None
+        first, second = (self._vectors[key] for key in keys)
+        if first.shape != second.shape:
+            return None
+        norm = float(np.linalg.norm(first - second))
+        is_long = norm >= _MIN_LENGTH_RATIO * max(self._lengths[key] for key in keys)
+        has_length = abs(norm - ratio * se) <= _LENGTH_TOLERANCE * norm
+        return VectorDifference(first, second, norm) if is_long and has_length else None
+
+    def reduce_table(
+        self, table: FloatArray, pairs: Sequence[tuple[int, int]]
+    ) -> list[FloatArray | VectorDifference]:
+        """Return the vectors of all pairs by one measure, from a column for each system.
+
+        The vector of a pair is the difference of the columns of its systems.
+        """
+        columns = table
+        if len(table) > SKETCH_SIZE and len(table) * self.n_vectors > MAX_SHARED_VALUES:
+            columns = np.column_stack([_add_in_groups(column) for column in table.T])
+        common = pairs[0][1]
+        stored = np.ascontiguousarray((columns - columns[:, [common]]).T)
+        rows, lengths = list(stored), np.linalg.norm(stored, axis=1)
+        vectors: list[FloatArray | VectorDifference] = []
+        step = max(1, _MAX_PRODUCT_ELEMENTS // stored.shape[1])
+        for begin in range(0, len(pairs), step):
+            first, second = np.array(pairs[begin : begin + step]).T
+            norms = np.linalg.norm(stored[first] - stored[second], axis=1)
+            longest = np.maximum(lengths[first], lengths[second])
+            is_long = (norms >= _MIN_LENGTH_RATIO * longest) & (longest > 0) & (second != common)
+            for j, k, norm, is_difference in zip(
+                first.tolist(), second.tolist(), norms.tolist(), is_long.tolist(), strict=True
+            ):
+                if is_difference:
+                    vectors.append(VectorDifference(rows[j], rows[k], norm))
+                else:
+                    vectors.append(rows[j] if k == common else rows[j] - rows[k])
+        return vectors
 
 
 def influence_vector(influence: Influence) -> FloatArray | None:
@@ -506,18 +574,22 @@ def _draw_difference_maxima(
             first[j] = index_by_id[id(vector)]
             scale[j] /= norms[first[j]] or 1.0
     factors = _covariance_factors(list(stored.values()), np.ones(n_stored))
-    step = max(1, _MAX_DRAWN_ELEMENTS // max(n_stored + n_independent, len(factors[0])))
+    n_drawn = len(factors[0])
+    if len(factors) > 1 and 2 * factors[0].shape[1] > n_drawn:
+        factors = (factors[0] @ factors[1],)  # fewer products than with each of them
+    # Draws are columns, as the core reads them.
+    factors = (*factors[:-1], factors[-1] * norms)
+    step = max(1, _MAX_DRAWN_ELEMENTS // max(n_stored + n_independent, n_drawn))
     maxima = np.empty((3, N_DRAWN_MAXIMA))
     for begin in range(0, N_DRAWN_MAXIMA, step):
         batch = slice(begin, min(begin + step, N_DRAWN_MAXIMA))
         number = batch.stop - begin
-        z = random.standard_normal((number, len(factors[0])))
+        z = random.standard_normal((number, n_drawn)).T
         for factor in factors:
-            z = z @ factor
-        z *= norms
+            z = factor.T @ z
         if n_independent:
-            z = np.hstack([z, random.standard_normal((number, n_independent))])
-        maxima[1:, batch] = _core.difference_maxima(np.ascontiguousarray(z.T), first, second, scale)
+            z = np.vstack([z, random.standard_normal((number, n_independent)).T])
+        maxima[1:, batch] = _core.difference_maxima(np.ascontiguousarray(z), first, second, scale)
     maxima[0] = np.maximum(maxima[1], maxima[2])
     return maxima
 

@@ -141,6 +141,13 @@ VARIANCE_FLOOR = 0.1
 MAX_RANDOMIZED_UNITS = 2_000
 MAX_RANDOMIZATION_STEPS = 10_000_000_000
 
+#: With more units, means of values without bounds have Hall's interval instead of the bootstrap-t,
+#: which corrects for the same skewness and takes time: with 2,001 values Hall's held the mean 94.0
+#: (normal), 96.6 (exponential), 93.6 and 94.5 (lognormal, σ = 1 and 1.5), 94.4 (t with 3 degrees of
+#: freedom) and 96.1 (1% exponential, else 0) times of 100 (±0.7), the bootstrap-t of the same data
+#: 93.9, 96.4, 93.4, 94.4, 94.5 and 95.7 times.
+MAX_BOOTSTRAPPED_UNITS = 2_000
+
 #: With more units, values are not permuted for one measure, which would take too long.
 MAX_PERMUTED_UNITS = 100_000
 

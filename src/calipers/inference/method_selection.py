@@ -29,6 +29,7 @@ from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.method_limits import (
     DEFAULT_MIN_POSITIVES,
     MAX_AREA_SKEWNESS,
+    MAX_BOOTSTRAPPED_UNITS,
     MAX_KURTOSIS_Z,
     MAX_SCALED_SKEWNESS,
     MIN_CLASS_ROWS_FOR_MAXIMUM,
@@ -39,7 +40,12 @@ from calipers.inference.method_limits import (
     MIN_ROWS_FOR_SKILL_ERROR,
 )
 from calipers.inference.point_estimate import PointEstimate, UnitSummary
-from calipers.inference.procedures import LimitsProcedure, Procedure, no_procedure
+from calipers.inference.procedures import (
+    LimitsProcedure,
+    Procedure,
+    no_procedure,
+    tail_probability,
+)
 from calipers.inference.variance_estimators import StandardError
 from calipers.lazy_dataclasses import dataclass
 from calipers.plugins import NameTakenError
@@ -120,6 +126,10 @@ def _has_enough_positives(estimate: PointEstimate) -> bool:
 def _is_unbounded(estimate: PointEstimate) -> bool:
     """Check whether the range of the measure is unbounded."""
     return not np.isfinite(estimate.bounds).all()
+
+
+def _has_many_unbounded_units(estimate: PointEstimate) -> bool:
+    return _is_unbounded(estimate) and estimate.n > MAX_BOOTSTRAPPED_UNITS
 
 
 def _has_weighted_positives(estimate: PointEstimate) -> bool:
@@ -232,6 +242,7 @@ _PAIR_RULES = (
 # (bootstrap-t 44 to 91), nDCG 97 to 99 and 1.06 to 1.12 times as long as bootstrap-t. Of few topics
 # about .01 it is long upward: a topic could be 1.
 _TOPIC_RULES = (
+    MethodRule("skewness-corrected", _has_many_unbounded_units, tries=True),
     MethodRule("studentized", _is_unbounded, tries=True),
     MethodRule("bayesian-bootstrap"),
 )
@@ -863,7 +874,11 @@ def _is_uninformative(estimate: PointEstimate, procedure: Procedure) -> bool:
     """Check whether a procedure has no interval, or one without length."""
     if procedure.reason is not None:
         return True
-    interval = procedure.interval(estimate.settings.level)
+    level = estimate.settings.level
+    rounding = max(estimate.tolerance, ROUNDING_TOLERANCE * abs(estimate.value))
+    if procedure.min_length(tail_probability(level)) > 4 * rounding:
+        return False
+    interval = procedure.interval(level)
     return interval.reason is not None or _is_degenerate(estimate, interval)
 
 

@@ -162,9 +162,10 @@ class MultinomialCells:
         """Return cell counts (..., C) summed over all but the given axes, as an array."""
         shape = tuple(self.shape[axis] for axis in axes)
         cell_index, sums = self._project(axes, counts)
-        out = np.zeros((*counts.shape[:-1], math.prod(shape)))
-        out[..., cell_index] = sums
-        return out.reshape(*counts.shape[:-1], *shape)
+        # With the values of a cell side by side, as formulas read them.
+        out = np.zeros((math.prod(shape), *counts.shape[:-1]))
+        out[cell_index] = np.moveaxis(sums, -1, 0)
+        return np.moveaxis(out, 0, -1).reshape(*counts.shape[:-1], *shape)
 
     def _project(self, axes: Sequence[int], counts: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the non-empty marginal cells and their counts."""
@@ -202,6 +203,22 @@ class MultinomialCells:
                 margin_replicates.mark_integer_counts() if has_whole_counts else margin_replicates
             )
         matrix = self.matrix(replicates, labels, axes)
+        return matrix.mark_integer_counts() if has_whole_counts else matrix
+
+    def paired_matrices(
+        self, replicates: FloatArray, labels: tuple[str, ...]
+    ) -> ConfusionMatrix | None:
+        """Return the replicates of two systems, which are the leading axis, or None if sparse.
+
+        A formula is applied to both at once.
+        """
+        if not self.is_dense:
+            return None
+        first, second = (self.marginal_counts(axes, replicates) for axes in ((0, 1), (0, 2)))
+        by_cell = [np.moveaxis(counts, 0, -1) for counts in (first, second)]
+        counts = np.moveaxis(np.stack(by_cell, axis=-2), (-2, -1), (0, 1))
+        matrix = ConfusionMatrix(counts, counts, labels)
+        has_whole_counts = self.weight is None and not self.has_unequal_weights
         return matrix.mark_integer_counts() if has_whole_counts else matrix
 
     def margin_confusion(

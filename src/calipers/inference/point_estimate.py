@@ -97,8 +97,13 @@ class UnitValues:
     @property
     def effect_size(self) -> float:
         """Hedges' g for paired data; NaN for rows of unequal weight."""
-        has_weights = self.weight is not None and bool(np.ptp(self.weight) > 0)
-        return NAN if has_weights else paired_tests.hedges_g(self.values)
+        if self.weight is not None and bool(np.ptp(self.weight) > 0):
+            return NAN
+        if self.weight is not None or not math.isfinite(self.moments.m2):
+            return paired_tests.hedges_g(self.values)
+        n, moments = len(self.values), self.moments
+        sd = math.sqrt(moments.m2 / (n - 1)) if n > 1 else NAN
+        return paired_tests.hedges_g_from_stats(moments.mean, sd, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -444,8 +449,10 @@ class PointEstimate:
         shared = {name: getattr(self, name) for name in _SHARED_FIELDS}
         (low, high), (second_low, second_high) = self.bounds, second.bounds
         bounds = (low - second_high, high - second_low)
-        value = float(subtract_values(np.float64(self.value), np.float64(second.value)))
-        components = {**shared, "value": value, "bounds": bounds, **overrides}
+        components = {**shared, "bounds": bounds, **overrides}
+        if "value" not in overrides:
+            values = np.float64(self.value), np.float64(second.value)
+            components["value"] = float(subtract_values(*values))
         return PointEstimate(**components, operands=(self, second))
 
     # --- What it offers --------------------------------------------------------------------------
@@ -459,10 +466,10 @@ class PointEstimate:
         error = self._influence_error if self.compute_error is None else self.compute_error()
         if not isinstance(error, StandardError):
             return error
-        if error.se <= NO_SPREAD * self._size:
+        if 0 < error.se <= NO_SPREAD * self._size:
             error = replace(error, se=0.0)
         if self.operands is not None and self.procedure_by_method is None:
-            return replace(error, name=f"{error.name}, paired")
+            return StandardError(error.se, f"{error.name}, paired", error.df)
         return error
 
     @property
@@ -478,11 +485,17 @@ class PointEstimate:
             return size
         return max(abs(estimate.value) for estimate in self.operands or (self,))
 
+    @cached_property
+    def difference_influence(self) -> Influence | None:
+        """Influence of the units on a difference, which several methods take."""
+        return None if self.influence is None else self.influence()
+
     @property
     def _influence_error(self) -> StandardError | Interval | None:
         if self.influence is None:
             return None
-        influence = self.influence()
+        is_difference = self.operands is not None
+        influence = self.difference_influence if is_difference else self.influence()
         return (
             intervals.no_interval("none", "no_analytic_interval")
             if influence is None

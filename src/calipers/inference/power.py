@@ -22,6 +22,12 @@ NAN = float("nan")
 #: Relative difference at which the search stops.
 _RELATIVE_TOLERANCE = 4e-16
 
+#: With so many degrees of freedom, the tail of t so many standard errors away is below 1e-17.
+_MIN_DF_OF_FAR_TAIL, _FAR_TAIL = 100, 10.0
+
+#: Largest error of the power of a detectable difference.
+_POWER_TOLERANCE = 1e-14
+
 #: With more degrees of freedom Student's t is the normal distribution to six digits, and the
 #: computation of its density loses more digits than the approximation.
 MAX_DF_FOR_T = 10**6
@@ -70,7 +76,15 @@ def _two_sided_power(shift: FloatArray, level: float | FloatArray, df: FloatArra
     if np.isnan(df).all():
         return np.asarray(normal)
     critical = stdtrit(df, (1 + level) / 2)
-    student = _upper_tail(critical, shift, df) + _upper_tail(critical, -shift, df)
+    student = np.asarray(_upper_tail(critical, shift, df))
+    # Hardly any power is on the side without the difference, if degrees are not few.
+    is_far = (df >= _MIN_DF_OF_FAR_TAIL) & (shift + critical > _FAR_TAIL)
+    is_near = np.broadcast_to(~is_far, student.shape)
+    if is_near.all():
+        student = student + _upper_tail(critical, -shift, df)
+    elif is_near.any():
+        terms = (np.broadcast_to(x, student.shape)[is_near] for x in (critical, -shift, df))
+        student[is_near] += _upper_tail(*terms)
     return np.where(np.isnan(df), normal, student)
 
 
@@ -137,23 +151,39 @@ def detectable_differences(
 
 def _detectable_noncentrality(df: FloatArray, level: FloatArray, power: float) -> FloatArray:
     """Return the detectable difference in standard errors for each of ``df`` and levels."""
-    low, high = np.zeros(df.shape), np.where(power > 1 - level, 8.0, 0.0)
-    while (short_mask := (_two_sided_power(high, level, df) < power) & (high > 0)).any():
-        high[short_mask] *= 2
+    from scipy.special import ndtri, stdtrit
+
+    def excess(x: FloatArray, tests: Any) -> FloatArray:
+        return _two_sided_power(x, level[tests], df[tests]) - power
+
+    # Around the approximation by a normal whose variance is that of t.
+    critical = np.where(np.isnan(df), ndtri((1 + level) / 2), stdtrit(df, (1 + level) / 2))
+    near = critical + ndtri(power) * np.sqrt(1 + np.nan_to_num(np.square(critical) / (2 * df)))
+    low, high = 0.95 * near, 1.05 * near
+    below, above = excess(low, slice(None)), excess(high, slice(None))
+    wide = np.flatnonzero(~((below < 0) & (above >= 0)))
+    if len(wide):
+        low[wide], high[wide] = 0.0, np.where(power > 1 - level[wide], 8.0, 0.0)
+        while len(short := wide[(excess(high[wide], wide) < 0) & (high[wide] > 0)]):
+            high[short] *= 2
+        below[wide], above[wide] = excess(low[wide], wide), excess(high[wide], wide)
     # By the Illinois rule (Dowell and Jarratt 1971), halving now and then where the power is flat:
     # importing SciPy's root finders takes longer than all of a small evaluation.
-    below, above = (_two_sided_power(x, level, df) - power for x in (low, high))
+    active = np.arange(len(high))
     for turn in range(100):
-        if (abs(high - low) <= _RELATIVE_TOLERANCE * abs(high)).all():
+        is_near = np.abs(high - low)[active] <= _RELATIVE_TOLERANCE * np.abs(high[active])
+        active = active[~(is_near | (np.abs(above[active]) <= _POWER_TOLERANCE))]
+        if not len(active):
             break
+        a, b, low_a, high_a = below[active], above[active], low[active], high[active]
         with np.errstate(invalid="ignore", divide="ignore"):  # where the power is flat
-            fraction = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
-        x = high - fraction * (high - low)
-        value = _two_sided_power(x, level, df) - power
-        crossed = value * above <= 0
-        low, below = np.where(crossed, high, low), np.where(crossed, above, below / 2)
-        high, above = x, value
-    return high
+            fraction = np.nan_to_num(b / (b - a)) if turn % 4 < 3 else 0.5
+        x = high_a - fraction * (high_a - low_a)
+        value = excess(x, active)
+        crossed = value * b <= 0
+        low[active], below[active] = np.where(crossed, high_a, low_a), np.where(crossed, b, a / 2)
+        high[active], above[active] = x, value
+    return np.asarray(high)
 
 
 def non_inferiority_power(

@@ -100,8 +100,20 @@ class Procedure:
         """Return :meth:`limit`, computed once: tables, families and sizes ask for the same."""
         return cached(self, ("limit", tail, side), lambda: self.limit(tail, side))
 
+    def outer_limit(self, tail: float, side: int, end: float) -> float:
+        """Return the farther one of a number and :meth:`limit`."""
+        return (min if side > 0 else max)(end, self.cached_limit(tail, side))
+
+    def min_length(self, tail: float) -> float:
+        """Return a lower bound of the length of the interval that takes little work, or 0."""
+        return 0.0
+
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the p-value of a true difference ``null_value``, against the alternative."""
+        key = "p", null_value, alternative
+        return cached(self, key, lambda: self._p(null_value, alternative))
+
+    def _p(self, null_value: float, alternative: str) -> float:
         if not math.isfinite(self.value):
             return NAN
         if self.reason is not None:
@@ -110,13 +122,11 @@ class Procedure:
             return 1.0 if same else NAN
         if alternative != "two-sided":
             return self._bounded_one_sided_p(null_value, 1 if alternative == "greater" else -1)
-        return min(
-            1.0,
-            2
-            * min(
-                self._bounded_one_sided_p(null_value, 1), self._bounded_one_sided_p(null_value, -1)
-            ),
-        )
+        side = 1 if null_value < self._center else -1
+        p = self._bounded_one_sided_p(null_value, side)
+        if not (p <= 0.5 and (null_value - self._center) * side < 0):  # else the opposite is larger
+            p = min(p, self._bounded_one_sided_p(null_value, -side))
+        return min(1.0, 2 * p)
 
     @property
     def _center(self) -> float:
@@ -226,19 +236,37 @@ class WaldProcedure(Procedure):
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
+        return self.outer_limit(tail, side, self.value)
+
+    def outer_limit(self, tail: float, side: int, end: float) -> float:
+        """Return the farther one of a number and the limit.
+
+        Whether the limit of the Bayesian bootstrap is farther out is seen from its distribution
+        function there, so that few limits have to be searched.
+        """
         if self._has_no_t:
             return -side * math.inf
+        outer = min if side > 0 else max
+        end = outer(end, self.value - side * self._t_distance(tail))
+        if self.augmented_mean is not None:
+            end = self.augmented_mean.limit(tail, side, end)
+        return outer(end, 0.0) if self._minimum_p > tail else end
+
+    def _t_distance(self, tail: float) -> float:
+        """Return how far the limits of the estimate and its error are from the value."""
         freedom, level = self.t_error.df, 1 - 2 * tail
-        t = (
+        quantile = (
             intervals.normal_quantile(level)
             if freedom is None
             else intervals.t_quantile(level, freedom)
         )
-        outer = min if side > 0 else max
-        end = self.value - side * t * self._se
-        if self.augmented_mean is not None:
-            end = self.augmented_mean.limit(tail, side, end)
-        return outer(end, 0.0) if self._minimum_p > tail else end
+        return quantile * self._se
+
+    def min_length(self, tail: float) -> float:
+        """Return the distance of a limit of the estimate and its error, within the bounds."""
+        if self.reason is not None or self._has_no_t:
+            return 0.0
+        return min(self._t_distance(tail), self.bounds[1] - self.bounds[0])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -177,6 +177,19 @@ def count_signs(values: FloatArray, counts: FloatArray | None = None) -> Signs:
     return n_above, n_equal, n_below
 
 
+def _max_equal_rows(histogram: Histogram) -> float:
+    """Return an upper bound of the number of rows of weight 1 with equal values, from bins.
+
+    Values that are equal up to rounding are in one bin, or in two next to each other, unless these
+    are as narrow as rounding.
+    """
+    size = max(abs(histogram.min_value), abs(histogram.max_value))
+    if not histogram.width > 4 * RELATIVE_TOLERANCE * size:
+        return math.inf
+    counts = histogram.sums
+    return float((counts[1:] + counts[:-1]).max(initial=counts.max()))
+
+
 def _add_sign_counts(first: Signs | None, second: Signs | None) -> Signs | None:
     """Add the sign counts of both, or return None if either is unknown."""
     if first is None or second is None:
@@ -271,6 +284,7 @@ class UnitDifferences(Statistic):
         *,
         is_mean_of_values: bool = False,
         known_values: Sequence[MajorityValue] = (),
+        is_whole: bool = False,
     ) -> Self:
         """Create the statistic of influence values of rows, times the total weight.
 
@@ -286,6 +300,8 @@ class UnitDifferences(Statistic):
             Whether the difference is the mean of the values.
         known_values : sequence of MajorityValue, default=()
             Majority values of all rows, from a first pass.
+        is_whole : bool, default=False
+            Whether these are all rows. Classes without a majority value are then only counted.
 
         Returns
         -------
@@ -297,8 +313,12 @@ class UnitDifferences(Statistic):
             return cls(histogram, exact=is_mean_of_values)
         classes: list[Any] = [slice(None)] if positive is None else [positive, ~positive]
         pairs = zip(classes, known_values or (None, None), strict=False)
+        largest = _max_equal_rows(histogram) if is_whole and weight is None else math.inf
         majority_values = tuple(
-            MajorityValue.from_values(values[rows], majority) for rows, majority in pairs
+            MajorityValue.from_values(members, majority)
+            if 2 * largest > len(members)
+            else MajorityValue(len(members), size=0.0, value=0.0, n_majority=0, counted=0, margin=0)
+            for members, majority in ((values[rows], majority) for rows, majority in pairs)
         )
         return cls(histogram, None, majority_values, exact=is_mean_of_values)
 
