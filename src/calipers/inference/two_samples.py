@@ -29,6 +29,7 @@ from calipers.inference.method_limits import (
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, lazy_difference
 from calipers.inference.procedures import LimitsProcedure, Procedure, WaldProcedure
+from calipers.inference.roots import bracketed_root
 from calipers.inference.variance_estimators import NAN, Influence, StandardError, VarianceEstimator
 
 if TYPE_CHECKING:
@@ -174,7 +175,6 @@ def inversion_test(
     Its p-value is 1 − level of the interval that just reaches 0, or ``null_value``. ``interval``
     returns the interval of a difference at a level.
     """
-    from scipy.optimize import brentq
 
     def distance(log_alpha: float) -> float:
         """Return how far the null value is outside the interval; negative inside or without it."""
@@ -190,7 +190,7 @@ def inversion_test(
         return TestResult(math.exp(log_low), name)
     if distance(log_high) <= 0:
         return TestResult(1.0, name)
-    return TestResult(math.exp(brentq(distance, log_low, log_high, xtol=1e-13)), name)
+    return TestResult(math.exp(bracketed_root(distance, log_low, log_high, xtol=1e-13)), name)
 
 
 #: Kinds for which the permutation result of a small subset is used unchanged.
