@@ -181,12 +181,15 @@ class TwoClassVariance(VarianceEstimator):
         """Return the influence times √(n/(n − 1)) of the class of each row, if independent."""
         if self.clusters is not None:
             return column
-        if self.effective_class_sizes is None:
-            class_corrections = [self._correction(~self.positive), self._correction(self.positive)]
-        else:
-            class_corrections = [_bessel_factor(n) for n in self.effective_class_sizes[::-1]]
-        factor = np.sqrt(class_corrections)
+        factor = np.sqrt(self.class_corrections)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
+
+    @property
+    def class_corrections(self) -> list[float]:
+        """Factor n/(n − 1) of the negative and of the positive rows."""
+        if self.effective_class_sizes is None:
+            return [self._correction(~self.positive), self._correction(self.positive)]
+        return [_bessel_factor(n) for n in self.effective_class_sizes[::-1]]
 
     def is_compatible(self, second: VarianceEstimator) -> bool:
         """Check whether the classes are the same.
