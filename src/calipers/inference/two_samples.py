@@ -30,7 +30,13 @@ from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, lazy_difference
 from calipers.inference.procedures import LimitsProcedure, Procedure, WaldProcedure
 from calipers.inference.roots import bracketed_root
-from calipers.inference.variance_estimators import NAN, Influence, StandardError, VarianceEstimator
+from calipers.inference.variance_estimators import (
+    NAN,
+    GroupedInfluence,
+    Influence,
+    StandardError,
+    VarianceEstimator,
+)
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -448,24 +454,10 @@ def _cluster_robust_result(
     and 94 times if none has (±1); the bootstrap of clusters 92, 93 and 94 times, and 92, 92 and 91
     times. For proportions and macro-F1 they did 91 to 96 times, the bootstrap 91 to 95 times.
     """
-    if first.influence is None or second.influence is None:
+    first_sums, second_sums = _cluster_sums(first), _cluster_sums(second)
+    if first_sums is None or second_sums is None:
         return None
-    first_influence, second_influence = first.influence(), second.influence()
-    if (
-        first_influence is None
-        or second_influence is None
-        or first_influence.variance_estimator.clusters is None
-    ):
-        return None
-    if second_influence.variance_estimator.clusters is None or not (
-        first_influence.influence_values.any() and second_influence.influence_values.any()
-    ):
-        return None
-    cluster_sums = (
-        influence.variance_estimator.cluster_sums(influence.column)
-        for influence in (first_influence, second_influence)
-    )
-    se, degrees = subset_difference_error(*cluster_sums)
+    se, degrees = subset_difference_error(first_sums, second_sums)
     value, level, name = (
         first.value - second.value,
         first.settings.level,
@@ -473,6 +465,23 @@ def _cluster_robust_result(
     )
     interval, test = student_result(value, se, degrees, level, name)
     return (interval.add_caution("few clusters") if degrees < MIN_CLUSTER_DF else interval), test
+
+
+def _cluster_sums(estimate: PointEstimate) -> tuple[FloatArray, FloatArray] | None:
+    """Return the influence of each cluster and its contribution to the denominator.
+
+    The result is None if rows are not clustered, or if their influence is not known or 0.
+    """
+    if isinstance(estimate.influence, GroupedInfluence):
+        sums = estimate.influence.cluster_sums()
+        if sums is not None:
+            return sums
+    influence = None if estimate.influence is None else estimate.influence()
+    if influence is None or influence.variance_estimator.clusters is None:
+        return None
+    if not influence.influence_values.any():
+        return None
+    return influence.variance_estimator.cluster_sums(influence.column)
 
 
 def _area_result(

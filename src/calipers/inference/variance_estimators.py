@@ -9,7 +9,7 @@ belong to the variance estimator, whose norm is the standard error.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -500,3 +500,20 @@ class Influence:
             self.name,
             self.variance_estimator.df,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedInfluence:
+    """Influence that all rows of a group have, such as those of a cell of a table.
+
+    Called, it returns the influence of the rows. ``cluster_sums`` returns the influence of each
+    cluster and its contribution to the denominator from the weights of the groups in it; None if
+    these are not known, or if nothing has influence.
+    """
+
+    rows: Callable[[], Influence | None]
+    cluster_sums: Callable[[], tuple[FloatArray, FloatArray] | None]
+
+    def __call__(self) -> Influence | None:
+        """Return the influence of the rows."""
+        return self.rows()
