@@ -197,7 +197,7 @@ class ScoreReplicates:
         The number of points is of the order of the number of rows per refined block.
         """
         rows = len(self.ranked_rows.last_mask)
-        return max(MIN_ROWS_PER_POINT, 2 ** int(np.log2(max(rows, 1)) / 2 - 1))
+        return max(MIN_ROWS_PER_POINT, 1 << max(int(np.log2(max(rows, 1)) / 2 - 1), 0))
 
     @cached_property
     def coarse(self) -> CoarseCurves:
@@ -219,10 +219,8 @@ class ScoreReplicates:
 
     def _totals_drawn(
         self, replicate: npt.NDArray[np.int64], block: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.int64] | None:
-        """Return the positives and negatives drawn in blocks, or None if rows are drawn singly."""
-        if not self._draws_totals:
-            return None
+    ) -> npt.NDArray[np.int64]:
+        """Return the positives and negatives that are drawn in some blocks of some replicates."""
         points = self.coarse.points
         return (points[replicate, :, block + 1] - points[replicate, :, block]).astype(np.int64)
 
@@ -270,7 +268,7 @@ class ScoreReplicates:
             coarse.row_ranges(block),
             curve[replicate, :, block],
             at_corner,
-            self._totals_drawn(start + replicate, block),
+            self._totals_drawn(start + replicate, block) if self._draws_totals else None,
         )
         # Between the point (0, 0) and the end of the curve, which both belong to every table.
         replicate_index = np.repeat(replicate, points)
@@ -315,17 +313,17 @@ class ScoreReplicates:
         """
         from calipers import _core
 
-        called = self._n_predicted_positive[threshold_index]
+        n_predicted = self._n_predicted_positive[threshold_index]
         if not self._draws_totals:
-            return _core.bootstrap_left_out(*self.ranked_rows, self.settings.seed, called)
+            return _core.bootstrap_left_out(*self.ranked_rows, self.settings.seed, n_predicted)
         coarse = self.coarse
         sizes = self._block_sizes(coarse.block_starts)
-        left_out = sizes * np.power(1 - 1 / np.maximum(sizes, 1), np.diff(coarse.points))
-        left_out *= ~refined_mask[:, None]
-        predicted_mask = coarse.first_index[1:] <= called[:, None]
-        cells = np.empty((len(called), 2, 2))
-        cells[..., 1] = np.einsum("bcs,bs->bc", left_out, predicted_mask)[:, ::-1]
-        cells[..., 0] = left_out.sum(axis=-1)[:, ::-1] - cells[..., 1]
+        expected_counts = sizes * np.power(1 - 1 / np.maximum(sizes, 1), np.diff(coarse.points))
+        expected_counts *= ~refined_mask[:, None]
+        predicted_mask = coarse.first_index[1:] <= n_predicted[:, None]
+        cells = np.empty((len(n_predicted), 2, 2))
+        cells[..., 1] = np.einsum("bcs,bs->bc", expected_counts, predicted_mask)[:, ::-1]
+        cells[..., 0] = expected_counts.sum(axis=-1)[:, ::-1] - cells[..., 1]
         replicate, block = np.nonzero(refined_mask)
         drawn_cells = _core.bootstrap_left_out_of(
             self.ranked_rows.positive,
@@ -334,9 +332,9 @@ class ScoreReplicates:
             replicate,
             coarse.row_ranges(block),
             self._totals_drawn(replicate, block),
-            called[replicate],
+            n_predicted[replicate],
         )
-        first_index = np.searchsorted(replicate, np.arange(len(called) + 1))
+        first_index = np.searchsorted(replicate, np.arange(len(n_predicted) + 1))
         running = np.zeros((len(replicate) + 1, 4))
         np.cumsum(drawn_cells, axis=0, out=running[1:])
         return cells.reshape(-1, 4) + running[first_index[1:]] - running[first_index[:-1]]

@@ -229,12 +229,12 @@ def _default_objective(bounds: Sequence[MeasureBound], text: str) -> str:
 class ReplicateChoices(NamedTuple):
     """Thresholds that a rule chooses on bootstrap replicates.
 
-    ``index`` is that of the threshold in the table, −1 if there is none; ``counts`` are the true
-    and false positives of the replicate there, shape (B, 2); ``refined_mask`` marks the blocks of
-    the coarse curves in which it was searched.
+    ``threshold_index`` is that of the threshold in the table, −1 if there is none; ``counts`` are
+    the true and false positives of the replicate there, shape (B, 2); ``refined_mask`` marks the
+    blocks of the coarse curves in which it was searched.
     """
 
-    index: npt.NDArray[np.int64]
+    threshold_index: npt.NDArray[np.int64]
     counts: FloatArray
     refined_mask: npt.NDArray[np.bool_]
 
@@ -332,7 +332,7 @@ class ChosenThreshold:
         if not self._is_bootstrapped:
             return NAN, NAN
         replicate_values, full_values = (measure.apply(matrix) for matrix in self._matrix_pair)
-        undefined_values = np.full(len(self._choices.index) - len(replicate_values), NAN)
+        undefined_values = np.full(len(self._choices.threshold_index) - len(replicate_values), NAN)
         limits = percentile(
             np.append(replicate_values - full_values, undefined_values),
             self.replicates.settings.level,
