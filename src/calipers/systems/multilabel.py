@@ -240,7 +240,8 @@ class MultilabelOutput(base.SystemOutput):
             terms,
             len(self.truth),
             self.settings,
-            rows=[output.score_rows for output in outputs],
+            # Other measures of scores, as of bins, are of other samples of these rows.
+            rows=[output.score_rows for output in outputs] if measure.definition.area else (),
         )
 
     # --- The best constant prediction ------------------------------------------------------------
