@@ -64,11 +64,13 @@ pub struct PoissonSums(Vec<Counts>);
 /// Means above 2^12 are sums of several of these.
 const LARGEST_POWER: u32 = 12;
 
-impl PoissonSums {
-    pub fn new() -> Self {
+impl Default for PoissonSums {
+    fn default() -> Self {
         Self((0..=LARGEST_POWER).map(Counts::new).collect())
     }
+}
 
+impl PoissonSums {
     /// A count of this mean, by 32 bits for each power of two that the mean is the sum of.
     pub fn draw(&self, mean: usize, mut bits: impl FnMut() -> u32) -> u64 {
         let largest = &self.0[LARGEST_POWER as usize];
@@ -239,7 +241,7 @@ mod tests {
 
     #[test]
     fn sums_have_the_mean_and_the_variance_of_their_size() {
-        let sums = PoissonSums::new();
+        let sums = PoissonSums::default();
         let stream = Stream::new(5, 1);
         let mut index = 0;
         let mut bits = || {

@@ -942,7 +942,7 @@ pub fn bootstrap_totals<'py>(
     let [classes, blocks] = [sizes.shape()[0], sizes.shape()[1]];
     let sizes: Vec<usize> = sizes.as_array().iter().map(|&size| size as usize).collect();
     let points = classes * (blocks + 1);
-    let sums = PoissonSums::new();
+    let sums = PoissonSums::default();
     filled(
         py,
         [replicates, points],
