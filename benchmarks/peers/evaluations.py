@@ -72,7 +72,14 @@ def classification_there(truth: Any, systems: Any) -> list[float]:
 def sliced(rows: int) -> Data:
     """One system, and the slice of each row."""
     generator, truth, systems = _scores(rows, 1)
-    return truth, systems, generator.integers(0, 50, rows)
+    return truth, systems, _sites(generator.integers(0, 50, rows))
+
+
+def _sites(number: Any) -> Any:
+    """Names, since numbers would be divided into a few intervals."""
+    import numpy as np
+
+    return np.array([f"site {index}" for index in range(number.max() + 1)])[number]
 
 
 def slices_here(truth: Any, systems: Any, slice_of_row: Any) -> list[float]:
@@ -98,7 +105,7 @@ def designs(rows: int) -> Data:
     generator, truth, systems = _scores(rows, 2)
     weight = generator.uniform(0.5, 1.5, rows)
     cluster = generator.integers(0, max(rows // 200, 10), rows)
-    return truth, systems, weight, cluster, generator.integers(0, 30, rows)
+    return truth, systems, weight, cluster, _sites(generator.integers(0, 30, rows))
 
 
 def _design(*names: str, **options: Any) -> Any:
@@ -294,7 +301,7 @@ _DESIGNS = {
     "Calipers, clusters": _design("cluster"),
     "Calipers, clusters and 30 slices": _design("cluster", "slices"),
     "Calipers, weights and 30 slices": _design("weight", "slices"),
-    "Calipers, threshold by rule": _design(threshold="max(F1)"),
+    "Calipers, threshold by rule": _design(threshold="F1"),
 }
 
 CALLS: Mapping[str, Call] = {

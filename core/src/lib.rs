@@ -68,8 +68,9 @@ mod _core {
     use crate::ranks::{column_midranks, largest_values, weighted_quantile};
     #[pymodule_export]
     use crate::resample::{
-        bootstrap_cells, bootstrap_coarse, bootstrap_left_out, bootstrap_means, bootstrap_points,
-        bootstrap_runs, bootstrap_scores, bootstrap_tables, poisson_counts, sum_columns,
+        bootstrap_cells, bootstrap_coarse, bootstrap_left_out, bootstrap_left_out_of,
+        bootstrap_means, bootstrap_points, bootstrap_runs, bootstrap_scores, bootstrap_tables,
+        bootstrap_totals, poisson_counts, sum_columns,
     };
     #[pymodule_export]
     use crate::samples::{sampled_numbers, sampled_values};

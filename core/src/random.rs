@@ -62,6 +62,94 @@ impl Stream {
     }
 }
 
+/// Poisson counts of any whole mean, as sums of those of powers of two.
+pub struct PoissonSums(Vec<Counts>);
+
+/// Means above 2^12 are sums of several of these.
+const LARGEST_POWER: u32 = 12;
+
+impl Default for PoissonSums {
+    fn default() -> Self {
+        Self((0..=LARGEST_POWER).map(Counts::new).collect())
+    }
+}
+
+impl PoissonSums {
+    /// A count of this mean, by 32 bits for each power of two that the mean is the sum of.
+    pub fn draw(&self, mean: usize, mut bits: impl FnMut() -> u32) -> u64 {
+        let largest = &self.0[LARGEST_POWER as usize];
+        let whole = (0..mean >> LARGEST_POWER).map(|_| largest.of(bits())).sum();
+        let mut rest = mean & ((1 << LARGEST_POWER) - 1);
+        let mut sum: u64 = whole;
+        while rest > 0 {
+            sum += self.0[rest.trailing_zeros() as usize].of(bits());
+            rest &= rest - 1;
+        }
+        sum
+    }
+}
+
+/// Of the counts of one mean the shares of the 32-bit numbers, as `THRESHOLDS` and `GUIDE` have them
+/// of mean one.
+struct Counts {
+    first: u64,
+    thresholds: Vec<u64>,
+    guide: Vec<u16>,
+}
+
+impl Counts {
+    fn new(power: u32) -> Self {
+        // From the mode on both sides, relative to its probability, until nothing is added.
+        let mean = f64::from(1_u32 << power);
+        let mut below = Vec::new();
+        let (mut count, mut probability) = (mean, 1.0);
+        while count > 0.0 && probability > 1e-18 {
+            probability *= count / mean;
+            count -= 1.0;
+            below.push(probability);
+        }
+        let first = count as u64;
+        let mut probabilities: Vec<f64> = below.into_iter().rev().collect();
+        let (mut count, mut probability) = (mean, 1.0);
+        while probability > 1e-18 {
+            probabilities.push(probability);
+            count += 1.0;
+            probability *= mean / count;
+        }
+        let total: f64 = probabilities.iter().sum();
+        let mut sum = 0.0;
+        let mut thresholds: Vec<u64> = probabilities
+            .iter()
+            .map(|probability| {
+                sum += probability;
+                (sum / total * 4_294_967_296.0 + 0.5) as u64
+            })
+            .collect();
+        // Rounding leaves no number beyond the last threshold.
+        *thresholds.last_mut().expect("the mode at least") = 1 << 32;
+        let guide = (0..1_u64 << GUIDE_BITS)
+            .map(|cell| {
+                let start = cell << (32 - GUIDE_BITS);
+                thresholds.partition_point(|&threshold| threshold <= start) as u16
+            })
+            .collect();
+        Self {
+            first,
+            thresholds,
+            guide,
+        }
+    }
+
+    #[inline]
+    fn of(&self, bits: u32) -> u64 {
+        let mut count = usize::from(self.guide[(bits >> (32 - GUIDE_BITS)) as usize]);
+        while u64::from(bits) >= self.thresholds[count] {
+            count += 1;
+        }
+        self.first + count as u64
+    }
+}
+
 /// `THRESHOLDS[k]` is P(X ≤ k)·2^32 for X ~ Poisson(1), rounded; no 32 bits reach a count of 13.
 const THRESHOLDS: [u64; 13] = thresholds();
 const GUIDE_BITS: u32 = 12;
@@ -145,6 +233,34 @@ mod tests {
             for (unit, &count) in (first as u64..).zip(&counts) {
                 assert_eq!(count, stream.poisson(unit));
             }
+        }
+    }
+
+    #[test]
+    fn sums_of_mean_one_are_single_counts() {
+        let counts = Counts::new(0);
+        assert_eq!(counts.first, 0);
+        assert_eq!(counts.thresholds[..12], THRESHOLDS[..12]);
+    }
+
+    #[test]
+    fn sums_have_the_mean_and_the_variance_of_their_size() {
+        let sums = PoissonSums::default();
+        let stream = Stream::new(5, 1);
+        let mut index = 0;
+        let mut bits = || {
+            index += 1;
+            stream.word(index) as u32
+        };
+        for mean in [0, 1, 7, 256, 1000, 10_000] {
+            let draws: Vec<f64> = (0..20_000)
+                .map(|_| sums.draw(mean, &mut bits) as f64)
+                .collect();
+            let size = mean as f64;
+            let average = draws.iter().sum::<f64>() / 2e4;
+            let variance = draws.iter().map(|x| (x - size).powi(2)).sum::<f64>() / 2e4;
+            assert!((average - size).abs() <= 5.0 * (size / 2e4).sqrt());
+            assert!((variance - size).abs() <= 0.06 * size);
         }
     }
 

@@ -14,7 +14,7 @@ use pyo3::types::PySlice;
 
 use crate::arrays::{Matrix, filled, zeros};
 use crate::parallel::{Chunks, Crew, detached};
-use crate::random::Stream;
+use crate::random::{PoissonSums, Stream};
 use crate::scores::{Areas, Curve, PIECE, Pair, check_values, contiguous, precision, same_length};
 
 // ------------------------------------------------------------------------------ areas and curves
@@ -191,12 +191,15 @@ impl Ranking<'_> {
         stretch: &Stretch,
         peaks: bool,
     ) -> (Vec<Pair>, Vec<u32>) {
-        let stream = Stream::new(seed, stretch.replicate);
-        let mut points = vec![stretch.from];
+        let mut points = Vec::with_capacity(stretch.rows.len() + 1);
+        points.push(stretch.from);
         let mut curve = Curve::default();
         curve.go_on_from(stretch.from);
-        for rows in crew.pieces(stretch.rows.clone(), PIECE) {
-            points.extend_from_slice(&self.advance(stream, rows, &mut curve)[1..]);
+        let counts = self.draw_stretch(crew, seed, stretch);
+        let starts = stretch.rows.clone().step_by(PIECE);
+        for (start, counts) in starts.zip(counts.chunks(PIECE)) {
+            let rows = start..start + counts.len();
+            points.extend_from_slice(&self.advance_by(counts, rows, &mut curve)[1..]);
         }
         let mut places: Vec<u32> = (0..points.len() as u32).collect();
         if peaks {
@@ -204,6 +207,47 @@ impl Ranking<'_> {
             points = places.iter().map(|&at| points[at as usize]).collect();
         }
         (points, places)
+    }
+
+    /// How often each row of a stretch is drawn.
+    fn draw_stretch(&self, crew: Crew, seed: u64, stretch: &Stretch) -> Vec<u8> {
+        let stream = Stream::new(seed, stretch.replicate);
+        let mut counts = vec![0; stretch.rows.len()];
+        match stretch.drawn {
+            None => {
+                let starts = stretch.rows.clone().step_by(PIECE);
+                for (start, counts) in starts.zip(counts.chunks_mut(PIECE)) {
+                    crew.check();
+                    self.draw(stream, start..start + counts.len(), counts);
+                }
+            }
+            Some(drawn) => {
+                // Each draw falls on any row of its class alike. Words are those of a stream of the
+                // stretch itself, so that they are the same whatever else is drawn.
+                crew.check();
+                let positive = &self.positive[stretch.rows.clone()];
+                let positives = positive.iter().filter(|&&positive| positive).count();
+                let words = Stream::new(stream.word(stretch.rows.start as u64), 0);
+                let sizes = [positives, positive.len() - positives];
+                let mut by_class = sizes.map(|size| vec![0_u8; size + 1]);
+                let mut index = 0;
+                for ((counts, size), draws) in by_class.iter_mut().zip(sizes).zip(drawn) {
+                    for _ in 0..draws {
+                        counts[words.below(index, size)] += 1;
+                        index += 1;
+                    }
+                }
+                let mut next = 0;
+                for (row, (count, &positive)) in counts.iter_mut().zip(positive).enumerate() {
+                    // Selected rather than chosen: a branch on a label is one that the processor
+                    // cannot predict. The extra count stands after the last row of a class.
+                    let counts = [by_class[1][row - next], by_class[0][next]];
+                    *count = counts[usize::from(positive)];
+                    next += usize::from(positive);
+                }
+            }
+        }
+        counts
     }
 
     /// Of runs of rows, which end at `ends`, the weight of the positives drawn, of all rows drawn, and
@@ -255,6 +299,19 @@ impl Ranking<'_> {
         [tn, fp, fn_, tp]
     }
 
+    /// Of the rows of a stretch that are not drawn the number of each class, below and in the first
+    /// `called` rows of all.
+    fn left_out_of(&self, crew: Crew, seed: u64, stretch: &Stretch, called: usize) -> [f64; 4] {
+        let counts = self.draw_stretch(crew, seed, stretch);
+        let split = called.clamp(stretch.rows.start, stretch.rows.end);
+        let (above, below) = counts.split_at(split - stretch.rows.start);
+        let positive = &self.positive[stretch.rows.clone()];
+        let (of_above, of_below) = positive.split_at(above.len());
+        let [fp, tp] = counted_out(above, of_above);
+        let [tn, fn_] = counted_out(below, of_below);
+        [tn, fp, fn_, tp]
+    }
+
     /// One pass over the resampled rows, which shows the curve to `visit` piece by piece and ends
     /// with the total weights.
     fn sweep(&self, crew: Crew, stream: Stream, mut visit: impl FnMut(&[Pair])) -> Pair {
@@ -268,9 +325,20 @@ impl Ranking<'_> {
     /// Draws up to `PIECE` rows and goes on along the curve.
     fn advance<'c>(&self, stream: Stream, rows: Range<usize>, curve: &'c mut Curve) -> &'c [Pair] {
         let mut counts = [0; PIECE];
+        let counts = &mut counts[..rows.len()];
+        self.draw(stream, rows.clone(), counts);
+        self.advance_by(counts, rows, curve)
+    }
+
+    /// Goes on along the curve by up to `PIECE` rows that are drawn so often.
+    fn advance_by<'c>(
+        &self,
+        counts: &[u8],
+        rows: Range<usize>,
+        curve: &'c mut Curve,
+    ) -> &'c [Pair] {
         let mut by_class = [[0; 2]; PIECE];
-        self.draw(stream, rows.clone(), &mut counts[..rows.len()]);
-        split(&counts, &self.positive[rows.clone()], &mut by_class);
+        split(counts, &self.positive[rows.clone()], &mut by_class);
         let drawn = by_class.iter().map(|counts| counts.map(f64::from));
         let last = self.last[rows.clone()].iter().copied();
         match self.weight {
@@ -313,6 +381,8 @@ struct Stretch {
     replicate: usize,
     rows: Range<usize>,
     from: Pair,
+    /// How many positives and negatives are drawn, where that is known before the rows are.
+    drawn: Option<[usize; 2]>,
 }
 
 /// Where a curve turns right: the corners of its convex hull on the side of true positives. Of
@@ -322,8 +392,10 @@ fn upper_hull(points: &[Pair]) -> Vec<u32> {
     let at = |place: u32| points[place as usize];
     for (place, &point) in (0..).zip(points) {
         let [tp, fp] = point;
-        let is_here = |[last_tp, last_fp]: Pair| last_tp >= tp && last_fp >= fp;
-        if hull.last().is_some_and(|&last| is_here(at(last))) {
+        // A point with false positives alone is a corner only where the curve ends.
+        let ends = place as usize == points.len() - 1;
+        let is_below = |[last_tp, last_fp]: Pair| last_tp >= tp && (last_fp >= fp || !ends);
+        if hull.last().is_some_and(|&last| is_below(at(last))) {
             continue;
         }
         while let [.., before, last] = hull[..] {
@@ -818,13 +890,94 @@ type Points<'py> = (
     Bound<'py, PyArray1<u32>>,
 );
 
-/// `bootstrap_points(positive, last, weight, unit, seed, replicate, rows, point, peaks)`: stretches
-/// of the curves of replicates, one a row: `rows` are the first row and the row after the last,
-/// between ends of blocks of equal scores, `point` the true and false positives before them. Of all
-/// stretches one after the other the true and the false positives at the point before and at the end
-/// of each block (with `peaks` only at the corners of the convex hull above), and how many blocks of
-/// the stretch come before; and how many points each stretch has.
+/// Stretches of the curves of replicates, one a row of the arrays.
+fn checked_stretches(
+    ranking: &Ranking<'_>,
+    replicate: &PyReadonlyArray1<'_, i64>,
+    rows: &PyReadonlyArray2<'_, i64>,
+    from: impl Fn(usize) -> Pair,
+    drawn: Option<&PyReadonlyArray2<'_, i64>>,
+) -> PyResult<Vec<Stretch>> {
+    let (rows, drawn) = (rows.as_array(), drawn.map(PyReadonlyArray2::as_array));
+    same_length("rows", rows.nrows(), replicate.len())?;
+    if let Some(drawn) = drawn {
+        same_length("drawn", drawn.nrows(), rows.nrows())?;
+    }
+    let stretches: Vec<_> = contiguous(replicate)
+        .iter()
+        .zip(rows.rows())
+        .enumerate()
+        .map(|(at, (&replicate, rows))| Stretch {
+            replicate: replicate as usize,
+            rows: rows[0] as usize..rows[1] as usize,
+            from: from(at),
+            drawn: drawn.map(|drawn| [drawn[[at, 0]] as usize, drawn[[at, 1]] as usize]),
+        })
+        .collect();
+    for stretch in &stretches {
+        let Some(positive) = ranking.positive.get(stretch.rows.clone()) else {
+            return invalid("a stretch reaches beyond the rows");
+        };
+        let [positives, negatives] = stretch.drawn.unwrap_or_default();
+        if (positives > 0 && !positive.contains(&true))
+            || (negatives > 0 && !positive.contains(&false))
+        {
+            return invalid("a stretch has no row of a class that is drawn");
+        }
+    }
+    Ok(stretches)
+}
+
+/// `bootstrap_totals(sizes, seed, replicates)`: per replicate and class (rows of `sizes`) how many
+/// rows are drawn in total from the first blocks on, of which `sizes` has the number of rows: 0, then
+/// the cumulative sums of Poisson counts of these means.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn bootstrap_totals<'py>(
+    py: Python<'py>,
+    sizes: PyReadonlyArray2<'py, i64>,
+    seed: u64,
+    replicates: usize,
+) -> PyResult<Matrix<'py>> {
+    let [classes, blocks] = [sizes.shape()[0], sizes.shape()[1]];
+    let sizes: Vec<usize> = sizes.as_array().iter().map(|&size| size as usize).collect();
+    let points = classes * (blocks + 1);
+    let sums = PoissonSums::default();
+    filled(
+        py,
+        [replicates, points],
+        [replicates, points],
+        |crew, out| {
+            crew.map(Chunks(out, points), |replicate, out| {
+                crew.check();
+                // A stream apart from that of single rows.
+                let stream = Stream::new(Stream::new(seed, replicate).word(u64::MAX), 0);
+                let mut index = 0;
+                let mut bits = || {
+                    index += 1;
+                    (stream.word(index / 2) >> (32 * (index % 2))) as u32
+                };
+                for (of_class, sizes) in out.chunks_mut(blocks + 1).zip(sizes.chunks(blocks)) {
+                    let mut total = 0;
+                    for (point, &size) in of_class[1..].iter_mut().zip(sizes) {
+                        total += sums.draw(size, &mut bits);
+                        *point = total as f64;
+                    }
+                }
+            });
+        },
+    )
+}
+
+/// `bootstrap_points(positive, last, weight, unit, seed, replicate, rows, point, peaks, drawn=None)`:
+/// stretches of the curves of replicates, one a row: `rows` are the first row and the row after the
+/// last, between ends of blocks of equal scores, `point` the true and false positives before them,
+/// `drawn` how many positives and negatives are drawn, where that is known. Of all stretches one
+/// after the other the true and the false positives at the point before and at the end of each block
+/// (with `peaks` only at the corners of the convex hull above), and how many blocks of the stretch
+/// come before; and how many points each stretch has.
+#[pyfunction]
+#[pyo3(signature = (positive, last, weight, unit, seed, replicate, rows, point, peaks, drawn=None))]
 #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
 pub fn bootstrap_points<'py>(
     py: Python<'py>,
@@ -837,24 +990,14 @@ pub fn bootstrap_points<'py>(
     rows: PyReadonlyArray2<'py, i64>,
     point: PyReadonlyArray2<'py, f64>,
     peaks: bool,
+    drawn: Option<PyReadonlyArray2<'py, i64>>,
 ) -> PyResult<Points<'py>> {
     let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
     let ranking = columns.ranking(py)?;
-    let (rows, point) = (rows.as_array(), point.as_array());
-    let stretches: Vec<_> = contiguous(&replicate)
-        .iter()
-        .zip(rows.rows())
-        .zip(point.rows())
-        .map(|((&replicate, rows), point)| Stretch {
-            replicate: replicate as usize,
-            rows: rows[0] as usize..rows[1] as usize,
-            from: [point[0], point[1]],
-        })
-        .collect();
-    let fits = |stretch: &Stretch| ranking.positive.get(stretch.rows.clone()).is_some();
-    if !stretches.iter().all(fits) {
-        return invalid("a stretch reaches beyond the rows");
-    }
+    let point = point.as_array();
+    same_length("point", point.nrows(), rows.as_array().nrows())?;
+    let from = |at: usize| [point[[at, 0]], point[[at, 1]]];
+    let stretches = checked_stretches(&ranking, &replicate, &rows, from, drawn.as_ref())?;
     let steps = stretches.iter().map(|stretch| stretch.rows.len()).sum();
     let (tp, fp, places, sizes) = detached(py, [steps], |crew| {
         let found = crew.map(0..stretches.len(), |_, at| {
@@ -879,6 +1022,35 @@ pub fn bootstrap_points<'py>(
         places.into_pyarray(py),
         sizes.into_pyarray(py),
     ))
+}
+
+/// `bootstrap_left_out_of(positive, last, seed, replicate, rows, drawn, called)`: of the
+/// rows of the stretches of `bootstrap_points` that are not drawn the numbers of TN, FP, FN and TP
+/// (columns) when the first `called[stretch]` rows of all are called positive.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub fn bootstrap_left_out_of<'py>(
+    py: Python<'py>,
+    positive: PyReadonlyArray1<'py, bool>,
+    last: PyReadonlyArray1<'py, bool>,
+    seed: u64,
+    replicate: PyReadonlyArray1<'py, i64>,
+    rows: PyReadonlyArray2<'py, i64>,
+    drawn: PyReadonlyArray2<'py, i64>,
+    called: PyReadonlyArray1<'py, i64>,
+) -> PyResult<Matrix<'py>> {
+    let columns = Columns::of(&positive, &last, None, None);
+    let ranking = columns.ranking(py)?;
+    let stretches = checked_stretches(&ranking, &replicate, &rows, |_| [0.0; 2], Some(&drawn))?;
+    let called = contiguous(&called);
+    same_length("called", called.len(), stretches.len())?;
+    let steps = stretches.iter().map(|stretch| stretch.rows.len()).sum();
+    filled(py, [stretches.len(), 4], [steps], |crew, cells| {
+        crew.map(Chunks(cells, 4), |at, cells| {
+            let called = called[at] as usize;
+            cells.copy_from_slice(&ranking.left_out_of(crew, seed, &stretches[at], called));
+        });
+    })
 }
 
 /// `bootstrap_left_out(positive, last, weight, unit, seed, called)`: of the rows that each replicate

@@ -268,6 +268,7 @@ def bootstrap_points(
     rows: _Ints,
     point: _Floats,
     peaks: bool,
+    drawn: _Ints | None = None,
 ) -> tuple[_Floats, _Floats, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
 def bootstrap_runs(
     positive: _Bools,
@@ -287,6 +288,16 @@ def bootstrap_left_out(
     seed: int,
     called: _Ints,
 ) -> _Floats: ...
+def bootstrap_left_out_of(
+    positive: _Bools,
+    last: _Bools,
+    seed: int,
+    replicate: _Ints,
+    rows: _Ints,
+    drawn: _Ints,
+    called: _Ints,
+) -> _Floats: ...
+def bootstrap_totals(sizes: _Ints, seed: int, replicates: int) -> _Floats: ...
 def bootstrap_means(values: _Floats, seed: int, replicates: int) -> tuple[_Floats, _Floats]: ...
 def bootstrap_cells(
     cell: npt.NDArray[np.uint32], weight: _Floats, cells: int, seed: int, replicates: int

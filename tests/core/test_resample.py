@@ -387,6 +387,58 @@ def test_results_do_not_depend_on_threads():
     assert len(digests) == 1
 
 
+def test_totals_are_cumulative_poisson_counts():
+    """Of means from 0 to some that are sums of several tables of shares."""
+    sizes = np.array([[0, 1, 5, 300, 4096, 9000], [3, 0, 0, 2, 77, 1]])
+    totals = _core.bootstrap_totals(sizes, 4, 5000).reshape(5000, 2, -1)
+    assert (totals[..., 0] == 0).all()
+    counts = np.diff(totals)
+    assert (counts[:, sizes == 0] == 0).all()
+    for mean in sizes[sizes > 0]:
+        [drawn] = counts[:, sizes == mean].T[:1]
+        assert abs(drawn.mean() - mean) < 4.5 * np.sqrt(mean / 5000)
+        assert abs(drawn.var() / mean - 1) < 0.12
+        cells = stats.poisson(mean).ppf(np.linspace(0.1, 0.9, 5))
+        expected = stats.poisson(mean).cdf(cells)
+        assert_allclose((drawn[:, None] <= cells).mean(axis=0), expected, atol=0.032)
+    assert abs(np.corrcoef(counts[:, sizes > 0].T)[np.triu_indices(9, 1)]).max() < 0.07
+
+
+def test_rows_are_drawn_as_often_as_their_block():
+    """Given the total each row is drawn alike, in any stretch, and is left out as often as (1 - 1/n)^k."""
+    positive = np.arange(40) % 4 == 0
+    replicate = np.arange(4000)
+    ranges = np.tile([8, 40], (4000, 1))
+    drawn = np.tile([11, 30], (4000, 1))
+    inputs = positive, np.ones(40, bool)
+    tp, fp, _, points = _core.bootstrap_points(
+        *inputs, None, None, 7, replicate, ranges, np.zeros((4000, 2)), False, drawn
+    )
+    assert (points == 33).all()
+    counts = np.diff((tp + fp).reshape(4000, 33))
+    assert (counts[:, positive[8:]].sum(axis=1) == 11).all()
+    assert (counts[:, ~positive[8:]].sum(axis=1) == 30).all()
+    expected = np.where(positive[8:], 11 / 8, 30 / 24)
+    assert (abs(counts.mean(axis=0) - expected) < 4.5 * np.sqrt(expected / 4000)).all()
+    cells = _core.bootstrap_left_out_of(*inputs, 7, replicate, ranges, drawn, np.full(4000, 20))
+    out = counts == 0
+    above = np.arange(8, 40) < 20
+    plain = [(side & which)[None] for side in (~positive[8:], positive[8:])
+             for which in (~above, above)]  # fmt: skip
+    assert_array_equal(cells, np.column_stack([(out & mask).sum(axis=1) for mask in plain]))
+    assert abs(out[:, positive[8:]].mean() - (7 / 8) ** 11) < 0.01
+
+
+@pytest.mark.parametrize("drawn", [[1, 0], [0, 1]])
+def test_no_row_of_a_class_can_be_drawn_where_there_is_none(drawn):
+    positive = np.full(4, drawn[0] == 0)
+    with pytest.raises(ValueError, match="no row of a class"):
+        _core.bootstrap_left_out_of(
+            positive, np.ones(4, bool), 0, np.zeros(1, np.int64), np.array([[0, 4]]),
+            np.array([drawn]), np.zeros(1, np.int64),
+        )  # fmt: skip
+
+
 ENDS, VALUES = np.ones(3, bool), np.ones((3, 2))
 MANY = 10**12
 
@@ -398,6 +450,7 @@ MANY = 10**12
         lambda: _core.bootstrap_tables(ENDS, ENDS, None, None, 0, 0, MANY),
         lambda: _core.bootstrap_tables(ENDS, ENDS, None, None, 0, 0, 2**63),
         lambda: _core.bootstrap_coarse(ENDS, ENDS, None, None, 0, MANY, 1),
+        lambda: _core.bootstrap_totals(np.ones((2, 3), np.int64), 0, MANY),
         lambda: _core.bootstrap_runs(
             ENDS, ENDS, None, None, 0, MANY, np.array([3]), np.ones(3)
         ),

@@ -13,7 +13,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import calipers as cal
+from calipers import _core
 from calipers.data.errors import InputError
+from calipers.inference import score_bootstrap
 from calipers.inference.score_bootstrap import ScoreReplicates
 from calipers.inference.settings import Settings
 from calipers.measures import definitions
@@ -102,7 +104,7 @@ def test_replicates_choose_as_on_their_whole_tables(seed: int) -> None:
     table = ScoreTable.from_rows(truth, score, weight)
     drawn = ScoreReplicates(table, Settings(n_resamples=20, seed=seed), rows)
     for rule in map(ThresholdRule.parse, SOUGHT):
-        found, there = choose_on_replicates(rule, drawn)
+        found, there, refined = choose_on_replicates(rule, drawn)
         places, cells, own = [], [], []
         for again, left_out in drawn.map_tables(lambda *both: both, out_of_bag=True):
             assert left_out is not None
@@ -115,8 +117,137 @@ def test_replicates_choose_as_on_their_whole_tables(seed: int) -> None:
         assert found.tolist() == np.concatenate(places).tolist(), str(rule)
         some = found >= 0
         assert_allclose(there[some], np.concatenate(own)[some], rtol=1e-9, atol=1e-9)
-        outside = drawn.out_of_bag_counts(np.maximum(found, 0))[some]
+        outside = drawn.out_of_bag_counts(np.maximum(found, 0), refined)[some]
         assert_allclose(outside, np.concatenate(cells)[some], rtol=1e-9, atol=1e-9)
+
+
+def rows_of_blocks(drawn: ScoreReplicates, replicate: int) -> np.ndarray:
+    """How often each row is drawn, by descending score, given the totals of all blocks."""
+    positive, coarse = drawn.ranked_rows.positive, drawn.coarse
+    blocks = np.arange(len(coarse.first_index) - 1)
+    totals = np.diff(coarse.points[replicate]).T.astype(np.int64)
+    # Each row is a block of scores of its own here.
+    tp, fp, _, _ = _core.bootstrap_points(
+        positive,
+        np.ones_like(positive),
+        None,
+        None,
+        drawn.settings.seed,
+        np.full(len(blocks), replicate),
+        coarse.row_ranges(blocks),
+        coarse.points[replicate, :, :-1].T.copy(),
+        False,
+        totals,
+    )
+    counts = np.diff(tp + fp)
+    # A block begins where the one before it ended.
+    return np.delete(counts, coarse.first_index[1:-1] + np.arange(len(blocks) - 1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_totals_that_are_drawn_first_are_those_of_the_rows(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Choices and what is left out, against the rows of all blocks."""
+    monkeypatch.setattr(score_bootstrap, "MAX_ROWS_DRAWN_SINGLY", 0)
+    monkeypatch.setattr(score_bootstrap, "MIN_ROWS_PER_POINT", 8)
+    random = np.random.default_rng(seed)
+    n = int(random.integers(60, 1500))
+    truth = random.random(n) < random.choice([0.1, 0.4, 0.9])
+    score = np.round(random.normal(truth, 1), random.choice([1, 2, 12]))
+    table = ScoreTable.from_rows(truth, score)
+    drawn = ScoreReplicates(table, Settings(n_resamples=5, seed=seed))
+    stops = np.append(0, np.flatnonzero(drawn.ranked_rows.last_mask) + 1)
+    counts = np.array([rows_of_blocks(drawn, replicate) for replicate in range(5)])
+    positive, first_index = drawn.ranked_rows.positive, drawn.coarse.first_index
+    block = np.searchsorted(first_index, np.arange(n), "right") - 1
+    for rule in map(ThresholdRule.parse, SOUGHT):
+        found, there, refined = choose_on_replicates(rule, drawn)
+        outside = drawn.out_of_bag_counts(np.maximum(found, 0), refined)
+        for replicate, row_counts in enumerate(counts):
+            again = ScoreTable.from_rows(positive, table.scores[stops_index(stops)], row_counts)
+            index = int(rule.best_index(again))
+            assert found[replicate] == index, str(rule)
+            if index < 0:
+                continue
+            called = np.arange(n) < stops[index]
+            assert there[replicate].tolist() == [
+                row_counts[called & positive].sum(), row_counts[called & ~positive].sum()
+            ]  # fmt: skip
+            left_out = np.where(row_counts == 0, 1.0, 0.0)
+            for b in np.flatnonzero(~refined[replicate]):
+                for side in (positive, ~positive):
+                    members = (block == b) & side
+                    if members.any():
+                        size, k = members.sum(), row_counts[members].sum()
+                        left_out[members] = (1 - 1 / size) ** k
+            expected = [
+                left_out[side & which].sum()
+                for side in (~positive, positive)
+                for which in (~called, called)
+            ]
+            assert_allclose(outside[replicate], expected, rtol=1e-9, atol=1e-9)
+
+
+def stops_index(stops: np.ndarray) -> np.ndarray:
+    """The index of the score of each row, by descending score."""
+    return np.repeat(np.arange(len(stops) - 1), np.diff(stops))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["F1", "accuracy"])
+def test_totals_that_are_drawn_first_change_no_distribution(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(0)
+    truth = random.random(4000) < 0.3
+    table = ScoreTable.from_rows(truth, random.normal(0.8 * truth, 1))
+    summaries = []
+    for limit in (0, 10_000):
+        monkeypatch.setattr(score_bootstrap, "MAX_ROWS_DRAWN_SINGLY", limit)
+        drawn = ScoreReplicates(table, Settings(n_resamples=6000, seed=limit))
+        index, counts, refined = choose_on_replicates(ThresholdRule.parse(rule), drawn)
+        assert (index >= 0).all()
+        outside = drawn.out_of_bag_counts(index, refined)
+        whole = np.stack(table.cumulative_counts)[:, index].T
+        summaries.append(
+            np.column_stack(
+                [table.thresholds[index], counts, drawn.totals, outside, counts - whole]
+            )
+        )
+    singly, totals = summaries[1], summaries[0]
+    error = np.sqrt(singly.var(axis=0) / 6000 + totals.var(axis=0) / 6000)
+    assert (np.abs(singly.mean(axis=0) - totals.mean(axis=0)) < 4 * error).all()
+    # Of the rows left out the expectation given the totals varies less than their number.
+    ratio = totals.std(axis=0) / singly.std(axis=0)
+    varying = np.r_[0:5, 9:11]
+    assert (np.abs(ratio[varying] - 1) < 0.06).all()
+    assert (ratio < 1.06).all()
+
+
+def test_straight_levels_have_their_best_value_at_corners() -> None:
+    """No point halfway between two points of a curve is better than both."""
+    checked = 0
+    for definition in definitions("counts"):
+        if not definition.has_straight_levels:
+            continue
+        checked += 1
+        assert definition.higher_is_better is not None
+        sign = 1 if definition.higher_is_better else -1
+        for positives, negatives in itertools.product(range(7), repeat=2):
+            tp, fp = np.meshgrid(
+                np.arange(positives + 1.0), np.arange(negatives + 1.0), indexing="ij"
+            )
+            matrices = ConfusionMatrix.from_counts(tp, fp, positives - tp, negatives - fp)
+            values = sign * definition.example().apply(matrices)
+            values = np.where(np.isnan(values), -np.inf, values)
+            for i, j in itertools.product(range(positives + 1), range(negatives + 1)):
+                for k, m in itertools.product(
+                    range(i, positives + 1, 2), range(j, negatives + 1, 2)
+                ):
+                    halfway = values[(i + k) // 2, (j + m) // 2]
+                    assert halfway <= max(values[i, j], values[k, m]) + 1e-12, definition.name
+    assert checked >= 10
 
 
 def test_a_better_measure_grows_with_tp_and_falls_with_fp() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,10 +69,12 @@ def average_of_scores(
     n_rows: int,
     settings: Settings,
     empty_reason: str = "no_occurring_class",
+    rows: Sequence[scores.ScoredRows] = (),
 ) -> PointEstimate:
     """Return the point estimate of an average of a score-based measure, from those of its terms.
 
-    ``empty_reason`` is the reason that is reported if there are no terms.
+    ``empty_reason`` is the reason that is reported if there are no terms. ``rows`` are those of
+    each term, if all terms have the same.
     """
     definition = measure.definition
     fields: dict[str, Any] = {
@@ -84,6 +86,16 @@ def average_of_scores(
         undefined = {empty_reason: n_rows}
         return PointEstimate(
             value=float("nan"), settings=settings, n=n_rows, undefined=undefined, **fields
+        )
+    # Of the same classes the corrections are those of the sum.
+    if (
+        rows
+        and rows[0].clusters is None
+        and any(not np.array_equal(term.positive, rows[0].positive) for term in rows)
+    ):
+        weights = [weight for weight, _ in terms]
+        fields["influence"] = cache(
+            lambda: scores.weighted_influence(measure.plain, list(zip(weights, rows, strict=True)))
         )
     estimate = weighted_sum(terms, **fields)
     if any(term.undefined for _, term in terms):

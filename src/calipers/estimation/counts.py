@@ -38,6 +38,7 @@ from calipers.inference.point_estimate import (
     lazy_difference,
 )
 from calipers.inference.variance_estimators import (
+    GroupedInfluence,
     Influence,
     StandardError,
     VarianceEstimator,
@@ -167,7 +168,9 @@ class ClassCounts:
                 () if proportion_matrix is None else (effective_trials(measure, proportion_matrix),)
             ),
             joint_distribution=_CountsDistribution(measure, self),
-            influence=lambda: self.influence(measure),
+            influence=GroupedInfluence(
+                lambda: self.influence(measure), lambda: self.cluster_influence(measure)
+            ),
             compute_error=lambda: self._standard_error(measure, value),
             replicates=lambda: self.replicates([measure])[measure],
             resampling_name=POISSON_BOOTSTRAP_NAME if cells.needs_weight_sums else "",
@@ -290,6 +293,39 @@ class ClassCounts:
             return None
         return clusters.cell_weights(self._row_cell_index, (cells,))
 
+    def cluster_counts_by_subset(
+        self, subset_codes: npt.NDArray[np.integer[Any]], n_subsets: int
+    ) -> list[FloatArray]:
+        """Return the cell counts of each cluster, (clusters, C), in each subset of the rows."""
+        assert self.clusters is not None
+        shape = n_subsets, len(self.cells.cell_index)
+        cell_index = subset_codes.astype(np.int64) * shape[1] + self._row_cell_index
+        return list(self.clusters.cell_weights(cell_index, shape).swapaxes(0, 1))
+
+    def cluster_influence(
+        self,
+        measure: Any,
+        cluster_counts: FloatArray | None = None,
+        total: ConfusionMatrix | None = None,
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Return the influence of each cluster and its contribution to the denominator.
+
+        ``cluster_counts`` are the cell counts of each cluster in a subset of the rows, whose matrix
+        is ``total``. The result is None if counts are not known, or if nothing has influence.
+        """
+        cluster_counts = self._cluster_counts if cluster_counts is None else cluster_counts
+        if cluster_counts is None:
+            return None
+        occupied_mask = cluster_counts.any(axis=0)
+        derivatives = np.where(occupied_mask, self._gradient(measure, total), 0.0)
+        if not derivatives.any():
+            return None
+        denominator = cluster_counts @ self._influential_cells(measure, total)
+        return (
+            cluster_counts @ derivatives,
+            denominator if denominator.any() else cluster_counts.sum(axis=1),
+        )
+
     def influence(self, measure: Any, total: ConfusionMatrix | None = None) -> Influence:
         """Return the influence values of a measure, times the weights of the rows.
 
@@ -311,16 +347,10 @@ class ClassCounts:
     def _standard_error(self, measure: Any, value: float) -> StandardError:
         """Compute the standard error by the delta method."""
         if self.clusters is not None:
-            cluster_counts = self._cluster_counts
-            if cluster_counts is None:
+            sums = self.cluster_influence(measure)
+            if sums is None:
                 return zero_rounding_error(self.influence(measure).standard_error, value)
-            influence_sums, denominator = (
-                cluster_counts @ self._gradient(measure),
-                cluster_counts @ self._influential_cells(measure),
-            )
-            error = cr2(
-                influence_sums, denominator if denominator.any() else self.clusters.cluster_weights
-            )
+            error = cr2(*sums)
             return zero_rounding_error(StandardError(error.se, "delta", error.df), value)
         return StandardError(self.cells.standard_error(self._gradient(measure), value), "delta")
 
@@ -444,10 +474,12 @@ class PairedCounts:
             abs(measure_value(measure, counts.matrix)) for counts in (self.first, self.second)
         )
         if self.cells.clusters is not None:
-            return zero_rounding_error(
-                (self.first.influence(measure) - self.second.influence(measure)).standard_error,
-                size,
-            )
+            sums = self._cluster_influence(measure)
+            if sums is None:
+                influence = self.first.influence(measure) - self.second.influence(measure)
+                return zero_rounding_error(influence.standard_error, size)
+            error = cr2(*sums)
+            return zero_rounding_error(StandardError(error.se, "delta", error.df), size)
         return StandardError(
             self.cells.standard_error(self.cell_influence(measure)[0], size), "delta"
         )
@@ -460,6 +492,33 @@ class PairedCounts:
             for counts, predicted in ((self.first, first), (self.second, second))
         )
         return first_gradient - second_gradient, self.cells.counts
+
+    @cached_property
+    def _cluster_counts(self) -> FloatArray | None:
+        """Cell counts of each cluster, (clusters, C), or None if there are more than rows."""
+        clusters, cells = self.cells.clusters, len(self.cells.cell_index)
+        if clusters is None or clusters.n_codes * cells > len(clusters.codes):
+            return None
+        return clusters.cell_weights(self.cells.row_cell_index(), (cells,))
+
+    def _cluster_influence(self, measure: Any) -> tuple[FloatArray, FloatArray] | None:
+        """Return the influence of each cluster on the difference, and its contribution.
+
+        It contributes to the denominators of both what its rows do, relative to the totals.
+        """
+        cluster_counts = self._cluster_counts
+        if cluster_counts is None:
+            return None
+        truth, *predicted = np.unravel_index(self.cells.cell_index, self.cells.shape)
+        denominator = np.zeros(len(cluster_counts))
+        for counts, codes in zip((self.first, self.second), predicted, strict=True):
+            among = influential_mask(measure, counts.matrix, truth, codes).astype(np.float64)
+            contributions = cluster_counts @ among
+            if not contributions.any():
+                contributions = cluster_counts.sum(axis=1)
+            total = contributions.sum()
+            denominator += contributions / total if total > 0 else 0.0
+        return cluster_counts @ self.cell_influence(measure)[0], denominator
 
     @cached_property
     def _row_counts(self) -> FloatArray:

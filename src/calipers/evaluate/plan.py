@@ -17,6 +17,7 @@ from calipers.evaluation.topic_scores import used_unit_columns
 from calipers.inference import sample_size
 from calipers.inference.power import equivalence_power, non_inferiority_power
 from calipers.inference.proportions import wilson
+from calipers.inference.roots import bracketed_root
 from calipers.inference.sample_size_models import (
     NAN,
     AreaVarianceModel,
@@ -148,9 +149,7 @@ class PlanTarget:
             if high >= largest or high > 1e12:
                 return NAN
             high *= 2
-        from scipy.optimize import brentq
-
-        return float(brentq(excess_power, 0.0, min(high, largest), xtol=1e-12))
+        return bracketed_root(excess_power, 0.0, min(high, largest), xtol=1e-12)
 
     def find_n(self) -> int:
         """Find the smallest number of units that reaches the target."""
@@ -574,7 +573,6 @@ def _effective_rows(estimate: Estimate) -> float:
     It is the size of the margin that the proportion is taken over; with weights or clusters it is
     smaller.
     """
-    from scipy.optimize import brentq
 
     def excess(log: float) -> float:
         return (
@@ -582,7 +580,7 @@ def _effective_rows(estimate: Estimate) -> float:
             - (estimate.high - estimate.low) / 2
         )
 
-    return math.exp(float(brentq(excess, -5, 40, xtol=1e-12)))
+    return math.exp(bracketed_root(excess, -5, 40, xtol=1e-12))
 
 
 def _scaled_name(method: str) -> str:

@@ -25,7 +25,7 @@ from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.settings import Settings
-from calipers.inference.variance_estimators import StandardError
+from calipers.inference.variance_estimators import GroupedInfluence, StandardError
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.progress import track
@@ -241,6 +241,25 @@ class Subsets:
         weight = self.system.weight
         rows = len(self.definition.codes) if weight is None else np.count_nonzero(weight > 0)
         return bool(sum(statistic.rows for statistic in statistics) != rows)
+
+    def complement_cluster_counts(self, measure: Measure) -> list[FloatArray] | None:
+        """Return the cell counts of each cluster in the complement of each subset, or None."""
+        counts: Any = self.delegated_counts(measure)[0]
+        clusters, cells = counts.clusters, len(counts.cells.cell_index)
+        if clusters is None or clusters.n_codes * cells * len(self) > MAX_STORED_VALUES:
+            return None
+        return cached(
+            self,
+            ("cluster counts", id(counts)),
+            lambda: leave_one_out_sums(
+                counts.cluster_counts_by_subset(self.definition.byte_codes, len(self))
+            ),
+        )
+
+    def delegated_counts(self, measure: Measure) -> tuple[Any, Measure]:
+        """Return the counts that a measure of counts is a formula over, and that formula."""
+        system, delegated_measure = self.system.delegate(measure)
+        return system.sample_for(delegated_measure), delegated_measure
 
     def is_additive(self, measure: Measure, matrix: ConfusionMatrix) -> bool:
         """Return whether rows of all subsets can be resampled together for a complement.
@@ -462,12 +481,26 @@ class Complement:
             order=None if self.subsets.system.order is None else self.without_intervals.order,
             replicates=lambda: self.replicates(measure),  # type: ignore[arg-type,return-value]
             standalone_replicates=None,
-            influence=lambda: self._influence(measure),
+            influence=GroupedInfluence(
+                lambda: self._influence(measure), lambda: self._cluster_influence(measure)
+            ),
         )
 
     def _influence(self, measure: Measure) -> Any:
         influence = self.without_intervals.point_estimate(measure).influence
         return None if influence is None else influence()
+
+    def _cluster_influence(self, measure: Measure) -> tuple[FloatArray, FloatArray] | None:
+        """Return the influence of each cluster on a measure of counts, and its contribution."""
+        counts = None if self.subsets.system.clusters is None else self._counts(measure)
+        cluster_counts = None if counts is None else self.subsets.complement_cluster_counts(measure)
+        if counts is None or cluster_counts is None:
+            return None
+        all_counts, delegated_measure = self.subsets.delegated_counts(measure)
+        influence: tuple[FloatArray, FloatArray] | None = all_counts.cluster_influence(
+            delegated_measure, cluster_counts[self.subset_index], counts.matrix
+        )
+        return influence
 
     def _statistic_estimate(self, measure: Measure) -> PointEstimate | None:
         fit = self.recalibration_fit(measure)

@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.inference.intervals import NAN, Interval, no_interval, normal_quantile
+from calipers.inference.roots import bracketed_root
 from calipers.statistics import FloatArray
 
 #: The parameter g of the Beta(g, g) distribution of bets. In simulations (differences of 2% to 13%
@@ -204,14 +205,12 @@ class _Bets:
 
     def mode(self) -> float:
         """Return the π of the maximum."""
-        from scipy.optimize import brentq
-
         edge = 1e-12
         if self.slope(edge) <= 0:
             return edge
         if self.slope(1 - edge) >= 0:
             return 1 - edge
-        return float(brentq(self.slope, edge, 1 - edge, xtol=1e-13, rtol=1e-10))
+        return bracketed_root(self.slope, edge, 1 - edge, xtol=1e-13, rtol=1e-10)
 
     def bound(self, mode: float, top: float, end: float) -> float:
         """Return the π towards an end of the range beyond which the integrand is negligible."""
@@ -300,8 +299,6 @@ def _outer_root(excess: Callable[[float], float], mean: float, end: float, step:
 
     It is the end itself if the function stays negative.
     """
-    from scipy.optimize import brentq
-
     inner, room = mean, abs(end - mean)
     distance = step
     while room:
@@ -311,7 +308,7 @@ def _outer_root(excess: Callable[[float], float], mean: float, end: float, step:
         if abs(end - outer) < 1e-15 or outer in (inner, end):
             break
         if excess(outer) > 0:
-            return float(brentq(excess, inner, outer, xtol=1e-14, rtol=1e-9))
+            return bracketed_root(excess, inner, outer, xtol=1e-14, rtol=1e-9)
         inner, distance = outer, 2 * outer_distance
     return end
 
@@ -605,8 +602,6 @@ def asymptotic_limit_distance(sd: float, n: float, level: float) -> float:
     >>> asymptotic_limit_distance(1.0, 1000, 0.95) < asymptotic_half_width(1.0, 1000, 0.95)
     True
     """
-    from scipy.optimize import brentq
-
     size = n * tuning(level) ** 2
 
     def excess(z: float) -> float:
@@ -614,7 +609,7 @@ def asymptotic_limit_distance(sd: float, n: float, level: float) -> float:
 
     # The mixture over one half is larger above 0, so its limit is nearer.
     largest = asymptotic_half_width(1.0, n, level) * math.sqrt(n)
-    return sd * float(brentq(excess, 0.0, largest, xtol=1e-13)) / math.sqrt(n)
+    return sd * bracketed_root(excess, 0.0, largest, xtol=1e-13) / math.sqrt(n)
 
 
 def asymptotic_interval(

@@ -20,6 +20,7 @@ from calipers.caching import cached_property
 from calipers.inference import intervals
 from calipers.inference.bayesian_bootstrap import endpoint_distance, n_nonzero
 from calipers.inference.human_labels import JudgeMoments
+from calipers.inference.roots import bracketed_root
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray
 
@@ -448,9 +449,8 @@ class LabelDesign:
         actual, reported = self.errors(counts)
         if not actual > 0:
             return math.nan
-        from scipy.optimize import brentq
 
         def excess(difference: float) -> float:
             return self.power(difference, counts, level) - power
 
-        return float(brentq(excess, 0.0, 20 * max(actual, reported), xtol=1e-10))
+        return bracketed_root(excess, 0.0, 20 * max(actual, reported), xtol=1e-10)

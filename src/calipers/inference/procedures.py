@@ -24,6 +24,7 @@ from calipers.inference import intervals, paired_tests
 from calipers.inference.bayesian_bootstrap import AugmentedMean
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.paired_tests import TestResult
+from calipers.inference.roots import bracketed_root
 from calipers.inference.variance_estimators import NAN, StandardError
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
@@ -434,7 +435,6 @@ class LimitsProcedure(Procedure):
         if (null_value - self.value) * side > 0:
             return 1 - self._one_sided_p(null_value, -side)
 
-        from scipy.optimize import brentq
         from scipy.special import ndtr, ndtri
 
         def distance(z: float) -> float:
@@ -447,7 +447,7 @@ class LimitsProcedure(Procedure):
         near, far = (float(-ndtri(tail)) for tail in (_MAX_TAIL, _MIN_TAIL))
         if distance(near) <= 0:
             return 0.5
-        z = brentq(distance, near, far, xtol=1e-11) if distance(far) <= 0 else far
+        z = bracketed_root(distance, near, far, xtol=1e-11) if distance(far) <= 0 else far
         return float(ndtr(-z))
 
 

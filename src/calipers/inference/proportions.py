@@ -11,6 +11,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.inference.intervals import NAN, Interval, no_interval, normal_quantile
+from calipers.inference.roots import bracketed_root
 from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -322,8 +323,6 @@ class PostStratifiedProportion:
 
     def limits(self, level: float) -> tuple[float, float]:
         """Return the limits of the proportion of rows like these."""
-        from scipy.optimize import brentq
-
         mean, sd = self._moments
         limits = []
         for side, tail in ((-1, (1 - level) / 2), (1, (1 + level) / 2)):
@@ -334,7 +333,7 @@ class PostStratifiedProportion:
             low, high = sorted((mean, min(max(end, 0.0), 1.0)))
             if excess(mean) * side > 0:  # of few labels, far from normal
                 low, high = 0.0, 1.0
-            limits.append(float(brentq(excess, low, high, xtol=1e-8)))
+            limits.append(bracketed_root(excess, low, high, xtol=1e-8))
         return limits[0], limits[1]
 
     def _excess(self, tail: float, x: float) -> float:

@@ -5,7 +5,10 @@ The core draws each row (or each resampling unit) a Poisson(1) number of times.
 - Three areas are computed during resampling.
 - For a measure that is attained at one threshold, a coarse curve of each replicate determines the
   segments that may contain this threshold (``Definition.needs_refinement``). The core resamples
-  these segments again, and the formula of the measure is applied to them alone.
+  these segments again, and the formula of the measure is applied to them alone. Of many independent
+  rows without weights the coarse curve does not need the rows: how often those of a block are drawn
+  in total has a Poisson distribution as well, and given the totals, each draw falls on any row of
+  its class and block with equal probability.
 - For a measure of fixed bins, ``joint_positions`` determines the scores that can be combined.
 - For any other measure the core returns the replicates as tables with a leading axis, in batches,
   and the formula is applied to these.
@@ -39,6 +42,9 @@ MAX_COARSE_POINTS = 100_000
 
 #: A coarse curve has a point every 64 rows, or every 2^k times as many in a longer table.
 MIN_ROWS_PER_POINT = 64
+
+#: Above this number of rows, totals of blocks of independent rows are drawn before the rows.
+MAX_ROWS_DRAWN_SINGLY = 20_000
 
 #: How many numbers of either class the replicates held at a time may have, per thread.
 MAX_BATCH_ELEMENTS = 1_000_000
@@ -99,26 +105,30 @@ def ranked_rows(table: ScoreTable, rows: BootstrapInputs | None = None) -> Ranke
 class CoarseCurves(NamedTuple):
     """Coarse curves of replicates: scores that end within the same run of rows are combined.
 
-    ``areas`` are :data:`CORE_AREAS`, with one row for each replicate; ``points`` are the true and
-    the false positives, shape (B, 2, blocks + 1). Blocks begin at the rows ``first_index`` and at
-    the indices ``block_starts`` of the table of scores.
+    ``points`` are the true and the false positives, shape (B, 2, blocks + 1). Blocks begin at the
+    rows ``first_index`` and at the indices ``block_starts`` of the table of scores.
     """
 
-    areas: FloatArray
     points: FloatArray
     first_index: npt.NDArray[np.int64]
     block_starts: npt.NDArray[np.int64]
+
+    def row_ranges(self, block: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the first row of each of some blocks, and the row after its last one."""
+        return np.stack([self.first_index[block], self.first_index[block + 1]], axis=-1)
 
 
 class RefinedCurves(NamedTuple):
     """Curves of some replicates, refined in the required segments.
 
     ``table`` has the replicates as its leading axis, and ``block_index`` has the index of each of
-    its thresholds among all thresholds.
+    its thresholds among all thresholds. ``refined_mask`` marks the refined blocks of the coarse
+    curves.
     """
 
     table: ScoreTable
     block_index: npt.NDArray[np.int64]
+    refined_mask: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +149,7 @@ class ScoreReplicates:
         definition = measure.definition
         area = definition.area
         if _is_core_area(area):
-            areas = self.coarse.areas[:, CORE_AREAS.index(area.name)]
+            areas = self.areas[:, CORE_AREAS.index(area.name)]
             return np.asarray(area.scale * areas + area.shift)
         if definition.needs_refinement is not None:
             batches = self.refine(
@@ -160,21 +170,60 @@ class ScoreReplicates:
         """Rows to resample."""
         return ranked_rows(self.table, self.row_columns)
 
+    @property
+    def _draws_totals(self) -> bool:
+        """Whether the totals of blocks of rows are drawn before the rows."""
+        return self.row_columns is None and len(self.ranked_rows.last_mask) > MAX_ROWS_DRAWN_SINGLY
+
     @cached_property
-    def coarse(self) -> CoarseCurves:
-        """Areas and coarse curves of all replicates."""
+    def areas(self) -> FloatArray:
+        """The :data:`CORE_AREAS` of all replicates, with one row for each of them."""
+        return self._drawn_rows[0]
+
+    @cached_property
+    def _drawn_rows(self) -> tuple[FloatArray, FloatArray]:
+        """Areas of all replicates, and points of their coarse curves."""
         from calipers import _core
 
-        settings, rows = self.settings, len(self.ranked_rows.last_mask)
-        # With this step the number of points is of the order of the number of rows per refined
-        # block.
-        step = max(MIN_ROWS_PER_POINT, 2 ** int(np.log2(max(rows, 1)) / 2 - 1))
+        settings = self.settings
         areas, curve = _core.bootstrap_coarse(
-            *self.ranked_rows, settings.seed, settings.n_resamples, step
+            *self.ranked_rows, settings.seed, settings.n_resamples, self._rows_per_point
         )
+        return areas, curve.reshape(settings.n_resamples, 2, -1)
+
+    @property
+    def _rows_per_point(self) -> int:
+        """Number of rows between two points of coarse curves.
+
+        The number of points is of the order of the number of rows per refined block.
+        """
+        rows = len(self.ranked_rows.last_mask)
+        return max(MIN_ROWS_PER_POINT, 1 << max(int(np.log2(max(rows, 1)) / 2 - 1), 0))
+
+    @cached_property
+    def coarse(self) -> CoarseCurves:
+        """Coarse curves of all replicates."""
+        from calipers import _core
+
+        rows, step = len(self.ranked_rows.last_mask), self._rows_per_point
         stops = self._n_predicted_positive
         block = np.searchsorted(stops, np.arange(0, rows + step, step).clip(max=rows), "right") - 1
-        return CoarseCurves(areas, curve.reshape(settings.n_resamples, 2, -1), stops[block], block)
+        if not self._draws_totals:
+            return CoarseCurves(self._drawn_rows[1], stops[block], block)
+        sizes, settings = self._block_sizes(block).astype(np.int64), self.settings
+        points = _core.bootstrap_totals(sizes, settings.seed, settings.n_resamples)
+        return CoarseCurves(points.reshape(settings.n_resamples, 2, -1), stops[block], block)
+
+    def _block_sizes(self, block_starts: npt.NDArray[np.int64]) -> FloatArray:
+        """Return the numbers of positives and negatives of blocks, shape (2, blocks)."""
+        return np.diff(np.stack(self.table.cumulative_counts)[:, block_starts])
+
+    def _totals_drawn(
+        self, replicate: npt.NDArray[np.int64], block: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Return the positives and negatives that are drawn in some blocks of some replicates."""
+        points = self.coarse.points
+        return (points[replicate, :, block + 1] - points[replicate, :, block]).astype(np.int64)
 
     @cached_property
     def _n_predicted_positive(self) -> npt.NDArray[np.int64]:
@@ -211,14 +260,16 @@ class ScoreReplicates:
         coarse = self.coarse
         curve = coarse.points[start:stop]
         with np.errstate(divide="ignore", invalid="ignore"):
-            replicate, block = np.nonzero(select_blocks(self._curve_table(curve)))
+            refined_mask = select_blocks(self._curve_table(curve))
+        replicate, block = np.nonzero(refined_mask)
         tp, fp, block_offset, points = _core.bootstrap_points(
             *self.ranked_rows,
             self.settings.seed,
             start + replicate,
-            np.stack([coarse.first_index[block], coarse.first_index[block + 1]], axis=-1),
+            coarse.row_ranges(block),
             curve[replicate, :, block],
             at_corner,
+            self._totals_drawn(start + replicate, block) if self._draws_totals else None,
         )
         # Between the point (0, 0) and the end of the curve, which both belong to every table.
         replicate_index = np.repeat(replicate, points)
@@ -238,7 +289,7 @@ class ScoreReplicates:
         block_index[replicate_index, column] = block_offset + np.repeat(
             coarse.block_starts[block], points
         )
-        return RefinedCurves(self._curve_table(refined), block_index)
+        return RefinedCurves(self._curve_table(refined), block_index, refined_mask)
 
     def _curve_table(self, curve: FloatArray) -> ScoreTable:
         """Return the table of points of curves; its scores are placeholders."""
@@ -251,16 +302,43 @@ class ScoreReplicates:
         """Positives and negatives of each replicate, shape (B, 2)."""
         return self.coarse.points[..., -1]
 
-    def out_of_bag_counts(self, threshold_index: npt.NDArray[np.int64]) -> FloatArray:
+    def out_of_bag_counts(
+        self, threshold_index: npt.NDArray[np.int64], refined_mask: npt.NDArray[np.bool_]
+    ) -> FloatArray:
         """Return the cells TN, FP, FN and TP of the out-of-bag rows of each replicate.
 
-        The shape is (B, 4); ``threshold_index`` is the index of a threshold for each replicate.
+        The shape is (B, 4); ``threshold_index`` is the index of a threshold for each replicate,
+        and ``refined_mask`` marks the blocks whose rows were drawn to find it, shape (B, blocks).
+        Of other blocks only the totals are drawn, so that these have their expected number of
+        out-of-bag rows, n(1 − 1/n)^k if k of n rows are drawn.
         """
         from calipers import _core
 
-        return _core.bootstrap_left_out(
-            *self.ranked_rows, self.settings.seed, self._n_predicted_positive[threshold_index]
+        n_predicted = self._n_predicted_positive[threshold_index]
+        if not self._draws_totals:
+            return _core.bootstrap_left_out(*self.ranked_rows, self.settings.seed, n_predicted)
+        coarse = self.coarse
+        sizes = self._block_sizes(coarse.block_starts)
+        expected_counts = sizes * np.power(1 - 1 / np.maximum(sizes, 1), np.diff(coarse.points))
+        expected_counts *= ~refined_mask[:, None]
+        predicted_mask = coarse.first_index[1:] <= n_predicted[:, None]
+        cells = np.empty((len(n_predicted), 2, 2))
+        cells[..., 1] = np.einsum("bcs,bs->bc", expected_counts, predicted_mask)[:, ::-1]
+        cells[..., 0] = expected_counts.sum(axis=-1)[:, ::-1] - cells[..., 1]
+        replicate, block = np.nonzero(refined_mask)
+        drawn_cells = _core.bootstrap_left_out_of(
+            self.ranked_rows.positive,
+            self.ranked_rows.last_mask,
+            self.settings.seed,
+            replicate,
+            coarse.row_ranges(block),
+            self._totals_drawn(replicate, block),
+            n_predicted[replicate],
         )
+        first_index = np.searchsorted(replicate, np.arange(len(n_predicted) + 1))
+        running = np.zeros((len(replicate) + 1, 4))
+        np.cumsum(drawn_cells, axis=0, out=running[1:])
+        return cells.reshape(-1, 4) + running[first_index[1:]] - running[first_index[:-1]]
 
     @cached_property
     def _table_measures(self) -> list[MeasureLike]:

@@ -29,7 +29,14 @@ from calipers.inference.method_limits import (
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, lazy_difference
 from calipers.inference.procedures import LimitsProcedure, Procedure, WaldProcedure
-from calipers.inference.variance_estimators import NAN, Influence, StandardError, VarianceEstimator
+from calipers.inference.roots import bracketed_root
+from calipers.inference.variance_estimators import (
+    NAN,
+    GroupedInfluence,
+    Influence,
+    StandardError,
+    VarianceEstimator,
+)
 from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -175,7 +182,6 @@ def inversion_test(
     Its p-value is 1 − level of the interval that just reaches 0, or ``null_value``. ``interval``
     returns the interval of a difference at a level.
     """
-    from scipy.optimize import brentq
 
     def distance(log_alpha: float) -> float:
         """Return how far the null value is outside the interval; negative inside or without it."""
@@ -191,7 +197,7 @@ def inversion_test(
         return TestResult(math.exp(log_low), name)
     if distance(log_high) <= 0:
         return TestResult(1.0, name)
-    return TestResult(math.exp(brentq(distance, log_low, log_high, xtol=1e-13)), name)
+    return TestResult(math.exp(bracketed_root(distance, log_low, log_high, xtol=1e-13)), name)
 
 
 #: Kinds for which the permutation result of a small subset is used unchanged.
@@ -454,25 +460,11 @@ def _cluster_robust_result(
     clusters that vary alike in both. Without that, a mean over 2 of 40 clusters was found to differ
     from the others 17 times of 100 where it does not.
     """
-    if first.influence is None or second.influence is None:
+    first_sums, second_sums = _cluster_sums(first), _cluster_sums(second)
+    if first_sums is None or second_sums is None:
         return None
-    first_influence, second_influence = first.influence(), second.influence()
-    if (
-        first_influence is None
-        or second_influence is None
-        or first_influence.variance_estimator.clusters is None
-    ):
-        return None
-    if second_influence.variance_estimator.clusters is None or not (
-        first_influence.influence_values.any() and second_influence.influence_values.any()
-    ):
-        return None
-    cluster_sums = [
-        influence.variance_estimator.cluster_sums(influence.column)
-        for influence in (first_influence, second_influence)
-    ]
-    se, degrees = subset_difference_error(*cluster_sums)
-    subset_df = [cr2(*sums).df for sums in cluster_sums]
+    se, degrees = subset_difference_error(first_sums, second_sums)
+    subset_df = [cr2(*sums).df for sums in (first_sums, second_sums)]
     if min(subset_df) < MIN_CLUSTER_DF:
         degrees = min(degrees, _df_of_equal_clusters(subset_df))
     value, level, name = (
@@ -492,6 +484,23 @@ def _df_of_equal_clusters(subset_df: Sequence[float]) -> float:
     """
     variances = [1 / (df + 1) for df in subset_df]
     return sum(variances) ** 2 / sum(v**2 / df for v, df in zip(variances, subset_df, strict=True))
+
+
+def _cluster_sums(estimate: PointEstimate) -> tuple[FloatArray, FloatArray] | None:
+    """Return the influence of each cluster and its contribution to the denominator.
+
+    The result is None if rows are not clustered, or if their influence is not known or 0.
+    """
+    if isinstance(estimate.influence, GroupedInfluence):
+        sums = estimate.influence.cluster_sums()
+        if sums is not None:
+            return sums
+    influence = None if estimate.influence is None else estimate.influence()
+    if influence is None or influence.variance_estimator.clusters is None:
+        return None
+    if not influence.influence_values.any():
+        return None
+    return influence.variance_estimator.cluster_sums(influence.column)
 
 
 def _area_result(

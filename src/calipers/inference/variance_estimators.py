@@ -9,7 +9,7 @@ belong to the variance estimator, whose norm is the standard error.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -182,12 +182,15 @@ class TwoClassVariance(VarianceEstimator):
         """Return the influence times √(n/(n − 1)) of the class of each row, if independent."""
         if self.clusters is not None:
             return column
-        if self.effective_class_sizes is None:
-            class_corrections = [self._correction(~self.positive), self._correction(self.positive)]
-        else:
-            class_corrections = [_bessel_factor(n) for n in self.effective_class_sizes[::-1]]
-        factor = np.sqrt(class_corrections)
+        factor = np.sqrt(self.class_corrections)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
+
+    @property
+    def class_corrections(self) -> list[float]:
+        """Factor n/(n − 1) of the negative and of the positive rows."""
+        if self.effective_class_sizes is None:
+            return [self._correction(~self.positive), self._correction(self.positive)]
+        return [_bessel_factor(n) for n in self.effective_class_sizes[::-1]]
 
     def is_compatible(self, second: VarianceEstimator) -> bool:
         """Check whether the classes are the same.
@@ -498,3 +501,20 @@ class Influence:
             self.name,
             self.variance_estimator.df,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedInfluence:
+    """Influence that all rows of a group have, such as those of a cell of a table.
+
+    Called, it returns the influence of the rows. ``cluster_sums`` returns the influence of each
+    cluster and its contribution to the denominator from the weights of the groups in it; None if
+    these are not known, or if nothing has influence.
+    """
+
+    rows: Callable[[], Influence | None]
+    cluster_sums: Callable[[], tuple[FloatArray, FloatArray] | None]
+
+    def __call__(self) -> Influence | None:
+        """Return the influence of the rows."""
+        return self.rows()

@@ -86,6 +86,7 @@ def true_negatives(c: ConfusionMatrix) -> FloatArray:
     proportion_of="total",
     is_multiclass=True,
     counts_hits=True,
+    has_straight_levels=True,
 )
 def accuracy(c: ConfusionMatrix) -> FloatArray:
     """Accuracy, the proportion of rows that are classified correctly: (TP + TN) / (P + N).
@@ -103,6 +104,7 @@ def accuracy(c: ConfusionMatrix) -> FloatArray:
     proportion_of="total",
     is_multiclass=True,
     counts_hits=False,
+    has_straight_levels=True,
 )
 def error_rate(c: ConfusionMatrix) -> FloatArray:
     """Error rate, the proportion of rows that are misclassified: (FP + FN) / (P + N).
@@ -245,6 +247,7 @@ def lift(c: ConfusionMatrix) -> FloatArray:
     aliases=("net_benefit",),
     undefined={"no_rows": lambda c, _: c.total == 0},
     reference="Vickers and Elkin 2006",
+    has_straight_levels=True,
 )
 def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
     """Net benefit: TP/n − odds · FP/n, in true positives per row.
@@ -263,6 +266,7 @@ def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
     undefined=EMPTY_CLASS | NO_OTHER_CLASS,
     is_multiclass=True,
     macro_of="recall",
+    has_straight_levels=True,
 )
 def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     """Balanced accuracy, the mean recall of the classes.
@@ -289,6 +293,7 @@ def adjust_for_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
     is_multiclass=True,
     macro_of="recall",
     chance_adjusted=adjust_for_chance,
+    has_straight_levels=True,
 )
 def adjusted_balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     """Balanced accuracy b adjusted for chance: (b − 1/K) / (1 − 1/K).
@@ -323,6 +328,7 @@ def multiply_ignoring_zero(proportion: float | FloatArray, value: FloatArray) ->
         "no_positive": lambda c, p: p["from_rates"] & (c.tp + c.fn == 0) & (c.fp > 0),
     },
     reference="van Rijsbergen 1979",
+    has_straight_levels=True,
 )
 def f_measure(
     c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None, *, from_rates: bool = False
@@ -369,6 +375,7 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
     aliases=("jaccard_score", "JI", "IoU", "critical_success_index", "threat_score"),
     undefined={"no_positive_true_or_predicted": lambda c, _: c.tp + c.fp + c.fn == 0},
     reference="Jaccard 1912",
+    has_straight_levels=True,
 )
 def jaccard(c: ConfusionMatrix) -> FloatArray:
     """Jaccard index (intersection over union): TP / (TP + FP + FN).
@@ -390,6 +397,7 @@ def jaccard(c: ConfusionMatrix) -> FloatArray:
     is_multiclass=True,
     depends_on_class_order=lambda _, parameters: parameters["weights"] is not None,
     reference="Cohen 1960; Cohen 1968",
+    has_straight_levels=True,
 )
 def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
     """Cohen's κ: agreement beyond chance, (p_o − p_e) / (1 − p_e) with p_e from the margins.
@@ -429,6 +437,7 @@ def _expected_distance_sums(c: ConfusionMatrix, power: int) -> FloatArray:
     aliases=("informedness", "youden", "youden_j", "bookmaker"),
     undefined=BOTH_CLASSES,
     reference="Youden 1950",
+    has_straight_levels=True,
 )
 def informedness(c: ConfusionMatrix) -> FloatArray:
     """Youden's J (informedness): recall + specificity − 1.
@@ -558,6 +567,7 @@ def _predicted_negative_rate(c: ConfusionMatrix, prevalence: float) -> FloatArra
         "no_positive": lambda c, p: (c.positive == 0) & (p["prevalence"] is not None),
         "no_negative": lambda c, p: (c.negative == 0) & (p["prevalence"] is not None),
     },
+    has_straight_levels=True,
 )
 def expected_cost(
     c: ConfusionMatrix,
@@ -597,6 +607,7 @@ def roc_distance(c: ConfusionMatrix) -> FloatArray:
     range=(-(0.5**0.5), 0.5**0.5),
     perfect=0.5**0.5,
     undefined=BOTH_CLASSES,
+    has_straight_levels=True,
 )
 def diagonal_distance(c: ConfusionMatrix) -> FloatArray:
     """Signed distance of the point (FPR, recall) from the diagonal of the ROC plane.
@@ -612,6 +623,7 @@ def diagonal_distance(c: ConfusionMatrix) -> FloatArray:
     "generalized-Youden",
     aliases=("sensitivity-specificity", "sens_spec"),
     undefined=BOTH_CLASSES,
+    has_straight_levels=True,
 )
 def generalized_youden(c: ConfusionMatrix, sensitivity_share: float = 0.5) -> FloatArray:
     """Weighted sum of sensitivity and specificity: w·recall + (1 − w)·specificity.

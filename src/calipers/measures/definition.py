@@ -147,9 +147,12 @@ class Definition:
         Blocks of a compressed score table, in which neighboring scores are merged, that have to be
         split again for an exact value; no other part of the table is needed.
     maximum_of : callable, optional
-        Measure of counts of which a measure of scores is the maximum over all thresholds. The level
-        lines of its value have to be straight in TP and FP, so that the corners of the convex hull
-        of a block suffice.
+        Measure of counts with straight levels of which a measure of scores is the maximum over all
+        thresholds.
+    has_straight_levels : bool, default=False
+        For a measure of counts, whether its value is the same along straight lines of TP and FP, if
+        the size of both classes is fixed. The best value of a curve then is at a corner of its
+        convex hull.
     joint_positions : callable, optional
         Labels of the scores of a table: neighbors with equal labels can be merged, with their mean
         as the score, without a change of the value. None if there are no such labels.
@@ -226,6 +229,7 @@ class Definition:
     threshold_index: Callable[..., npt.NDArray[np.intp]] | None = None
     needs_refinement: Callable[..., npt.NDArray[np.bool_]] | None = None
     maximum_of: Callable[..., FloatArray] | None = None
+    has_straight_levels: bool = False
     joint_positions: Callable[..., npt.NDArray[np.integer[Any]] | None] | None = None
     binned: Callable[..., npt.NDArray[np.int64]] | None = None
     suffix_parameter: str = "cutoff"

@@ -106,22 +106,34 @@ class MultilabelOutput(base.SystemOutput):
     def _make_label_output(self, label: str) -> binary.BinaryOutput:
         index = self.labels.index(label)
 
-        def column(table: Any) -> Any:
-            return None if table is None else np.ascontiguousarray(table[:, index])
-
-        score = column(self.score)
+        score, predicted = (
+            None if columns is None else columns[index]
+            for columns in (self._score_columns, self._predicted_columns)
+        )
         return binary.BinaryOutput(
             self.name,
-            BinaryLabels((f"not {label}", label), column(self.truth)),
+            BinaryLabels((f"not {label}", label), self._truth_columns[index]),
             self.weight,
             self.settings,
-            predicted=column(self.predicted),
+            predicted=predicted,
             score=score,
             probability=score if self.is_probability else None,
             threshold=self.label_threshold(label),
             clusters=self.clusters,
             measures=tuple(dict.fromkeys(m.plain for m in self.measures if m.label == label)),
         )
+
+    @cached_property
+    def _truth_columns(self) -> Any:
+        return _transposed(self.truth)
+
+    @cached_property
+    def _predicted_columns(self) -> Any:
+        return None if self.predicted is None else _transposed(self.predicted)
+
+    @cached_property
+    def _score_columns(self) -> Any:
+        return None if self.score is None else _transposed(self.score)
 
     def label_threshold(self, label: str) -> float | None:
         """Return the threshold of a label; scores at or above it are predicted positive."""
@@ -217,11 +229,20 @@ class MultilabelOutput(base.SystemOutput):
         """
         if measure.average == "micro":
             return micro_average(self, self._pooled_output(measure), measure)
+        weights = class_weights(measure, self.labels, self.label_proportions)
+        outputs = [self.label_output(label) for label in weights]
         terms = [
-            (weight, self.label_output(label).point_estimate(measure.plain))
-            for label, weight in class_weights(measure, self.labels, self.label_proportions).items()
+            (weight, output.point_estimate(measure.plain))
+            for weight, output in zip(weights.values(), outputs, strict=True)
         ]
-        return average_of_scores(measure, terms, len(self.truth), self.settings)
+        return average_of_scores(
+            measure,
+            terms,
+            len(self.truth),
+            self.settings,
+            # Other measures of scores, as of bins, are of other samples of these rows.
+            rows=[output.score_rows for output in outputs] if measure.definition.area else (),
+        )
 
     # --- The best constant prediction ------------------------------------------------------------
 
@@ -296,3 +317,11 @@ class MultilabelOutput(base.SystemOutput):
             for label, weight in weights.items()
         ]
         return sum(values) if values else NAN
+
+
+def _transposed(table: Any) -> Any:
+    """Return a table with a contiguous row for each column, copied in blocks that fit in caches."""
+    out = np.empty(table.shape[::-1], table.dtype)
+    for rows in row_blocks(*table.shape):
+        out[:, rows] = table[rows].T
+    return out

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -162,6 +162,14 @@ class ThresholdRule:
             refinement_mask &= bound.possible_mask(table)
         return refinement_mask
 
+    @property
+    def is_at_corner(self) -> bool:
+        """Whether the optimum is at a corner of the convex hull of a curve."""
+        definition = self.measure.definition
+        return not self.bounds and (
+            definition.has_straight_levels or definition.maximum_of is not None
+        )
+
     def _values(self, table: ScoreTable) -> FloatArray:
         """Return the signed value at every threshold; −∞ if undefined or a bound is not met."""
         matrices = table.confusion()
@@ -218,16 +226,23 @@ def _default_objective(bounds: Sequence[MeasureBound], text: str) -> str:
     raise InputError(f"rule {text!r}: say what to maximise, as in 'F1 where recall>=0.8'")
 
 
-def choose_on_replicates(
-    rule: ThresholdRule, replicates: ScoreReplicates
-) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """Choose the threshold on each bootstrap replicate.
+class ReplicateChoices(NamedTuple):
+    """Thresholds that a rule chooses on bootstrap replicates.
 
-    Returns the indices of these thresholds in the table, −1 if there is none, and the true and
-    false positives of the replicates there, shape (B, 2).
+    ``threshold_index`` is that of the threshold in the table, −1 if there is none; ``counts`` are
+    the true and false positives of the replicate there, shape (B, 2); ``refined_mask`` marks the
+    blocks of the coarse curves in which it was searched.
     """
 
-    def choose(curves: RefinedCurves) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    threshold_index: npt.NDArray[np.int64]
+    counts: FloatArray
+    refined_mask: npt.NDArray[np.bool_]
+
+
+def choose_on_replicates(rule: ThresholdRule, replicates: ScoreReplicates) -> ReplicateChoices:
+    """Choose the threshold on each bootstrap replicate."""
+
+    def choose(curves: RefinedCurves) -> ReplicateChoices:
         index = rule.best_index(curves.table)
         index_column = np.maximum(index, 0)[:, None]
         chosen = np.take_along_axis(curves.block_index, index_column, axis=-1)[:, 0]
@@ -235,10 +250,12 @@ def choose_on_replicates(
             np.take_along_axis(running, index_column, axis=-1)
             for running in curves.table.cumulative_counts
         ]
-        return np.where(index < 0, -1, chosen), np.concatenate(counts, axis=-1)
+        return ReplicateChoices(
+            np.where(index < 0, -1, chosen), np.concatenate(counts, axis=-1), curves.refined_mask
+        )
 
-    indices, counts = zip(*replicates.refine(rule.needs_refinement, choose), strict=True)
-    return np.concatenate(indices), np.concatenate(counts)
+    batches = replicates.refine(rule.needs_refinement, choose, at_corner=rule.is_at_corner)
+    return ReplicateChoices(*map(np.concatenate, zip(*batches, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,19 +278,16 @@ class ChosenThreshold:
     replicates: ScoreReplicates
 
     @cached_property
-    def _choices(self) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    def _choices(self) -> ReplicateChoices:
         return choose_on_replicates(self.rule, self.replicates)
 
     @cached_property
     def _out_of_bag_results(self) -> tuple[FloatArray, ConfusionMatrix]:
         """Thresholds of the replicates, and the out-of-bag confusion matrix."""
-        index, _ = self._choices
+        index, _, refined_mask = self._choices
         chosen_mask, table = index >= 0, self.replicates.table
-        counts = (
-            self.replicates.out_of_bag_counts(np.maximum(index, 0))[chosen_mask]
-            .sum(axis=0)
-            .reshape(2, 2)
-        )
+        cells = self.replicates.out_of_bag_counts(np.maximum(index, 0), refined_mask)
+        counts = cells[chosen_mask].sum(axis=0).reshape(2, 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             counts *= (table.total_positive + table.total_negative) / counts.sum()
         thresholds = np.where(chosen_mask, table.thresholds[index], np.nan)
@@ -294,9 +308,10 @@ class ChosenThreshold:
     @cached_property
     def _matrix_pair(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
         """Confusion matrices of each replicate and of all rows, at the replicate's threshold."""
-        (index, counts), table = self._choices, self.replicates.table
-        index, counts = index[index >= 0], counts[index >= 0]
-        totals = self.replicates.totals[self._choices[0] >= 0]
+        (index, counts, _), table = self._choices, self.replicates.table
+        chosen_mask = index >= 0
+        index, counts = index[chosen_mask], counts[chosen_mask]
+        totals = self.replicates.totals[chosen_mask]
         tp, fp = table.cumulative_counts
         full_counts = np.stack([tp[index], fp[index]], axis=-1)
         full_totals = np.array([table.total_positive, table.total_negative])
@@ -317,7 +332,7 @@ class ChosenThreshold:
         if not self._is_bootstrapped:
             return NAN, NAN
         replicate_values, full_values = (measure.apply(matrix) for matrix in self._matrix_pair)
-        undefined_values = np.full(len(self._choices[0]) - len(replicate_values), NAN)
+        undefined_values = np.full(len(self._choices.threshold_index) - len(replicate_values), NAN)
         limits = percentile(
             np.append(replicate_values - full_values, undefined_values),
             self.replicates.settings.level,
