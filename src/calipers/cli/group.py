@@ -67,6 +67,6 @@ def cli() -> None:
     """
 
 
-def program() -> Any:
-    """Run the command on the arguments of this process."""
-    return cli(standalone_mode=False)
+def program(arguments: list[str] | None = None) -> Any:
+    """Run the command, by default on the arguments of this process."""
+    return cli(arguments, standalone_mode=False)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calipers.cli.trec_eval.c_parsing import ProgramExit
 from calipers.cli.trec_eval.options import Options
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
-from calipers.data.grouped_judgments import LineKind, judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
-from calipers.statistics import GroupedRankings, JudgedRankings
+from calipers.statistics import JudgedRankings
+
+if TYPE_CHECKING:
+    from calipers.data.grouped_judgments import LineKind
+    from calipers.statistics import GroupedRankings
 
 #: Formats of judgments with groups, and the columns of their lines.
 LINES_BY_FORMAT: dict[str, LineKind] = {
@@ -106,6 +109,9 @@ def _read_qrels(judgments: str, results: Any, run_options: Mapping[str, Any]) ->
 def _read_groups(
     judgments: str, results: Any, run_options: Mapping[str, Any], lines: LineKind
 ) -> JudgedResults:
+    from calipers.data.grouped_judgments import judge_groups, read_groups
+    from calipers.statistics import GroupedRankings
+
     groups = read_groups(judgments, lines=lines, lenient=True)
     if groups.topic_errors and lines == "qrels":
         # The original stops reading at these.
