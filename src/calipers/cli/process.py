@@ -104,7 +104,7 @@ def _report_error(error: BaseException) -> int:
         with suppress(OSError):
             error.show()
         # Those that are no usage errors have 1, which means an unmet requirement here.
-        return max(error.exit_code, EXIT_USAGE)
+        return max(int(error.exit_code), EXIT_USAGE)
     if isinstance(error, KeyboardInterrupt) or (click and isinstance(error, click.Abort)):
         write_stderr("interrupted")
         return EXIT_INTERRUPTED
