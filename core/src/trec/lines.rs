@@ -289,17 +289,16 @@ impl<'t, const N: usize> Lines<'t, N> {
 #[inline]
 fn each_low(text: &[u8], mut take: impl FnMut(usize)) {
     for (start, text) in (0..).step_by(64).zip(text.chunks(64)) {
-        let (words, rest) = text.as_chunks();
         let mut low = match text.last_chunk() {
-            None => rest
+            None => text
                 .iter()
                 .rev()
                 .fold(0, |low, &byte| low << 1 | u64::from(byte <= b' ')),
             // The last eight, of which the others are looked at again.
             Some(&last) => low_bytes(last) << (text.len() - 8),
         };
-        for (at, &word) in (0..).step_by(8).zip(words) {
-            low |= low_bytes(word) << at;
+        for (at, word) in (0..).step_by(8).zip(text.chunks_exact(8)) {
+            low |= low_bytes(word.try_into().expect("eight bytes")) << at;
         }
         while low != 0 {
             take(start + low.trailing_zeros() as usize);
@@ -317,6 +316,6 @@ fn low_bytes(bytes: [u8; 8]) -> u64 {
     // Moves the highest bit of each byte into the highest byte, no two to the same place.
     const GATHER: u64 = 0x0002_0408_1020_4081;
     let word = u64::from_le_bytes(bytes);
-    let low = !((word & !HIGHEST) + CARRY | word) & HIGHEST;
+    let low = !(((word & !HIGHEST) + CARRY) | word) & HIGHEST;
     low.wrapping_mul(GATHER) >> 56
 }
