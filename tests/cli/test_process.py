@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -192,8 +193,17 @@ def test_an_interrupt_is_130(folder: Path, line: str) -> None:
     assert done.stderr.strip() == "interrupted"
 
 
-@pytest.mark.parametrize("module", ["calipers.cli", "calipers.cli.trec_eval"])
-@pytest.mark.parametrize("imported", ["typing", "click", "calipers.cli.process", "calipers.data"])
+@pytest.mark.parametrize(
+    ("module", "imported"),
+    [
+        *product(
+            ["calipers.cli", "calipers.cli.trec_eval"],
+            ["typing", "calipers.plugins", "calipers.cli.process", "calipers.data"],
+        ),
+        ("calipers.cli", "click"),
+        ("calipers.cli.trec_eval", "numpy"),
+    ],
+)
 def test_an_interrupt_of_an_import_is_130(folder: Path, module: str, imported: str) -> None:
     """Half of the time that a small command takes is spent on imports."""
     program = f"""

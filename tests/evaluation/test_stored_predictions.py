@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -283,7 +284,7 @@ def test_digests_and_ids_are_made_when_they_are_kept(monkeypatch: pytest.MonkeyP
     ids = [f"r{i}" for i in range(60)]
     data = pa.table({"id": ids, "group": GROUPS, "grade": GRADES, "old": OLD, "truth": LINE})
     with monkeypatch.context() as patched:
-        patched.setattr("calipers.data.trec.sha256", later)
+        patched.setattr("calipers.data.trec.json", SimpleNamespace(dumps=later))
         patched.setattr("calipers.evaluation.stored_predictions.row_names", later)
         patched.setattr("calipers.data.ranking_rows.RankingRows.digest", later)
         made = [

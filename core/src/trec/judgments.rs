@@ -10,7 +10,31 @@ use super::source::{Provenance, Source};
 use super::stop::Stop;
 use super::topic::{Doc, Index, Kept};
 
-type Topics = HashMap<Box<[u8]>, Kept<i32>>;
+/// Judgments by topic, as they come.
+#[derive(Default)]
+struct Topics {
+    judged: Vec<(Box<[u8]>, Kept<i32>)>,
+    places: HashMap<Box<[u8]>, usize>,
+    /// The place of the last one, which is mostly that of the next as well.
+    last: usize,
+}
+
+impl Topics {
+    fn add(&mut self, topic: &[u8], doc: &[u8], at: u64, grade: i32) {
+        if self
+            .judged
+            .get(self.last)
+            .is_none_or(|(name, _)| **name != *topic)
+        {
+            self.last = self.places.get(topic).copied().unwrap_or_else(|| {
+                self.places.insert(topic.into(), self.judged.len());
+                self.judged.push((topic.into(), Kept::default()));
+                self.judged.len() - 1
+            });
+        }
+        self.judged[self.last].1.push(doc, at, grade);
+    }
+}
 
 /// So many rows are taken between two looks for a stop.
 const BETWEEN_LOOKS: usize = 1 << 12;
@@ -35,11 +59,10 @@ impl Judgments {
             kind: Kind::Qrels,
             lenient,
         };
-        let mut topics = Topics::new();
+        let mut topics = Topics::default();
         let source = Source::open(path, block, stop)?;
-        let (problems, provenance) = source.read_lines(format, |at, line| {
-            let ([topic, _, doc, _], grade) = format.qrels(line)?;
-            add(&mut topics, topic, doc, at, grade);
+        let (problems, provenance) = source.read_rows(format, |at, [topic, _, doc, grade]| {
+            topics.add(topic, doc, at, format.grade(grade)?);
             Ok(())
         })?;
         Self::new(
@@ -53,15 +76,14 @@ impl Judgments {
     }
 
     pub fn from_columns(columns: Columns<i64>, stop: &Stop) -> Result<Self, Failure> {
-        let (mut topics, mut problems) = (Topics::new(), Problems::default());
+        let (mut topics, mut problems) = (Topics::default(), Problems::default());
         for (row, &value) in columns.values.iter().enumerate() {
             if row.is_multiple_of(BETWEEN_LOOKS) {
                 stop.check()?;
             }
             match i32::try_from(value) {
                 Ok(grade) => {
-                    add(
-                        &mut topics,
+                    topics.add(
                         columns.topics.get(row),
                         columns.docs.get(row),
                         row as u64,
@@ -86,7 +108,7 @@ impl Judgments {
         lenient: bool,
         stop: &Stop,
     ) -> Result<Self, Failure> {
-        let mut topics: Vec<_> = topics.into_iter().collect();
+        let mut topics = topics.judged;
         topics.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let (mut index, mut wrong) = (Index::default(), Vec::new());
         for (number, (name, judged)) in topics.iter().enumerate() {
@@ -151,14 +173,6 @@ pub fn out_of_range(grade: impl std::fmt::Display) -> String {
         i32::MIN,
         i32::MAX
     )
-}
-
-fn add(topics: &mut Topics, topic: &[u8], doc: &[u8], at: u64, grade: i32) {
-    if let Some(judged) = topics.get_mut(topic) {
-        judged.push(doc, at, grade);
-    } else {
-        topics.entry(topic.into()).or_default().push(doc, at, grade);
-    }
 }
 
 fn check_duplicates(topic: &[u8], judged: &Kept<i32>, index: &mut Index, problems: &mut Problems) {

@@ -1,11 +1,12 @@
 //! The lines of a TREC file and their fields.
 
 use std::fmt;
+use std::mem;
 use std::num::IntErrorKind;
 
-use memchr::{memchr, memchr_iter};
+use memchr::memchr;
 
-use super::numbers::{leading_float, leading_integer};
+use super::numbers::{leading_float, leading_integer, short_decimal};
 use super::problems::shown;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -104,64 +105,42 @@ impl fmt::Display for Fault<'_> {
     }
 }
 
-type Parsed<'t, V, const N: usize> = Result<([&'t [u8]; N], V), Fault<'t>>;
-
 impl Format {
-    /// The content lines of `text`, numbered from 1; blank lines and comments count, but are not
-    /// given. Returns how many lines there are.
-    pub fn for_each_line<'t>(
+    /// The fields of the content lines of `text`, which are numbered from 1; blank lines and comments
+    /// count, but are not given. Returns how many lines there are.
+    #[inline]
+    pub fn for_each_row<'t, const N: usize>(
         self,
         text: &'t [u8],
-        mut line: impl FnMut(u64, Result<&'t [u8], Fault<'t>>),
+        mut row: impl FnMut(u64, Result<[&'t [u8]; N], Fault<'t>>),
     ) -> u64 {
-        let binary = memchr(0, text).is_some();
-        let mut give = |number, content: &'t [u8]| {
-            let content = content.strip_suffix(b"\r").unwrap_or(content);
-            if binary && content.contains(&0) {
-                line(number, Err(Fault::Binary));
-            } else if content.len() > LONGEST {
-                line(number, Err(Fault::TooLong));
-            } else if self.is_content(content) {
-                line(number, Ok(content));
+        let mut lines = Lines {
+            format: self,
+            text,
+            is_binary: memchr(0, text).is_some(),
+            number: 0,
+            line: 0,
+            field: 0,
+            fields: [&[]; N],
+            found: 0,
+        };
+        let mut end_line = |lines: &mut Lines<'t, N>, end| {
+            if let Some(fields) = lines.end_line(end) {
+                row(lines.number, fields);
             }
         };
-        let mut number = 0;
-        let mut start = 0;
-        for end in memchr_iter(b'\n', text) {
-            number += 1;
-            give(number, &text[start..end]);
-            start = end + 1;
+        each_low(text, |at| {
+            let byte = text[at];
+            if byte == b'\n' {
+                end_line(&mut lines, at);
+            } else if self.is_blank(byte) {
+                lines.end_field(at);
+            }
+        });
+        if lines.line < text.len() {
+            end_line(&mut lines, text.len());
         }
-        if start < text.len() {
-            number += 1;
-            give(number, &text[start..]);
-        }
-        number
-    }
-
-    /// Topic, Q0, document, rank, score and tag, and the score as a number.
-    #[inline]
-    pub fn run(self, line: &[u8]) -> Parsed<'_, f64, 6> {
-        let fields: [_; 6] = self.fields(line)?;
-        Ok((fields, self.number("score", fields[4])?))
-    }
-
-    /// Topic, iteration, document and grade, and the grade as a number.
-    pub fn qrels(self, line: &[u8]) -> Parsed<'_, i32, 4> {
-        let fields: [_; 4] = self.fields(line)?;
-        Ok((fields, self.grade(fields[3])?))
-    }
-
-    /// Topic, group, document and level, and the level as a number.
-    pub fn groups(self, line: &[u8]) -> Parsed<'_, f64, 4> {
-        let fields: [_; 4] = self.fields(line)?;
-        Ok((fields, self.number("level", fields[3])?))
-    }
-
-    /// Topic, group, part, document and level, and the level as a number.
-    pub fn prefs(self, line: &[u8]) -> Parsed<'_, f64, 5> {
-        let fields: [_; 5] = self.fields(line)?;
-        Ok((fields, self.number("level", fields[4])?))
+        lines.number
     }
 
     /// `trec_eval` takes blank lines in runs only, and blanks before a `#` too.
@@ -177,29 +156,6 @@ impl Format {
             .is_some_and(|&byte| byte != b'#')
     }
 
-    /// How many fields a line has.
-    pub fn count(self, line: &[u8]) -> usize {
-        Fields { line, format: self }.count()
-    }
-
-    #[inline]
-    pub fn fields<const N: usize>(self, line: &[u8]) -> Result<[&[u8]; N], Fault<'_>> {
-        let wrong = || Fault::Fields {
-            found: self.count(line),
-            kind: self.kind,
-        };
-        let mut rest = Fields { line, format: self };
-        let mut fields = [&[][..]; N];
-        for field in &mut fields {
-            *field = rest.next().ok_or_else(wrong)?;
-        }
-        // Only a run's further fields do not matter.
-        if self.kind != Kind::Run && rest.next().is_some() {
-            return Err(wrong());
-        }
-        Ok(fields)
-    }
-
     /// Whether this byte stands between fields: a space or a tab, or leniently whatever C counts as
     /// white space, which is the tab and the four bytes after it.
     #[inline]
@@ -209,10 +165,24 @@ impl Format {
         byte <= b' ' && (byte == b' ' || byte.wrapping_sub(b'\t') < from_tab)
     }
 
+    /// A score.
+    #[inline]
+    pub fn score(self, field: &[u8]) -> Result<f64, Fault<'_>> {
+        self.number("score", field)
+    }
+
+    /// A level of a preference.
+    pub fn level(self, field: &[u8]) -> Result<f64, Fault<'_>> {
+        self.number("level", field)
+    }
+
     #[inline]
     fn number<'t>(self, what: &'static str, field: &'t [u8]) -> Result<f64, Fault<'t>> {
         if self.lenient {
             return Ok(leading_float(field));
+        }
+        if let Some(value) = short_decimal(field) {
+            return Ok(value);
         }
         match fast_float2::parse(field) {
             Ok(value) if f64::is_finite(value) => Ok(value),
@@ -238,7 +208,7 @@ impl Format {
         })
     }
 
-    fn grade(self, field: &[u8]) -> Result<i32, Fault<'_>> {
+    pub fn grade(self, field: &[u8]) -> Result<i32, Fault<'_>> {
         use IntErrorKind::{NegOverflow, PosOverflow};
         if self.lenient {
             return i32::try_from(leading_integer(field)).map_err(|_| Fault::GradeRange(field));
@@ -263,23 +233,89 @@ pub fn without_mark(block: &[u8], number: u64) -> &[u8] {
     }
 }
 
-/// What stands between blanks.
-struct Fields<'t> {
-    line: &'t [u8],
+/// The lines of a text as they are taken apart.
+struct Lines<'t, const N: usize> {
     format: Format,
+    text: &'t [u8],
+    is_binary: bool,
+    /// How many lines have ended.
+    number: u64,
+    /// Where the next one starts, and its next field.
+    line: usize,
+    field: usize,
+    fields: [&'t [u8]; N],
+    found: usize,
 }
 
-impl<'t> Iterator for Fields<'t> {
-    type Item = &'t [u8];
-
+impl<'t, const N: usize> Lines<'t, N> {
     #[inline]
-    fn next(&mut self) -> Option<&'t [u8]> {
-        let is_blank = |&byte: &u8| self.format.is_blank(byte);
-        let start = self.line.iter().position(|byte| !is_blank(byte))?;
-        let rest = &self.line[start..];
-        let end = rest.iter().position(is_blank).unwrap_or(rest.len());
-        let (field, rest) = rest.split_at(end);
-        self.line = rest;
-        Some(field)
+    fn end_field(&mut self, end: usize) {
+        if self.field < end {
+            if let Some(field) = self.fields.get_mut(self.found) {
+                *field = &self.text[self.field..end];
+            }
+            self.found += 1;
+        }
+        self.field = end + 1;
     }
+
+    /// The fields of the line that ends here, or what is wrong with it; None of a line without
+    /// content.
+    #[inline]
+    fn end_line(&mut self, end: usize) -> Option<Result<[&'t [u8]; N], Fault<'t>>> {
+        let content = &self.text[self.line..end];
+        let content = content.strip_suffix(b"\r").unwrap_or(content);
+        self.end_field(self.line + content.len());
+        let (found, kind) = (mem::take(&mut self.found), self.format.kind);
+        (self.line, self.field) = (end + 1, end + 1);
+        self.number += 1;
+        if self.is_binary && content.contains(&0) {
+            Some(Err(Fault::Binary))
+        } else if content.len() > LONGEST {
+            Some(Err(Fault::TooLong))
+        } else if !self.format.is_content(content) {
+            None
+        } else if found == N || (kind == Kind::Run && found > N) {
+            // Only a run's further fields do not matter.
+            Some(Ok(self.fields))
+        } else {
+            Some(Err(Fault::Fields { found, kind }))
+        }
+    }
+}
+
+/// Calls `take` with the place of each byte that is a space or less, of which blanks are some. All of
+/// 64 bytes are known before the first is taken, so that where they stand decides no branch.
+#[inline]
+fn each_low(text: &[u8], mut take: impl FnMut(usize)) {
+    for (start, text) in (0..).step_by(64).zip(text.chunks(64)) {
+        let mut low = match text.last_chunk() {
+            None => text
+                .iter()
+                .rev()
+                .fold(0, |low, &byte| low << 1 | u64::from(byte <= b' ')),
+            // The last eight, of which the others are looked at again.
+            Some(&last) => low_bytes(last) << (text.len() - 8),
+        };
+        for (at, word) in (0..).step_by(8).zip(text.chunks_exact(8)) {
+            low |= low_bytes(word.try_into().expect("eight bytes")) << at;
+        }
+        while low != 0 {
+            take(start + low.trailing_zeros() as usize);
+            low &= low - 1;
+        }
+    }
+}
+
+/// A bit for each of eight bytes that is a space or less, the lowest for the first.
+#[inline]
+fn low_bytes(bytes: [u8; 8]) -> u64 {
+    const HIGHEST: u64 = 0x8080_8080_8080_8080;
+    // Added to the lower seven bits, it carries into the highest from `!` on.
+    const CARRY: u64 = 0x5f5f_5f5f_5f5f_5f5f;
+    // Moves the highest bit of each byte into the highest byte, no two to the same place.
+    const GATHER: u64 = 0x0002_0408_1020_4081;
+    let word = u64::from_le_bytes(bytes);
+    let low = !(((word & !HIGHEST) + CARRY) | word) & HIGHEST;
+    low.wrapping_mul(GATHER) >> 56
 }

@@ -14,6 +14,37 @@ pub fn leading_float(text: &[u8]) -> f64 {
     }
 }
 
+/// A number of up to 15 digits, as scores are, with a point or without: a whole number divided by a
+/// power of ten. Both are exact, so that the quotient is the nearest to what is written.
+#[inline]
+pub fn short_decimal(text: &[u8]) -> Option<f64> {
+    const POWERS: [f64; 16] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+    ];
+    let (negative, digits) = sign(text);
+    if digits.len() > 16 {
+        return None;
+    }
+    let (mut whole, mut point) = (0_u64, None);
+    for (at, &byte) in digits.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit < 10 {
+            whole = 10 * whole + u64::from(digit);
+        } else if byte == b'.' && point.is_none() {
+            point = Some(at);
+        } else {
+            return None;
+        }
+    }
+    let count = digits.len() - usize::from(point.is_some());
+    if count == 0 || count > 15 {
+        return None;
+    }
+    let decimals = point.map_or(0, |point| count - point);
+    let value = whole as f64 / POWERS[decimals];
+    Some(if negative { -value } else { value })
+}
+
 /// As `atol` does with 64 bits: what lies outside becomes the nearest inside.
 pub fn leading_integer(text: &[u8]) -> i64 {
     let (negative, digits) = sign(text);

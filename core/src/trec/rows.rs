@@ -51,9 +51,8 @@ pub fn read_rows(
             reader.read(
                 names,
                 |scores| Numbers::Real("score", scores),
-                |line| {
-                    let ([topic, iteration, doc, rank, _, tag], score) = format.run(line)?;
-                    Ok(([topic, iteration, doc, rank, tag], score))
+                |[topic, iteration, doc, rank, score, tag]| {
+                    Ok(([topic, iteration, doc, rank, tag], format.score(score)?))
                 },
             )
         }
@@ -62,33 +61,26 @@ pub fn read_rows(
             reader.read(
                 names,
                 |grades| Numbers::Whole("grade", grades),
-                |line| {
-                    let ([topic, iteration, doc, _], grade) = format.qrels(line)?;
-                    Ok(([topic, iteration, doc], i64::from(grade)))
+                |[topic, iteration, doc, grade]| {
+                    Ok(([topic, iteration, doc], i64::from(format.grade(grade)?)))
                 },
             )
         }
         Kind::Groups => {
             let names = ["topic", "group", "doc"];
-            reader.read(names, levels, |line| {
-                let ([topic, group, doc, _], level) = format.groups(line)?;
-                Ok(([topic, group, doc], level))
+            reader.read(names, levels, |[topic, group, doc, level]| {
+                Ok(([topic, group, doc], format.level(level)?))
             })
         }
         Kind::Prefs => {
             let names = ["topic", "group", "part", "doc"];
-            reader.read(names, levels, |line| {
-                let ([topic, group, part, doc, _], level) = format.prefs(line)?;
-                Ok(([topic, group, part, doc], level))
+            reader.read(names, levels, |[topic, group, part, doc, level]| {
+                Ok(([topic, group, part, doc], format.level(level)?))
             })
         }
         Kind::ZScores => {
             let names = ["topic", "measure", "mean", "deviation"];
-            reader.read(
-                names,
-                |_| Numbers::None,
-                |line| Ok((format.fields(line)?, ())),
-            )
+            reader.read(names, |_| Numbers::None, |fields: [_; 4]| Ok((fields, ())))
         }
     }
 }
@@ -97,13 +89,16 @@ pub fn read_rows(
 fn groups_or_prefs(head: &[u8], lenient: bool) -> Kind {
     let kind = Kind::Groups;
     let format = Format { kind, lenient };
-    let mut fields = None;
-    format.for_each_line(without_mark(head, 0), |_, line| {
-        if let Ok(line) = line {
-            fields.get_or_insert_with(|| format.count(line));
+    let mut first = None;
+    format.for_each_row::<4>(without_mark(head, 0), |_, row| {
+        if !matches!(row, Err(Fault::Binary | Fault::TooLong)) {
+            first.get_or_insert(row);
         }
     });
-    if fields == Some(5) { Kind::Prefs } else { kind }
+    match first {
+        Some(Err(Fault::Fields { found: 5, .. })) => Kind::Prefs,
+        _ => kind,
+    }
 }
 
 struct Reader<'a> {
@@ -113,16 +108,16 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read<const N: usize, V>(
+    fn read<const M: usize, const N: usize, V>(
         self,
         names: [&'static str; N],
         numbers: impl FnOnce(Vec<V>) -> Numbers,
-        parse: impl Fn(&[u8]) -> Result<([&[u8]; N], V), Fault<'_>>,
+        parse: impl for<'t> Fn([&'t [u8]; M]) -> Result<([&'t [u8]; N], V), Fault<'t>>,
     ) -> Result<Rows, Failure> {
         let mut texts: [StringBuffers; N] = array::from_fn(|_| StringBuffers::default());
         let (mut values, mut lines) = (Vec::new(), Vec::new());
-        let (problems, provenance) = self.source.read_lines(self.format, |at, line| {
-            let (fields, value) = parse(line)?;
+        let (problems, provenance) = self.source.read_rows(self.format, |at, fields| {
+            let (fields, value) = parse(fields)?;
             for (text, field) in texts.iter_mut().zip(fields) {
                 text.push(field);
             }

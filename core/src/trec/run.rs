@@ -136,9 +136,12 @@ impl Feed for Mutex<Source> {
             kind: Kind::Run,
             lenient: rows.options.lenient,
         };
-        format.for_each_line(without_mark(block, number), |at, line| {
-            match line.and_then(|line| format.run(line)) {
-                Ok(([topic, _, doc, _, _, tag], score)) => {
+        format.for_each_row(without_mark(block, number), |at, fields| {
+            let row = fields.and_then(|[topic, _, doc, _, score, tag]| {
+                Ok((topic, doc, format.score(score)?, tag))
+            });
+            match row {
+                Ok((topic, doc, score, tag)) => {
                     rows.add(topic, doc, at, score);
                     rows.tag = Some(tag);
                 }

@@ -196,19 +196,20 @@ impl Source {
         Ok((!block.is_empty()).then_some(self.blocks - 1))
     }
 
-    /// Hands over every content line with its number, from 1, and collects what is wrong.
-    pub fn read_lines(
+    /// Hands over the fields of every content line with its number, from 1, and collects what is
+    /// wrong.
+    pub fn read_rows<const N: usize>(
         mut self,
         format: Format,
-        mut take: impl for<'t> FnMut(u64, &'t [u8]) -> Result<(), Fault<'t>>,
+        mut take: impl for<'t> FnMut(u64, [&'t [u8]; N]) -> Result<(), Fault<'t>>,
     ) -> Result<(Problems, Provenance), Failure> {
         let mut problems = Problems::default();
         let (mut block, mut lines) = (Vec::new(), 0);
         while let Some(number) = self.next_block(&mut block)? {
             let text = without_mark(&block, number);
-            lines += format.for_each_line(text, |line, content| {
+            lines += format.for_each_row(text, |line, fields| {
                 let line = lines + line;
-                if let Err(fault) = content.and_then(|content| take(line, content)) {
+                if let Err(fault) = fields.and_then(|fields| take(line, fields)) {
                     problems.add(line, || fault.to_string());
                 }
             });

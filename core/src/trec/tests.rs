@@ -10,7 +10,8 @@ use std::thread;
 use super::columns::{Columns, Strings};
 use super::input::Given;
 use super::judgments::Judgments;
-use super::lines::LONGEST;
+use super::lines::{Fault, Format, Kind, LONGEST};
+use super::numbers::short_decimal;
 use super::partitions::{PARTITIONS, Partitions, Row, Scattered, rows};
 use super::problems::{Failure, Problems, shown};
 use super::rank::{Hit, Ranked};
@@ -445,6 +446,97 @@ fn a_line_has_an_end() {
                 }
             }
         }
+    }
+}
+
+/// What stands between the blanks of a line; None of a line that has no content.
+fn plain_fields(line: &[u8], lenient: bool) -> Option<Vec<&[u8]>> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let is_blank = |byte: &u8| {
+        let others: &[u8] = if lenient { b"\t\n\x0b\x0c\r" } else { b"\t" };
+        *byte == b' ' || others.contains(byte)
+    };
+    let fields: Vec<_> = line
+        .split(is_blank)
+        .filter(|field| !field.is_empty())
+        .collect();
+    fields
+        .first()
+        .is_some_and(|first| first[0] != b'#')
+        .then_some(fields)
+}
+
+#[test]
+fn fields_stand_between_blanks() {
+    let mut random = Random(5);
+    for case in 0..5000 {
+        let lenient = case % 2 == 1;
+        let bytes = b"  \t\n\r\x0b\x01!#az09\x7f\x80\xa0\xff";
+        let text: Vec<_> = (0..random.below(200))
+            .map(|_| {
+                let at = random.below(3 * bytes.len() as u64) as usize;
+                bytes.get(at).copied().unwrap_or(b'b')
+            })
+            .collect();
+        let ended = text.strip_suffix(b"\n").unwrap_or(&text);
+        let lines: Vec<_> = ended.split(|&byte| byte == b'\n').collect();
+        // Of a run, further fields do not matter; too few are counted.
+        let expected: Vec<_> = lines
+            .iter()
+            .zip(1_u64..)
+            .filter_map(|(line, number)| Some((number, plain_fields(line, lenient)?)))
+            .map(|(number, fields)| match fields[..] {
+                [first, second, ..] => (number, Ok([first, second])),
+                _ => (number, Err(fields.len())),
+            })
+            .collect();
+        let format = Format {
+            kind: Kind::Run,
+            lenient,
+        };
+        let mut read = Vec::new();
+        let count = format.for_each_row(&text, |number, row| {
+            read.push((
+                number,
+                row.map_err(|fault| match fault {
+                    Fault::Fields { found, .. } => found,
+                    fault => panic!("{fault}"),
+                }),
+            ));
+        });
+        assert_eq!(read, expected, "{text:?}");
+        let lines = if text.is_empty() { 0 } else { lines.len() };
+        assert_eq!(count as usize, lines);
+    }
+}
+
+#[test]
+fn short_decimals_are_the_nearest_numbers() {
+    let mut random = Random(6);
+    for _ in 0..20_000 {
+        let digits = 1 + random.below(15) as usize;
+        let mut text: String = (0..digits)
+            .map(|_| char::from(b'0' + random.below(10) as u8))
+            .collect();
+        if random.below(5) > 0 {
+            text.insert(random.below(1 + digits as u64) as usize, '.');
+        }
+        text.insert_str(0, ["", "-", "+"][random.below(3) as usize]);
+        let value = short_decimal(text.as_bytes()).expect("digits");
+        let expected: f64 = text.parse().expect("a number");
+        assert_eq!(value.to_bits(), expected.to_bits(), "{text}");
+    }
+    for text in [
+        "", ".", "-", "-.", "1.2.3", "1e5", "--1", "1 ", "inf", "nan", "0x1",
+    ] {
+        assert_eq!(short_decimal(text.as_bytes()), None, "{text}");
+    }
+    for text in [
+        "1234567890123456",
+        "0.1234567890123456",
+        "12345678901234567890",
+    ] {
+        assert_eq!(short_decimal(text.as_bytes()), None, "{text}");
     }
 }
 

@@ -36,7 +36,27 @@ COMMANDS = {
 }
 
 
+class RawCommand(click.Command):
+    """Command that receives its arguments unparsed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Store the arguments unparsed."""
+        ctx.params["arguments"] = tuple(args)
+        return []
+
+
+@click.command("trec_eval", cls=RawCommand)
+@click.pass_context
+def trec_eval(ctx: click.Context, arguments: tuple[str, ...]) -> None:
+    """Evaluate a run as trec_eval does."""
+    from calipers.cli.trec_eval import run
+
+    ctx.exit(run(arguments))
+
+
 def _import_command(name: str) -> click.Command:
+    if name == trec_eval.name:
+        return trec_eval
     if name in TASKS:
         command: click.Command = import_module("calipers.cli.tasks").make_task_command(TASKS[name])
         return command
@@ -67,6 +87,6 @@ def cli() -> None:
     """
 
 
-def program() -> Any:
-    """Run the command on the arguments of this process."""
-    return cli(standalone_mode=False)
+def program(arguments: list[str] | None = None) -> Any:
+    """Run the command, by default on the arguments of this process."""
+    return cli(arguments, standalone_mode=False)

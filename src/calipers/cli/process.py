@@ -10,12 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
-import click
-
 from calipers import plugins
 from calipers.cli.progress_line import ProgressLine, start_progress_line
 
 EXIT_UNMET = 1
+EXIT_USAGE = 2
 EXIT_BAD_INPUT = 3
 EXIT_INTERNAL = 70
 EXIT_NO_MEMORY = 71
@@ -95,17 +94,18 @@ def allow_pandas() -> None:
 def write_stderr(text: str) -> None:
     """Write a line to stderr, ignoring errors."""
     with suppress(OSError):
-        click.echo(text, err=True)
+        print(text, file=sys.stderr, flush=True)
 
 
 def _report_error(error: BaseException) -> int:
     """Report an error, and return its exit code."""
-    if isinstance(error, click.ClickException):
+    click = sys.modules.get("click")  # without which no error is one of its
+    if click is not None and isinstance(error, click.ClickException):
         with suppress(OSError):
             error.show()
         # Those that are no usage errors have 1, which means an unmet requirement here.
-        return max(error.exit_code, click.UsageError.exit_code)
-    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return max(int(error.exit_code), EXIT_USAGE)
+    if isinstance(error, KeyboardInterrupt) or (click and isinstance(error, click.Abort)):
         write_stderr("interrupted")
         return EXIT_INTERRUPTED
     if isinstance(error, BrokenPipeError):
@@ -136,7 +136,7 @@ def _user_error_code(error: BaseException) -> int | None:
     from calipers.plugins import PluginError
 
     if isinstance(error, UnknownMeasureError):
-        return click.UsageError.exit_code
+        return EXIT_USAGE
     return EXIT_BAD_INPUT if isinstance(error, InputError | PluginError) else None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from contextlib import suppress
 
@@ -30,6 +29,8 @@ class ProgressLine(threading.Thread):
 
     def run(self) -> None:
         """Write the progress until the thread is stopped."""
+        import shutil  # which loads all compression formats
+
         wait = _DELAY_SECONDS
         while not self._stopped.wait(wait):
             text, wait = progress.progress_text(), _INTERVAL_SECONDS

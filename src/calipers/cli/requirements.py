@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
 
 import click
 
@@ -123,6 +122,8 @@ def format_junit(name: str, rulings: Sequence[RequirementResult]) -> str:
     """Return the results as JUnit XML, with a test case for each rule and system."""
     failures = sum(not ruling.passed for ruling in rulings)
     counts = {"tests": str(len(rulings)), "failures": str(failures), "errors": "0"}
+    from xml.etree import ElementTree as ET
+
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", {"name": f"calipers {name}", **counts})
     for ruling in rulings:

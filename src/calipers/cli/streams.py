@@ -134,12 +134,12 @@ def is_distributed(
 
 
 def _is_streamed(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
-    from calipers.data.streams import Stream
-    from calipers.evaluation.stream_columns import check_single_file, is_streamed
-
     engine = options["engine"]
     if columns is None or "stream" not in task.engines or (engine is None and table in _STDIN):
         return False  # nobody knows how large a pipe is
+    from calipers.data.streams import Stream
+    from calipers.evaluation.stream_columns import check_single_file, is_streamed
+
     if engine is None and "memory" not in task.options:  # of groups that may not be consecutive
         check_single_file(table)
         return False

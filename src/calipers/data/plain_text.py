@@ -6,7 +6,6 @@ such as L2.
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import zlib
@@ -75,6 +74,8 @@ def _open_file(path: str) -> Iterator[Any]:
         with pa.CompressedInputStream(path, compression) as stream:
             yield stream
     else:
+        import gzip
+
         with (gzip.open if compression else open)(path, "rb") as stream:
             yield stream
 

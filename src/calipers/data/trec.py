@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import stat
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from functools import partial
-from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -333,6 +330,8 @@ def _hash_dict(judgments: Mapping[str, Any]) -> str:
         nested = isinstance(node, Mapping)
         return {str(key): plain(value) for key, value in node.items()} if nested else str(node)
 
+    from hashlib import sha256  # loads OpenSSL, which files have no need of
+
     return sha256(json.dumps(plain(judgments), sort_keys=True).encode()).hexdigest()
 
 
@@ -585,6 +584,9 @@ def resolve_path(path: str, kind: Kind) -> Iterator[str]:
         yield path
         return
     assert isinstance(path, PeekedPipe)
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="calipers-") as folder:
         copy = os.path.join(folder, "input" + suffix)
         with open(copy, "wb") as out, open(path.file, "rb", closefd=False) as pipe:

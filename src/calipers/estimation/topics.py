@@ -243,7 +243,9 @@ class TopicIntervals:
         values = self._values[0]
         if self.topics.summary.formula is not None:
             limits = np.array([np.fmin(limits[0], values.min()), np.fmax(limits[1], values.max())])
-        middle = float(np.median(values))
+        # As `np.median`, which imports `numpy.ma`.
+        half, ordered = len(values) // 2, np.sort(values)
+        middle = float((ordered[half] + ordered[-half - 1]) / 2)
         distance = bayesian_bootstrap.endpoint_distance(values - middle)
         low, high = np.where(
             np.isfinite(limits), limits, (middle - distance, middle + distance)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -342,15 +341,16 @@ class StoredSystem:
     def _read_statistic(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
         try:
             return _decode_statistic(kind, text).take_topics(order)
-        except _UNREADABLE as error:
+        except _damage_errors() as error:
             raise self._damage_error("it cannot be read") from error
 
 
-#: Errors that are raised if a stored statistic is damaged.
-_UNREADABLE = (
-    *(TypeError, ValueError, LookupError, OSError, EOFError),
-    *(BadZipFile, zlib.error),
-)
+def _damage_errors() -> tuple[type[Exception], ...]:
+    """Return the errors that are raised if a stored statistic is damaged."""
+    from zipfile import BadZipFile  # loads all compression formats
+
+    errors = TypeError, ValueError, LookupError, OSError, EOFError
+    return *errors, BadZipFile, zlib.error
 
 
 def _decode_statistic(kind: Any, text: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.caching import cached
 from calipers.lazy_imports import numpy as np
-from calipers.statistics import ConfusionMatrix, NumericMoments
+from calipers.statistics import ConfusionMatrix
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -120,7 +120,7 @@ def class_or_output_average(measure: Any, statistic: Any) -> FloatArray | None:
     """
     if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
         return _weighted_mean(*_class_values(measure, statistic))
-    if isinstance(statistic, NumericMoments) and measure.average is not None:
+    if measure.average is not None and _is_of_numbers(statistic):
         values = measure.plain.apply(statistic)
         if measure.average == VARIANCE_WEIGHTED:
             return _weighted_mean(statistic.of_truth, values)
@@ -136,7 +136,7 @@ def undefined_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
             "class_without_value": ((weight > 0) & np.isnan(values)).any(axis=-1),
             "no_occurring_class": ~(weight > 0).any(axis=-1),
         }
-    if isinstance(statistic, NumericMoments) and measure.average is not None:
+    if measure.average is not None and _is_of_numbers(statistic):
         masks_by_reason, varying_mask = (
             measure.plain.reasons(statistic).items(),
             np.asarray(statistic.of_truth > 0),
@@ -191,4 +191,11 @@ def weights_by_class(measure: Any, matrix: ConfusionMatrix, values: FloatArray) 
 
 def is_multioutput(statistic: Any) -> bool:
     """Return whether a statistic is of several outputs."""
-    return isinstance(statistic, NumericMoments) and statistic.of_truth.ndim > 0
+    return _is_of_numbers(statistic) and statistic.of_truth.ndim > 0
+
+
+def _is_of_numbers(statistic: Any) -> bool:
+    """Return whether a statistic is of regression, whose module is imported for such only."""
+    from calipers.statistics import NumericMoments
+
+    return isinstance(statistic, NumericMoments)

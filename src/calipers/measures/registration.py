@@ -23,7 +23,7 @@ from calipers.measures.registry import (
     register,
 )
 from calipers.measures.undefined_reasons import REASONS
-from calipers.statistics import FloatArray, Moments
+from calipers.statistics import FloatArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -96,6 +96,7 @@ def row_mean_measure(name: str, **traits: Any) -> Callable[[F], F]:
     The docstring of the function that computes the values from truth and prediction is the
     description of the measure.
     """
+    from calipers.statistics import Moments
 
     def register(row_formula: F) -> F:
         @wraps(row_formula)

@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from calipers.lazy_dataclasses import dataclass
 from calipers.report import (
     class_tables,
-    judge,
-    leaderboard,
-    learning,
-    monitor,
     numbers,
-    page_data,
-    pareto_fronts,
-    plan,
     table_rows,
     tables,
     wide,
@@ -84,19 +77,18 @@ from calipers.results import (
     Evaluation,
     Finding,
     LabelTable,
-    MonitorResult,
-    Plan,
     Slices,
     ThresholdTable,
     ThresholdTables,
 )
 from calipers.results.estimate import RATER_SET_NAME
-from calipers.results.leaderboard import Leaderboard
-from calipers.results.learning import LearningResult, Selection
 from calipers.results.name_lookup import match_name
 
 if TYPE_CHECKING:
     from calipers.report.charts import Chart
+    from calipers.results import MonitorResult, Plan
+    from calipers.results.leaderboard import Leaderboard
+    from calipers.results.learning import LearningResult, Selection
 
 #: The largest number of splits that are all listed.
 MAX_SPLITS = 30
@@ -161,7 +153,9 @@ def render(result: Any, format: str, **options: Any) -> str:  # noqa: A002
 
 def notebook_cell(result: Evaluation | Comparison | LearningResult | Leaderboard) -> str:
     """Return a result as HTML for the output of a notebook cell."""
+    from calipers.report import learning
     from calipers.report.writers.html import NotebookHTML
+    from calipers.results.learning import LearningResult
 
     if isinstance(result, LearningResult):
         from calipers.report.figures.learning_curves import figure
@@ -193,6 +187,12 @@ def document(result: Any, options: DisplayOptions) -> Iterable[Block]:
             return evaluation_document(use_display_names(result), options, result)
         case Comparison():
             return comparison_document(use_display_names(result), options, result)
+    # The modules of these results are imported only for one of them.
+    from calipers.results import MonitorResult, Plan
+    from calipers.results.leaderboard import Leaderboard
+    from calipers.results.learning import LearningResult, Selection
+
+    match result:
         case Plan():
             return plan_document(result, options)
         case LearningResult():
@@ -330,10 +330,14 @@ def _paper_tables(result: Evaluation, *, intervals: bool) -> Iterator[Block]:
     """Yield tables of systems by measures, and by costs with the Pareto fronts."""
     yield WideTable(wide.from_evaluation(result, intervals=intervals))
     if result.judge_biases:
+        from calipers.report import judge
+
         sentences = *judge.sentences(result), judge.undetected_sentence(result)
         caption = [*filter(None, sentences), judge.caption(result.judge_biases)]
         yield Table(judge.columns(result.judge_biases), caption=caption)
     if result.costs is not None:
+        from calipers.report import pareto_fronts
+
         cost_layout = wide.from_evaluation(result.costs, intervals=intervals)
         front_lines = (
             line for front in result.pareto_fronts for line in pareto_fronts.front_sentences(front)
@@ -456,6 +460,8 @@ def _every_pair(result: Comparison, look: DisplayOptions) -> Iterator[Block]:
     count = f"{len(group_by_pair(result)):,}"
     if look.is_in_browser:
         level = numbers.format_percent(result.level)
+        from calipers.report import page_data
+
         yield Pairs(count, page_data.all_pairs_data(result), level, p_heading(result))
     else:
         yield Lines([f"{count} pairs of systems: see the page that to_html() writes."], aside=True)
@@ -500,12 +506,16 @@ def _judge_biases(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
             sides=class_tables.JUDGE_SIDES,
         )
     yield Heading("Biases of the judge", anchor="biases")
+    from calipers.report import judge
+
     yield Table(judge.columns(result.judge_biases), title="Biases")
     yield Lines([judge.caption(result.judge_biases)], aside=True)
 
 
 def _costs(result: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """Yield the costs of the systems, and the Pareto fronts."""
+    from calipers.report import pareto_fronts
+
     yield Heading("Costs", anchor="costs")
     if not look.has_drawings and is_wide(costs, look.layout if look.is_on_screen else None):
         yield WideTable(wide.from_evaluation(costs), wide.primary_measure(costs))
@@ -712,6 +722,7 @@ def _chart_blocks(result: Evaluation, orientation: str) -> Iterator[Block]:
 
     Images are rendered in the background while the next curves are computed.
     """
+    from calipers.report import page_data
     from calipers.report.charts import figures
     from calipers.report.figures.rendering import start_background_renderer
 
@@ -899,6 +910,8 @@ def _splits(result: Comparison) -> Iterator[Block]:
 
 def learning_document(result: LearningResult, look: DisplayOptions) -> Iterator[Block]:
     """Yield the blocks of a learning result."""
+    from calipers.report import learning
+
     table = Table(learning.columns(result), is_plain=True, title="Values")
     yield from _table_document(
         learning.heading(result),
@@ -918,6 +931,8 @@ def learning_document(result: LearningResult, look: DisplayOptions) -> Iterator[
 
 def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[Block]:
     """Yield the blocks of a model selection."""
+    from calipers.report import learning
+
     table = Table(learning.selection_columns(selection), is_plain=True, title="Candidates")
     yield from _table_document(
         learning.SELECTION_HEADING,
@@ -932,6 +947,8 @@ def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[B
 
 def leaderboard_document(board: Leaderboard, look: DisplayOptions) -> Iterator[Block]:
     """Yield the blocks of a leaderboard."""
+    from calipers.report import leaderboard
+
     main_sentences, notes = leaderboard.sentences(board), leaderboard.notes(board)
     if look.medium is Medium.PAPER:
         yield Table(leaderboard.columns(board), caption=[*main_sentences, *notes])
@@ -950,6 +967,8 @@ def leaderboard_document(board: Leaderboard, look: DisplayOptions) -> Iterator[B
 
 def monitor_document(result: MonitorResult, look: DisplayOptions) -> Iterator[Block]:
     """Yield the blocks of a sequential evaluation."""
+    from calipers.report import monitor
+
     table = Table(monitor.columns(result), is_plain=True, title="Looks")
     if look.medium is Medium.PAPER:
         yield Table(table.columns, [f"{monitor.heading(result)}.", *monitor.sentences(result)])
@@ -972,6 +991,8 @@ def monitor_document(result: MonitorResult, look: DisplayOptions) -> Iterator[Bl
 
 def monitor_summary(result: MonitorResult) -> Iterator[Block]:
     """Yield the sentences and notes of a sequential evaluation whose looks were printed before."""
+    from calipers.report import monitor
+
     yield Lines(["", *monitor.sentences(result)])
     yield Lines([f"note: {note}" for note in result.notes])
 
@@ -998,6 +1019,8 @@ def _table_document(
 
 def plan_document(result: Plan, look: DisplayOptions) -> Iterator[Block]:
     """Yield the sentences and the table of a plan."""
+    from calipers.report import plan
+
     first, *other_lines = plan.plan_sentences(result)
     if look.is_on_screen:
         yield Lines([first, *other_lines])

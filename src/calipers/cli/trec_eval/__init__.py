@@ -11,4 +11,4 @@ def main() -> None:
     start("calipers.cli.trec_eval.program")
 
 
-__getattr__ = lazy_getattr(__name__, {"program": "command, run"})
+__getattr__ = lazy_getattr(__name__, {"program": "run"})

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.caching import cached_property
 from calipers.cli.trec_eval.c_parsing import ProgramExit, parse_float
-from calipers.cli.trec_eval.ideal_rankings import UnstableIdealRanking
 from calipers.cli.trec_eval.inputs import JudgedResults
 from calipers.cli.trec_eval.measure_table import MEASURES, TrecMeasure
 from calipers.cli.trec_eval.options import Options
@@ -24,14 +23,11 @@ from calipers.data.errors import InputError
 from calipers.data.trec import read_zscores
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures.errors import UnknownMeasureError
-from calipers.statistics import (
-    GEOMETRIC_FLOOR,
-    FloatArray,
-    GroupedRankings,
-    IntArray,
-    JudgedRankings,
-)
+from calipers.statistics import GEOMETRIC_FLOOR, FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import segment_offsets, segment_sum
+
+if TYPE_CHECKING:
+    from calipers.statistics import GroupedRankings
 
 #: 0/0 with the sign that it has in C on most machines, where it prints as -nan.
 NEGATIVE_NAN = np.copysign(np.nan, -1.0)
@@ -137,7 +133,7 @@ def _problem(
 
 def _highest_grades(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
     """Return the highest grade of each topic."""
-    if isinstance(rankings, GroupedRankings):
+    if not isinstance(rankings, JudgedRankings):
         return None
     highest: list[int] = rankings.max_grade.tolist()
     return highest
@@ -201,11 +197,11 @@ class RankingView:
         """
         rankings = replace(rankings, retrieved=np.maximum(rankings.retrieved, 1))
         if options.judgments_format == "qrels_jg":
-            assert isinstance(rankings, GroupedRankings)
+            assert not isinstance(rankings, JudgedRankings)
             return cls(
                 options, _prepare_rankings(options, rankings.group_rankings), rankings.groups
             )
-        if isinstance(rankings, GroupedRankings):
+        if not isinstance(rankings, JudgedRankings):
             return cls(options, rankings.truncate(options.depth))
         return cls(options, _prepare_rankings(options, rankings))
 
@@ -273,6 +269,8 @@ class RankingView:
             )
         gains = tuple(parameters.get("gains", {}).items())
         if any(not gain.is_integer() for _, gain in gains):
+            from calipers.cli.trec_eval.ideal_rankings import UnstableIdealRanking
+
             assert isinstance(rankings, JudgedRankings)
             rankings = UnstableIdealRanking.with_gains(rankings, gains)
         return np.asarray(measure.apply(rankings))
@@ -286,7 +284,7 @@ class RankingView:
     def _rankings_by_relevance(self) -> Mapping[str, JudgedRankings | GroupedRankings]:
         """Rankings by ``TrecMeasure.relevant``, with the documents that it includes."""
         level, rankings = self._level, self.rankings
-        if level >= 0 or isinstance(rankings, GroupedRankings):
+        if level >= 0 or not isinstance(rankings, JudgedRankings):
             return dict.fromkeys(("judged", "all", "last"), rankings)
         everything = rankings.with_unjudged()
         n_extra = everything.n_relevant_retrieved(level) - rankings.n_relevant_retrieved(0)

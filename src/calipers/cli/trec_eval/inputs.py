@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from calipers.cli.trec_eval.c_parsing import ProgramExit
 from calipers.cli.trec_eval.options import Options
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
-from calipers.data.grouped_judgments import LineKind, judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
+<<<<<<< HEAD
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import GroupedRankings, JudgedRankings
+=======
+from calipers.statistics import JudgedRankings
+
+if TYPE_CHECKING:
+    from calipers.data.grouped_judgments import LineKind
+    from calipers.statistics import GroupedRankings
+>>>>>>> P1
 
 #: Formats of judgments with groups, and the columns of their lines.
 LINES_BY_FORMAT: dict[str, LineKind] = {
@@ -107,6 +114,9 @@ def _read_qrels(judgments: str, results: Any, run_options: Mapping[str, Any]) ->
 def _read_groups(
     judgments: str, results: Any, run_options: Mapping[str, Any], lines: LineKind
 ) -> JudgedResults:
+    from calipers.data.grouped_judgments import judge_groups, read_groups
+    from calipers.statistics import GroupedRankings
+
     groups = read_groups(judgments, lines=lines, lenient=True)
     if groups.topic_errors and lines == "qrels":
         # The original stops reading at these.

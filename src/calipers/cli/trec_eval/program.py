@@ -1,30 +1,12 @@
 """Program ``calipers trec_eval``, whose output is that of trec_eval, byte for byte.
 
-The command line is parsed as by trec_eval, without the options of click.
+The command line is parsed as by trec_eval, without click.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-
-import click
-
-
-class RawCommand(click.Command):
-    """Command that receives its arguments unparsed."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Store the arguments unparsed."""
-        ctx.params["arguments"] = tuple(args)
-        return []
-
-
-@click.command("trec_eval", cls=RawCommand)
-@click.pass_context
-def command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
-    """Evaluate a run as trec_eval does."""
-    ctx.exit(run(arguments))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -56,6 +38,6 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def program() -> int:
-    """Run the program on the arguments of this process."""
-    return run(sys.argv[1:])
+def program(arguments: Sequence[str] | None = None) -> int:
+    """Run the program, by default on the arguments of this process."""
+    return run(sys.argv[1:] if arguments is None else arguments)
