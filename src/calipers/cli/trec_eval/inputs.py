@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calipers.cli.trec_eval.c_parsing import ProgramExit
 from calipers.cli.trec_eval.options import Options
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
 from calipers.data.trec import read_qrels, read_run
-<<<<<<< HEAD
 from calipers.lazy_dataclasses import dataclass
-from calipers.statistics import GroupedRankings, JudgedRankings
-=======
 from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
     from calipers.data.grouped_judgments import LineKind
     from calipers.statistics import GroupedRankings
->>>>>>> P1
 
 #: Formats of judgments with groups, and the columns of their lines.
 LINES_BY_FORMAT: dict[str, LineKind] = {
