@@ -37,19 +37,23 @@ def test_the_fifth_job_gives_the_numbers_of_the_specification() -> None:
     result = cal.monitor(data=JOB, pairs=True, every=50, prior=10, interval="asymptotic")
     last = result.last
     assert (result.decided_at, last.n, last.wins, last.losses, last.ties) == (692, 692, 87, 51, 554)
-    assert f"{last.e_value:.1f}" == "22.6"
-    assert f"{last.p:.3f}" == "0.044"
+    assert f"{last.e_value:.1f}" == "20.6"
+    assert f"{last.p:.3f}" == "0.048"
     assert [f"{x:.3f}" for x in (last.value, last.low, last.high)] == ["0.052", "0.000", "0.104"]
     assert f"{result.fixed_half_width:.3f}" == "0.033"
     assert result.fixed_decided_at == 100
     for words in (
-        "Stop at request 692: new scores higher than old (E = 22.6, anytime-valid p = 0.044).",
+        "Stop at request 692: new scores higher than old (E = 20.6, anytime-valid p = 0.0485).",
         "new - old 0.052 [0.000, 0.104]",
         "new won 87, lost 51, tied 554",
         "±0.033",
         "would have stopped at request 100",
     ):
         assert words in result.sentence
+    betting = cal.monitor(data=JOB, pairs=True, prior=10)
+    assert betting.decided_at == 692
+    assert f"{betting.last.e_value:.1f}" == "22.6"
+    assert f"{betting.last.p:.3f}" == "0.044"
 
 
 @pytest.mark.skipif(not JOB.exists(), reason="the data of the specification are not here")
@@ -139,6 +143,97 @@ def test_the_test_and_the_interval_agree_where_it_stops() -> None:
         assert before.last.low <= 0.8 <= before.last.high
         assert result.last.e_value >= 20 > before.last.e_value
         assert result.last.p == pytest.approx(1 / result.last.e_value)
+
+
+def excludes(result: MonitorResult) -> bool:
+    return not result.last.low <= result.target <= result.last.high
+
+
+def worlds(n: int, seed: int, effect: float) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Scores of n requests in each design, with its options."""
+    random = np.random.default_rng(seed)
+    passes, others = ((random.random(n) < p) * 1.0 for p in (0.5 + effect, 0.5))
+    grades = np.r_[0.25, passes[1:]]
+    arm = random.choice(["a", "b"], n)
+    return {
+        "0/1": (passes, {"target": 0.5}),
+        "graded": (grades, {"target": 0.5}),
+        "narrow": (0.4 + 0.2 * random.beta(5, 5, n) + effect / 4, {"target": 0.5}),
+        "bounds": (1 + np.round(4 * grades + random.random(n) / 2) % 5, {"target": 2.8, "bounds": (1, 5)}),
+        "paired": ({"old": others, "new": passes}, {}),
+        "paired grades": ({"old": others, "new": grades}, {}),
+        "outcomes": (passes - others, {"pairs": True, "target": effect / 2}),
+        "split": (np.where(arm == "b", passes, others), {"system": arm, "baseline": "a"}),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("interval", ["betting", "asymptotic"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_hypothesis_is_rejected_where_the_interval_excludes_it(
+    interval: str, alternative: str
+) -> None:
+    n_excluded = 0
+    for seed in range(6):
+        sign = -1 if alternative == "less" else 1
+        for scores, options in worlds(600, seed, 0.06 * sign).values():
+            options |= {"interval": interval, "alternative": alternative}
+            result = cal.monitor(scores, stop=False, every=150, **options)
+            for look in result:
+                is_outside = not (math.isnan(look.low) or look.low <= result.target <= look.high)
+                assert is_outside == (look.e_value >= 20)
+                assert not is_outside or look.p <= 0.05
+                n_excluded += is_outside
+            stopped = cal.monitor(scores, **options)
+            assert stopped.stopped == (stopped.decided_at is not None) == excludes(stopped)
+            assert stopped.decided_at == result.decided_at
+    assert n_excluded > 20
+
+
+@pytest.mark.slow
+def test_the_test_and_the_interval_agree_after_many_requests() -> None:
+    """One partial credit among 400,000 passes and failures changes nothing that matters."""
+    n = 400_000
+    scores = np.zeros(n)
+    scores[: round(n * 0.5037)] = 1
+    np.random.default_rng(5).shuffle(scores)
+    binary = cal.monitor(scores, target=0.5, stop=False)
+    scores[0] = 0.25
+    graded = cal.monitor(scores, target=0.5, stop=False)
+    assert log_e(graded) == pytest.approx(log_e(binary), abs=0.02)
+    assert excludes(graded)
+    assert graded.last.e_value >= 20
+    assert graded.decided_at == pytest.approx(binary.decided_at, rel=1e-3)
+
+
+def test_an_asymptotic_interval_has_an_asymptotic_test() -> None:
+    random = np.random.default_rng(277)
+    scores = (random.random(1000) < 0.55) * 1.0
+    options: dict[str, Any] = {"target": 0.5, "stop": False}
+    result = cal.monitor(scores, interval="asymptotic", **options)
+    # The e-value is that of the interval: a mixture over a normal distribution.
+    size = 1000 * 0.162646**2
+    t = (scores.mean() - 0.5) / scores.std(ddof=1) * math.sqrt(1000)
+    expected = t**2 / 2 * size / (size + 1) - math.log(size + 1) / 2
+    assert log_e(result) == pytest.approx(expected, rel=1e-5)
+    assert excludes(result)
+    assert result.decided_at is not None
+    assert "Interval and test are asymptotic" in result.notes[0]
+    betting = cal.monitor(scores, **options)
+    assert not excludes(betting)
+    assert betting.decided_at is None
+
+
+def test_an_asymptotic_test_needs_events() -> None:
+    scores = np.ones(1000)
+    scores[::25] = 0  # the 30th failure is that of request 726
+    result = cal.monitor(scores, target=0.5, interval="asymptotic")
+    assert result.decided_at == result.last.n == 726
+    assert result.interval_reason is None
+    few = cal.monitor(scores[:725], target=0.5, interval="asymptotic")
+    assert few.decided_at is None
+    assert math.isnan(few.last.e_value)
+    assert few.interval_reason == "too_few_for_asymptotics"
 
 
 def test_without_a_target_one_system_has_no_test() -> None:

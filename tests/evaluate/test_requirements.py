@@ -121,6 +121,32 @@ def test_rules_of_an_evaluation() -> None:
     ] == [False]
 
 
+def test_rules_of_costs() -> None:
+    random = np.random.default_rng(3)
+    cents = {"new": random.gamma(20, 0.08, 200), "old": random.gamma(20, 0.1, 200)}
+    ev = two(baseline="old", cost={"cents": cents})
+    rules = [
+        ("AUC >= 0.9", True),
+        ("mean-cost[cents] <= 2", True),
+        ("low(mean-cost[cents]) >= 2", False),
+        ("mean-cost[cents] better than baseline", True),
+        ("median-cost[cents] not worse than old by 0.1", True),
+    ]
+    results = cal.check_requirements(ev, [text for text, _ in rules])
+    assert [(r.rule, r.system, r.passed) for r in results] == [
+        (text, "new", expected) for text, expected in rules
+    ]
+    assert ev.costs is not None
+    assert results[1].message == str(ev.costs["new", "mean-cost[cents]"])
+    with pytest.raises(cal.InputError, match=r"did you mean 'mean-cost\[cents\]'"):
+        cal.check_requirements(ev, "mean-cost[cent] <= 2")
+    # A system without costs does not meet a bound on them.
+    costs = replace(ev.costs, estimates=tuple(e for e in ev.costs if e.system == "old"),
+                    comparison=None, slices=None)  # fmt: skip
+    (missing,) = cal.check_requirements(replace(ev, costs=costs), "mean-cost[cents] <= 9")
+    assert not missing.passed
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

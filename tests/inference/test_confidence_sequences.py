@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy import integrate, special
+from scipy import integrate, optimize, special
 
 from calipers.inference import confidence_sequences as sequences
 from calipers.statistics import FloatArray
@@ -121,6 +121,119 @@ def test_a_path_is_the_same_whatever_its_batches() -> None:
         single = np.concatenate([path.update(x[i : i + 1]) for i in range(len(x))])
         assert single == pytest.approx(whole, rel=1e-9, abs=1e-9)
         assert len(path.update(np.zeros(0))) == 0
+
+
+def log_capital_by_quad(
+    values: FloatArray, counts: FloatArray, mean: float, prior: float, alternative: str
+) -> float:
+    """The logarithm of K(m), by SciPy's quadrature around the maximum of the integrand."""
+    if alternative == "less":
+        values, mean = 1 - values, 1 - mean
+
+    def log_integrand(bet: float) -> float:
+        if alternative == "two-sided":
+            factors = values * bet / mean + (1 - values) * (1 - bet) / (1 - mean)
+            density = (prior - 1) * math.log(bet * (1 - bet)) - special.betaln(prior, prior)
+        else:
+            factors = 1 - bet + bet * values / mean
+            density = (prior - 1) * math.log1p(-(bet**2)) - special.betaln(0.5, prior) + math.log(2)
+        return float(counts @ np.log(factors) + density)
+
+    mode = optimize.minimize_scalar(
+        lambda bet: -log_integrand(bet), bounds=(0, 1), method="bounded", options={"xatol": 1e-12}
+    ).x
+    top = log_integrand(mode)
+    ends = []
+    for end in (
+        1e-13 if alternative == "two-sided" else 0.0,
+        1 - 1e-13,
+    ):  # where the integrand is 1e-16 of its maximum
+        is_small = log_integrand(end) < top - 37
+        ends.append(
+            optimize.brentq(lambda bet: log_integrand(bet) - top + 37, mode, end)
+            if is_small
+            else end
+        )
+    pieces = [
+        integrate.quad(lambda bet: math.exp(log_integrand(bet) - top), *sorted((mode, end)),
+                       epsabs=0, epsrel=1e-9, limit=500)[0]
+        for end in ends
+    ]  # fmt: skip
+    return top + math.log(sum(pieces))
+
+
+@pytest.mark.parametrize("alternative", sequences.ALTERNATIVES)
+@pytest.mark.parametrize("prior", [1.0, 2.0, 7.5])
+@pytest.mark.parametrize(
+    "n",
+    [10, 1000, *(pytest.param(n, marks=pytest.mark.slow) for n in (100_000, 1_000_000))],
+)
+def test_the_capital_is_its_integral_after_any_number_of_values(
+    n: int, prior: float, alternative: str
+) -> None:
+    random = np.random.default_rng(n)
+    drift = 2 / math.sqrt(n)
+    for values, chances, mean in (
+        # Nearly all are 0 and 1, as of tests that give partial credit.
+        ((0.0, 0.25, 1.0), (0.5 - drift / 4, 0.01, 0.49 + drift / 4), 0.4925),
+        ((0.0, 0.3, 0.5, 1.0), (0.1, 0.4, 0.3, 0.2), 0.47 + drift / 5),
+        ((0.49, 0.5, 0.52), (0.5, 0.25, 0.25), 0.5),  # of a narrow range
+        ((0.0, 0.9), (0.999, 0.001), 0.001),
+    ):
+        x = random.choice(values, n, p=chances)
+        counts = counted(x.tolist())
+        expected = log_capital_by_quad(*counts, mean, prior, alternative)
+        found = sequences.log_capital(*counts, mean, prior, alternative)
+        assert found == pytest.approx(expected, rel=1e-10, abs=1e-8)
+        path = sequences.CapitalPath(mean, prior, alternative).update(x)
+        assert path[-1] == pytest.approx(expected, rel=1e-10, abs=1e-7)
+
+
+@pytest.mark.parametrize("alternative", sequences.ALTERNATIVES)
+def test_a_path_follows_values_that_change(alternative: str) -> None:
+    """Nodes that were placed for values without information, or of another mean, move on."""
+    random = np.random.default_rng(2)
+    x = np.r_[
+        np.full(4000, 0.4),
+        random.choice([0.0, 0.3, 1.0], 4000),
+        np.full(3000, 0.9),
+        random.choice([0.0, 0.05], 5000),
+    ]
+    path = sequences.CapitalPath(0.4, 2.0, alternative).update(x)
+    for n in (1, 4000, 4001, 4100, 6000, 8001, 11_000, 11_100, len(x)):
+        exact = sequences.log_capital(*counted(x[:n].tolist()), 0.4, 2.0, alternative)
+        assert path[n - 1] == pytest.approx(exact, rel=1e-9, abs=1e-7)
+
+
+def test_a_path_ends_where_it_is_to_stop() -> None:
+    x = np.array([1.0, 0.25, 1.0, 1.0, 0.75, 1.0, 1.0, 1.0, 0.0])
+    for values in (x, np.ones(9)):
+        whole = sequences.CapitalPath(0.5, 2.0).update(values)
+        stopped = sequences.CapitalPath(0.5, 2.0)
+        path = stopped.update(values, stop_at=math.log(2))
+        assert path[-1] >= math.log(2) > path[:-1].max()
+        assert path == pytest.approx(whole[: len(path)], rel=1e-9)
+        assert stopped.past.counts.sum() == len(path)
+        assert path[-1] == pytest.approx(
+            sequences.log_capital(stopped.past.values, stopped.past.counts, 0.5), abs=1e-9
+        )
+
+
+def test_many_different_values_move_to_a_grid_and_bet_no_more_than_before() -> None:
+    random = np.random.default_rng(6)
+    x = random.beta(2, 3, 12_000)
+    path = sequences.CapitalPath(0.39, 2.0)
+    found = np.concatenate([path.update(x[:3000]), path.update(x[3000:])])
+    assert len(path.past.values) <= 4097
+    assert path.past.counts.sum() == pytest.approx(12_000)
+    assert path.past.values @ path.past.counts == pytest.approx(x.sum())
+    exact = np.array(
+        [sequences.log_capital(*counted(x[:n].tolist()), 0.39) for n in (3000, 12_000)]
+    )
+    assert found[2999] == pytest.approx(exact[0], abs=1e-8)
+    assert exact[1] - 1e-4 < found[-1] <= exact[1] + 1e-8
+    on_grid = sequences.log_capital(path.past.values, path.past.counts, 0.39)
+    assert found[-1] == pytest.approx(on_grid, abs=1e-8)
 
 
 # ---------------------------------------------------------------------------------- all sequences

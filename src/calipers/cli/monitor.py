@@ -92,7 +92,7 @@ from calipers.evaluation.task import MAX_INT
 @choice_option(
     "--interval",
     ["auto", "betting", "asymptotic"],
-    "Confidence sequence by betting (default for scores with bounds) or asymptotic.",
+    "Confidence sequence and test by betting (default for scores with bounds) or asymptotic.",
 )
 @shared_options("level", "missing")
 @text_option(

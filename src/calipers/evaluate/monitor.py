@@ -30,7 +30,7 @@ from calipers.results.monitor import (
     MonitorLook,
     MonitorResult,
 )
-from calipers.statistics import FloatArray
+from calipers.statistics import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -119,8 +119,9 @@ def monitor(
     prior : float, default=2.0
         Parameter g of the Beta(g, g) distribution of bets, 1 or more.
     interval : {'auto', 'betting', 'asymptotic'}, default='auto'
-        Confidence sequence: ``"betting"`` for bounded scores; ``"asymptotic"`` needs 300 requests,
-        of bounded scores also 30 on either side, and is the default for scores without bounds.
+        Confidence sequence, and the test by it: ``"betting"`` for bounded scores; ``"asymptotic"``
+        needs 300 requests, of bounded scores also 30 on either side, and is the default for scores
+        without bounds.
     level : float, default=0.95
         Confidence level of the whole sequence. A hypothesis is rejected once its e-value reaches
         1/(1 − ``level``).
@@ -146,8 +147,9 @@ def monitor(
     Notes
     -----
     e-values are averages over bets with a Beta(``prior``, ``prior``) distribution; see
-    :mod:`calipers.inference.confidence_sequences`. Without bounds they are mixtures over a normal
-    distribution (Waudby-Smith et al. 2024), and both need 300 requests.
+    :mod:`calipers.inference.confidence_sequences`. Asymptotic e-values are mixtures over a normal
+    distribution (Waudby-Smith et al. 2024). The hypothesis is rejected where the interval excludes
+    it.
 
     A hypothesis is about a mean that stays the same. If rates drift, the interval at any single
     look still covers the mean of the rates so far, but not at all looks at once. A difference
@@ -296,22 +298,14 @@ class _SystemScores:
 
     n: int = 0
     total: float = 0.0
-    n_above: int = 0
-    n_below: int = 0
 
-    def add(self, scores: FloatArray, low: float, high: float) -> None:
+    def add(self, scores: FloatArray) -> None:
         self.n += len(scores)
         self.total += float(scores.sum())
-        self.n_above += int((scores > low).sum())
-        self.n_below += int((scores < high).sum())
 
     @property
     def mean(self) -> float:
         return self.total / self.n if self.n else NAN
-
-    @property
-    def n_events(self) -> int:
-        return min(self.n_above, self.n_below)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -365,14 +359,18 @@ class MonitorSession:
             )
         self._capital = (
             sequences.CapitalPath(self._scaled_null, self.prior, self.alternative)
-            if self._has_test and self.is_bounded
+            if self._has_test and not self.is_asymptotic
             else None
         )
-        self._grid, self._moments = sequences.ValueGrid(), _Moments()
+        #: Counts of the values that are bet on.
+        self._past = sequences.ValueCounts() if self._capital is None else self._capital.past
+        self._moments = _Moments()
         self._changes = sequences.ChangeTest() if self.drift else None
         self._clusters: set[str] = set()
         self._scores: dict[str, _SystemScores] = {name: _SystemScores() for name in self._names}
         self._outcomes = np.zeros(3, np.int64)  # lost, tied, won
+        #: Numbers of scores on either side: wins and losses, or scores within the bounds.
+        self._events: IntArray = np.zeros(4 if self.design == SPLIT else 2, np.int64)
         self._log_e = self._max_log_e = 0.0 if self._has_test else NAN
         self._fixed_decided_at: int | None = None
         #: Weighted sum of the scores on split traffic and of the weights, of which the first is the
@@ -396,6 +394,11 @@ class MonitorSession:
         return self._names[-1], "" if self.design == ONE_SYSTEM else self._names[0]
 
     # --- Arguments --------------------------------------------------------------------------------
+
+    @property
+    def is_asymptotic(self) -> bool:
+        """Whether interval and test are asymptotic, rather than by betting."""
+        return not self.is_bounded or self.interval == "asymptotic"
 
     @property
     def is_bounded(self) -> bool:
@@ -535,12 +538,13 @@ class MonitorSession:
         return str(request.values[-2 if self.is_clustered else -1])
 
     def _add(self, requests: Sequence[Request], scores: FloatArray) -> None:
-        x, record = self._prepare(requests, scores)
-        n = self._add_evidence(x)
+        x, events, record = self._prepare(requests, scores)
+        n = self._add_evidence(x, events)
         record(n)
         x = x[:n]
-        if self.is_bounded:
-            self._grid.add(x)
+        self._events = self._events + events[:n].sum(axis=0)
+        if self._capital is None and not self.is_asymptotic:
+            self._past.add(x)
         if self._changes is not None:
             self._changes.add(x)
         self._moments.add(self._centered(x))
@@ -552,14 +556,21 @@ class MonitorSession:
 
     def _prepare(
         self, requests: Sequence[Request], scores: FloatArray
-    ) -> tuple[FloatArray, Callable[[int], None]]:
-        """Return the values that are bet on, and what records the scores of the first of them."""
+    ) -> tuple[FloatArray, npt.NDArray[np.bool_], Callable[[int], None]]:
+        """Return the values that are bet on, events, and what records the first scores.
+
+        Events, in columns, are scores on either side, of which the asymptotic interval needs some.
+        """
         low, high = self.bounds or (-math.inf, math.inf)
         if self.pairs:
             outcomes = scores[:, 0]
             numbers = (isinstance(r.values[0], int | float) for r in requests)
             self._has_number_outcomes = self._has_number_outcomes or any(numbers)
-            return (outcomes + 1) / 2, lambda n: self._record_outcomes(outcomes[:n])
+            return (
+                (outcomes + 1) / 2,
+                _signs(outcomes),
+                lambda n: self._record_outcomes(outcomes[:n]),
+            )
         outside = np.flatnonzero(((scores < low) | (scores > high)).any(axis=1))
         if len(outside):
             request = requests[outside[0]]
@@ -569,8 +580,10 @@ class MonitorSession:
                 "bounds= has other bounds"
             )
         if self.design == ONE_SYSTEM:
-            return self._scaled(scores[:, 0]), lambda n: self._record_scores(
-                {self._names[0]: scores[:n, 0]}
+            return (
+                self._scaled(scores[:, 0]),
+                self._within(scores[:, 0]),
+                lambda n: self._record_scores({self._names[0]: scores[:n, 0]}),
             )
         if self.design == PAIRED:
             column = {name: i for i, name in enumerate(self.columns)}
@@ -581,24 +594,28 @@ class MonitorSession:
                 self._record_scores(dict(zip(self._names, (first[:n], second[:n]), strict=True)))
                 self._record_outcomes(np.sign(differences[:n]))
 
-            return self._scaled(differences), record
+            return self._scaled(differences), _signs(differences), record
         return self._prepare_split(requests, scores[:, 0])
 
     def _scaled(self, values: FloatArray) -> FloatArray:
         return (values - self._origin) / self._unit if self.is_bounded else values
 
-    def _record_scores(self, scores: Mapping[str, FloatArray]) -> None:
+    def _within(self, scores: FloatArray) -> npt.NDArray[np.bool_]:
+        """Return whether scores are below the upper bound, and above the lower one."""
         low, high = self.bounds or (-math.inf, math.inf)
+        return np.column_stack([scores < high, scores > low])
+
+    def _record_scores(self, scores: Mapping[str, FloatArray]) -> None:
         for name, values in scores.items():
-            self._scores[name].add(values, low, high)
+            self._scores[name].add(values)
 
     def _record_outcomes(self, outcomes: FloatArray) -> None:
         self._outcomes += np.bincount(outcomes.astype(np.intp) + 1, minlength=3)
 
     def _prepare_split(
         self, requests: Sequence[Request], scores: FloatArray
-    ) -> tuple[FloatArray, Callable[[int], None]]:
-        """Return what each request says about the difference, on split traffic."""
+    ) -> tuple[FloatArray, npt.NDArray[np.bool_], Callable[[int], None]]:
+        """Return what each request says about the difference, on split traffic; see _prepare."""
         for request in requests:
             name = self._system_of(request)
             if name not in self._names:
@@ -626,19 +643,24 @@ class MonitorSession:
                 {name: scores[:n][mask] for name, mask in zip(self._names, masks, strict=False)}
             )
 
-        return self._scaled(signs * (scores - centers)), record
+        within = self._within(scores)
+        events = np.hstack([within & ~is_new[:, None], within & is_new[:, None]])
+        return self._scaled(signs * (scores - centers)), events, record
 
     # --- Evidence ---------------------------------------------------------------------------------
 
-    def _add_evidence(self, x: FloatArray) -> int:
+    def _add_evidence(self, x: FloatArray, events: npt.NDArray[np.bool_]) -> int:
         """Add values to the evidence, and return their number: fewer if evaluation stops."""
         if not self._has_test:
             return len(x)
-        path = self._asymptotic_path(x) if self._capital is None else self._capital.update(x)
+        threshold = -math.log(1 - self.level)
+        if self._capital is None:
+            path = self._asymptotic_path(x, events)
+        else:
+            path = self._capital.update(x, threshold if self.stop else math.inf)
         # An asymptotic e-value exists from some number of requests only, and is 1 before.
         running = np.fmax.accumulate(np.r_[self._max_log_e, path])[1:]
-        threshold = -math.log(1 - self.level)
-        n = len(x)
+        n = len(path)
         if self.decided_at is None:
             first = np.flatnonzero(running >= threshold)
             if len(first):
@@ -648,7 +670,7 @@ class MonitorSession:
         self._log_e, self._max_log_e = float(path[n - 1]), float(running[n - 1])
         return n
 
-    def _asymptotic_path(self, x: FloatArray) -> FloatArray:
+    def _asymptotic_path(self, x: FloatArray, events: npt.NDArray[np.bool_]) -> FloatArray:
         moments, centered = self._moments, self._centered(x)
         n = moments.n + np.arange(1, len(x) + 1)
         sums = moments.total + np.cumsum(centered)
@@ -656,7 +678,11 @@ class MonitorSession:
         variance = (squares - np.square(sums) / n) / np.maximum(n - 1, 1)
         sd = np.sqrt(np.maximum(variance, 0.0))
         logs = sequences.log_asymptotic_e_value(sums, sd, n, self.level, self.alternative)
-        return np.where((n < sequences.ASYMPTOTIC_N) | (sd <= 0), NAN, logs)
+        is_absent = (n < sequences.ASYMPTOTIC_N) | (sd <= 0)
+        if self.is_bounded:
+            n_events = (self._events + np.cumsum(events, axis=0)).min(axis=1)
+            is_absent |= n_events < sequences.MIN_EVENTS
+        return np.where(is_absent, NAN, logs)
 
     def _take_look(self) -> MonitorLook:
         """Return a look at the present state, and remember it."""
@@ -691,14 +717,14 @@ class MonitorSession:
         mean = moments.mean + (self._null if self._has_test else 0.0)
         if not moments.n:
             return no_interval("none", "undefined_value")
-        if not self.is_bounded or self.interval == "asymptotic":
-            events = self._n_events if self.is_bounded else None
+        if self.is_asymptotic:
+            events = int(np.min(self._events)) if self.is_bounded else None
             interval = sequences.asymptotic_interval(
                 mean, moments.sd, moments.n, self.level, events, self.alternative
             )
             return self._annotated(interval)
         limits = sequences.betting_limits(
-            self._grid.values, self._grid.counts, self.level, self.prior, self.alternative
+            self._past.values, self._past.counts, self.level, self.prior, self.alternative
         )
         low, high = (self._origin + self._unit * limit for limit in limits)
         if self.design != ONE_SYSTEM:
@@ -711,13 +737,6 @@ class MonitorSession:
         if not self._is_one_sided or interval.reason is not None:
             return interval
         return replace(interval, method=f"{interval.method}, one-sided")
-
-    @property
-    def _n_events(self) -> int:
-        """Smaller number of requests on either side, on which the asymptotic interval depends."""
-        if self.design == PAIRED:
-            return int(min(self._outcomes[0], self._outcomes[2]))
-        return min(scores.n_events for scores in self._scores.values())
 
     def _look(self) -> MonitorLook:
         if self._last is not None and self._last.n == self._moments.n:
@@ -830,6 +849,13 @@ class MonitorSession:
                 "Scores without bounds: interval and test are asymptotic, and too optimistic for "
                 "heavy tails."
             )
+        elif self.is_asymptotic:
+            yield (
+                "Interval and test are asymptotic, as requested, and err more often than those by "
+                "betting."
+                if self._has_test
+                else "The interval is asymptotic, as requested, and errs more often than betting."
+            )
         if (
             self.decided_at is not None
             and not self.is_stopped
@@ -859,6 +885,11 @@ class MonitorSession:
             "level": self.level,
             "conventions": conventions,
         }
+
+
+def _signs(differences: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return whether differences are below, and above, 0."""
+    return np.column_stack([differences < 0, differences > 0])
 
 
 def _take(

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TypeAlias
 
 from calipers.data.errors import InputError, did_you_mean
@@ -99,6 +99,10 @@ class ValueRequirement:
     ) -> Iterator[RequirementResult]:
         """Yield the result for each system."""
         for system in systems:
+            if system not in evaluation.systems:  # not all have costs
+                message = f"{system}: no value of {self.measure}"
+                yield RequirementResult(self.text, system, passed=False, message=message)
+                continue
             estimate = evaluation.exact(system, self.measure)
             yield RequirementResult(self.text, system, self.is_met(estimate), str(estimate))
 
@@ -224,15 +228,24 @@ def parse_requirement(text: str) -> Requirement:
     return ValueRequirement(text.strip(), measure, match["end"], match["relation"], bound)
 
 
-def _resolve_names(rule: Requirement, evaluation: Evaluation, baseline: str | None) -> Requirement:
-    """Replace the names of the measure and of the reference system by those of the evaluation."""
-    measure = evaluation.canonical_name(rule.measure)
-    if measure not in evaluation.measures:
+def _resolve_names(
+    rule: Requirement, evaluation: Evaluation, baseline: str | None
+) -> tuple[Requirement, Evaluation]:
+    """Replace the names of the measure and of the reference system by those of the evaluation.
+
+    Also return the evaluation that has the measure: the one of costs, if it is theirs.
+    """
+    source, measure = evaluation, evaluation.canonical_name(rule.measure)
+    costs = evaluation.costs
+    if measure not in evaluation.measures and costs is not None:
+        source, measure = costs, costs.canonical_name(rule.measure)
+    if measure not in source.measures:
         display_names = [evaluation.requested_names.get(name, name) for name in evaluation.measures]
+        display_names += costs.measures if costs is not None else ()
         suggestion = did_you_mean(rule.measure, display_names)
         raise InputError(f"{rule.text!r}: {rule.measure!r} is not among the measures; {suggestion}")
     if isinstance(rule, ValueRequirement):
-        return replace(rule, measure=measure)
+        return replace(rule, measure=measure), source
     reference = rule.reference
     if reference == BASELINE and reference not in evaluation.systems:
         comparison = evaluation.comparison
@@ -244,7 +257,7 @@ def _resolve_names(rule: Requirement, evaluation: Evaluation, baseline: str | No
         raise InputError(f"{rule.text!r}: {reference!r} is not a system; {suggestion}")
     if len(evaluation.systems) < 2:
         raise InputError(f"{rule.text!r}: there is no other system")
-    return replace(rule, measure=measure, reference=reference)
+    return replace(rule, measure=measure, reference=reference), source
 
 
 @validate_arguments
@@ -262,7 +275,8 @@ def check_requirements(
         Evaluation to check.
     rules : str or list of str
         Requirements. ``"AUC >= 0.97"`` concerns the value; ``"low(AUC) >= 0.95"`` and
-        ``"high(Brier) <= 0.1"`` concern the limits of its interval. ``"AUC not worse than last"``
+        ``"high(Brier) <= 0.1"`` concern the limits of its interval; ``"mean-cost[cents] <= 2"``
+        concerns a cost. ``"AUC not worse than last"``
         fails if the system is significantly worse than ``last``;
         ``"AUC not worse than last by 0.01"`` requires a significant test of non-inferiority with
         this margin. ``"AUC better than last"`` requires a significant difference; with
@@ -302,7 +316,7 @@ def check_requirements(
         _resolve_names(parse_requirement(text), evaluation, baseline) for text in rule_texts
     ]
     references = {
-        rule.reference for rule in parsed_rules if isinstance(rule, DifferenceRequirement)
+        rule.reference for rule, _ in parsed_rules if isinstance(rule, DifferenceRequirement)
     }
     comparison_baseline = (
         evaluation.comparison.baseline if evaluation.comparison is not None else None
@@ -312,9 +326,16 @@ def check_requirements(
     systems = systems or list(evaluation.systems)
 
     @cache
-    def differences(reference: str, margin: tuple[str, float] | None) -> Comparison:
-        return evaluation.compare(reference, margin=None if margin is None else dict([margin]))
+    def differences_of(
+        is_cost: bool, reference: str, margin: tuple[str, float] | None
+    ) -> Comparison:
+        source = evaluation.costs if is_cost and evaluation.costs is not None else evaluation
+        return source.compare(reference, margin=None if margin is None else dict([margin]))
 
     return tuple(
-        result for rule in parsed_rules for result in rule.results(evaluation, systems, differences)
+        result
+        for rule, source in parsed_rules
+        for result in rule.results(
+            source, systems, partial(differences_of, source is not evaluation)
+        )
     )

@@ -39,7 +39,7 @@ import numpy as np
 
 from calipers.inference.intervals import NAN, Interval, no_interval, normal_quantile
 from calipers.inference.roots import bracketed_root
-from calipers.statistics import FloatArray
+from calipers.statistics import FloatArray, IntArray
 
 #: The parameter g of the Beta(g, g) distribution of bets. In simulations (differences of 2% to 13%
 #: of requests that are won and lost) 2 had more power than 10 where few requests differ.
@@ -57,12 +57,16 @@ TWO_SIDED, GREATER, LESS = ALTERNATIVES = "two-sided", "greater", "less"
 BETTING = "confidence sequence by betting"
 ASYMPTOTIC = "asymptotic confidence sequence"
 
-#: Logarithm of the factor below the maximum of an integrand that is neglected.
-_NEGLIGIBLE = 37.0
-#: Nodes of the integral over bets: on each side of the maximum, and where none is known.
-_SIDE_NODES, _NODES = 48, 256
-#: Steps of the grid on which values are counted.
+#: Logarithm of the factor below the maximum of an integrand beyond which nodes end, and of the one
+#: above which they have to be placed again.
+_NEGLIGIBLE, _NOTICEABLE = 45.0, 28.0
+#: Nodes of the integral over bets, and the relative difference from the integral over every second
+#: node above which they are too far from each other. (The error of all is its square, or less.)
+_NODES, _RESOLUTION = 97, 1e-6
+#: The largest number of different values that are counted exactly, and steps of the grid for more.
 _GRID = 1 << 12
+#: The distance from 0 and 1 at which bets end.
+_EDGE = 1e-12
 #: The number of terms that are computed at once.
 _CHUNK = 1 << 17
 
@@ -138,24 +142,21 @@ def log_capital(
     >>> round(float(log_rate_e_value(87, 51, prior=10)), 6)  # ties say nothing about the sign
     3.119937
     """
-    if alternative == LESS:
-        values, mean = 1 - values, 1 - mean
     if alternative == TWO_SIDED and np.isin(values, (0.0, 1.0)).all():
         s, f = (float(counts[values == end].sum()) for end in (1.0, 0.0))
         return float(log_rate_e_value(s, f, mean, prior))
-    kind = _Bets if alternative == TWO_SIDED else _OneSidedBets
-    bets = kind(values, counts, mean, prior)
-    mode = bets.mode()
-    top = float(bets.log_density(np.array([mode]))[0])
-    total = 0.0
-    for end in (0.0, 1.0):
-        bound = bets.bound(mode, top, end)
-        if bound != mode:
-            nodes, weights = _legendre(_SIDE_NODES)
-            half = abs(bound - mode) / 2
-            points = (mode + bound) / 2 + half * nodes
-            total += half * float(weights @ np.exp(bets.log_density(points) - top))
-    return top + math.log(total)
+    bets = _bets(values, counts, mean, prior, alternative)
+    nodes, log_weights = bets.nodes()
+    return float(_log_sum(bets.log_density(nodes) + log_weights))
+
+
+def _bets(
+    values: FloatArray, counts: FloatArray, mean: float, prior: float, alternative: str
+) -> _Bets:
+    """Return the integrand of the capital; ``"less"`` bets on 1 − x."""
+    if alternative == LESS:
+        values, mean = 1 - values, 1 - mean
+    return (_Bets if alternative == TWO_SIDED else _OneSidedBets)(values, counts, mean, prior)
 
 
 @functools.cache
@@ -163,6 +164,21 @@ def _legendre(n: int) -> tuple[FloatArray, FloatArray]:
     """Return the nodes and weights of Gauss and Legendre."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
     return nodes, weights
+
+
+@functools.cache
+def _clenshaw_curtis(n: int) -> tuple[FloatArray, FloatArray]:
+    """Return n nodes from −1 to 1, n odd, and their weights; every second node is of the same rule.
+
+    A weight is the integral of the polynomial that is 1 at its node and 0 at the others.
+    """
+    angle = np.pi * np.arange(n) / (n - 1)
+    even = np.arange(0, n, 2)
+    terms = np.cos(np.outer(angle, even)) * (2 / (1 - np.square(even, dtype=np.float64)))
+    terms[:, [0, -1]] /= 2
+    weights = 2 / (n - 1) * terms.sum(axis=1)
+    weights[[0, -1]] /= 2
+    return -np.cos(angle), weights
 
 
 class _Bets:
@@ -205,22 +221,44 @@ class _Bets:
 
     def mode(self) -> float:
         """Return the π of the maximum."""
-        edge = 1e-12
-        if self.slope(edge) <= 0:
-            return edge
-        if self.slope(1 - edge) >= 0:
-            return 1 - edge
-        return bracketed_root(self.slope, edge, 1 - edge, xtol=1e-13, rtol=1e-10)
+        if self.slope(_EDGE) <= 0:
+            return _EDGE
+        if self.slope(1 - _EDGE) >= 0:
+            return 1 - _EDGE
+        return bracketed_root(self.slope, _EDGE, 1 - _EDGE, xtol=1e-13, rtol=1e-10)
+
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """Return π from low to high, and logarithms of the weights of the integrand there.
+
+        π is the square of a sine, as the density has singularities at 0 and 1, and nodes are
+        between the π beyond which the integrand is negligible.
+        """
+        mode = self.mode()
+        top = float(self.log_density(np.array([mode]))[0])
+        limits = [self.bound(mode, top, end) for end in (0.0, 1.0)]
+        low, high = np.arcsin(np.sqrt(np.clip(limits, _EDGE**2, 1 - _EDGE)))
+        nodes, weights = _clenshaw_curtis(_NODES)
+        half = (high - low) / 2
+        angle = low + half * (1 + nodes)
+        return np.square(np.sin(angle)), np.log(half * weights * np.sin(2 * angle))
 
     def bound(self, mode: float, top: float, end: float) -> float:
         """Return the π towards an end of the range beyond which the integrand is negligible."""
-        distance = 0.05 / math.sqrt(1 + float(self.counts.sum()))
-        while distance < abs(end - mode):
-            point = mode + math.copysign(distance, end - mode)
-            if float(self.log_density(np.array([point]))[0]) < top - _NEGLIGIBLE:
-                return point
-            distance *= 2
-        return end
+        direction = math.copysign(1, end - mode)
+
+        def is_negligible(distance: float) -> bool:
+            point = np.array([mode + direction * distance])
+            return float(self.log_density(point)[0]) < top - _NEGLIGIBLE
+
+        inner, outer = 0.0, 0.05 / math.sqrt(1 + float(self.counts.sum()))
+        while outer < abs(end - mode) and not is_negligible(outer):
+            inner, outer = outer, 2 * outer
+        if outer >= abs(end - mode):
+            return end
+        for _ in range(4):
+            middle = (inner + outer) / 2
+            inner, outer = (inner, middle) if is_negligible(middle) else (middle, outer)
+        return mode + direction * outer
 
 
 class _OneSidedBets(_Bets):
@@ -245,7 +283,7 @@ def bet_factors(bets: FloatArray, values: FloatArray, mean: float, alternative: 
         up, down = bets / mean, (1 - bets) / (1 - mean)
     else:
         up, down = 1 - bets + bets / mean, 1 - bets
-    return np.asarray(down[:, None] + (up - down)[:, None] * values)
+    return np.asarray(down[:, None] * (1 - values) + up[:, None] * values)
 
 
 def betting_limits(
@@ -332,14 +370,26 @@ class ValueGrid:
         self._n_steps = n_steps
         self._counts = np.zeros(n_steps + 1)
 
-    def add(self, values: FloatArray) -> None:
-        """Count some more values."""
+    def add(self, values: FloatArray, counts: FloatArray | float = 1.0) -> None:
+        """Count some more values, each once or as often as ``counts`` says."""
         n = self._n_steps
-        position = values * n
-        below = np.minimum(np.floor(position), n - 1).astype(np.intp)
-        upper = position - below
-        self._counts += np.bincount(below, 1 - upper, n + 1)
-        self._counts += np.bincount(below + 1, upper, n + 1)
+        below, upper = self._split(values)
+        self._counts += np.bincount(below, counts * (1 - upper), n + 1)
+        self._counts += np.bincount(below + 1, counts * upper, n + 1)
+
+    def points(self, values: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the points below and above values, and how much either counts, as a column."""
+        below, upper = self._split(values)
+        return [
+            (below / self._n_steps, 1 - upper[:, None]),
+            ((below + 1) / self._n_steps, upper[:, None]),
+        ]
+
+    def _split(self, values: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the number of the point below each value, and how much the one above counts."""
+        position = values * self._n_steps
+        below = np.minimum(np.floor(position), self._n_steps - 1).astype(np.intp)
+        return below, position - below
 
     @property
     def values(self) -> FloatArray:
@@ -357,6 +407,73 @@ class ValueGrid:
         return np.asarray(self._counts[self._counts != 0])
 
 
+class ValueCounts:
+    """Counts of different values in [0, 1], from which tests and intervals are computed.
+
+    They are exact up to 4,096 different values, and on a :class:`ValueGrid` with more.
+
+    Examples
+    --------
+    >>> counts = ValueCounts()
+    >>> counts.add(np.array([1.0, 0.3, 1.0]))
+    >>> counts.values, counts.counts
+    (array([0.3, 1. ]), array([1., 2.]))
+    """
+
+    def __init__(self) -> None:
+        self._values, self._counts = np.zeros(0), np.zeros(0)
+        self._grid: ValueGrid | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether values are counted exactly, rather than on a grid."""
+        return self._grid is None
+
+    def reserve(self, values: FloatArray) -> None:
+        """Make room for values: those before move to the grid if it is too little."""
+        if self._grid is not None:
+            return
+        indices = np.searchsorted(self._values, values)
+        is_present = np.append(self._values, np.nan)[indices] == values
+        new = np.unique(values[~is_present])
+        if len(self._values) + len(new) > _GRID:
+            self._grid = ValueGrid()
+            self._grid.add(self._values, self._counts)
+        elif len(new):
+            indices = np.searchsorted(self._values, new)
+            self._values = np.insert(self._values, indices, new)
+            self._counts = np.insert(self._counts, indices, 0.0)
+
+    def add(self, values: FloatArray) -> None:
+        """Count some more values."""
+        self.reserve(values)
+        if self._grid is None:
+            indices = np.searchsorted(self._values, values)
+            self._counts += np.bincount(indices, minlength=len(self._values))
+        else:
+            self._grid.add(values)
+
+    def points(self, values: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the values that are counted in place of values, and how much, as a column."""
+        if self._grid is None:
+            return [(values, np.ones((1, 1)))]
+        return self._grid.points(values)
+
+    @property
+    def values(self) -> FloatArray:
+        """Values that have a count."""
+        if self._grid is not None:
+            return self._grid.values
+        return np.asarray(self._values[self._counts != 0])
+
+    @property
+    def counts(self) -> FloatArray:
+        """Count of each of :attr:`values`."""
+        if self._grid is not None:
+            return self._grid.counts
+        return np.asarray(self._counts[self._counts != 0])
+
+
 class CapitalPath:
     """Logarithm of the e-value after each of the values in [0, 1], which come in batches.
 
@@ -369,10 +486,17 @@ class CapitalPath:
     alternative : {'two-sided', 'greater', 'less'}, default='two-sided'
         Alternative, as of :func:`log_capital`.
 
+    Attributes
+    ----------
+    past : ValueCounts
+        Counts of the values so far. :func:`log_capital` of them is the last e-value.
+
     Notes
     -----
-    Where there is no formula in closed form, bets are spread over 256 proportions. As these are
-    fixed beforehand, the e-value is valid whatever the integral that they approximate.
+    Where there is no formula in closed form, the integral is over nodes that are placed for the
+    values so far, and placed again, from their counts, as soon as values that follow move the
+    integrand away from them or make it too narrow for them. So its relative error is below 10⁻⁷
+    after any number of values.
 
     Examples
     --------
@@ -383,58 +507,86 @@ class CapitalPath:
 
     def __init__(self, mean: float, prior: float, alternative: str = TWO_SIDED) -> None:
         self.mean, self.prior, self.alternative = mean, prior, alternative
+        self.past = ValueCounts()
+        self._has_formula = alternative == TWO_SIDED
         self._end_counts = np.zeros(2)  # how many values were 0 and 1
         self._log_capitals: FloatArray | None = None
-        self._n_ties = 0
 
-    def update(self, values: FloatArray) -> FloatArray:
-        """Return the logarithm of the e-value after each of some more values."""
-        if self._log_capitals is None and self.alternative == TWO_SIDED:
-            is_end = [values == end for end in (0.0, 1.0)]
-            # A tie is bet at even odds where the hypothesis is that nobody wins more often.
-            is_known = is_end[0] | is_end[1] | ((values == 0.5) & (self.mean == 0.5))
-            if is_known.all():
-                f, s = (
-                    n + np.cumsum(mask) for n, mask in zip(self._end_counts, is_end, strict=True)
-                )
-                self._n_ties += len(values) - int(is_end[0].sum() + is_end[1].sum())
-                if len(values):
-                    self._end_counts = np.array([f[-1], s[-1]], np.float64)
-                return log_rate_e_value(s, f, self.mean, self.prior)
-        if self._log_capitals is None:
-            self._log_capitals = self._start()
-        n = max(1, _CHUNK // _NODES)
-        return np.concatenate(
-            [np.zeros(0)]
-            + [self._step(values[begin : begin + n]) for begin in range(0, len(values), n)]
+    def update(self, values: FloatArray, stop_at: float = math.inf) -> FloatArray:
+        """Return the logarithm of the e-value after each of some more values.
+
+        They end with the first that reaches ``stop_at``; values after it are not counted.
+        """
+        is_end = [values == end for end in (0.0, 1.0)]
+        # A tie is bet at even odds where the hypothesis is that nobody wins more often.
+        is_known = is_end[0] | is_end[1] | ((values == 0.5) & (self.mean == 0.5))
+        self._has_formula = self._has_formula and bool(is_known.all())
+        if self._has_formula:
+            f, s = (n + np.cumsum(mask) for n, mask in zip(self._end_counts, is_end, strict=True))
+            path = _until(log_rate_e_value(s, f, self.mean, self.prior), stop_at)
+            if len(path):
+                self._end_counts = np.array([f[len(path) - 1], s[len(path) - 1]], np.float64)
+            self.past.add(values[: len(path)])
+            return path
+        path = np.zeros(0)
+        step = max(1, _CHUNK // _NODES)
+        while len(values) and not (len(path) and path[-1] >= stop_at):
+            block = self._step(values[:step], stop_at)
+            path, values = np.concatenate([path, block]), values[len(block) :]
+        return path
+
+    def _step(self, values: FloatArray, stop_at: float) -> FloatArray:
+        """Return the logarithms after the first values, of which there is at least one."""
+        was_exact = self.past.is_exact
+        self.past.reserve(values)
+        if was_exact and not self.past.is_exact:
+            self._log_capitals = None
+        is_new = self._log_capitals is None
+        if is_new:
+            self._place_nodes()
+        factors = sum(
+            count * self._log_factors(points) for points, count in self.past.points(values)
         )
+        logs = self._log_capitals + np.cumsum(factors, axis=0)
+        top = logs.max(axis=-1)
+        terms = np.exp(logs - top[:, None])
+        total, coarse = terms.sum(axis=-1), terms[:, ::2] @ self._coarse
+        error = np.abs(coarse / total - 1)
+        is_exact = error < max(_RESOLUTION, 10 * error[0] if is_new else 0.0)
+        for end in (0, -1):
+            if not self._is_limit[end]:
+                is_exact &= logs[:, end] < top - _NOTICEABLE
+        n = len(values) if is_exact.all() else max(int(np.argmin(is_exact)), int(is_new))
+        if not n:
+            self._log_capitals = None
+            return np.zeros(0)
+        path = _until(top[:n] + np.log(total[:n]), stop_at)
+        self.past.add(values[: len(path)])
+        self._log_capitals = None if n < len(values) else logs[-1]
+        return path
 
-    def _start(self) -> FloatArray:
-        """Return the capital of each bet so far, weighted by the distribution of bets."""
-        nodes, weights = _legendre(_NODES)
-        angle = np.pi / 4 * (nodes + 1)
-        self._bets = np.sin(angle) ** 2
-        density = np.log(np.sin(angle)) + np.log(np.cos(angle))
-        if self.alternative == TWO_SIDED:
-            density *= 2 * self.prior - 1
-        else:
-            density += (self.prior - 1) * (np.log1p(-self._bets) + np.log1p(self._bets))
-        start = np.log(weights) + density
-        start -= _log_sum(start)
-        past = np.array([0.0, 1.0, 0.5]), np.array([*self._end_counts, self._n_ties])
-        return np.asarray(start + self._log_factors(past[0]).T @ past[1])
+    def _place_nodes(self) -> None:
+        """Place nodes where the integrand is, with the capital of each of them so far."""
+        bets = _bets(self.past.values, self.past.counts, self.mean, self.prior, self.alternative)
+        self._nodes, log_weights = bets.nodes()
+        self._log_capitals = bets.log_density(self._nodes) + log_weights
+        self._is_limit = self._nodes[0] < 2 * _EDGE, self._nodes[-1] > 1 - 2 * _EDGE
+        #: Weights of every second node, relative to those among all nodes.
+        self._coarse = _clenshaw_curtis(_NODES // 2 + 1)[1] / _clenshaw_curtis(_NODES)[1][::2]
 
     def _log_factors(self, values: FloatArray) -> FloatArray:
+        different, indices = np.unique(values, return_inverse=True)
         mean = self.mean
         if self.alternative == LESS:
-            values, mean = 1 - values, 1 - mean
-        return np.asarray(np.log(bet_factors(self._bets, values, mean, self.alternative)).T)
+            different, mean = 1 - different, 1 - mean
+        side = TWO_SIDED if self.alternative == TWO_SIDED else GREATER
+        return np.asarray(np.log(bet_factors(self._nodes, different, mean, side)).T[indices])
 
-    def _step(self, values: FloatArray) -> FloatArray:
-        assert self._log_capitals is not None
-        path = self._log_capitals + np.cumsum(self._log_factors(values), axis=0)
-        self._log_capitals = path[-1]
-        return np.asarray(_log_sum(path))
+
+def _until(path: FloatArray, stop_at: float) -> FloatArray:
+    """Return a path up to the first value that reaches a limit."""
+    above = np.flatnonzero(path >= stop_at)
+    return path[: above[0] + 1] if len(above) else path
 
 
 def _log_sum(logs: FloatArray) -> Any:

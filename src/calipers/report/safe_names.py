@@ -18,6 +18,8 @@ MAX_NAME_LENGTH = 60
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 # Persian, Indic scripts and emoji are spelled with the zero-width joiner and non-joiner.
 _JOINERS = frozenset("\u200c\u200d")
+# Names that differ in nothing else would look alike.
+_INVISIBLE_SPACE = re.compile("^ | $|(?<= ) ")
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -48,9 +50,20 @@ def shorten(text: str, limit: int = MAX_NAME_LENGTH) -> str:
     return f"{text[: limit - tail - 1]}…{text[-tail:]}"
 
 
+def _visible(name: object) -> str:
+    """Return a name with every character visible: also spaces at its ends, and after another."""
+    return _INVISIBLE_SPACE.sub(r"\\x20", escape_unprintable(name))
+
+
 def shorten_name(text: object) -> str:
-    """Return a name for a sentence or a table cell."""
-    return shorten(escape_unprintable(text))
+    """Return a name for a sentence or a table cell.
+
+    Examples
+    --------
+    >>> print(shorten_name("bm25 "), shorten_name("bm25"))
+    bm25\\x20 bm25
+    """
+    return shorten(_visible(text))
 
 
 #: Phrases of the names of methods and tests that a reader sees in other words; names are keys of
@@ -93,7 +106,7 @@ def unique_labels(names: Iterable[str], limit: int = MAX_NAME_LENGTH) -> dict[st
     out: dict[str, str] = {}
     used_labels: set[str] = set()
     for name in dict.fromkeys(names):
-        label = base = shorten(escape_unprintable(name), limit) or "''"
+        label = base = shorten(_visible(name), limit) or "''"
         suffix_number = 1
         while label in used_labels:
             suffix_number += 1
