@@ -51,7 +51,7 @@ class ScoresCommand(TaskCommand):
         if self._is_of_logs(files, options):
             return self._logs_evaluation(files, options)
         options["table"] = files[0][1]
-        if options["system"] is None and not options["score"]:
+        if options["case"] is not None and options["system"] is None and not options["score"]:
             options["score"] = self._other_columns(options)
         has_several_rows = options["system"] is not None or options["samples"] is not None
         has_states = options["save_state"] or options["merge"]

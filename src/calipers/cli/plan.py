@@ -50,7 +50,7 @@ GOALS = added_parameters(
             "Compute the power or precision of this number of topics or rows.",
             type=click.IntRange(2, 10**12),
         ),
-        number_option("--power", "P", "Power of the test.", default=0.8, show_default=True),
+        number_option("--power", "P", "Power of the test (default: 0.8)."),
         number_option(
             "--assurance",
             "P",
@@ -162,11 +162,22 @@ def _find_command(name: str) -> click.Command:
 
 
 def _plan_from_assumptions(measure: str, **options: Any) -> None:
-    from calipers.evaluate.plan import plan
-
     kind, path = format_and_file(options, DATA_FORMATS, "a plan")
     options["paired"] = not options.pop("independent")
-    _write_plans([plan(measure, **options)], kind, path)
+    _write_plans([_plan(measure, **options)], kind, path)
+
+
+def _plan(*arguments: Any, **options: Any) -> Plan:
+    """Return a plan; an error about the power names the option."""
+    from calipers.data.errors import InputError
+    from calipers.evaluate.plan import plan
+
+    try:
+        return plan(*arguments, **options)
+    except InputError as error:
+        if str(error).startswith("power: "):
+            raise click.UsageError(f"--{error}") from None
+        raise
 
 
 assumed: click.Command = Command(
@@ -189,8 +200,6 @@ def _make_pilot_command(name: str) -> click.Command:
             raise click.UsageError("give a measure to plan for, such as -m nDCG@10")
 
         def planned(evaluation: Evaluation) -> None:
-            from calipers.evaluate.plan import plan
-
             names = evaluation.measures
             shared = {
                 "system": system,
@@ -199,7 +208,7 @@ def _make_pilot_command(name: str) -> click.Command:
                 "n_resamples": options["n_resamples"],
                 "seed": options["seed"],
             }
-            _write_plans([plan(m, evaluation, **goals, **shared) for m in names], kind, path)
+            _write_plans([_plan(m, evaluation, **goals, **shared) for m in names], kind, path)
 
         # Defaults of the options, as in the command of the task.
         evaluate(**options, then=planned)
@@ -282,15 +291,13 @@ def _make_labels_command() -> click.Command:
 
 
 def _write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
-    """Write the plans, after checking that the options of tests apply to them."""
-    if all(
+    """Write the plans, after checking that --test applies to them."""
+    if is_given("test") and all(
         math.isnan(row.power) and math.isnan(row.min_detectable) for p in plans for row in p.table
     ):
-        for name in filter(is_given, ("power", "test")):
-            raise click.UsageError(
-                f"--{name}: does not apply to the interval of one system's value, as nothing is "
-                "tested"
-            )
+        raise click.UsageError(
+            "--test: does not apply to the interval of one system's value, as nothing is tested"
+        )
     write_plans(plans, kind, path)
 
 

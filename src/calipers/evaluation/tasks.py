@@ -1490,8 +1490,8 @@ SCORES = Task(
     columns=(
         Column(
             "score",
-            "Column of the scores of a system; repeatable (default: all columns that no option "
-            "names). With --system, the one column of all scores; of logs, the scorer.",
+            "Column of the scores of a system; repeatable (default with --case: all columns that "
+            "no option names). With --system, the one column of all scores; of logs, the scorer.",
             per_system=True,
             description="Score of each case: numbers, ``pass`` or ``fail``, ``true`` or ``false``; "
             "where a case has none, a missing value, ``error`` or ``refused``. For several systems "
