@@ -186,7 +186,7 @@ def test_a_plain_evaluation_imports_no_inference_beyond_its_own() -> None:
     inference = {name for name in found if name.startswith("calipers.inference.")}
     used = (
         "available_methods bayesian_bootstrap intervals method_limits method_selection paired_tests "
-        "point_estimate procedures proportions resampling settings summaries transformations "
+        "point_estimate procedures proportions resampling roots settings summaries transformations "
         "variance_estimators"
     )
     assert inference == {f"calipers.inference.{module}" for module in used.split()}

@@ -46,7 +46,6 @@ from calipers.findings.rankings import (
 from calipers.findings.raters import RaterPanel
 from calipers.findings.regression import NumericPredictions
 from calipers.inference import method_selection
-from calipers.inference.human_labels import labeled_sample
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.cluster_indices import bias_description
@@ -538,6 +537,8 @@ def _skewed_squares(
     systems: Mapping[str, Any], measures: Sequence[Measure], n_labels: int
 ) -> SkewedSquares:
     """Return what labels and judge show of the tail of squares, if a measure is of squares."""
+    from calipers.inference.human_labels import labeled_sample
+
     names, samples = [], []
     for measure in measures:
         labeled = [labeled_sample(system.point_estimate(measure)) for system in systems.values()]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.inference.clusters import cr2
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import NumericMoments
 from calipers.statistics.base import BLOCK_ROWS, dot
@@ -114,6 +113,8 @@ def fit_line(
         return math.sqrt(variance), float(df)
 
     def cluster_error(clusters: ClusterIndex) -> tuple[float, float]:
+        from calipers.inference.clusters import cr2
+
         sums = np.zeros((5, clusters.n_codes))
         for begin in range(0, len(x), BLOCK_ROWS):
             rows = slice(begin, begin + BLOCK_ROWS)
