@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap
-from calipers.inference.intervals import Interval, no_interval
+from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval, no_interval
 from calipers.inference.method_limits import MIN_MINORITY_RATINGS
 from calipers.inference.point_estimate import (
     JointDistribution,
@@ -147,7 +147,9 @@ def estimate_agreement(
             assert influence_values is not None
             sums = grouped.weight[counted_mask], grouped.weight_squares[counted_mask]
             units = Histogram.from_groups(
-                value + influence_values, *sums, int(grouped.item_counts[counted_mask].sum())
+                _merge_rounding(value + influence_values),
+                *sums,
+                int(grouped.item_counts[counted_mask].sum()),
             )
             return bayesian_bootstrap.mean_interval(units, bounds, level)
 
@@ -172,6 +174,23 @@ def estimate_agreement(
         "methods": methods,
     }
     return PointEstimate(**{**fields, **estimate_fields})
+
+
+def _merge_rounding(values: FloatArray) -> FloatArray:
+    """Return values, those that differ by rounding replaced by the smallest of them.
+
+    Kinds of items may have the same value, but for the order in which terms were added.
+
+    >>> _merge_rounding(np.array([0.3, 1.0, 0.1 + 0.2])).tolist()
+    [0.3, 1.0, 0.3]
+    """
+    distinct, index = np.unique(values, return_inverse=True)
+    if not len(distinct):
+        return values
+    tolerance = ROUNDING_TOLERANCE * max(abs(distinct[0]), abs(distinct[-1]))
+    is_first = np.append(True, np.diff(distinct) > tolerance)
+    firsts = np.maximum.accumulate(np.where(is_first, np.arange(len(distinct)), 0))
+    return np.asarray(distinct[firsts][index.reshape(-1)])
 
 
 def add_cluster_method(estimate: PointEstimate) -> PointEstimate:
