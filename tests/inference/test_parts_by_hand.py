@@ -488,3 +488,23 @@ def test_calibration_slopes() -> None:
         ProbabilityRows(scored(r)).point_estimate(cal.measure("calibration-slope")) for r in PARTS
     ]
     check(compared(*readings), values[0] - values[1], float(np.sqrt(variance)))
+
+
+def test_a_slice_of_two_clusters_has_the_degrees_of_freedom_of_equal_ones() -> None:
+    """The variance of two clusters that happen to be alike does not give those of the others."""
+    random = np.random.default_rng(0)
+    cluster = np.repeat(np.arange(40), 6)
+    score = np.clip(random.random(40)[cluster] + random.normal(0, 0.05, 240), 0, 1)
+    score[cluster < 2] = 0.9 + 0.01 * random.random(12)
+    ev = cal.scores(
+        score,
+        cluster=cluster,
+        slices={"g": np.where(cluster < 2, "x", "y")},
+        measures=["mean-score"],
+    )
+    difference = ev.slices["g", "x", "mean-score"].vs_rest
+    assert difference is not None
+    means = score.reshape(40, 6).mean(axis=1)
+    t = difference.value / np.sqrt(means[:2].var(ddof=1) / 2 + means[2:].var(ddof=1) / 38)
+    df = (1 / 2 + 1 / 38) ** 2 / ((1 / 2) ** 2 / 1 + (1 / 38) ** 2 / 37)
+    assert difference.p == pytest.approx(2 * stats.t.sf(t, df))
