@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from time import monotonic
 from typing import TypeVar
@@ -73,7 +73,7 @@ def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[
 
 def track_rows(
     batches: Iterable[T], label: str, total: int | None, rows: Callable[[T], int]
-) -> Iterator[T]:
+) -> Generator[T, None, None]:
     """Yield batches, and count their rows.
 
     Parameters

@@ -36,9 +36,8 @@ def start(module: str, arguments: list[str] | None = None) -> None:
 
 def main() -> None:
     """Run the console script."""
-    if sys.argv[1:2] == [
-        "trec_eval"
-    ]:  # whose arguments are not for click, which need not be loaded
+    # The arguments of trec_eval are not for click, which need not be loaded.
+    if sys.argv[1:2] == ["trec_eval"]:
         start("calipers.cli.trec_eval.program", sys.argv[2:])
     else:
         start("calipers.cli.group")

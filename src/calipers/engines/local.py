@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -125,12 +126,13 @@ class StreamEngine(LocalEngine):
             columns, max(1, streams.BATCH_ROWS * MAX_FULL_BATCH_COLUMNS // n_columns)
         )
         tracked = track_rows(batches, description, self.n_rows, lambda batch: batch.n_rows)
-        tracked = (
-            tracked if self.group_column is None else _align_batches(tracked, self.group_column)
-        )
-        return self._sum_batches(
-            map_batch, tracked, limit_size, min(os.cpu_count() or 1, MAX_THREADS)
-        )
+        with closing(tracked):  # an error would leave its stage open until garbage is collected
+            aligned = (
+                tracked if self.group_column is None else _align_batches(tracked, self.group_column)
+            )
+            return self._sum_batches(
+                map_batch, aligned, limit_size, min(os.cpu_count() or 1, MAX_THREADS)
+            )
 
 
 def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batch]:
