@@ -239,7 +239,7 @@ fn product<'a>(
         let factor = z.without(number);
         let halves = (2.0 * mass) as u32;
         let growth = mass * most;
-        if halves > MULTIPLIED || f64::from(halves) != 2.0 * mass || growth > LARGE {
+        if halves > MULTIPLIED || (f64::from(halves) - 2.0 * mass).abs() > 0.0 || growth > LARGE {
             log = Complex::of(|k| {
                 [
                     log.0[k] + mass * factor.size(k).ln(),
@@ -359,7 +359,7 @@ impl Mean {
         }
         let low = low.into_iter().fold(0.0, f64::min);
         let high = high.into_iter().fold(0.0, f64::max);
-        if !(low < 0.0) || !(high > 0.0) {
+        if low >= 0.0 || high <= 0.0 || low.is_nan() || high.is_nan() {
             let sides = if low < 0.0 { [1.0, 0.0] } else { [0.0, 1.0] };
             return Shares { sides, dense: 0.0 };
         }

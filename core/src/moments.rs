@@ -386,7 +386,9 @@ pub fn bin_sums<'py>(
                         sums[0] += 1.0;
                         sums[2] += x;
                     }
-                    sums.iter_mut().for_each(|sums| sums[1] = sums[0]);
+                    for sums in &mut sums {
+                        sums[1] = sums[0];
+                    }
                 }
                 Some(weight) => {
                     let weights = &weight[rows.clone()];

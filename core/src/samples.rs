@@ -1,5 +1,7 @@
 //! Samples of rows, by a hash of their numbers or of their values.
 
+#![allow(clippy::cast_possible_wrap)] // no table has 2^63 rows
+
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
