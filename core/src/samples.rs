@@ -41,18 +41,9 @@ pub fn sampled_numbers<'py>(
     numbers: PyReadonlyArray1<'py, i64>,
     level: u32,
 ) -> PyResult<Line<'py, i64>> {
-    let numbers = numbers.as_array();
-    let numbers: Vec<_> = if let Some(numbers) = numbers.as_slice() {
-        return sampled(py, numbers, level);
-    } else {
-        numbers.iter().copied().collect()
-    };
-    sampled(py, &numbers, level)
-}
-
-fn sampled<'py>(py: Python<'py>, numbers: &[i64], level: u32) -> PyResult<Line<'py, i64>> {
+    let numbers = contiguous(&numbers);
     let places = detached(py, [numbers.len()], |crew| {
-        places(crew, numbers, |number| {
+        places(crew, &numbers, |number| {
             Stream::from_state(number as u64).word(0).trailing_zeros() >= level
         })
     })?;

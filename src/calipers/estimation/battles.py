@@ -569,22 +569,24 @@ class UnitsBySystem:
         Number of clusters with battles of each system; without clusters, of its battles.
     effective : ndarray of shape (K,)
         Number of units of equal weight that is as much: (Σw)²/Σw² over units of weight w.
-    weights : ndarray of shape (K,)
-        Weight of the battles of each system.
     """
 
     number: FloatArray
     effective: FloatArray
-    weights: FloatArray
 
     @classmethod
-    def from_squares(
-        cls, number: FloatArray, weights: FloatArray, squares: FloatArray
+    def from_sums(
+        cls, weights: FloatArray, squares: FloatArray, number: FloatArray | None = None
     ) -> UnitsBySystem:
-        """Return the numbers from the sums of the squared weights of units."""
+        """Return the numbers from sums over units of their weights and of the squares of these.
+
+        Without a number of units it is the effective one.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             effective = np.where(squares > 0, weights**2 / squares, 0.0)
-        return cls(number, np.where(effective >= EVEN * number, number, effective), weights)
+        if number is None:
+            return cls(effective, effective)
+        return cls(number, np.where(effective >= EVEN * number, number, effective))
 
     @property
     def is_few(self) -> npt.NDArray[np.bool_]:
@@ -719,7 +721,7 @@ def fit_battles(
         correction = n / (n - 1) if n > 1 else math.nan
         squares = data.squares * correction
         meat = data.sums(squares * d * d, squares * d * g, squares * g * g)
-        units = _battles_by_system(data)
+        units = UnitsBySystem.from_sums(data.totals(data.weight), data.totals(data.squares))
         n_units = np.where(units.is_few & (units.effective > 1), units.effective, n)
         scale = np.ones(len(meat))
         scale[:k] = np.sqrt(n_units / (n_units - 1) / correction) if n > 1 else 1.0
@@ -732,14 +734,6 @@ def fit_battles(
     return BattleFit(
         model, data, maximum.parameters, maximum.log_likelihood, covariance, inverse, units, df
     )
-
-
-def _battles_by_system(data: BattleData) -> UnitsBySystem:
-    """Return the number of independent battles of each system."""
-    weights, squares = data.totals(data.weight), data.totals(data.squares)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        number = np.where(squares > 0, weights**2 / squares, 0.0)
-    return UnitsBySystem(number, number, weights)
 
 
 def _raise_to_model(
@@ -890,7 +884,7 @@ def _cluster_products(
 
     total, (number, squares) = products(None)
     weights = data.totals(data.weight)
-    units = UnitsBySystem.from_squares(number, weights, squares)
+    units = UnitsBySystem.from_sums(weights, squares, number)
     if units.is_few.any():
         total = products(np.where(units.is_few, weights, math.inf))[0]
     return total, units

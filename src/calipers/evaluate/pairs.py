@@ -374,9 +374,14 @@ class _Ratings:
         level = self.settings.level
         return normal_quantile(level) if df is None else t_quantile(level, df)
 
+    @property
+    def error_method(self) -> _ErrorMethod:
+        """How errors become intervals, but for systems with few units."""
+        return _ErrorMethod(self.critical, self.method, self.reason)
+
     def error_methods(self, reference: int | None = None) -> list[_ErrorMethod]:
         """Return how errors become intervals, for the strength of each system."""
-        common = _ErrorMethod(self.critical, self.method, self.reason)
+        common = self.error_method
         units, df = self.fit.units, self.fit.rating_df(reference)
         methods = [common] * self.fit.n_systems
         for i in np.flatnonzero(units.is_few) if self.reason is None else ():
@@ -405,7 +410,7 @@ class _Ratings:
     ) -> Estimate:
         """Return an estimate in Elo points, from one on the scale of strengths."""
         value, se = center + ELO * value, ELO * se
-        error_method = error_method or _ErrorMethod(self.critical, self.method, self.reason)
+        error_method = error_method or self.error_method
         reason = error_method.reason or (None if se > _NO_SPREAD else "no_spread")
         shared: dict[str, Any] = {
             "measure": measure,
@@ -429,7 +434,7 @@ class _Ratings:
 
     def ratings(self, names: Sequence[str], battles: Sequence[int]) -> list[Estimate]:
         """Return the rating of each system."""
-        values, covariance = self.strengths()
+        values, covariance = self.strengths(self.reference)
         errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         methods, estimates = self.error_methods(self.reference), []
         for index, (name, n) in enumerate(zip(names, battles, strict=True)):
@@ -444,9 +449,9 @@ class _Ratings:
             )
         return estimates
 
-    def strengths(self) -> tuple[FloatArray, FloatArray]:
-        """Return the strengths relative to the reference, and their covariance."""
-        contrasts = self.fit.contrasts(self.reference)
+    def strengths(self, reference: int | None) -> tuple[FloatArray, FloatArray]:
+        """Return the strengths relative to a system, or to the mean, and their covariance."""
+        contrasts = self.fit.contrasts(reference)
         return contrasts @ self.fit.parameters, contrasts @ self.fit.covariance @ contrasts.T
 
     def ranks(self) -> list[tuple[int, int]]:
@@ -455,9 +460,7 @@ class _Ratings:
         if self.reason is not None:
             return [(1, k)] * k
         # Relative to the mean, so that no limit depends on the reference.
-        contrasts = self.fit.contrasts()
-        values = contrasts @ self.fit.parameters
-        covariance = contrasts @ self.fit.covariance @ contrasts.T
+        values, covariance = self.strengths(None)
         low, high = rank_limits(
             values, covariance, self.settings.level, self.fit.pair_df(), self.settings.seed
         )

@@ -122,15 +122,13 @@ class FixedCases(JointDistribution):
         degrees = float((n_samples - 1)[known_mask & (w > 0)].sum())
         typical_weight = float(w @ w) / float(w.sum())
         extra = typical_weight**2 * largest
-        if expected_variances is None or not expected_variances.size:
-            total = float(terms.sum()) + extra
-        else:
-            n = len(terms)
+        n, is_complete = len(terms), expected_variances is None or not expected_variances.size
+        if expected_variances is not None:
             terms = terms + expected_variances @ np.square(w[~known_mask]) / n
-            total = float(terms.sum()) + extra
-            spread = float(np.square(terms - terms.mean()).sum()) * n / max(n - 1, 1)
-            if spread > 0:
-                degrees = min(degrees, 2 * total**2 / spread)
+        total = float(terms.sum()) + extra
+        spread = float(np.square(terms - terms.mean()).sum()) * n / max(n - 1, 1)
+        if spread > 0 and not is_complete:
+            degrees = min(degrees, 2 * total**2 / spread)
         return cls(StandardError(math.sqrt(total) / float(w.sum()), METHOD, degrees))
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
