@@ -24,6 +24,7 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -214,8 +215,13 @@ def sizes(wheel: Path | None) -> dict[str, Any]:
 
 
 def small_row(name: str, times: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Figures of the small version of a row."""
+    """Figures of the small version of a row: Calipers, its variants and the first peer."""
     row: Call | Whole = WHOLES[name] if name in WHOLES else CALLS[name]
+    ours = next(iter(row.tools))
+    peers = [tool for tool in row.tools if not tool.startswith(ours)]
+    row = replace(
+        row, tools={tool: work for tool, work in row.tools.items() if tool not in peers[1:]}
+    )
     if isinstance(row, Whole):
         return whole_row(row, row.check, times, arguments)
     return call_row(name, row, row.check, times)

@@ -41,12 +41,14 @@ def ratios(row: Mapping[str, Any]) -> Ratios:
 
 
 def losses(measured: Ratios, recorded: Ratios) -> list[str]:
-    """What costs more than recorded, as sentences."""
+    """What costs more than recorded or was not measured, as sentences."""
     return [
+        f"{tool} was not measured: is it installed?" for tool in recorded if tool not in measured
+    ] + [
         f"{figure} relative to {tool}: {ratio:.3g}, recorded {recorded[tool][figure]:.3g}"
         for tool, figures in measured.items()
         for figure, ratio in figures.items()
-        if tool in recorded and ratio > LOSS * recorded[tool][figure]
+        if ratio > LOSS * recorded[tool][figure]
     ]
 
 

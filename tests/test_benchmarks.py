@@ -105,6 +105,11 @@ def test_a_loss_of_more_than_a_third_is_noticed(made: SimpleNamespace) -> None:
     variant = check.losses(check.ratios(row(1.0, 100.0, 2.1)), recorded)
     assert [line.partition(":")[0] for line in variant] == ["cpu relative to Calipers, weights"]
 
+    # A peer that is not installed is no reason to pass.
+    alone = {"scikit-learn": recorded["scikit-learn"]}
+    [missing] = check.losses(alone, recorded)
+    assert missing.startswith("Calipers, weights was not measured")
+
     # Noise of one turn is no loss.
     turns = iter([row(2.0, 100.0, 1.5), row(1.1, 100.0, 1.5)])
     _, slower = check.check(lambda name, times: next(turns), {"row": recorded})
