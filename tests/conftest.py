@@ -52,9 +52,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the option that selects a shard of the tests."""
+    """Declare the options of these tests."""
     parser.addoption(
         "--shard", metavar="I/N", help="run every Nth of the selected tests, from the I-th on"
+    )
+    parser.addoption(
+        "--certificate",
+        metavar="FOLDER",
+        help="write what tests of parity compared, for tools/certificate.py",
     )
 
 

@@ -1,0 +1,145 @@
+"""The certificate of parity: how many values were compared with each program, and where they differ.
+
+Tests of parity hand their values to a `Certificate`. It fails on a difference that no entry of
+`DIFFERENCES` explains, and counts the others; ``pytest tests/parity --certificate FOLDER`` writes the
+counts, from which `tools/certificate.py` makes the tables of docs/migration.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A program that computes the same measures."""
+
+    name: str
+    #: What is installed, or None for a program of one file.
+    distribution: str | None = None
+    #: Of a program of one file.
+    version: str = ""
+    source: str = "its package"
+
+    def installed_version(self) -> str:
+        """Version that takes part in the comparison."""
+        return metadata.version(self.distribution) if self.distribution else self.version
+
+
+COMPILED, SCRIPT = "compiled from its source", "its script"
+
+PEERS: Mapping[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        Peer("trec_eval", version="10.0", source=COMPILED),
+        Peer("ndeval", version="2013", source=COMPILED),
+        Peer("gdeval", version="1.3", source=SCRIPT),
+        Peer("sample_eval", version="2011", source=SCRIPT),
+        Peer("statAP_MQ_eval_v3", version="3 (2007)", source=SCRIPT),
+        Peer("statAP_MQ_eval_v4", version="4 (2018)", source=SCRIPT),
+    )
+}
+
+#: Documented reasons of differences, by the name with which a test refers to them.
+DIFFERENCES: Mapping[str, str] = {
+    "no_relevant": "No document of the topic is relevant: the value is undefined and the topic is left "
+    "out of the mean. The peer has 0, 0/0 or no line.",
+    "stratum_not_drawn": "No document of a stratum of the pool was judged: the value is undefined. The "
+    "peer leaves the stratum out, as if it had no relevant document.",
+    "not judged": "The topic has no judgments: it is not evaluated, and a note says so. The peer prints "
+    "a value, which is 0.",
+    "not in the run": "The run omits the topic, which counts with 0. The peer leaves it out of its "
+    "output and of the mean.",
+}
+
+#: Values, and where a documented difference applies.
+Values = npt.ArrayLike
+Masks = Mapping[str, Any]
+
+
+@dataclass
+class Comparison:
+    """Counts of one measure."""
+
+    values: int = 0
+    #: The largest relative or absolute tolerance; 0 where all printed digits have to be the same.
+    tolerance: float = 0.0
+    differences: dict[str, int] = field(default_factory=dict)
+
+
+class Certificate:
+    """Counts of compared values by peer and measure."""
+
+    def __init__(self) -> None:
+        self.comparisons: dict[str, dict[str, Comparison]] = {}
+
+    def compare(
+        self,
+        peer: str,
+        measure: str,
+        ours: Values,
+        theirs: Values,
+        *,
+        rtol: float = 1e-12,
+        atol: float = 1e-12,
+        because: Masks | None = None,
+        where: Callable[[int], object] = lambda index: index,
+    ) -> None:
+        """Compare values and count them.
+
+        Parameters
+        ----------
+        peer : str
+            A name of `PEERS`.
+        measure : str
+            The other program's name of the measure.
+        ours, theirs : array_like of shape (n,)
+            Values in the same order. NaN equals NaN.
+        rtol, atol : float
+            Tolerances as of `numpy.isclose`.
+        because : mapping of str to array_like of bool, shape (n,)
+            Where a documented difference may occur, by its key in `DIFFERENCES`. Values that agree
+            there count as equal.
+        where : callable
+            Describes the value at an index, for the message of a failure.
+
+        Raises
+        ------
+        AssertionError
+            Where values differ and no difference is documented.
+        """
+        first, second = (np.atleast_1d(np.asarray(v, float)) for v in (ours, theirs))
+        assert first.shape == second.shape, f"{peer} {measure}: {first.shape} and {second.shape}"
+        differs = ~np.isclose(first, second, rtol=rtol, atol=atol, equal_nan=True)
+        entry = self.comparisons.setdefault(peer, {}).setdefault(measure, Comparison())
+        assert peer in PEERS
+        for reason, mask in (because or {}).items():
+            assert reason in DIFFERENCES
+            explained = differs & np.broadcast_to(np.asarray(mask, bool), differs.shape)
+            if explained.any():
+                entry.differences[reason] = entry.differences.get(reason, 0) + int(explained.sum())
+            differs &= ~explained
+        if differs.any():
+            at = int(np.flatnonzero(differs)[0])
+            raise AssertionError(
+                f"{measure} of {peer}: {int(differs.sum())} of {differs.size} values differ, first "
+                f"{where(at)}: {first[at]!r}, {peer} {second[at]!r}"
+            )
+        entry.values += first.size
+        entry.tolerance = max(entry.tolerance, rtol, atol)
+
+    def record(self) -> dict[str, Any]:
+        """Versions and counts, as JSON."""
+        return {
+            peer: {
+                "version": PEERS[peer].installed_version(),
+                "measures": {name: asdict(entry) for name, entry in measures.items()},
+            }
+            for peer, measures in self.comparisons.items()
+        }
