@@ -19,10 +19,6 @@ RECORD = ROOT / "tests" / "parity" / "certificate.json"
 PAGE = ROOT / "docs" / "migration.md"
 BEGIN, END = "<!-- certificate -->", "<!-- end of the certificate -->"
 
-sys.path.insert(0, str(RECORD.parent))
-
-from certificate import DIFFERENCES, PEERS  # noqa: E402
-
 Record = dict[str, Any]
 
 
@@ -31,20 +27,18 @@ def collected(folder: Path) -> Record:
     files = sorted(folder.glob("*.json"))
     if not files:
         sys.exit(f"{folder} has no records: run pytest with --certificate {folder}")
-    record: Record = {}
+    peers: Record = {}
     for path in files:
-        for peer, entry in json.loads(path.read_text(encoding="utf-8")).items():
-            merged = record.setdefault(peer, {"version": entry["version"], "measures": {}})
+        outcome = json.loads(path.read_text(encoding="utf-8"))
+        for peer, entry in outcome["peers"].items():
+            merged = peers.setdefault(peer, {**entry, "measures": {}})
             for name, counts in entry["measures"].items():
                 add(merged["measures"].setdefault(name, {}), counts)
-    order = list(PEERS)
-    return {
-        peer: {
-            "version": record[peer]["version"],
-            "measures": dict(sorted(record[peer]["measures"].items())),
-        }
-        for peer in sorted(record, key=order.index)
+    ordered = {
+        peer: {**entry, "measures": dict(sorted(entry["measures"].items()))}
+        for peer, entry in sorted(peers.items(), key=lambda item: item[0].lower())
     }
+    return {"peers": ordered, "differences": outcome["differences"]}
 
 
 def add(total: Record, counts: Mapping[str, Any]) -> None:
@@ -60,20 +54,20 @@ def tables(record: Record) -> Iterator[str]:
     """Lines of both tables."""
     yield "| program | version | taken from | measures | values | equal to | differences |"
     yield "|---|---|---|---:|---:|---|---:|"
-    for peer, entry in record.items():
+    for peer, entry in record["peers"].items():
         counts = entry["measures"].values()
         differences = sum(sum(c["differences"].values()) for c in counts)
         tolerance = max(c["tolerance"] for c in counts)
         equal = f"{tolerance:.0e}".replace("e-0", "e-") if tolerance else "all printed digits"
         yield (
-            f"| {peer} | {entry['version']} | {PEERS[peer].source} | {len(counts)} "
+            f"| {peer} | {entry['version']} | {entry['source']} | {len(counts)} "
             f"| {sum(c['values'] for c in counts):,} | {equal} | {differences:,} |"
         )
     yield ""
     yield "| documented difference | program | measures | values |"
     yield "|---|---|---|---:|"
-    for reason, sentence in DIFFERENCES.items():
-        for peer, entry in record.items():
+    for reason, sentence in record["differences"].items():
+        for peer, entry in record["peers"].items():
             numbers = {
                 name: counts["differences"][reason]
                 for name, counts in entry["measures"].items()
@@ -99,12 +93,13 @@ def with_tables(page: str, record: Record) -> str:
 
 def changes(record: Record, outcome: Record) -> Iterator[str]:
     """Sentences on what is another outcome than the recorded one; versions may differ."""
-    for peer in record.keys() | outcome.keys():
-        if peer not in outcome:
+    before, now = record["peers"], outcome["peers"]
+    for peer in sorted(before.keys() | now.keys()):
+        if peer not in now:
             yield f"{peer} was not compared: is it installed?"
-        elif peer not in record:
+        elif peer not in before:
             yield f"{peer} is not in {RECORD.name}"
-        elif record[peer]["measures"] != outcome[peer]["measures"]:
+        elif before[peer]["measures"] != now[peer]["measures"]:
             yield f"{peer}: counts differ from {RECORD.name}"
 
 

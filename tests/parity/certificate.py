@@ -135,11 +135,15 @@ class Certificate:
         entry.tolerance = max(entry.tolerance, rtol, atol)
 
     def record(self) -> dict[str, Any]:
-        """Versions and counts, as JSON."""
+        """Versions, counts and reasons, as JSON."""
         return {
-            peer: {
-                "version": PEERS[peer].installed_version(),
-                "measures": {name: asdict(entry) for name, entry in measures.items()},
-            }
-            for peer, measures in self.comparisons.items()
+            "peers": {
+                peer: {
+                    "version": PEERS[peer].installed_version(),
+                    "source": PEERS[peer].source,
+                    "measures": {name: asdict(entry) for name, entry in measures.items()},
+                }
+                for peer, measures in self.comparisons.items()
+            },
+            "differences": dict(DIFFERENCES),
         }
