@@ -1,8 +1,8 @@
 """The certificate of parity on docs/migration.md, from what tests of parity compared.
 
 pytest -m '' tests/parity --certificate build/certificate
-python tools/certificate.py build/certificate            # tests/parity/certificate.json, and the page
-python tools/certificate.py build/certificate --check    # fails where the outcome is another one
+python tools/certificate.py build/certificate          # record it, and write the page
+python tools/certificate.py build/certificate --check  # fail on another outcome
 """
 
 from __future__ import annotations
