@@ -219,12 +219,10 @@ def small_row(name: str, times: int, arguments: argparse.Namespace) -> dict[str,
     row: Call | Whole = WHOLES[name] if name in WHOLES else CALLS[name]
     ours = next(iter(row.tools))
     peers = [tool for tool in row.tools if not tool.startswith(ours)]
-    row = replace(
-        row, tools={tool: work for tool, work in row.tools.items() if tool not in peers[1:]}
-    )
+    tools: Any = {tool: work for tool, work in row.tools.items() if tool not in peers[1:]}
     if isinstance(row, Whole):
-        return whole_row(row, row.check, times, arguments)
-    return call_row(name, row, row.check, times)
+        return whole_row(replace(row, tools=tools), row.check, times, arguments)
+    return call_row(name, replace(row, tools=tools), row.check, times)
 
 
 def check(arguments: argparse.Namespace) -> None:

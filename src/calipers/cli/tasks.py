@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from calipers.cli.columns import Columns, system_option
-from calipers.cli.files import Command, InputFile
+from calipers.cli.files import Command, InputFile, is_given
 from calipers.cli.options import (
     Option,
     added_parameters,
@@ -27,6 +27,7 @@ from calipers.cli.shared_options import OutputOptions, output_options
 from calipers.cli.streams import StateOptions, engine_options, is_distributed, pop_engine
 from calipers.cli.tables import read_input_table
 from calipers.evaluation.availability import unavailable_flag_reason
+from calipers.evaluation.conventions import read_conventions
 from calipers.evaluation.task import Task
 from calipers.evaluation.tasks import HUMAN, OPTIONS, SHARED_ROLES, TASKS
 from calipers.plugins import plugin_errors
@@ -40,7 +41,17 @@ if TYPE_CHECKING:
 #: The shared options in the order of the help: before those of engines, and after them.
 _LEADING_OPTIONS, _TRAILING_OPTIONS = (
     ("slice_bins", "cost"),
-    ("measures", "baseline", "compare", "primary", "level", "interval", "n_resamples", "seed"),
+    (
+        "conventions",
+        "measures",
+        "baseline",
+        "compare",
+        "primary",
+        "level",
+        "interval",
+        "n_resamples",
+        "seed",
+    ),
 )
 
 
@@ -184,6 +195,11 @@ class TaskCommand(Command):
                         "one of them"
                     )
         look = {name: options.pop(name) for name in self.look_options}
+        if options.get("conventions") is not None:
+            conventions = read_conventions(options["conventions"], task.name)
+            for name in conventions.options[task.name]:
+                if not is_given(name):
+                    del options[name]
         evaluation = self.evaluate(options, output)
         self.finish(evaluation, output, show_tables=below, **look)
 

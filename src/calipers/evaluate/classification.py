@@ -62,6 +62,7 @@ def classification(
     target: str = "like",
     measures: MeasureNames | None = None,
     undefined: str = "nan",
+    conventions: str | None = None,
     primary: str | None = None,
     baseline: Baseline = None,
     compare: bool = True,
@@ -185,6 +186,11 @@ def classification(
         ``zero_division`` of 0 or 1. It is also used in averages over classes, including classes
         that ``labels`` names but no row has; ``"omit"`` leaves these classes out. Correlations such
         as MCC become 0 or stay undefined. A value by convention has no interval.
+    conventions : str, optional
+        Conventions of another tool, whose values are reproduced: ``"trec_eval"``,
+        ``"ir_measures"``, ``"beir"``, ``"mteb"``, ``"msmarco"``, ``"sklearn"`` or ``"ydf"``. It
+        sets the options in which the tool differs, its default measures and the meaning of its
+        names; options that are given take precedence. A note states what was set.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.

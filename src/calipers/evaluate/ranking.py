@@ -81,6 +81,7 @@ def ranking(
     target: str = "like",
     measures: MeasureNames | None = None,
     undefined: str = "nan",
+    conventions: str | None = None,
     primary: str | None = None,
     baseline: Baseline = None,
     compare: bool = True,
@@ -166,6 +167,11 @@ def ranking(
     undefined : {'nan', 'zero'}, default='nan'
         ``"nan"``: a group whose value is undefined (for example, without relevant rows) is left out
         of the mean and counted. ``"zero"``: it scores 0.
+    conventions : str, optional
+        Conventions of another tool, whose values are reproduced: ``"trec_eval"``,
+        ``"ir_measures"``, ``"beir"``, ``"mteb"``, ``"msmarco"``, ``"sklearn"`` or ``"ydf"``. It
+        sets the options in which the tool differs, its default measures and the meaning of its
+        names; options that are given take precedence. A note states what was set.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.
@@ -230,7 +236,7 @@ def ranking(
             selected_measures, is_requested=measures is not None, unit="groups"
         )
     options = replace(options, primary=full_measure_name(primary, parameters))
-    conventions = {"order": ORDERS[ties], "undefined": undefined, **parameters}
+    recorded = {"order": ORDERS[ties], "undefined": undefined, **parameters}
     input_columns = {
         "group": group, "truth": truth, "score": score, "slices": parse_slice_columns(slices),
         "weight": weight, "count": count, "cluster": cluster, "time": time,
@@ -242,7 +248,7 @@ def ranking(
             )
         from calipers.evaluation.group_scores import evaluate_group_batches
 
-        return evaluate_group_batches(data, input_columns, options, selected_measures, conventions)
+        return evaluate_group_batches(data, input_columns, options, selected_measures, recorded)
     if engine is None:
         check_single_file(data)
     input_columns["human"] = human
@@ -287,7 +293,7 @@ def ranking(
     by_slice = slice_topics(source, definitions)
     evaluation = source.to_evaluation(
         "ranking",
-        {**conventions, **baseline_provenance(baseline, baseline_name)},
+        {**recorded, **baseline_provenance(baseline, baseline_name)},
         add_files(inputs, data, input_columns),
         comparison=default_comparison(
             source, baseline_name, settings, options.primary, compare=compare

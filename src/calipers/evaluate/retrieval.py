@@ -481,6 +481,7 @@ def retrieval(
     max_grade: int | None = None,
     measures: MeasureNames | None = None,
     undefined: str = "nan",
+    conventions: str | None = None,
     primary: str | None = None,
     baseline: Baseline = None,
     compare: bool = True,
@@ -582,6 +583,11 @@ def retrieval(
     undefined : {'nan', 'zero'}, default='nan'
         ``"nan"``: a topic whose value is undefined (for example, without relevant documents) is
         left out of the mean and counted. ``"zero"``: it scores 0, as trec_eval averages.
+    conventions : str, optional
+        Conventions of another tool, whose values are reproduced: ``"trec_eval"``,
+        ``"ir_measures"``, ``"beir"``, ``"mteb"``, ``"msmarco"``, ``"sklearn"`` or ``"ydf"``. It
+        sets the options in which the tool differs, its default measures and the meaning of its
+        names; options that are given take precedence. A note states what was set.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.
@@ -665,7 +671,7 @@ def retrieval(
         systems = _shared_topics(systems)
     names, zero = _first_statistic(next(iter(systems.values()))).topics, undefined == "zero"
     unit_options = {"weight": weight, "count": count, "cluster": cluster, "time": time}
-    conventions = {
+    recorded = {
         "order": DOCUMENT_ORDER,
         "scores": "float32" if float32 else "float64",
         "topics": topics,
@@ -673,7 +679,7 @@ def retrieval(
         **{option: value for option, value in unit_options.items() if isinstance(value, str)},
         **parameters,
     }
-    common = partial(_common_settings, conventions["scores"], judgments_digest(qrels, origin))
+    common = partial(_common_settings, recorded["scores"], judgments_digest(qrels, origin))
     systems, baseline_name = add_stored_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
     source = TopicScores.from_systems(
@@ -693,7 +699,7 @@ def retrieval(
     costs, cost_origins = read_topic_costs(cost, names, tuple(runs_by_name), table)
     evaluation = source.to_evaluation(
         "retrieval",
-        {**conventions, **baseline_provenance(baseline, baseline_name)},
+        {**recorded, **baseline_provenance(baseline, baseline_name)},
         [
             origin,
             *human_origins,

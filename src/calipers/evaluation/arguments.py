@@ -16,6 +16,7 @@ from weakref import WeakSet
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, format_value, input_row_numbers
+from calipers.evaluation.conventions import set_conventions, state_conventions
 from calipers.evaluation.options import Options
 from calipers.evaluation.tasks import TARGETS
 from calipers.measures import Measure
@@ -239,8 +240,13 @@ def validate_arguments(
                     arguments[name] = _convert_value(name, value, argument_types)
         if "human" in annotations:
             _check_target(bound.arguments, has_samples="samples" in annotations)
+        if bound.arguments.get("conventions") is None:
+            with input_row_numbers():
+                return function(*bound.args, **bound.kwargs)
+        conventions = set_conventions(function_name, bound.arguments)
         with input_row_numbers():
-            return function(*bound.args, **bound.kwargs)
+            evaluation: Any = function(*bound.args, **bound.kwargs)
+        return state_conventions(evaluation, conventions, bound.arguments)  # type: ignore[return-value]
 
     _VALIDATED_FUNCTIONS.add(checked)  # type: ignore[arg-type]
     # doctest looks for examples in functions of the module alone, and here.

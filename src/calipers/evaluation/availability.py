@@ -16,12 +16,23 @@ from calipers.lazy_dataclasses import dataclass
 #: The options of the table, by their names as arguments of the verbs.
 TABLE_OPTIONS = (
     *("data", "id", "missing", "weight", "count", "cluster", "time", "slices", "slice_bins"),
-    *("cost", "measures", "undefined", "baseline", "primary", "compare", "curves", "interval"),
+    *(
+        "cost",
+        "measures",
+        "undefined",
+        "conventions",
+        "baseline",
+        "primary",
+        "compare",
+        "curves",
+        "interval",
+    ),
     *("level", "n_resamples", "seed", "memory", "human", "human_weight"),
 )
 ENGINES = ("memory", "stream", "spark", "dask")
 
 _NO_COUNTS_REASON = "it applies to ratios of row counts, which the measures of this task are not"
+_NO_TOOL_REASON = "no other tool evaluates this task by conventions that differ"
 _TOPIC_REASON = "a batch would cut through the documents of one topic, which are ranked together"
 
 #: Why a judge is evaluated without these options.
@@ -32,6 +43,7 @@ _JUDGE_REASONS = {
     "cost": "costs are those of systems, and of the judge there is one",
     "measures": "they follow from the grades: the mean error, the table and the agreement",
     "undefined": "a measure without outputs of its grade has no value",
+    "conventions": _NO_TOOL_REASON,
     **dict.fromkeys(
         ("baseline", "primary", "compare"), "errors on all pairs of systems are compared"
     ),
@@ -76,12 +88,14 @@ TASK_REASONS: Mapping[tuple[str, str], str] = {
         "cannot be estimated"
     ),
     ("agreement", "undefined"): _NO_COUNTS_REASON,
+    ("agreement", "conventions"): _NO_TOOL_REASON,
     ("agreement", "id"): "item= names the column of the ids",
     ("agreement", "missing"): (
         "a rating may be missing: agreement is defined for items that not everybody rated, and "
         "none is dropped"
     ),
     ("scores", "undefined"): _NO_COUNTS_REASON,
+    ("scores", "conventions"): _NO_TOOL_REASON,
     ("scores", "id"): "case= names the column of the ids",
     ("scores", "missing"): (
         "a score may be missing: a case without a score is left out of the values of the system, "

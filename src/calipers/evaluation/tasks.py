@@ -145,6 +145,20 @@ OPTIONS: Mapping[str, Argument] = {
             "convention has no interval.",
         ),
         Argument(
+            "conventions",
+            "Conventions of another tool, whose values are reproduced: trec_eval, ir_measures, "
+            "beir, mteb, msmarco, sklearn or ydf. It sets the options in which the tool differs, "
+            "its default measures and the meaning of its names; options that are given take "
+            "precedence.",
+            flag="--as",
+            metavar="TOOL",
+            description="Conventions of another tool, whose values are reproduced: "
+            '``"trec_eval"``, ``"ir_measures"``, ``"beir"``, ``"mteb"``, ``"msmarco"``, '
+            '``"sklearn"`` or ``"ydf"``. It sets the options in which the tool differs, its '
+            "default measures and the meaning of its names; options that are given take "
+            "precedence. A note states what was set.",
+        ),
+        Argument(
             "measures",
             "Measure to report, such as nDCG@10. Repeatable; `calipers measures` lists them, and "
             "'default' stands for the default measures.",
@@ -319,7 +333,7 @@ INFERENCE = (
 #: these; the inference; and how the rows are read.
 COLUMN_ORDER = (*SHARED_ROLES, "slice_bins", "cost", "data", "id", "missing")
 OPTION_ORDER = (
-    *("measures", "undefined", "primary", "baseline", "compare", "curves"),
+    *("measures", "undefined", "conventions", "primary", "baseline", "compare", "curves"),
     *("interval", "level", "n_resamples", "seed", "engine", "memory", "inputs"),
 )
 _ROW_OPTIONS = ("id", "missing", "slice_bins", "cost", *INFERENCE, "curves", "inputs")
@@ -649,7 +663,7 @@ RETRIEVAL = Task(
             "by default the highest judged grade.",
         ),
     ),
-    options=("slice_bins", *INFERENCE),
+    options=("conventions", "slice_bins", *INFERENCE),
     engines=_TOPIC_ENGINES,
     table="",
     per_unit="topic",
@@ -788,7 +802,7 @@ CLASSIFICATION = Task(
         ),
         TARGET,
     ),
-    options=("undefined", *_ROW_OPTIONS, "memory", "states"),
+    options=("conventions", "undefined", *_ROW_OPTIONS, "memory", "states"),
     engines=_ROW_ENGINES,
     below="by-class",
     below_help="Also show the table of classes, each against all others.",
@@ -959,7 +973,7 @@ MULTILABEL = Task(
         ),
         TARGET,
     ),
-    options=("undefined", *_ROW_OPTIONS, "memory", "states"),
+    options=("conventions", "undefined", *_ROW_OPTIONS, "memory", "states"),
     engines=_ROW_ENGINES,
     below="by-label",
     below_help="Also show the table of labels.",
@@ -1054,7 +1068,7 @@ REGRESSION = Task(
         SLICES,
     ),
     arguments=(TARGET,),
-    options=(*_ROW_OPTIONS, "memory", "states"),
+    options=("conventions", *_ROW_OPTIONS, "memory", "states"),
     engines=_ROW_ENGINES,
     python_only=(
         Column(
@@ -1198,7 +1212,7 @@ RANKING = Task(
             "or over ``these`` groups, of which those with human grades are known.",
         ),
     ),
-    options=_ROW_OPTIONS,
+    options=("conventions", *_ROW_OPTIONS),
     engines=_ROW_ENGINES,
     per_unit="group",
     per_unit_help=f"Report the value on every group: {_PER_UNIT_HELP}",
@@ -1305,7 +1319,7 @@ CLUSTERING = Task(
             "or of ``these`` points, of which those with a label are known.",
         ),
     ),
-    options=(*_ROW_OPTIONS, "memory"),
+    options=("conventions", *_ROW_OPTIONS, "memory"),
     engines=_ROW_ENGINES,
     per_unit="point",
     per_unit_help="Report the silhouette of every point, by row.",

@@ -1,0 +1,185 @@
+"""``conventions=`` reproduces the values that the tools report, from their own calls or formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+
+Qrels = dict[str, dict[str, int]]
+Run = dict[str, dict[str, float]]
+
+
+def random_data(seed: int) -> tuple[Qrels, Run]:
+    """Topics without a relevant document, without results and without judgments; near ties."""
+    generator = np.random.default_rng([41, seed])
+    qrels: Qrels = {}
+    run: Run = {}
+    for t in range(60):
+        documents = [f"d{i}" for i in generator.permutation(40)]
+        grades = generator.choice([0, 1] if t % 5 else [0, 0, 3], 40)
+        if t % 9:
+            qrels[f"t{t}"] = {
+                d: int(g) * (t % 7 > 0) for d, g in zip(documents[:25], grades, strict=False)
+            }
+        if t % 11:
+            scores = 1 + generator.integers(0, 9, 30) * (2e-8 if t % 2 else 0.1)
+            run[f"t{t}"] = dict(zip(documents[10:], scores.tolist(), strict=True))
+    return qrels, run
+
+
+def values(evaluation: cal.Evaluation, names: list[str]) -> list[float]:
+    return [evaluation[name].value for name in names]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("tool", ["beir", "mteb"])
+def test_means_of_pytrec_eval(tool: str, seed: int) -> None:
+    """BEIR and MTEB average pytrec_eval's values over the topics that it evaluates."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, run = random_data(seed)
+    theirs = pytrec_eval.RelevanceEvaluator(
+        qrels, {"ndcg_cut.1,10,100", "map_cut.1,10,100", "recall.1,10,100", "P.1,10,100"}
+    ).evaluate(run)
+    evaluation = cal.retrieval(qrels, run, conventions=tool, interval="none")
+    names = {"ndcg_cut": ("NDCG", "ndcg"), "map_cut": ("MAP", "map")}
+    names |= {"recall": ("Recall", "recall"), "P": ("P", "precision")}
+    for name, (beir, mteb) in names.items():
+        for k in (1, 10, 100):
+            expected = np.mean([by_measure[f"{name}_{k}"] for by_measure in theirs.values()])
+            estimate = evaluation[f"{beir}@{k}" if tool == "beir" else f"{mteb}_at_{k}"]
+            assert estimate.value == pytest.approx(float(expected), rel=1e-12, abs=1e-15)
+            assert estimate.n == len(theirs)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_means_of_ir_measures(seed: int) -> None:
+    irm = pytest.importorskip("ir_measures")
+    qrels, run = random_data(seed)
+    names = ["AP", "nDCG@10", "P@5", "RR", "Rprec", "IPrec@0.1", "IPrec@0.5", "R@100", "Bpref"]
+    asked = [irm.parse_measure(name) for name in names]
+    theirs = irm.calc_aggregate(asked, qrels, run)
+    evaluation = cal.retrieval(
+        qrels, run, measures=names, conventions="ir_measures", interval="none"
+    )
+    expected = [theirs[measure] for measure in asked]
+    assert values(evaluation, names) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_script_of_ms_marco(seed: int) -> None:
+    """The sum of 1/rank of the first relevant document of ten, over the number of judged topics."""
+    qrels, run = random_data(seed)
+    total = 0.0
+    for topic, scores in run.items():
+        ranked = sorted(sorted(scores, reverse=True), key=lambda d: -scores[d])
+        for rank, document in enumerate(ranked[:10], 1):
+            if qrels.get(topic, {}).get(document, 0) > 0:
+                total += 1 / rank
+                break
+    evaluation = cal.retrieval(qrels, run, conventions="msmarco", interval="none")
+    assert evaluation["MRR@10"].value == pytest.approx(total / len(qrels), rel=1e-12)
+
+
+def test_names_are_those_of_the_tool() -> None:
+    qrels, run = random_data(0)
+    evaluation = cal.retrieval(qrels, run, conventions="trec_eval", interval="none")
+    text = evaluation.to_text()
+    for name in ("num_q", "map", "gm_map", "recip_rank", "iprec_at_recall_0.10", "P_1000"):
+        assert f"\n{name} " in text
+    assert evaluation["iprec_at_recall_0.10"].measure == "IPrec(rule='nearest')@0.1"
+    again = cal.retrieval(qrels, run, measures="rbp", conventions="trec_eval", interval="none")
+    assert [e.measure for e in again] == ["RBP(p=0.9,gain='topic-max')"]
+
+
+def test_what_is_set_is_stated() -> None:
+    qrels, run = random_data(0)
+    evaluation = cal.retrieval(qrels, run, conventions="beir", topics="qrels", interval="none")
+    note = evaluation.notes[0]
+    assert note.startswith("Conventions of BEIR 2: means are over topics that the judgments and")
+    assert note.endswith("rounded to 32 bits. Except: topics='qrels'.")
+    recorded = evaluation.provenance["conventions"]
+    assert (recorded["tool"], recorded["topics"], recorded["scores"]) == (
+        "BEIR 2", "qrels", "float32",
+    )  # fmt: skip
+    assert cal.Evaluation.from_json(evaluation.to_json()).requested_names["nDCG@10"] == "NDCG@10"
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_scikit_learn(engine: str, tmp_path: Any) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    generator = np.random.default_rng(7)
+    truth = generator.choice(["a", "b", "c"], 60)
+    predicted = np.where(generator.random(60) < 0.6, truth, "a")  # neither b nor c may be missing
+    predicted[predicted == "c"] = "b"
+    data: Any = {"truth": truth, "predicted": predicted}
+    if engine == "stream":
+        pa, csv = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.csv")
+        csv.write_csv(pa.table(data), tmp_path / "rows.csv")
+        data = str(tmp_path / "rows.csv")
+    evaluation = cal.classification(
+        "truth", "predicted", data=data, conventions="sklearn", engine=engine, interval="none",
+        measures=["macro-precision", "macro-f1", "weighted-f1", "matthews_corrcoef"],
+    )  # fmt: skip
+    options = {"zero_division": 0.0}
+    expected = [
+        metrics.precision_score(truth, predicted, average="macro", **options),
+        metrics.f1_score(truth, predicted, average="macro", **options),
+        metrics.f1_score(truth, predicted, average="weighted", **options),
+        metrics.matthews_corrcoef(truth, predicted),
+    ]
+    assert [e.value for e in evaluation] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_certain_error_of_scikit_learn() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    truth, probability = [0, 1, 1, 0], [0.0, 0.0, 1.0, 0.25]
+    evaluation = cal.classification(
+        truth, probability=probability, measures=["log_loss"], conventions="sklearn"
+    )
+    expected = metrics.log_loss(truth, probability)
+    assert evaluation["log_loss"].value == pytest.approx(expected, rel=1e-12)
+
+
+def test_ydf() -> None:
+    """Groups without a relevant row count with 0, and a probability of 0 is clipped."""
+    ydf = pytest.importorskip("ydf", reason="ydf is not installed")
+    generator = np.random.default_rng(9)
+    group = np.repeat(np.arange(30), 12)
+    grade = generator.choice([0, 0, 0, 1, 2, 3], 360) * (group % 5 > 0)
+    score = generator.permutation(360) / 360
+    made = ydf.evaluate_predictions(
+        score.astype(np.float32), grade.astype(np.float32), ydf.Task.RANKING, ranking_groups=group
+    )
+    evaluation = cal.ranking(group, grade, score, conventions="ydf", interval="none")
+    theirs = made._evaluation_proto.ranking
+    assert evaluation["NDCG@5"].value == pytest.approx(theirs.ndcg.value, rel=1e-6)
+    assert evaluation["MRR@5"].value == pytest.approx(theirs.mrr.value, rel=1e-6)
+
+    truth, probability = np.array([1, 0, 1, 1]), np.array([0.0, 0.25, 0.5, 1.0])
+    made = ydf.evaluate_predictions(probability.astype(np.float32), truth, ydf.Task.CLASSIFICATION)
+    evaluation = cal.classification(
+        truth, probability=probability, measures=["accuracy", "loss"], conventions="ydf"
+    )
+    assert evaluation["loss"].value == pytest.approx(made.loss, rel=1e-6)
+    assert evaluation["accuracy"].value == pytest.approx(made.accuracy)
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "message"),
+    [
+        ("retrieval", ({"q": {"a": 1}}, {"q": {"a": 1.0}}), "did you mean 'trec_eval'"),
+        ("classification", ([0, 1], [0, 1]), "'trec_evall'"),
+    ],
+)
+def test_unknown_conventions(task: str, arguments: Any, message: str) -> None:
+    with pytest.raises(cal.InputError, match=message):
+        getattr(cal, task)(*arguments, conventions="trec_evall")
+
+
+def test_conventions_of_another_task() -> None:
+    with pytest.raises(cal.InputError, match="trec_eval 10 has no task classification; expected"):
+        cal.classification([0, 1], [0, 1], conventions="trec_eval")
