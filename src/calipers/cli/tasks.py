@@ -27,7 +27,6 @@ from calipers.cli.shared_options import OutputOptions, output_options
 from calipers.cli.streams import StateOptions, engine_options, is_distributed, pop_engine
 from calipers.cli.tables import read_input_table
 from calipers.evaluation.availability import unavailable_flag_reason
-from calipers.evaluation.conventions import read_conventions
 from calipers.evaluation.task import Task
 from calipers.evaluation.tasks import HUMAN, OPTIONS, SHARED_ROLES, TASKS
 from calipers.plugins import plugin_errors
@@ -196,6 +195,8 @@ class TaskCommand(Command):
                     )
         look = {name: options.pop(name) for name in self.look_options}
         if options.get("conventions") is not None:
+            from calipers.evaluation.conventions import read_conventions
+
             conventions = read_conventions(options["conventions"], task.name)
             for name in conventions.options[task.name]:
                 if not is_given(name):

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
-from calipers.results import Evaluation
+
+if TYPE_CHECKING:
+    from calipers.results import Evaluation
 
 #: Tasks by name, with the options that reproduce a tool.
 TaskOptions = Mapping[str, Mapping[str, Any]]
