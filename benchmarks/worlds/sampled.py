@@ -13,7 +13,9 @@ from worlds.world import Evaluate, Random, World
 
 Whole = npt.NDArray[np.int64]
 
-MEASURES = ("statAP", "infNDCG@1000", "xinfAP", "HT-AP")
+MEASURES = ("statAP", "infNDCG@1000", "xinfAP", "HT-AP", "infP@10", "statP@10", "statRprec")
+#: Sums over topics.
+COUNTS = ("infNumRel", "infNumRelRet")
 
 #: How many documents the strata of a pool have, and what share of each is relevant.
 STRATA, SHARES = (10, 20, 30), (0.5, 0.2, 0.05)
@@ -38,16 +40,24 @@ def _topics(random: Random, number: int) -> tuple[Whole, Whole]:
 
 
 @cache
-def whole_pools() -> Mapping[str, float]:
-    """AP and nDCG with all judged, in the mean over many topics."""
+def whole_pools(topics: int) -> Mapping[str, float]:
+    """Values with all judged: means over many topics, and counts of so many ``topics``."""
     grades, order = _topics(np.random.default_rng(2026), MANY)
     found = np.take_along_axis(grades, order, axis=1)
     hit, rank = found > 0, np.arange(1, DEPTH + 1)
     ap = (hit * np.cumsum(hit, axis=1) / rank).sum(axis=1) / (grades > 0).sum(axis=1)
     ideal = -np.sort(-grades, axis=1) / np.log2(np.arange(2, POOL + 2))
     ndcg = (found / np.log2(rank + 1)).sum(axis=1) / ideal.sum(axis=1)
-    mean = float(ap.mean())
-    return {**dict.fromkeys(MEASURES, mean), "infNDCG@1000": float(ndcg.mean())}
+    total = (grades > 0).sum(axis=1)
+    r_precision = (hit * (rank <= total[:, np.newaxis])).sum(axis=1) / total
+    return {
+        **dict.fromkeys(("statAP", "xinfAP", "HT-AP"), float(ap.mean())),
+        **dict.fromkeys(("infP@10", "statP@10"), float(hit[:, :10].mean())),
+        "infNDCG@1000": float(ndcg.mean()),
+        "statRprec": float(r_precision.mean()),
+        "infNumRel": float(topics * total.mean()),
+        "infNumRelRet": float(topics * hit.sum(axis=1).mean()),
+    }
 
 
 def _judged(random: Random, grades: Whole, drawn: tuple[int, ...]) -> dict[str, dict[str, int]]:
@@ -79,14 +89,14 @@ def sampled(topics: int, word: str, systems: int = 1) -> World:
             }
             for name, order in zip(("base", "new"), orders, strict=False)
         }
-        return partial(cal.retrieval, judgments, runs, measures=MEASURES)
+        return partial(cal.retrieval, judgments, runs, measures=(*MEASURES, *COUNTS))
 
-    none = dict.fromkeys(MEASURES, 0.0)
+    none = dict.fromkeys((*MEASURES, *COUNTS), 0.0)
     return World(
         kind="sampled",
         design=word if systems == 1 else f"{word}, two runs alike",
         size=f"{topics} topics",
-        found=whole_pools if systems == 1 else lambda: none,
+        found=partial(whole_pools, topics) if systems == 1 else lambda: none,
         draw=draw,
         large=topics >= 25 and (systems == 2 or word.startswith("46")),
     )

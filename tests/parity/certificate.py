@@ -54,6 +54,8 @@ DIFFERENCES: Mapping[str, str] = {
     "peer leaves the stratum out, as if it had no relevant document.",
     "not judged": "The topic has no judgments: it is not evaluated, and a note says so. The peer prints "
     "a value, which is 0.",
+    "ranking ends before the cutoff": "Fewer documents than the cutoff were retrieved: precision counts "
+    "those that are missing as not relevant. The peer has 0.",
     "not in the run": "The run omits the topic, which counts with 0. The peer leaves it out of its "
     "output and of the mean.",
 }

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -261,8 +262,13 @@ def compare_tables(
     theirs: Table,
     folder: Path,
     digits: Mapping[str, float],
+    is_short: Callable[[str, str], bool] = lambda name, topic: False,
 ) -> None:
-    """Compare every topic that one of the programs has; ``names`` are theirs to ours."""
+    """Compare every topic that one of the programs has; ``names`` are theirs to ours.
+
+    ``is_short`` says of a measure and a topic whether the ranking ends before the cutoff, where that
+    makes a difference.
+    """
     table, reasons = by_topic(list(names.values()), folder)
     for name, our_name in names.items():
         ours, others = table[our_name], theirs[name]
@@ -276,6 +282,7 @@ def compare_tables(
         assert not (second[unjudged | (reason == "no_relevant")] > 0).any()
         because = {each: reason == each for each in np.unique(reason[reason != ""]).tolist()}
         because["not judged"] = unjudged
+        because["ranking ends before the cutoff"] = np.array([is_short(name, t) for t in topics])
         because["not in the run"] = np.array([int(t) % NOT_RETRIEVED == 0 for t in topics])
         certificate.compare(
             peer, name, first, second, **digits, because=because, where=topics.__getitem__
@@ -354,7 +361,8 @@ def test_sample_eval(seed: int, tmp_path: Path, certificate: Certificate) -> Non
     for name, topic, value in (row.split() for row in printed.splitlines()):
         if topic != "all":
             theirs.setdefault(name, {})[topic] = float(value)
-    names = {"infAP": "xinfAP", "infNDCG": "infNDCG"}
+    names = {"infAP": "xinfAP", "infNDCG": "infNDCG", "iP10": "infP@10", "iP50": "infP@50"}
+    names |= {"iP1000": "infP@1000", "inum_rel_ret": "infNumRelRet", "inum_rel": "infNumRel"}
     compare_tables(certificate, "sample_eval", names, theirs, tmp_path, FOUR)
 
 
@@ -369,10 +377,19 @@ def test_stat_ap(version: str, seed: int, tmp_path: Path, certificate: Certifica
     write_files(seed, tmp_path, line, missing=True, plain=True)
     script = f"statAP_MQ_eval_{version}.pl"
     printed = perl(script, "-q", "qrels", "results", folder=tmp_path)
-    theirs: Table = {"statAP": {}}
+    names = {"AP": "statAP", "R-prec": "statRprec"}
+    names |= {f"Prec_at_{k}": f"statP@{k}" for k in ((30,) if version == "v3" else (10, 20, 50))}
+    theirs: Table = {name: {} for name in names}
     for block in re.split(r"\n\ttopic=", printed)[1:]:
-        value = re.search(r"\tAP=([\d.]+)", block)
-        theirs["statAP"][block.split()[0]] = float(value[1]) if value else np.nan
+        for name, by_block in theirs.items():
+            # The fourth version prints precision at 100 under the name of 50 as well.
+            value = re.search(rf"\s{name}=([\d.]+)", block)
+            by_block[block.split()[0]] = float(value[1]) if value else np.nan
     digits = SIX if version == "v3" else THREE
-    names = {"statAP": "statAP"}
-    compare_tables(certificate, f"statAP_MQ_eval_{version}", names, theirs, tmp_path, digits)
+    lengths = Counter(row.split()[0] for row in (tmp_path / "results").read_text().splitlines())
+
+    def is_short(name: str, topic: str) -> bool:
+        return version == "v4" and name[:4] == "Prec" and lengths[topic] < int(name[8:])
+
+    peer = f"statAP_MQ_eval_{version}"
+    compare_tables(certificate, peer, names, theirs, tmp_path, digits, is_short)

@@ -24,7 +24,9 @@ NOT_ESTIMABLE = {
     "no_relevant": lambda s, p: s.estimate_n_relevant(p.get("rel", 1)) == 0,
     "stratum_not_drawn": lambda s, _: s.unsampled_mask(),
 }
-STRATUM_CONDITIONS = {**NOT_ESTIMABLE, "no_strata": lambda s, _: s.nonrandom_mask()}
+NOT_SAMPLED = {"stratum_not_drawn": NOT_ESTIMABLE["stratum_not_drawn"]}
+NO_STRATA = {"no_strata": lambda s, _: s.nonrandom_mask()}
+STRATUM_CONDITIONS = {**NOT_ESTIMABLE, **NO_STRATA}
 #: A stratum of several documents with a single sampled one has no sampled pair.
 PAIR_CONDITIONS = {
     **STRATUM_CONDITIONS,
@@ -70,6 +72,120 @@ def extended_inferred_average_precision(
     return pool.sum_by_topic(relevant * pool.sampling_weight * precision) / s.estimate_n_relevant(
         rel
     )
+
+
+@sample_measure(
+    "infP",
+    aliases=("inferred_precision",),
+    range=(0, 1),
+    undefined={**NOT_SAMPLED, **NO_STRATA},
+    reference=XINFAP,
+)
+def inferred_precision(
+    s: SampledRankings, cutoff: int, rel: int = 1, smoothing: float = 3.0
+) -> FloatArray:
+    """Inferred precision at k: P@k estimated from judgments sampled by strata.
+
+    It is Σ D (r + ε)/(m + cε) / k over strata: D pooled documents of the stratum are among the
+    first k, of which m are judged and r are relevant; ε = 10⁻⁵ and the ``smoothing`` c is 3, as in
+    TREC's sample_eval, whose iP it is. It ranges from 0 to 1. It is undefined if a stratum was not
+    sampled from.
+    """
+    return _inferred_relevant(s, cutoff, rel, smoothing) / cutoff
+
+
+@sample_measure(
+    "infNumRelRet",
+    aliases=("inferred_num_rel_ret", "inum_rel_ret"),
+    range=(0, inf),
+    undefined={**NOT_SAMPLED, **NO_STRATA},
+    summary="sum",
+    reference=XINFAP,
+)
+def inferred_relevant_retrieved(
+    s: SampledRankings, rel: int = 1, cutoff: int | None = None, smoothing: float = 3.0
+) -> FloatArray:
+    """Inferred number of relevant documents retrieved (within the cutoff), over all topics.
+
+    Of each topic it is Σ D (r + ε)/(m + cε) over strata, as in ``infP``. It is 0 or more. It is
+    undefined if a stratum was not sampled from.
+    """
+    return _inferred_relevant(s, cutoff, rel, smoothing)
+
+
+def _inferred_relevant(
+    s: SampledRankings, cutoff: int | None, rel: int, smoothing: float
+) -> FloatArray:
+    """Estimate the number of relevant documents among the first k of each topic."""
+    pool, n_groups = s.retrieved_pool, len(s.group_names)
+    within_mask = pool.rank <= (inf if cutoff is None else cutoff)
+    n_pooled, n_judged, n_relevant = (
+        np.bincount(pool.group, mask, n_groups)
+        for mask in (
+            within_mask,
+            within_mask & (pool.grade >= 0),
+            within_mask & (pool.grade >= rel),
+        )
+    )
+    return s.sum_by_topic(n_pooled * (n_relevant + EPSILON) / (n_judged + smoothing * EPSILON))
+
+
+@sample_measure(
+    "infNumRel",
+    aliases=("inferred_num_rel", "inum_rel"),
+    range=(0, inf),
+    undefined=NOT_SAMPLED,
+    summary="sum",
+    higher_is_better=None,
+    reference=XINFAP,
+)
+def inferred_relevant(s: SampledRankings, rel: int = 1) -> FloatArray:
+    """Inferred number of relevant documents, over all topics.
+
+    Of each topic it is the sum of N/n, or 1/π, over the documents judged relevant. It is 0 or more.
+    It is undefined if a stratum was not sampled from.
+    """
+    return s.estimate_n_relevant(rel)
+
+
+@sample_measure(
+    "statP",
+    aliases=("statistical_precision", "statPC"),
+    range=(0, inf),
+    undefined=NOT_SAMPLED,
+    reference="Aslam and Pavlu 2007",
+)
+def statistical_precision(s: SampledRankings, cutoff: int, rel: int = 1) -> FloatArray:
+    """Statistical precision at k: P@k estimated from judgments with inclusion probabilities π.
+
+    It is the sum of 1/π over the judged relevant documents among the first k, divided by k. It is 0
+    or more, and can exceed 1. It is undefined if a part of the pool was not sampled from.
+    """
+    pool = s.retrieved_pool
+    relevant_mask = (pool.grade >= rel) & (pool.rank <= cutoff)
+    return pool.sum_by_topic(pool.sampling_weight * relevant_mask) / cutoff
+
+
+@sample_measure(
+    "statRprec",
+    aliases=("statistical_R_precision", "statRP"),
+    range=(0, inf),
+    undefined=NOT_ESTIMABLE,
+    reference="Aslam and Pavlu 2007",
+)
+def statistical_r_precision(s: SampledRankings, rel: int = 1) -> FloatArray:
+    """Statistical R-precision, estimated from judgments with inclusion probabilities π.
+
+    R̂, the sum of 1/π over all documents judged relevant, is rounded (halves up) to the rank at
+    which ``statP`` is taken; if fewer documents were retrieved, the sum over all of them is divided
+    by R̂. It is 0 or more, and can exceed 1. It is undefined if no relevant document was sampled, or
+    a part of the pool was not sampled from.
+    """
+    pool, total = s.retrieved_pool, s.estimate_n_relevant(rel)
+    depth = np.floor(total + 0.5)
+    within_mask = pool.rank <= np.repeat(depth, np.diff(pool.offsets))
+    retrieved = pool.sum_by_topic(pool.sampling_weight * ((pool.grade >= rel) & within_mask))
+    return retrieved / np.where(s.retrieved >= depth, depth, total)
 
 
 @sample_measure(
