@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -194,6 +195,77 @@ def test_trec_in_xml(tmp_path: Path) -> None:
     assert (second.description, second.narrative) == ("q?", "n1 n2\n\nn3 bold <m>")
     (bare,) = read(tmp_path, '<topics><topic number="1">a child with a cough</topic></topics>')
     assert bare.title == "a child with a cough"
+
+
+def test_clef(tmp_path: Path) -> None:
+    """Fields by language, of which the first is the topic's; and a topic with attributes."""
+    text = """<top>
+<num> C041 </num>
+<EN-title> Pesticides in Baby Food </EN-title>
+<EN-desc> Find reports. </EN-desc>
+<EN-narr> Relevant are reports. </EN-narr>
+</top>
+<top lang="de">
+<num>C042</num>
+<DE-title>Haiti</DE-title>
+<EN-title>Invasion</EN-title>
+</top>
+"""
+    assert bare(read(tmp_path, text)) == [
+        Topic("C041", "Pesticides in Baby Food", "Find reports.", "Relevant are reports."),
+        Topic("C042", "Haiti", details={"en-title": "Invasion"}),
+    ]
+    text = """<topics><topic lang="en"><identifier>10.2452/401-AH</identifier>
+    <title>Euro Inflation</title></topic></topics>"""
+    assert bare(read(tmp_path, text)) == [
+        Topic("10.2452/401-AH", "Euro Inflation", details={"lang": "en"})
+    ]
+
+
+def test_ntcir_and_precision_medicine(tmp_path: Path) -> None:
+    text = """<queries><query><qid>0001</qid><content>Halloween picture</content>
+    <description>You want one.</description></query></queries>"""
+    assert bare(read(tmp_path, text)) == [Topic("0001", "Halloween picture", "You want one.")]
+    text = """<topics><topic number="1"><disease>Liposarcoma</disease><gene>CDK4</gene>
+    <demographic>38-year-old male</demographic></topic></topics>"""
+    [topic] = read(tmp_path, text)
+    assert topic.title == "Liposarcoma, CDK4, 38-year-old male"
+    assert topic.details["gene"] == "CDK4"
+
+
+def test_conversations(tmp_path: Path) -> None:
+    cast = [
+        {
+            "number": 31,
+            "title": "throat",
+            "turn": [
+                {"number": 1, "raw_utterance": "What is it?"},
+                {"number": 2, "raw_utterance": "And x?", "manual_rewritten_utterance": "And X?"},
+            ],
+        },
+        {"number": "10-1", "turns": [{"turn_id": 3, "utterance": "Why?", "response": "So."}]},
+    ]
+    topics = read(tmp_path, json.dumps(cast, indent=1), "topics.json")
+    assert bare(topics) == [
+        Topic("31_1", "What is it?", details={"conversation title": "throat"}),
+        Topic("31_2", "And x?", "And X?", details={"conversation title": "throat"}),
+        Topic("10-1_3", "Why?", details={"response": "So."}),
+    ]
+    for turns in ([{"utterance": "Why?"}], ["Why?"]):
+        with pytest.raises(
+            cal.InputError, match=r"topics.json:1: a turn of conversation 7 has no num"
+        ):
+            read(tmp_path, json.dumps([{"number": 7, "turns": turns}]), "topics.json")
+    text = json.dumps({"id": "a", "input": "who?", "output": [{"answer": "b"}]})
+    [topic] = read(tmp_path, text, "kilt.jsonl")
+    assert (topic.topic, topic.title, topic.details) == ("a", "who?", {"output": [{"answer": "b"}]})
+
+
+def test_words_of_neighboring_elements_stay_apart(tmp_path: Path) -> None:
+    text = """<topic id="1"><title>H<sub>2</sub>O</title>
+    <need><who>Ann</who><what>water</what></need></topic>"""
+    [topic] = read(tmp_path, text)
+    assert (topic.title, topic.details["need"]) == ("H2O", {"text": "Ann water"})
 
 
 def test_tables(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Topics from files: XML, TREC's early SGML, TSV, CSV, Parquet, JSON and JSON Lines.
 
-XML is that of INEX and TREC. The early SGML leaves tags open.
+XML is that of INEX, TREC, CLEF and NTCIR. The early SGML leaves tags open. JSON is a list of
+topics, or of conversations as of TREC CAsT and iKAT, whose turns are the topics.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from calipers.data.trec_tables import TOPIC
 
 #: Fields of a topic, with the names that they have in files.
 FIELDS = {
-    "title": ("title", "query", "text"),
+    "title": ("title", "query", "text", "content", "input"),
     "description": ("description", "desc", "question"),
     "narrative": ("narrative", "narr"),
     "keywords": ("keywords", "phrasetitle"),
 }
 
 #: Names of the columns and keys of tables.
-_IDS = (*TOPIC, "id", "_id", "number", "num")
+_IDS = (*TOPIC, "id", "_id", "number", "num", "identifier")
 _FIELD_BY_NAME = {name: field for field, names in FIELDS.items() for name in names} | {
     "kind": "kind",
     "author": "author",
@@ -46,9 +47,11 @@ _ALWAYS_IDS = tuple(name for name in _IDS if name != "query")
 def read_topics(source: str | os.PathLike[str]) -> list[Topic]:
     r"""Read the topics in a file.
 
-    Formats are XML of INEX or TREC, TREC's early text format with open tags, TSV (``id``,
-    ``title``, and, with a header, any field), CSV, Parquet, Feather, JSON (a list of objects) and
-    JSON Lines.
+    Formats are XML of INEX, TREC, CLEF or NTCIR, TREC's early text format with open tags, TSV
+    (``id``, ``title``, and, with a header, any field), CSV, Parquet, Feather, JSON (a list of
+    objects) and JSON Lines. In JSON of TREC CAsT and iKAT, a list of conversations, each turn is a
+    topic with the id ``CONVERSATION_TURN``. Topics of TREC Precision Medicine have their disease,
+    gene and further fields as title.
 
     Parameters
     ----------
@@ -164,10 +167,47 @@ def _parse_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
         location = f"{path}:{line}"
         if not isinstance(row, dict):
             raise InputError(f"{location}: expected a JSON object, is {format_value(row)}")
-        yield line, _parse_row(location, row)
+        for topic_row in _turns(location, row):
+            yield line, _parse_row(location, topic_row)
         _, end = decoder.raw_decode(decoded, offset)
         line += decoded.count("\n", offset, end)
         offset = end
+
+
+#: Names of the turns of a conversation, and of what a user said in one: as said, and in full.
+_TURN_LISTS = ("turn", "turns")
+_UTTERANCES = ("raw_utterance", "utterance")
+_RESOLVED_UTTERANCES = ("manual_rewritten_utterance", "resolved_utterance")
+
+
+def _turns(location: str, row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the turns of a conversation as rows, or the row itself if it has no turns."""
+    turns = next((row[name] for name in _TURN_LISTS if isinstance(row.get(name), list)), None)
+    if turns is None:
+        yield row
+        return
+    number = row.get("number")
+    shared = {
+        f"conversation {name}": value
+        for name, value in row.items()
+        if name not in (*_TURN_LISTS, "number")
+    }
+    for turn in turns:
+        values = dict(turn) if isinstance(turn, dict) else {}
+        turn_number = values.pop("number", None) or values.pop("turn_id", None)
+        if number in (None, "") or turn_number in (None, ""):
+            raise InputError(
+                f"{location}: a turn of conversation {format_value(number)} has no number, "
+                "expected number or turn_id"
+            )
+        utterances = {
+            field: values.pop(name)
+            for field, names in (("title", _UTTERANCES), ("description", _RESOLVED_UTTERANCES))
+            for name in names
+            if name in values
+        }
+        details = {**shared, **values}
+        yield {"topic": f"{number}_{turn_number}", **utterances, "details": details}
 
 
 def _parse_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
@@ -260,13 +300,19 @@ _FIELD_BY_TAG = {name: field for field, names in FIELDS.items() for name in name
 _ID_ATTRIBUTES = ("topic-id", "topic_id", "topicid", "id", "number", "num", "qid")
 _KIND_ATTRIBUTES = ("query-type", "query_type", "type")
 
+_ID_TAGS = ("num", "number", "identifier", "qid")
+#: The language of a field of CLEF: ``<EN-title>``.
+_LANGUAGE_PREFIX = re.compile(r"^[a-z]{2}-(?=(title|desc|narr)$)")
+#: Fields of TREC Precision Medicine, which has no titles.
+_MEDICAL_TAGS = ("disease", "gene", "variant", "treatment", "demographic", "other")
+
 #: The parts of an INEX title: target elements, words, and elements that hold the words.
 _TITLE_ELEMENTS = ("te", "cw", "ce")
 
 
 def is_sgml(text: bytes) -> bool:
     """Return whether a text looks like topics in TREC's early format."""
-    return re.search(rb"<top>", text, re.IGNORECASE) is not None and not re.match(
+    return re.search(rb"<top[\s>]", text, re.IGNORECASE) is not None and not re.match(
         rb"\s*<\?xml", text
     )
 
@@ -302,9 +348,10 @@ def _parse_element(location: str, element: Element) -> Topic:
         else:
             details[key] = value
     author = None
+    medical: list[str] = []
     for child in element.elements:
-        tag = child.tag.lower()
-        if tag in ("num", "number") and number is None:
+        tag = _LANGUAGE_PREFIX.sub("", child.tag.lower())
+        if tag in _ID_TAGS and number is None:
             number = _without_label("num", child.text)
         elif tag in ("author", "participant") and author is None:
             author = child.text or None
@@ -314,8 +361,11 @@ def _parse_element(location: str, element: Element) -> Topic:
             )
         else:
             details.setdefault(child.tag, []).append(_to_data(child))
+            medical += [child.text] if tag in _MEDICAL_TAGS and child.text else []
     if not element.elements:
         fields["title"] = element.text
+    if medical and "title" not in fields:
+        fields["title"] = ", ".join(medical)
     details = {
         key: value[0] if isinstance(value, list) and len(value) == 1 and key != "parts" else value
         for key, value in details.items()
@@ -365,7 +415,9 @@ def _to_data(element: Element) -> Any:
 
 # -------------------------------------------------------------------------------------------- SGML
 
-_TOP_ELEMENT = re.compile(r"<top>(.*?)(</top>|(?=<top>)|\Z)", re.IGNORECASE | re.DOTALL)
+_TOP_ELEMENT = re.compile(
+    r"<top(?:\s[^>]*)?>(.*?)(</top>|(?=<top[\s>])|\Z)", re.IGNORECASE | re.DOTALL
+)
 _SGML_TAGS = "num title query desc narr con cons smry dom fac def head nat time keywords toc"
 _TAG = re.compile(
     rf"</?(?P<sgml>{'|'.join(_SGML_TAGS.split())})>|^[ \t]*</?(?P<unlisted>[a-z][\w-]*)>",
@@ -395,11 +447,14 @@ def parse_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     for match in _TOP_ELEMENT.finditer(decoded):
         line, last_start = line + decoded.count("\n", last_start, match.start()), match.start()
         fields: dict[str, str] = {}
-        for tag, content in _split_tags(match[1]):
+        for full_tag, content in _split_tags(match[1]):
+            # Of several languages the first is that of the topic.
+            tag = _LANGUAGE_PREFIX.sub("", full_tag)
+            tag = full_tag if tag in fields else tag
             if tag in fields:
                 raise InputError(f"{name}:{line}: the topic has <{tag}> twice")
             fields[tag] = paragraphs(_without_label(tag, _REFERENCE.sub(_unescape, content)))
-        number = fields.pop("num", None)
+        number = fields.pop("num", None) or fields.pop("identifier", None)
         topic_fields = {
             _FIELD_BY_TAG[tag]: fields.pop(tag) for tag in list(fields) if tag in _FIELD_BY_TAG
         }

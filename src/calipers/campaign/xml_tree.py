@@ -25,6 +25,11 @@ _MAX_DEPTH = 100
 #: Maximum size of a file, in bytes.
 _MAX_BYTES = 1 << 26
 
+_INLINE_TAGS = (
+    *("a", "b", "big", "code", "em", "font", "i", "s", "small", "span", "strike", "strong", "sub"),
+    *("sup", "tt", "u"),
+)
+
 _ENCODING_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']""")
 _DECLARATIONS = re.compile(rb"<\?xml\b[^>]*\?>")
 _JUNK_AFTER_DOCUMENT = 9  # expat's number of "junk after document element"
@@ -76,6 +81,8 @@ class Element:
             else f"\n\n{child._raw_text()}\n\n"
             if child.is_block
             else child._raw_text()
+            if child.is_inline
+            else f" {child._raw_text()} "
             for child in self.content
         )
 
@@ -83,6 +90,11 @@ class Element:
     def is_block(self) -> bool:
         """Whether the element is displayed in paragraphs of its own."""
         return self.tag.lower() in ("p", "li", "ul", "ol", "div", "br")
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether the element marks letters of a text, which it does not separate from others."""
+        return self.tag.lower() in _INLINE_TAGS
 
 
 def paragraphs(text: str) -> str:
