@@ -16,8 +16,6 @@ from dataclasses import MISSING, Field, FrozenInstanceError
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from calipers.caching import cached_property
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from dataclasses import dataclass as dataclass  # noqa: PLC0414
@@ -61,10 +59,10 @@ def _define(
     bases = [base for base in cls.__mro__[:0:-1] if "__dataclass_fields__" in vars(base)]
     if bases and frozen != any(vars(base)["__dataclass_params__"].frozen for base in bases):
         raise TypeError(f"{cls.__name__} and its bases have to be frozen, or none of them")
-    own = _OwnFields(cls, kw_only)
+    own_fields = _OwnFields(cls, kw_only)
     if slots:
-        cls = _with_slots(cls, own.names, frozen)
-    for name, default in own.defaults.items():
+        cls = _with_slots(cls, own_fields.names, frozen)
+    for name, default in own_fields.defaults.items():
         if isinstance(default, Field) and vars(cls).get(name) is default:
             if default.default is MISSING:
                 delattr(cls, name)
@@ -72,9 +70,9 @@ def _define(
                 setattr(cls, name, default.default)
 
     def fields() -> dict[str, Any]:
-        own_fields: dict[str, Any] = own.example().__dataclass_fields__
+        added: dict[str, Any] = own_fields.example().__dataclass_fields__
         inherited = {n: field for base in bases for n, field in base.__dataclass_fields__.items()}
-        return inherited | own_fields
+        return inherited | added
 
     def match_args() -> tuple[str, ...]:
         return tuple(f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only)
@@ -130,13 +128,12 @@ class _Names:
 
     def __init__(self, owner: Any, is_used: Callable[[Field[Any]], bool | None]) -> None:
         self.owner, self.is_used = owner, is_used
+        self.names: tuple[str, ...] | None = None
 
     def __iter__(self) -> Iterator[str]:
+        if self.names is None:
+            self.names = tuple(f.name for f in dataclasses.fields(self.owner) if self.is_used(f))
         return iter(self.names)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return tuple(field.name for field in dataclasses.fields(self.owner) if self.is_used(field))
 
 
 class _OwnFields:
@@ -211,6 +208,7 @@ class _Constructor:
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.calls = 0
+        self.fields: list[Field[Any]] | None = None
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         if instance is None or self.calls >= _UNCOMPILED_CALLS:
@@ -224,39 +222,27 @@ class _Constructor:
         function = self.owner.__init__ = _compile_constructor(self.owner)
         return function
 
-    @cached_property
-    def fields(self) -> list[tuple[str, bool, Any, Any]]:
-        """Of each field its name, whether it is an argument, its default and what makes it."""
-        return [
-            (field.name, field.init, field.default, field.default_factory)
-            for field in dataclasses.fields(self.owner)
-            if field.init or field.default_factory is not MISSING
-        ]
-
-    @cached_property
-    def positional(self) -> tuple[str, ...]:
-        """Names of the positional arguments."""
-        fields = dataclasses.fields(self.owner)
-        return tuple(field.name for field in fields if field.init and not field.kw_only)
-
-    @cached_property
-    def set(self) -> Callable[[Any, str, Any], None]:
-        """What sets an attribute of an instance."""
-        return object.__setattr__ if self.owner.__dataclass_params__.frozen else setattr
-
     def call(self, instance: Any, /, *args: Any, **kwargs: Any) -> None:
         """Do what the compiled function does; it has the errors of wrong arguments."""
+        if self.fields is None:
+            fields = list(dataclasses.fields(self.owner))
+            self.positional = [f.name for f in fields if f.init and not f.kw_only]
+            self.set = object.__setattr__ if self.owner.__dataclass_params__.frozen else setattr
+            self.fields = fields
         values = dict(zip(self.positional, args, strict=False)) | kwargs
         used = 0
-        for name, is_argument, default, make in self.fields:
-            if is_argument and name in values:
+        for field in self.fields:
+            name = field.name
+            if field.init and name in values:
                 used, value = used + 1, values[name]
-            elif make is not MISSING:
-                value = make()
-            elif default is MISSING:
+            elif field.default_factory is not MISSING:
+                value = field.default_factory()
+            elif not field.init:
+                continue
+            elif field.default is MISSING:
                 break
             else:
-                value = default
+                value = field.default
             self.set(instance, name, value)
         else:
             if used == len(args) + len(kwargs):
