@@ -96,6 +96,41 @@ def test_they_are_those_of_the_standard_library(options: dict[str, bool]) -> Non
                 make(unknown=1)
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_the_first_instances_are_like_those_of_the_compiled_constructor(frozen: bool) -> None:
+    _, ours = classes(lazy_dataclasses.dataclass, frozen=frozen)
+    _, theirs = classes(dataclasses.dataclass, frozen=frozen)
+    for _ in range(60):
+        ours(a=1)  # type: ignore[call-arg]
+    assert vars(ours)["__init__"].__name__ == "__init__"
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((1,), {}),
+        ((1, [2], 3.0), {"c": "d"}),
+        ((), {"b": 1.0, "a": 2}),
+        ((), {}),
+        ((1, [], 2.0, "c"), {}),
+        ((1,), {"a": 2}),
+        ((1,), {"of_all": (2,)}),
+        ((1,), {"length": 2}),
+        ((1,), {"self": 2}),
+    ]
+    for args, kwargs in calls:
+        _, fresh = classes(lazy_dataclasses.dataclass, frozen=frozen)
+        outcomes = []
+        for make in (fresh, ours, theirs):
+            try:
+                outcomes.append(vars(make(*args, **kwargs)))
+            except TypeError as error:
+                outcomes.append({"error": str(error).partition("__init__")[2]})
+        assert outcomes[0] == outcomes[1] == outcomes[2], (args, kwargs)
+
+
+def test_factories_make_a_value_for_each_instance() -> None:
+    ours, _ = classes(lazy_dataclasses.dataclass)
+    values = [ours(a=1).made for _ in range(70)]  # type: ignore[call-arg, attr-defined]
+    assert len(set(map(id, values))) == 70
+
+
 def test_bases_and_derived_classes_are_all_frozen_or_none() -> None:
     base, _ = classes(lazy_dataclasses.dataclass, frozen=True)
     for decorate in (lazy_dataclasses.dataclass, dataclasses.dataclass):

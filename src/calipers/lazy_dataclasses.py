@@ -1,8 +1,10 @@
-"""Dataclasses whose constructor is compiled when it is first used.
+"""Dataclasses of which little is done until they are used.
 
 Those of the standard library compile every method of a class when it is defined, which took more
-than half of the time to import the modules of an evaluation. Here the constructor is compiled on
-first access, and the other methods are closures.
+than half of the time to import the modules of an evaluation. Here fields are collected on first
+access, the constructor is compiled only for a class of which many instances are made, and the other
+methods are closures. Errors in fields, such as one without a default after one with a default, are
+therefore raised on first use.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ import dataclasses
 import sys
 from abc import update_abstractmethods
 from dataclasses import MISSING, Field, FrozenInstanceError
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from dataclasses import dataclass as dataclass  # noqa: PLC0414
 else:
 
@@ -55,32 +57,38 @@ def _define(
 ) -> type:
     defined = dict(vars(cls))
     bases = [base for base in cls.__mro__[:0:-1] if "__dataclass_fields__" in vars(base)]
-    if bases and frozen != any(base.__dataclass_params__.frozen for base in bases):
+    if bases and frozen != any(vars(base)["__dataclass_params__"].frozen for base in bases):
         raise TypeError(f"{cls.__name__} and its bases have to be frozen, or none of them")
-    fields = {name: field for base in bases for name, field in base.__dataclass_fields__.items()}
-    example = _own_fields(cls, kw_only)
-    fields |= example.__dataclass_fields__
+    own_fields = _OwnFields(cls, kw_only)
     if slots:
-        cls = _with_slots(cls, [field.name for field in dataclasses.fields(example)], frozen)
-    for name, field in example.__dataclass_fields__.items():
-        if isinstance(vars(cls).get(name), Field):
-            if field.default is MISSING:
+        cls = _with_slots(cls, own_fields.names, frozen)
+    for name, default in own_fields.defaults.items():
+        if isinstance(default, Field) and vars(cls).get(name) is default:
+            if default.default is MISSING:
                 delattr(cls, name)
             else:
-                setattr(cls, name, field.default)
-    cls.__dataclass_fields__, cls.__dataclass_params__ = fields, _params(frozen, eq, repr)
-    used = dataclasses.fields(cls)
-    methods: dict[str, Any] = {
-        "__init__": _Constructor(cls),
-        "__match_args__": tuple(f.name for f in used if f.init and not f.kw_only),
-    }
+                setattr(cls, name, default.default)
+
+    def fields() -> dict[str, Any]:
+        added: dict[str, Any] = own_fields.example().__dataclass_fields__
+        inherited = {n: field for base in bases for n, field in base.__dataclass_fields__.items()}
+        return inherited | added
+
+    def match_args() -> tuple[str, ...]:
+        return tuple(f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only)
+
+    _LateAttribute(cls, "__dataclass_fields__", fields)
+    cls.__dataclass_params__ = _Params(frozen, eq, repr)
+    if "__match_args__" not in defined:
+        _LateAttribute(cls, "__match_args__", match_args)
+    methods: dict[str, Any] = {"__init__": _Constructor(cls)}
     if repr:
-        methods["__repr__"] = _repr_of(tuple(f.name for f in used if f.repr))
+        methods["__repr__"] = _repr_of(_Names(cls, lambda f: f.repr))
     if eq:
-        methods["__eq__"] = _eq_of(tuple(f.name for f in used if f.compare))
+        methods["__eq__"] = _eq_of(_Names(cls, lambda f: f.compare))
         if defined.get("__hash__") is None:  # as it is where a class defines __eq__
             defined.pop("__hash__", None)
-            names = tuple(f.name for f in used if (f.compare if f.hash is None else f.hash))
+            names = _Names(cls, lambda f: f.compare if f.hash is None else f.hash)
             methods["__hash__"] = _hash_of(names) if frozen else None
     if frozen:
         methods["__setattr__"] = _refuse(cls, "assign to")
@@ -92,14 +100,71 @@ def _define(
     return cls  # type: ignore[no-any-return]
 
 
-def _own_fields(cls: Any, kw_only: bool) -> Any:
-    """Return a class without methods that has the fields that a class adds to its bases."""
-    annotations = cls.__annotations__
-    namespace = {name: getattr(cls, name) for name in annotations if hasattr(cls, name)}
-    # Without a docstring, the signature would be computed for it.
-    namespace |= {"__annotations__": annotations, "__module__": cls.__module__, "__doc__": "Fields"}
-    options = {"init": False, "repr": False, "eq": False, "match_args": False, "kw_only": kw_only}
-    return dataclasses.dataclass(**options)(type(cls.__name__, (), namespace))
+class _LateAttribute:
+    """Descriptor of a class that is replaced by a value when it is first read."""
+
+    def __init__(self, owner: Any, name: str, compute: Callable[[], Any]) -> None:
+        self.owner, self.name, self.compute = owner, name, compute
+        setattr(owner, name, self)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        value = self.compute()
+        setattr(self.owner, self.name, value)
+        return value
+
+
+class _Params:
+    """Descriptor of the options of a class, read where another class is derived from it."""
+
+    def __init__(self, frozen: bool, eq: bool, repr: bool) -> None:  # noqa: A002
+        self.frozen, self.eq, self.repr = frozen, eq, repr
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return _params(self.frozen, self.eq, self.repr)
+
+
+class _Names:
+    """Names of some fields of a class, collected when they are first read."""
+
+    def __init__(self, owner: Any, is_used: Callable[[Field[Any]], bool | None]) -> None:
+        self.owner, self.is_used = owner, is_used
+        self.names: tuple[str, ...] | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        if self.names is None:
+            self.names = tuple(f.name for f in dataclasses.fields(self.owner) if self.is_used(f))
+        return iter(self.names)
+
+
+class _OwnFields:
+    """Fields that a class adds to its bases."""
+
+    def __init__(self, cls: Any, kw_only: bool) -> None:
+        self.cls, self.kw_only, self.annotations = cls, kw_only, cls.__annotations__
+        self.defaults = {
+            name: default
+            for name in self.annotations
+            if (default := getattr(cls, name, MISSING)) is not MISSING
+        }
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the fields."""
+        if any("Var" in text or "KW" in text for text in self.annotations.values()):
+            return [field.name for field in dataclasses.fields(self.example())]
+        return list(self.annotations)
+
+    def example(self) -> Any:
+        """Return a class without methods that has these fields."""
+        # Without a docstring, the signature would be computed for it.
+        namespace = self.defaults | {
+            "__annotations__": self.annotations,
+            "__module__": self.cls.__module__,
+            "__doc__": "Fields",
+        }
+        options = {"init": False, "repr": False, "eq": False, "match_args": False}
+        decorate = dataclasses.dataclass(**options, kw_only=self.kw_only)
+        return decorate(type(self.cls.__name__, (), namespace))
 
 
 def _with_slots(cls: Any, names: list[str], frozen: bool) -> Any:
@@ -133,16 +198,58 @@ def _params(frozen: bool, eq: bool, repr: bool) -> Any:  # noqa: A002
     return example.__dataclass_params__
 
 
+#: So many instances of a class take as long as to compile its constructor.
+_UNCOMPILED_CALLS = 50
+
+
 class _Constructor:
-    """Descriptor that is replaced by the compiled ``__init__`` of a class."""
+    """Descriptor that is replaced by the compiled ``__init__`` of a class that is often called."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
+        self.calls = 0
+        self.fields: list[Field[Any]] | None = None
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        function = _compile_constructor(self.owner)
-        self.owner.__init__ = function
-        return function if instance is None else function.__get__(instance, owner)
+        if instance is None or self.calls >= _UNCOMPILED_CALLS:
+            function = self.compiled()
+            return function if instance is None else function.__get__(instance, owner)
+        self.calls += 1
+        return partial(self.call, instance)
+
+    def compiled(self) -> Any:
+        """Return the compiled function, which takes the place of this descriptor."""
+        function = self.owner.__init__ = _compile_constructor(self.owner)
+        return function
+
+    def call(self, instance: Any, /, *args: Any, **kwargs: Any) -> None:
+        """Do what the compiled function does; it has the errors of wrong arguments."""
+        if self.fields is None:
+            fields = list(dataclasses.fields(self.owner))
+            self.positional = [f.name for f in fields if f.init and not f.kw_only]
+            self.set = object.__setattr__ if self.owner.__dataclass_params__.frozen else setattr
+            self.fields = fields
+        values = dict(zip(self.positional, args, strict=False)) | kwargs
+        used = 0
+        for field in self.fields:
+            name = field.name
+            if field.init and name in values:
+                used, value = used + 1, values[name]
+            elif field.default_factory is not MISSING:
+                value = field.default_factory()
+            elif not field.init:
+                continue
+            elif field.default is MISSING:
+                break
+            else:
+                value = field.default
+            self.set(instance, name, value)
+        else:
+            if used == len(args) + len(kwargs):
+                if hasattr(self.owner, "__post_init__"):
+                    instance.__post_init__()
+                return
+        self.compiled()(instance, *args, **kwargs)
 
 
 class _Factory:
@@ -188,7 +295,7 @@ def _compile_constructor(cls: Any) -> Any:
     return function
 
 
-def _repr_of(names: tuple[str, ...]) -> Callable[[Any], str]:
+def _repr_of(names: _Names) -> Callable[[Any], str]:
     from reprlib import recursive_repr
 
     @recursive_repr()
@@ -199,7 +306,7 @@ def _repr_of(names: tuple[str, ...]) -> Callable[[Any], str]:
     return __repr__
 
 
-def _eq_of(names: tuple[str, ...]) -> Callable[[Any, object], bool]:
+def _eq_of(names: _Names) -> Callable[[Any, object], bool]:
     def __eq__(self: Any, other: object) -> bool:  # noqa: N807
         if other.__class__ is not self.__class__:
             return NotImplemented
@@ -209,7 +316,7 @@ def _eq_of(names: tuple[str, ...]) -> Callable[[Any, object], bool]:
     return __eq__
 
 
-def _hash_of(names: tuple[str, ...]) -> Callable[[Any], int]:
+def _hash_of(names: _Names) -> Callable[[Any], int]:
     def __hash__(self: Any) -> int:  # noqa: N807
         return hash(tuple(getattr(self, name) for name in names))
 

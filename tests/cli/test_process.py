@@ -346,3 +346,59 @@ def test_pandas_is_not_imported(folder: Path, line: str) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert "pyarrow.lib" in done.stderr
     assert "pandas.core" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("setting", "line", "expected"),
+    [
+        ({}, "trec_eval q a", "1"),
+        ({"OPENBLAS_NUM_THREADS": "2"}, "trec_eval q a", "2"),
+        ({"OMP_NUM_THREADS": "2"}, "trec_eval q a", "None"),
+        # Models of users have the threads of their library.
+        ({}, "learn --help", "None"),
+    ],
+)
+def test_blas_has_one_thread_unless_the_user_says_so(
+    folder: Path, setting: dict[str, str], line: str, expected: str
+) -> None:
+    code = (
+        f"import atexit, os, sys; sys.argv = {['calipers', *line.split()]}\n"
+        "atexit.register(lambda: print(os.environ.get('OPENBLAS_NUM_THREADS'), file=sys.stderr))\n"
+        "from calipers.cli import main; main()"
+    )
+    names = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment | setting,
+    )
+    assert done.stderr.split()[-1] == expected
+
+
+@pytest.mark.slow
+def test_numpy_is_imported_without_its_docstrings(folder: Path) -> None:
+    code = (
+        "import atexit, sys; sys.argv = ['calipers', 'trec_eval', 'q', 'a']\n"
+        "def tell():\n"
+        "    import numpy, numpy.ma, numpy.typing\n"
+        "    print(bool(numpy.ndarray.sum.__doc__), numpy.ma.add(1, 2), file=sys.stderr)\n"
+        "atexit.register(tell)\n"
+        "from calipers.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stderr == "False 3\n"
+
+
+@pytest.mark.slow
+def test_a_command_does_not_import_masked_arrays(folder: Path) -> None:
+    """They take longer than an evaluation; functions of NumPy such as `unique` import them."""
+    for line in ("retrieval q a", "trec_eval q a"):
+        command = [sys.executable, "-X", "importtime", "-m", "calipers", *line.split()]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        assert "numpy.ma.core" not in done.stderr, line

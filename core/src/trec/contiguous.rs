@@ -11,7 +11,7 @@ use super::problems::{Failure, Problems};
 use super::rank::{Ranked, Record};
 use super::run::{Context, Feed, InOrder, Ranker, Reduced, Sink, Tally, Topic, locked};
 use super::run::{on_threads, scan};
-use super::topic::Kept;
+use super::topic::{Kept, is_same};
 
 /// None if a topic came again after its end.
 pub fn read<F: Feed>(feed: &F, context: Context) -> Result<Option<Reduced>, Failure> {
@@ -55,7 +55,7 @@ struct Part<'t, 'r, 'a> {
 impl<'t> Sink<'t> for Part<'t, '_, '_> {
     #[inline]
     fn add(&mut self, topic: &'t [u8], doc: &'t [u8], at: u64, score: f64) {
-        if topic != self.topic {
+        if !is_same(topic, self.topic) {
             self.end_topic(false);
             self.topic = topic;
         }

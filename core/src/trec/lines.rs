@@ -1,7 +1,6 @@
 //! The lines of a TREC file and their fields.
 
 use std::fmt;
-use std::mem;
 use std::num::IntErrorKind;
 
 use memchr::memchr;
@@ -112,35 +111,64 @@ impl Format {
     pub fn for_each_row<'t, const N: usize>(
         self,
         text: &'t [u8],
-        mut row: impl FnMut(u64, Result<[&'t [u8]; N], Fault<'t>>),
+        mut row: impl FnMut(u64, Result<&[&'t [u8]; N], Fault<'t>>),
     ) -> u64 {
-        let mut lines = Lines {
-            format: self,
-            text,
-            is_binary: memchr(0, text).is_some(),
-            number: 0,
-            line: 0,
-            field: 0,
-            fields: [&[]; N],
-            found: 0,
-        };
-        let mut end_line = |lines: &mut Lines<'t, N>, end| {
-            if let Some(fields) = lines.end_line(end) {
-                row(lines.number, fields);
+        let (mut number, mut start, mut fields) = (0, 0, [&[][..]; N]);
+        while start < text.len() {
+            number += 1;
+            let rest = &text[start..];
+            let plain = short_fields(rest, &mut fields).or_else(|| plain_fields(rest, &mut fields));
+            let (found, length) = match plain {
+                Some(length) => (Some(Ok(())), length),
+                None => self.fields(rest, &mut fields),
+            };
+            if let Some(found) = found {
+                row(number, found.map(|()| &fields));
             }
-        };
-        each_low(text, |at| {
-            let byte = text[at];
-            if byte == b'\n' {
-                end_line(&mut lines, at);
-            } else if self.is_blank(byte) {
-                lines.end_field(at);
-            }
-        });
-        if lines.line < text.len() {
-            end_line(&mut lines, text.len());
+            start += length + 1;
         }
-        lines.number
+        number
+    }
+
+    /// Takes the fields of the first line, or tells what is wrong with it, and how long it is; nothing
+    /// of a line without content.
+    #[cold]
+    fn fields<'t, const N: usize>(
+        self,
+        text: &'t [u8],
+        fields: &mut [&'t [u8]; N],
+    ) -> (Option<Result<(), Fault<'t>>>, usize) {
+        let length = memchr(b'\n', text).unwrap_or(text.len());
+        let content = &text[..length];
+        let content = content.strip_suffix(b"\r").unwrap_or(content);
+        if content.contains(&0) {
+            return (Some(Err(Fault::Binary)), length);
+        }
+        if content.len() > LONGEST {
+            return (Some(Err(Fault::TooLong)), length);
+        }
+        if !self.is_content(content) {
+            return (None, length);
+        }
+        let (mut found, mut start) = (0, 0);
+        let blanks = LowBytes::new(content).filter(|&at| self.is_blank(content[at]));
+        for end in blanks.chain([content.len()]) {
+            if start < end {
+                if let Some(field) = fields.get_mut(found) {
+                    *field = &content[start..end];
+                }
+                found += 1;
+            }
+            start = end + 1;
+        }
+        let kind = self.kind;
+        // Only a run's further fields do not matter.
+        let found = if found == N || (kind == Kind::Run && found > N) {
+            Ok(())
+        } else {
+            Err(Fault::Fields { found, kind })
+        };
+        (Some(found), length)
     }
 
     /// `trec_eval` takes blank lines in runs only, and blanks before a `#` too.
@@ -233,83 +261,155 @@ pub fn without_mark(block: &[u8], number: u64) -> &[u8] {
     }
 }
 
-/// The lines of a text as they are taken apart.
-struct Lines<'t, const N: usize> {
-    format: Format,
-    text: &'t [u8],
-    is_binary: bool,
-    /// How many lines have ended.
-    number: u64,
-    /// Where the next one starts, and its next field.
-    line: usize,
-    field: usize,
-    fields: [&'t [u8]; N],
-    found: usize,
-}
-
-impl<'t, const N: usize> Lines<'t, N> {
-    #[inline]
-    fn end_field(&mut self, end: usize) {
-        if self.field < end {
-            if let Some(field) = self.fields.get_mut(self.found) {
-                *field = &self.text[self.field..end];
-            }
-            self.found += 1;
-        }
-        self.field = end + 1;
-    }
-
-    /// The fields of the line that ends here, or what is wrong with it; None of a line without
-    /// content.
-    #[inline]
-    fn end_line(&mut self, end: usize) -> Option<Result<[&'t [u8]; N], Fault<'t>>> {
-        let content = &self.text[self.line..end];
-        let content = content.strip_suffix(b"\r").unwrap_or(content);
-        self.end_field(self.line + content.len());
-        let (found, kind) = (mem::take(&mut self.found), self.format.kind);
-        (self.line, self.field) = (end + 1, end + 1);
-        self.number += 1;
-        if self.is_binary && content.contains(&0) {
-            Some(Err(Fault::Binary))
-        } else if content.len() > LONGEST {
-            Some(Err(Fault::TooLong))
-        } else if !self.format.is_content(content) {
-            None
-        } else if found == N || (kind == Kind::Run && found > N) {
-            // Only a run's further fields do not matter.
-            Some(Ok(self.fields))
-        } else {
-            Some(Err(Fault::Fields { found, kind }))
-        }
-    }
-}
-
-/// Calls `take` with the place of each byte that is a space or less, of which blanks are some. All of
-/// 64 bytes are known before the first is taken, so that where they stand decides no branch.
+/// The same as `plain_fields`, of lines that end within 64 bytes, other than the last ones of a text.
+/// No byte is looked at alone.
+#[cfg(target_arch = "x86_64")]
 #[inline]
-fn each_low(text: &[u8], mut take: impl FnMut(usize)) {
-    for (start, text) in (0..).step_by(64).zip(text.chunks(64)) {
-        let mut low = match text.last_chunk() {
-            None => text
-                .iter()
-                .rev()
-                .fold(0, |low, &byte| low << 1 | u64::from(byte <= b' ')),
-            // The last eight, of which the others are looked at again.
-            Some(&last) => low_bytes(last) << (text.len() - 8),
-        };
-        for (at, word) in (0..).step_by(8).zip(text.chunks_exact(8)) {
-            low |= low_bytes(word.try_into().expect("eight bytes")) << at;
-        }
-        while low != 0 {
-            take(start + low.trailing_zeros() as usize);
-            low &= low - 1;
+fn short_fields<'t, const N: usize>(text: &'t [u8], fields: &mut [&'t [u8]; N]) -> Option<usize> {
+    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8};
+    use std::arch::x86_64::{_mm_or_si128, _mm_set1_epi8};
+
+    let bytes: &[u8; 64] = text.first_chunk()?;
+    let (mut low, mut blanks, mut ends) = (0, 0, 0);
+    for word in bytes.chunks_exact(16).rev() {
+        // SAFETY: every x86-64 processor has SSE2, and 16 bytes are read where there are 16.
+        unsafe {
+            let bits = |bytes| u64::from(_mm_movemask_epi8(bytes).cast_unsigned());
+            let word = word.as_ptr().cast::<__m128i>().read_unaligned();
+            let is = |byte| _mm_cmpeq_epi8(word, _mm_set1_epi8(byte));
+            let capped = _mm_min_epu8(word, _mm_set1_epi8(0x20));
+            low = low << 16 | bits(_mm_cmpeq_epi8(capped, word));
+            blanks = blanks << 16 | bits(_mm_or_si128(is(0x20), is(0x09)));
+            ends = ends << 16 | bits(is(0x0a));
         }
     }
+    let until_end = ends ^ ends.wrapping_sub(1);
+    let places = low & until_end;
+    let is_plain = ends != 0
+        && places == (blanks | ends) & until_end
+        && places & (places << 1 | 1) == 0
+        && places.count_ones() as usize == N
+        && text[0] != b'#';
+    if !is_plain {
+        return None;
+    }
+    let (mut start, mut places) = (0, places);
+    for field in fields {
+        let end = places.trailing_zeros() as usize & 63;
+        places &= places.wrapping_sub(1);
+        *field = &bytes[start..end];
+        start = end + 1;
+    }
+    Some(start - 1)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn short_fields<const N: usize>(_: &[u8], _: &mut [&[u8]; N]) -> Option<usize> {
+    None
+}
+
+/// Takes the fields of the first line and returns its length, if it is like most: as many fields as
+/// expected, with single blanks between them.
+#[inline]
+fn plain_fields<'t, const N: usize>(text: &'t [u8], fields: &mut [&'t [u8]; N]) -> Option<usize> {
+    let (mut places, mut start) = (LowBytes::new(text), 0);
+    for (number, field) in (1..).zip(fields) {
+        let end = places.next()?;
+        let is_expected = match text[end] {
+            b' ' | b'\t' => number < N,
+            b'\n' => number == N,
+            b'\r' => number == N && text.get(end + 1) == Some(&b'\n'),
+            _ => false,
+        };
+        if !is_expected || start == end {
+            return None;
+        }
+        *field = &text[start..end];
+        start = end + 1;
+    }
+    let length = if text[start - 1] == b'\n' {
+        start - 1
+    } else {
+        start
+    };
+    (text[0] != b'#' && length <= LONGEST).then_some(length)
+}
+
+/// The places of the bytes that are a space or less, of which blanks and the ends of lines are some.
+/// All of 64 bytes are known before the first is given.
+struct LowBytes<'t> {
+    text: &'t [u8],
+    /// Where the 64 bytes start, and a bit for each that is yet to be given.
+    start: usize,
+    low: u64,
+}
+
+impl<'t> LowBytes<'t> {
+    #[inline]
+    fn new(text: &'t [u8]) -> Self {
+        Self {
+            text,
+            start: 0,
+            low: low_bytes(text),
+        }
+    }
+}
+
+impl Iterator for LowBytes<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.low == 0 {
+            self.start += 64;
+            self.low = low_bytes(self.text.get(self.start..)?);
+        }
+        let place = self.start + self.low.trailing_zeros() as usize;
+        self.low &= self.low - 1;
+        Some(place)
+    }
+}
+
+/// A bit for each of the first 64 bytes that is a space or less, the lowest for the first.
+#[inline]
+pub fn low_bytes(text: &[u8]) -> u64 {
+    if let Some(bytes) = text.first_chunk() {
+        return low_of(bytes);
+    }
+    let mut bytes = [u8::MAX; 64];
+    bytes[..text.len()].copy_from_slice(text);
+    low_of(&bytes)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn low_of(bytes: &[u8; 64]) -> u64 {
+    use std::arch::x86_64::_mm_set1_epi8;
+    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8};
+
+    bytes.chunks_exact(16).rev().fold(0, |low, word| {
+        // SAFETY: every x86-64 processor has SSE2, and 16 bytes are read where there are 16.
+        let of_word = unsafe {
+            let word = word.as_ptr().cast::<__m128i>().read_unaligned();
+            let capped = _mm_min_epu8(word, _mm_set1_epi8(0x20));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(capped, word))
+        };
+        low << 16 | u64::from(of_word.cast_unsigned())
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn low_of(bytes: &[u8; 64]) -> u64 {
+    bytes.chunks_exact(8).rev().fold(0, |low, word| {
+        low << 8 | low_of_word(word.try_into().expect("eight bytes"))
+    })
 }
 
 /// A bit for each of eight bytes that is a space or less, the lowest for the first.
+#[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline]
-fn low_bytes(bytes: [u8; 8]) -> u64 {
+pub fn low_of_word(bytes: [u8; 8]) -> u64 {
     const HIGHEST: u64 = 0x8080_8080_8080_8080;
     // Added to the lower seven bits, it carries into the highest from `!` on.
     const CARRY: u64 = 0x5f5f_5f5f_5f5f_5f5f;

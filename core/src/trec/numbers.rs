@@ -3,6 +3,9 @@
 
 /// As `atof` does, hexadecimal numbers included. Every NaN is the same one.
 pub fn leading_float(text: &[u8]) -> f64 {
+    if let Some(value) = short_decimal(text) {
+        return value;
+    }
     let (negative, digits) = sign(text);
     if let Some(magnitude) = hexadecimal(digits) {
         return if negative { -magnitude } else { magnitude };
@@ -25,24 +28,33 @@ pub fn short_decimal(text: &[u8]) -> Option<f64> {
     if digits.len() > 16 {
         return None;
     }
-    let (mut whole, mut point) = (0_u64, None);
-    for (at, &byte) in digits.iter().enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit < 10 {
-            whole = 10 * whole + u64::from(digit);
-        } else if byte == b'.' && point.is_none() {
-            point = Some(at);
-        } else {
+    let (mut whole, before) = add_digits(0, digits);
+    let mut decimals = 0;
+    if let [point, after @ ..] = &digits[before..] {
+        (whole, decimals) = add_digits(whole, after);
+        if *point != b'.' || decimals < after.len() {
             return None;
         }
     }
-    let count = digits.len() - usize::from(point.is_some());
+    let count = before + decimals;
     if count == 0 || count > 15 {
         return None;
     }
-    let decimals = point.map_or(0, |point| count - point);
     let value = whole as f64 / POWERS[decimals];
     Some(if negative { -value } else { value })
+}
+
+/// The number with the digits that come first in the text behind it, and how many they are.
+#[inline]
+fn add_digits(mut number: u64, text: &[u8]) -> (u64, usize) {
+    for (count, &byte) in text.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return (number, count);
+        }
+        number = 10 * number + u64::from(digit);
+    }
+    (number, text.len())
 }
 
 /// As `atol` does with 64 bits: what lies outside becomes the nearest inside.

@@ -70,19 +70,36 @@ pub fn rank(
         retrieved: records.len(),
         ..Ranked::default()
     };
-    if mark_judged(records, judged, index) == 0 {
+    let mut rows = mark_judged(records, judged, index);
+    if rows.is_empty() {
         return ranked;
     }
-    if !records.is_sorted_by(|a, b| a.score >= b.score) {
+    if records.is_sorted_by(|a, b| a.score >= b.score) {
+        rows.sort_unstable();
+    } else {
         records.sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
+        rows.clear();
+        rows.extend((0..records.len()).filter(|&row| records[row].grade.is_some()));
     }
-    let mut before = 0;
-    // Scores do not rise any more, so one that is not lower is equal.
-    for tied in records.chunk_by_mut(|a, b| a.score <= b.score || b.score.is_nan()) {
-        add_hits(tied, before, ascending, &mut ranked.hits);
-        before += tied.len();
+    let mut end = 0;
+    for row in rows {
+        if row < end {
+            continue; // it was among those with the score of the row before
+        }
+        let is_tied = |next: &usize| is_tied(&records[next - 1], &records[*next]);
+        let start = (1..=row).rev().find(|next| !is_tied(next)).unwrap_or(0);
+        end = (row + 1..records.len())
+            .find(|next| !is_tied(next))
+            .unwrap_or(records.len());
+        add_hits(&mut records[start..end], start, ascending, &mut ranked.hits);
     }
     ranked
+}
+
+/// Whether two that follow each other have the same score: scores do not rise, so one that is not
+/// lower is equal.
+fn is_tied(before: &Record, after: &Record) -> bool {
+    before.score <= after.score || after.score.is_nan()
 }
 
 /// Puts the records into the index, and the documents that stand there twice into the problems.
@@ -124,24 +141,20 @@ pub fn keep_highest(
     problems
 }
 
-/// Looks the judged documents up among the retrieved, for mostly they are fewer; returns how many
-/// were found.
-fn mark_judged(records: &mut [Record], judged: Option<&Kept<i32>>, index: &Index) -> usize {
-    let mut found = 0;
+/// Looks the judged documents up among the retrieved, for mostly they are fewer; returns their rows.
+fn mark_judged(records: &mut [Record], judged: Option<&Kept<i32>>, index: &Index) -> Vec<usize> {
+    let mut rows = Vec::new();
     for (id, _, grade) in judged.into_iter().flat_map(Kept::iter) {
         if let Some(row) = index.find(Doc::new(id), |row| records[row].doc) {
             records[row].grade = Some(grade);
-            found += 1;
+            rows.push(row);
         }
     }
-    found
+    rows
 }
 
 /// Adds the judged ones among the records of one score, of which `before` have a higher one.
 fn add_hits(records: &mut [Record], before: usize, ascending: bool, hits: &mut Vec<Hit>) {
-    if records.iter().all(|record| record.grade.is_none()) {
-        return;
-    }
     records.sort_unstable_by(|a, b| by_id(a, b, ascending));
     let tied = (before + 1, before + records.len());
     hits.extend(records.iter().zip(tied.0..).filter_map(|(record, rank)| {

@@ -92,7 +92,7 @@ fn groups_or_prefs(head: &[u8], lenient: bool) -> Kind {
     let mut first = None;
     format.for_each_row::<4>(without_mark(head, 0), |_, row| {
         if !matches!(row, Err(Fault::Binary | Fault::TooLong)) {
-            first.get_or_insert(row);
+            first.get_or_insert(row.map(|_| ()));
         }
     });
     match first {

@@ -137,7 +137,7 @@ impl Feed for Mutex<Source> {
             lenient: rows.options.lenient,
         };
         format.for_each_row(without_mark(block, number), |at, fields| {
-            let row = fields.and_then(|[topic, _, doc, _, score, tag]| {
+            let row = fields.and_then(|&[topic, _, doc, _, score, tag]| {
                 Ok((topic, doc, format.score(score)?, tag))
             });
             match row {

@@ -209,7 +209,7 @@ impl Source {
             let text = without_mark(&block, number);
             lines += format.for_each_row(text, |line, fields| {
                 let line = lines + line;
-                if let Err(fault) = fields.and_then(|fields| take(line, fields)) {
+                if let Err(fault) = fields.and_then(|fields| take(line, *fields)) {
                     problems.add(line, || fault.to_string());
                 }
             });

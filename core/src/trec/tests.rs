@@ -10,7 +10,7 @@ use std::thread;
 use super::columns::{Columns, Strings};
 use super::input::Given;
 use super::judgments::Judgments;
-use super::lines::{Fault, Format, Kind, LONGEST};
+use super::lines::{Fault, Format, Kind, LONGEST, low_bytes, low_of_word};
 use super::numbers::short_decimal;
 use super::partitions::{PARTITIONS, Partitions, Row, Scattered, rows};
 use super::problems::{Failure, Problems, shown};
@@ -472,12 +472,24 @@ fn fields_stand_between_blanks() {
     for case in 0..5000 {
         let lenient = case % 2 == 1;
         let bytes = b"  \t\n\r\x0b\x01!#az09\x7f\x80\xa0\xff";
-        let text: Vec<_> = (0..random.below(200))
-            .map(|_| {
-                let at = random.below(3 * bytes.len() as u64) as usize;
-                bytes.get(at).copied().unwrap_or(b'b')
-            })
-            .collect();
+        // Of some, hardly a line is unusual.
+        let wrong_once_in = [3, 50, 2000][case % 3];
+        let mut text = Vec::new();
+        for _ in 0..random.below(200) {
+            if random.once_in(wrong_once_in) {
+                let at = random.below(bytes.len() as u64) as usize;
+                text.push(bytes[at]);
+            } else if wrong_once_in == 3 {
+                text.push(b'b');
+            } else {
+                let place = random.below(4);
+                text.extend(std::iter::repeat_n(
+                    b'b',
+                    1 + random.below(30 + place) as usize,
+                ));
+                text.push(b" \t \n"[place as usize]);
+            }
+        }
         let ended = text.strip_suffix(b"\n").unwrap_or(&text);
         let lines: Vec<_> = ended.split(|&byte| byte == b'\n').collect();
         // Of a run, further fields do not matter; too few are counted.
@@ -498,7 +510,7 @@ fn fields_stand_between_blanks() {
         let count = format.for_each_row(&text, |number, row| {
             read.push((
                 number,
-                row.map_err(|fault| match fault {
+                row.copied().map_err(|fault| match fault {
                     Fault::Fields { found, .. } => found,
                     fault => panic!("{fault}"),
                 }),
@@ -507,6 +519,22 @@ fn fields_stand_between_blanks() {
         assert_eq!(read, expected, "{text:?}");
         let lines = if text.is_empty() { 0 } else { lines.len() };
         assert_eq!(count as usize, lines);
+    }
+}
+
+#[test]
+fn low_bytes_are_a_space_or_less() {
+    let mut random = Random(7);
+    for _ in 0..2000 {
+        let text: Vec<_> = (0..random.below(80) as usize)
+            .map(|at| random.below([256, 40][at % 2]) as u8)
+            .collect();
+        let expected = (0..64).zip(&text).filter(|(_, byte)| **byte <= b' ');
+        let expected = expected.fold(0, |low, (at, _)| low | 1_u64 << at);
+        assert_eq!(low_bytes(&text), expected, "{text:?}");
+        if let Some(&word) = text.first_chunk() {
+            assert_eq!(low_of_word(word), expected & 0xff, "{text:?}");
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub fn hash(id: &[u8]) -> u64 {
     fold(state, tail(words.remainder()))
 }
 
-/// Up to seven bytes as a number; the two reads of four bytes may overlap.
+/// Up to eight bytes as a number; the two reads of four bytes may overlap.
 fn tail(bytes: &[u8]) -> u64 {
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
@@ -46,11 +46,21 @@ fn tail(bytes: &[u8]) -> u64 {
     }
 }
 
+/// Whether two names are the same; most have so few bytes that no call is worth while.
+#[inline]
+pub fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() > 8 || a.len() != b.len() {
+        return a == b;
+    }
+    tail(a) == tail(b)
+}
+
 /// An open-addressing table from documents to their rows.
 #[derive(Default)]
 pub struct Index {
-    /// Row + 1, or 0 where nothing stands; a power of two, at most half full.
-    slots: Vec<usize>,
+    /// Row + 1 in the bits of the mask, and above them those of the document's hash, so that hardly
+    /// any other one has to be compared; 0 where nothing stands. A power of two, at most half full.
+    slots: Vec<u64>,
 }
 
 impl Index {
@@ -58,6 +68,10 @@ impl Index {
     pub fn clear(&mut self, rows: usize) {
         self.slots.clear();
         self.slots.resize((2 * rows).next_power_of_two(), 0);
+    }
+
+    fn mask(&self) -> u64 {
+        self.slots.len() as u64 - 1
     }
 
     /// Remembers the row of `doc`, unless an equal document came before: then returns that one's.
@@ -68,27 +82,35 @@ impl Index {
         row: usize,
         doc_of: impl Fn(usize) -> Doc<'t>,
     ) -> Option<usize> {
-        let slot = self.slot(doc, doc_of);
-        let found = self.slots[slot].checked_sub(1);
+        let (slot, found) = self.slot(doc, doc_of);
         if found.is_none() {
-            self.slots[slot] = row + 1;
+            self.slots[slot] = (doc.hash & !self.mask()) | (row as u64 + 1);
         }
         found
     }
 
     pub fn find<'t>(&self, doc: Doc, doc_of: impl Fn(usize) -> Doc<'t>) -> Option<usize> {
-        self.slots[self.slot(doc, doc_of)].checked_sub(1)
+        self.slot(doc, doc_of).1
     }
 
-    /// Where `doc` stands or would stand.
+    /// Where `doc` stands or would stand, and its row.
     #[inline]
-    fn slot<'t>(&self, doc: Doc, doc_of: impl Fn(usize) -> Doc<'t>) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut slot = doc.hash as usize & mask;
-        while self.slots[slot] != 0 && doc_of(self.slots[slot] - 1) != doc {
+    fn slot<'t>(&self, doc: Doc, doc_of: impl Fn(usize) -> Doc<'t>) -> (usize, Option<usize>) {
+        let mask = self.mask();
+        let mut slot = doc.hash & mask;
+        loop {
+            let stored = self.slots[slot as usize];
+            if stored == 0 {
+                return (slot as usize, None);
+            }
+            if (stored ^ doc.hash) & !mask == 0 {
+                let row = (stored & mask) as usize - 1;
+                if doc_of(row) == doc {
+                    return (slot as usize, Some(row));
+                }
+            }
             slot = (slot + 1) & mask;
         }
-        slot
     }
 }
 

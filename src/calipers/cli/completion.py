@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from click.shell_completion import CompletionItem
 
 #: Where each shell looks for completions: the environment variable of the folder, its default, and
@@ -39,6 +40,8 @@ def command(shell: str | None, *, install: bool) -> None:
     Example:
       calipers completion --install
     """
+    from pathlib import Path
+
     from click.shell_completion import get_completion_class
 
     from calipers.cli.group import cli
@@ -68,6 +71,8 @@ def command(shell: str | None, *, install: bool) -> None:
 
 
 def _script_path(shell: str) -> Path:
+    from pathlib import Path
+
     variable, default_folder, file_name = SCRIPT_PATHS[shell]
     configured = os.environ.get(variable)
     return (Path(configured) if configured else Path.home() / default_folder) / file_name
@@ -107,6 +112,8 @@ def column_names(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return completions of a column name of the table on the command line."""
+    from pathlib import Path
+
     from click.shell_completion import CompletionItem, split_arg_string
 
     # Of arguments before an option that still lacks its value, click knows nothing yet.

@@ -25,6 +25,7 @@ from calipers.inference.variance_estimators import (
 )
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ContingencyTable, FloatArray, IntArray
+from calipers.statistics.base import sample_quantiles
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
@@ -184,7 +185,7 @@ class PosteriorDraws(NamedTuple):
         The lower limit is moved down by the largest bias, or up if all are negative; the upper one
         up if the value is too low.
         """
-        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
+        low, high = sample_quantiles(self.draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
         return low - float(self.biases.max()), high - min(self.jackknife_bias, 0.0)
 
 
@@ -449,7 +450,7 @@ class _PartitionDistribution(JointDistribution):
             if not is_defined:
                 return intervals.no_interval("none", "undefined_value")
             value = first.value - second.value
-            low, high = np.quantile(
+            low, high = sample_quantiles(
                 self.partition.difference_draws(second_partition, measure), _TAIL_PROBABILITIES
             ).tolist()
             bias_differences = (

@@ -32,6 +32,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.paired_tests import TestResult
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, Moments, NumericMoments, ScoreTable
+from calipers.statistics.base import sample_quantiles
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
@@ -97,7 +98,7 @@ class PermutationResult:
         observed_t = self.observed / self.standard_error
         tolerance = 1e-9 * np.abs(t).max()
         below, above = (1 + np.count_nonzero(s * (t - observed_t) <= tolerance) for s in (1, -1))
-        low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
+        low, high = sample_quantiles(t, [(1 - level) / 2, (1 + level) / 2])
         interval = Interval(
             self.observed - float(high) * self.standard_error,
             self.observed - float(low) * self.standard_error,

@@ -7,7 +7,6 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -133,6 +132,8 @@ class StoredSystem:
         path, name = _split_file_name(os.fspath(baseline))
         if not path.lower().endswith(".json"):
             raise InputError(f"baseline {path!r} is not a system; {did_you_mean(path, systems)}")
+        from pathlib import Path
+
         from calipers.results import from_json
 
         try:
@@ -460,7 +461,7 @@ def resolve_baseline_name(evaluation: Evaluation, baseline: str | None) -> str |
     if baseline is None or baseline in evaluation.systems:
         return baseline
     path, name = _split_file_name(baseline)
-    stem = Path(path).stem
+    stem = os.path.splitext(os.path.basename(path))[0]  # noqa: PTH119, PTH122
     return next((n for n in (f"{stem}:{name}", stem) if n in evaluation.systems), baseline)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -65,15 +65,7 @@ def identical_columns(subject: Subject, outputs: RowOutputs) -> Iterator[Finding
     There are at least {MIN_DISTINCT_VALUES} distinct scores, errors, or judged documents below the
     first rank.
     """
-    yield from _identical_systems(
-        subject,
-        {
-            name: outputs.columns_by_name[name]
-            for name in outputs.columns_by_name
-            if outputs.is_distinctive(name)
-        },
-        "rows",
-    )
+    yield from _identical_systems(subject, outputs.columns_by_name, outputs.is_distinctive, "rows")
 
 
 @rule("identical-systems", "warning", RunStatisticsByName, cost="rows", counts=True)
@@ -84,16 +76,19 @@ def identical_runs(subject: Subject, runs: RunStatisticsByName) -> Iterator[Find
     first rank.
     """
     rankings = {name: run.rankings for name, run in runs.by_name.items()}
-    distinctive = {
-        name: (r.retrieved, r.offsets, r.rank, r.grade)
-        for name, r in rankings.items()
-        if int((r.rank > 1).sum()) >= MIN_DISTINCT_VALUES
-    }
-    yield from _identical_systems(subject, distinctive, "topics")
+    columns = {name: (r.retrieved, r.offsets, r.rank, r.grade) for name, r in rankings.items()}
+
+    def is_distinctive(name: str) -> bool:
+        return int((rankings[name].rank > 1).sum()) >= MIN_DISTINCT_VALUES
+
+    yield from _identical_systems(subject, columns, is_distinctive, "topics")
 
 
 def _identical_systems(
-    subject: Subject, columns_by_name: Mapping[str, Sequence[Column]], unit: str
+    subject: Subject,
+    columns_by_name: Mapping[str, Sequence[Column]],
+    is_distinctive: Callable[[str], bool],
+    unit: str,
 ) -> Iterator[FindingDraft]:
     groups: list[list[str]] = []
     for name, columns in columns_by_name.items():
@@ -104,7 +99,7 @@ def _identical_systems(
         else:
             groups.append([name])
     for group in groups:
-        if len(group) > 1:
+        if len(group) > 1 and is_distinctive(group[0]):
             claim = "retrieve the same judged documents at the same ranks"
             claim = "have identical outputs on every row" if unit == "rows" else claim
             yield FindingDraft(

@@ -15,7 +15,7 @@ import numpy as np
 from calipers.inference.transformations import TRANSFORMATIONS, Transformation, expit
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import effective_size
-from calipers.statistics.base import BLOCK_ROWS, dot
+from calipers.statistics.base import BLOCK_ROWS, dot, sample_quantiles
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, ScoreTable
@@ -446,7 +446,7 @@ def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B
     usable = usable_replicates(replicates, method)
     if isinstance(usable, Interval):
         return usable
-    low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
+    low, high = sample_quantiles(usable, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), method, se=standard_deviation(usable))
 
 
@@ -478,7 +478,7 @@ def basic_bootstrap_on_logit(
         proportion = (size * x + 0.5) / (size + 1)
         return np.asarray(np.log(proportion) - np.log1p(-proportion))
 
-    quantiles = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
+    quantiles = sample_quantiles(usable, [(1 + level) / 2, (1 - level) / 2])
     low, high = (expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(quantiles))
     low, high = ((x * (size + 1) - 0.5) / size for x in (low, high))
     return Interval(low, high, method, se=standard_deviation(usable)).clip(0.0, 1.0)
@@ -598,7 +598,7 @@ def bca(
         if 1 - a * end <= 0:
             return no_interval(method, "replicates_on_one_side")
         probabilities.append(normal.cdf(bias + end / (1 - a * end)))
-    low, high = np.quantile(usable, probabilities)
+    low, high = sample_quantiles(usable, probabilities)
     return Interval(float(low), float(high), method, se=standard_deviation(usable))
 
 
@@ -633,7 +633,7 @@ def bootstrap_t(
     t = studentize(value, replicates, errors)
     if t is None:
         return no_interval(method, "degenerate_replicates")
-    low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
+    low, high = sample_quantiles(t, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(value - high * se), float(value - low * se), method, se=se)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
@@ -13,7 +12,11 @@ COLUMN_SPACING = 2
 
 def terminal_width(file: TextIO) -> int | None:
     """Return the width of the terminal of a stream, None (any width) if it is not a terminal."""
-    return shutil.get_terminal_size().columns if file.isatty() else None
+    if not file.isatty():
+        return None
+    import shutil  # which loads all compression formats
+
+    return shutil.get_terminal_size().columns
 
 
 def wrap_line(line: str, width: int | None, hanging: int = 2) -> list[str]:

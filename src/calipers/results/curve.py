@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
-from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 
 import numpy as np
@@ -189,6 +188,8 @@ class Curve(JsonSerializable):
         return _make_chart([self])
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return self.chart()._repr_html_() if len(self) else f"<p>{escape(str(self))}</p>"
 
     def __str__(self) -> str:

@@ -7,6 +7,10 @@ from functools import partial
 import click
 
 from calipers.cli.files import Group, import_command
+from calipers.cli.process import allow_blas_threads
+
+# Before NumPy is imported: models are fitted with the threads of their library.
+allow_blas_threads()
 
 #: Sub-commands, and their lines in the help.
 COMMANDS = {
