@@ -381,21 +381,6 @@ def test_blas_has_one_thread_unless_the_user_says_so(
 
 
 @pytest.mark.slow
-def test_numpy_is_imported_without_its_docstrings(folder: Path) -> None:
-    code = (
-        "import atexit, sys; sys.argv = ['calipers', 'trec_eval', 'q', 'a']\n"
-        "def tell():\n"
-        "    import numpy, numpy.ma, numpy.typing\n"
-        "    print(bool(numpy.ndarray.sum.__doc__), numpy.ma.add(1, 2), file=sys.stderr)\n"
-        "atexit.register(tell)\n"
-        "from calipers.cli import main; main()"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    assert done.stderr == "False 3\n"
-
-
-@pytest.mark.slow
 def test_a_command_does_not_import_masked_arrays(folder: Path) -> None:
     """They take longer than an evaluation; functions of NumPy such as `unique` import them."""
     for line in ("retrieval q a", "trec_eval q a"):

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from types import ModuleType
 from typing import Any, NoReturn, TextIO
 
 from calipers import plugins
@@ -29,7 +28,6 @@ def run(command: Callable[[], Any]) -> NoReturn:
     """Run a command as this process, and exit with the code of its outcome."""
     _replace_streams()
     _limit_blas_threads()
-    _omit_numpy_docstrings()
     sys.meta_path.insert(0, _PandasBlocker())
     plugins.IMPORT_HOOKS.append(allow_pandas)
     _StandardStream.progress_line = start_progress_line()
@@ -95,15 +93,6 @@ def allow_blas_threads() -> None:
     """Let OpenBLAS have threads, for models of users, if NumPy has not been imported yet."""
     while _limited_by:
         del os.environ[_limited_by.pop()]
-
-
-def _omit_numpy_docstrings() -> None:
-    """Let NumPy be imported without modules that only add docstrings to its compiled functions.
-
-    They took a tenth of the time to import NumPy.
-    """
-    for name in ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars"):
-        sys.modules.setdefault(name, ModuleType(name))
 
 
 class _PandasBlocker:
