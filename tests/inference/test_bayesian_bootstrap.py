@@ -354,8 +354,9 @@ def test_equal_values_without_weights_are_one() -> None:
 
 def test_where_half_units_are_put() -> None:
     x = np.array([0.0, 0.0, 0.5, -0.1])  # mean 0.1
-    assert endpoints_about_mean(x, 0.1, 2) == pytest.approx((0.1 - 0.4 * 2, 0.1 + 0.4 * 2))
-    assert endpoints_about_mean(x, 0.1, 2, 0.7) == pytest.approx((-0.6, 0.7))
-    assert endpoints_about_mean(np.full(5, 0.2), 0.2, 5) == pytest.approx((-0.08, 0.48))
-    assert endpoints_about_mean(np.zeros(4), 0.0, 0, 1.0) == (-1.0, 1.0)
-    assert endpoints_about_mean(np.zeros(4), 0.0, 0) is None
+    extremes = float(x.min()), float(x.max())
+    assert endpoints_about_mean(extremes, 0.1, 2) == pytest.approx((0.1 - 0.4 * 2, 0.1 + 0.4 * 2))
+    assert endpoints_about_mean(extremes, 0.1, 2, 0.7) == pytest.approx((-0.6, 0.7))
+    assert endpoints_about_mean((0.2, 0.2), 0.2, 5) == pytest.approx((-0.08, 0.48))
+    assert endpoints_about_mean((0.0, 0.0), 0.0, 0, 1.0) == (-1.0, 1.0)
+    assert endpoints_about_mean((0.0, 0.0), 0.0, 0) is None

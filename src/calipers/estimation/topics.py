@@ -61,6 +61,11 @@ class TopicSummary:
         return self.summary.defined_mask(self.values, self.pooling_columns)
 
     @cached_property
+    def is_complete(self) -> bool:
+        """Whether all topics have a value."""
+        return bool(self.defined_mask.all())
+
+    @cached_property
     def all_columns(self) -> list[FloatArray]:
         """Columns whose means the summary uses; NaN for topics without a value."""
         return self.summary.columns(self.values, self.pooling_columns)
@@ -625,10 +630,10 @@ class _EstimatePair:
         first_topics, second_topics = first.joint_distribution, second.joint_distribution
         assert isinstance(first_topics, TopicRows)
         assert isinstance(second_topics, TopicRows)
-        absent_mask = ~(first_topics.defined_mask & second_topics.defined_mask)
-        if not absent_mask.any():
+        if first_topics.is_complete and second_topics.is_complete:
             a, b = first_topics.all_columns, second_topics.all_columns
         else:
+            absent_mask = ~(first_topics.defined_mask & second_topics.defined_mask)
             a, b = (
                 topics.summary.columns(*_mask_topics(absent_mask, topics))
                 for topics in (first_topics, second_topics)
@@ -655,6 +660,12 @@ class _EstimatePair:
         """Topics of the first estimate."""
         assert isinstance(self.first.joint_distribution, TopicRows)
         return self.first.joint_distribution
+
+    @property
+    def second_topics(self) -> TopicRows:
+        """Topics of the second estimate."""
+        assert isinstance(self.second.joint_distribution, TopicRows)
+        return self.second.joint_distribution
 
     @cached_property
     def differences(self) -> FloatArray:
@@ -687,12 +698,11 @@ class _EstimatePair:
         """Return the difference, with its replicates and its test at index ``index``."""
         defined_mask, n = self.defined_mask, int(np.count_nonzero(self.defined_mask))
         importance = None if self.importance is None else self.importance[defined_mask]
-        first_topics, second_topics = self.first_topics, self.second.joint_distribution
-        assert isinstance(second_topics, TopicRows)
+        first_topics, second_topics = self.first_topics, self.second_topics
 
         def signs_of_topics() -> Signs:
             if self.is_mean:
-                return count_signs(self.units.values)
+                return self.units.signs
             values = subtract_values(first_topics.values, second_topics.values)
             return count_signs(values[defined_mask])
 
@@ -735,13 +745,11 @@ class _EstimatePair:
 
         With clusters, the signs of topics are not exchangeable, so there is no test by them.
         """
-        theirs = self.second.joint_distribution
-        assert isinstance(theirs, TopicRows)
 
         def influence() -> Influence:
             influences = [
                 topics.influence(columns, self.defined_mask, self._apply_summary(columns))
-                for topics, columns in ((self.first_topics, a), (theirs, b))
+                for topics, columns in ((self.first_topics, a), (self.second_topics, b))
             ]
             return influences[0] - influences[1]
 
@@ -783,7 +791,7 @@ class _EstimatePair:
             ),
             "replicates": lambda: draws.get(index)[0][:, 0] * factor,
             "studentized_replicates": studentized,
-            "permutation_test": lambda alternative: signs.test(index, alternative),
+            "permutation_test": partial(signs.test, index),
         }
 
     def _function_fields(
@@ -845,10 +853,11 @@ def _subtract_together(pairs: Sequence[_EstimatePair]) -> None:
     simple = [
         pair
         for pair in pairs
-        if pair.is_mean
-        and pair.importance is None
+        if pair.importance is None
+        and pair.is_mean
         and pair.clusters is None
-        and not np.isnan(pair.first_columns[0] + pair.second_columns[0]).any()
+        and pair.first_topics.is_complete
+        and pair.second_topics.is_complete
     ]
     if len(simple) < 2:
         return
@@ -856,8 +865,9 @@ def _subtract_together(pairs: Sequence[_EstimatePair]) -> None:
         np.stack([pair.first_columns[0] for pair in simple]),
         np.stack([pair.second_columns[0] for pair in simple]),
     )
-    for pair, row in zip(simple, table, strict=True):
-        pair.__dict__.update(differences=row, units=UnitValues(row))
+    every_topic = np.ones(table.shape[1], bool)
+    for pair, units in zip(simple, UnitValues.from_table(table), strict=True):
+        pair.__dict__.update(differences=units.values, units=units, defined_mask=every_topic)
 
 
 def _mask_topics(absent_mask: Any, topics: TopicRows) -> tuple[FloatArray, FloatArray | None]:

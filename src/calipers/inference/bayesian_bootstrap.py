@@ -141,7 +141,7 @@ class _DirichletMean:
         """
         if weight is None and not isinstance(values, Histogram) and len(values) <= MAX_GROUPS:
             x = np.concatenate([values, endpoints])
-            if not 0 < float(np.ptp(x)) < math.inf:
+            if not 0 < float(x.max() - x.min()) < math.inf:
                 return None
             return cls(x, None, _unit_mass(len(values), len(endpoints)))
         return _AugmentedValues.from_values(values, weight).mean_distribution(endpoints)
@@ -322,23 +322,24 @@ class AugmentedMean:
 
 
 def endpoints_about_mean(
-    values: FloatArray, mean: float, n_differing: int, max_difference: float = math.inf
+    extremes: tuple[float, float], mean: float, n_differing: int, max_difference: float = math.inf
 ) -> tuple[float, float] | None:
     """Return the positions of the half units about the mean of differences, or None.
 
-    They are mean ± R, where R is the largest distance from the mean times 1 + 2/``n_differing``,
-    and ``n_differing`` is the number of differences other than 0. R and both positions are at most
+    They are mean ± R, where R is the largest distance from the mean times 1 + 2/``n_differing``.
+    ``extremes`` are the smallest and the largest difference, and ``n_differing`` is the number of
+    differences other than 0. R and both positions are at most
     ``max_difference`` in size if this is finite. If all differences are 0, the positions are
     ±``max_difference``. None is returned if these are not finite either.
 
     Examples
     --------
-    >>> endpoints_about_mean(np.array([0.0, 0.0, 2.0, 0.0]), 0.5, 1, 4.5)  # 1.5 · 3 from the mean
+    >>> endpoints_about_mean((0.0, 2.0), 0.5, 1, 4.5)  # 1.5 · 3 from the mean of 0, 0, 2, 0
     (-4.0, 4.5)
     """
     if not n_differing:
         return (-max_difference, max_difference) if math.isfinite(max_difference) else None
-    distance = float(np.abs(values - mean).max())
+    distance = max(abs(value - mean) for value in extremes)
     if not distance > 1e-12 * abs(mean):  # all differ alike
         distance = abs(mean)
     distance = min(max_difference, distance * (1 + 2 / n_differing))

@@ -157,8 +157,10 @@ class Procedure:
             return intervals.no_interval("none", "undefined_value")
         tail = tail_probability(level)
         center = self._center
-        low = max(np.fmin(self.cached_limit(tail, 1), center), self.bounds[0])
-        high = min(np.fmax(self.cached_limit(tail, -1), center), self.bounds[1])
+        low, high = self.cached_limit(tail, 1), self.cached_limit(tail, -1)
+        # A center that is NaN, as a limit that is, does not count.
+        low = max(center if math.isnan(low) or low > center else low, self.bounds[0])
+        high = min(center if math.isnan(high) or high < center else high, self.bounds[1])
         if not (math.isfinite(low) and math.isfinite(high)):
             return intervals.no_interval(self.method, "too_few_replicates")
         return Interval(float(low), float(high), self.method, se=self.standard_error.se)
