@@ -9,12 +9,14 @@ belong to the variance estimator, whose norm is the standard error.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import Moments, effective_size_from_weights
 from calipers.statistics.base import dot
@@ -154,12 +156,9 @@ class TwoClassVariance(VarianceEstimator):
     def standard_error(self, coefficients: FloatArray) -> float:
         """Return the norm of a column."""
         if self.clusters is None:
-            total = 0.0
-            for class_mask in (self.positive, ~self.positive):
-                total += float(np.square(coefficients[class_mask]).sum()) * self._correction(
-                    class_mask
-                )
-            return math.sqrt(total)
+            sides = coefficients[~self.positive], coefficients[self.positive]
+            sums = (dot(column, column) for column in sides)
+            return math.sqrt(sum(map(operator.mul, sums, self._row_corrections)))
         return self.cluster_error(coefficients).se
 
     def cluster_error(self, column: FloatArray) -> StandardError:
@@ -173,6 +172,11 @@ class TwoClassVariance(VarianceEstimator):
         """Return influence and contribution of each cluster, for each class if ``is_pairwise``."""
         assert self.clusters is not None
         return self.clusters.cluster_sums_by_class(column, self.positive, pairs=self.is_pairwise)
+
+    @cached_property
+    def _row_corrections(self) -> tuple[float, float]:
+        """Factor n/(n − 1) of the negative and of the positive rows of this column."""
+        return self._correction(~self.positive), self._correction(self.positive)
 
     def _correction(self, class_mask: npt.NDArray[np.bool_]) -> float:
         weights = class_mask.astype(np.float64) if self.weight is None else self.weight[class_mask]
@@ -189,7 +193,7 @@ class TwoClassVariance(VarianceEstimator):
     def class_corrections(self) -> list[float]:
         """Factor n/(n − 1) of the negative and of the positive rows."""
         if self.effective_class_sizes is None:
-            return [self._correction(~self.positive), self._correction(self.positive)]
+            return list(self._row_corrections)
         return [_bessel_factor(n) for n in self.effective_class_sizes[::-1]]
 
     def is_compatible(self, second: VarianceEstimator) -> bool:
