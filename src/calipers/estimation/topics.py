@@ -508,12 +508,12 @@ class TopicRows(TopicSummary, JointDistribution):
 class TopicReplicates:
     """Bootstrap replicates of the means of columns, and their standard errors.
 
-    The topics are resampled once for all columns. ``columns_by_estimate`` has the columns of each
-    estimate, NaN if a topic has no value, and ``unit_weights`` that of the topics for each
+    The topics are resampled once for all columns. ``columns_by_estimate`` returns the columns of
+    each estimate, NaN if a topic has no value, and ``unit_weights`` that of the topics for each
     estimate.
     """
 
-    columns_by_estimate: Sequence[Sequence[FloatArray]]
+    columns_by_estimate: Callable[[], Sequence[Sequence[FloatArray]]]
     settings: Settings
     unit_weights: Sequence[FloatArray | None]
     #: Of topics in clusters, which are drawn whole, those of each reading.
@@ -527,32 +527,31 @@ class TopicReplicates:
     def _replicates(self) -> list[tuple[FloatArray, FloatArray]]:
         from calipers import _core
 
+        columns_by_estimate = self.columns_by_estimate()
         if any(clusters is not None for clusters in self.clusters):
             return [
                 (clusters.bootstrap_means(np.column_stack(columns), self.settings), np.zeros(0))
-                for columns, clusters in zip(self.columns_by_estimate, self.clusters, strict=True)
+                for columns, clusters in zip(columns_by_estimate, self.clusters, strict=True)
                 if clusters is not None
             ]
         if any(weight is not None for weight in self.unit_weights):
-            ones = np.ones(len(self.columns_by_estimate[0][0]))
+            ones = np.ones(len(columns_by_estimate[0][0]))
             return [
                 bootstrap_weighted_means(columns, ones if weight is None else weight, self.settings)
-                for columns, weight in zip(self.columns_by_estimate, self.unit_weights, strict=True)
+                for columns, weight in zip(columns_by_estimate, self.unit_weights, strict=True)
             ]
-        flat = np.column_stack(
-            [column for columns in self.columns_by_estimate for column in columns]
-        )
+        flat = np.column_stack([column for columns in columns_by_estimate for column in columns])
         means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.n_resamples)
         # Each column's replicates side by side, as they are read.
         tables = [np.ascontiguousarray(values.T).T for values in (means, errors)]
-        stops = np.cumsum([len(columns) for columns in self.columns_by_estimate])[:-1]
+        stops = np.cumsum([len(columns) for columns in columns_by_estimate])[:-1]
         return list(zip(*(np.split(table, stops, axis=1) for table in tables), strict=True))
 
 
 def estimate_over_topics(all_topics: Sequence[TopicRows]) -> list[PointEstimate]:
     """Return the point estimates of several measures on the same topics, resampled together."""
     draws = TopicReplicates(
-        [topics.summary.columns(topics.values, topics.pooling_columns) for topics in all_topics],
+        lambda: [topics.all_columns for topics in all_topics],
         all_topics[0].settings,
         [topics.unit_weight for topics in all_topics],
         [topics.defined_clusters for topics in all_topics],
@@ -577,7 +576,10 @@ def paired_differences(
     importance = [pair.importance for pair in estimate_pairs]
     clusters = [pair.clusters for pair in estimate_pairs]
     draws = TopicReplicates(
-        [pair.resampled_columns() for pair in estimate_pairs], settings, importance, clusters
+        lambda: [pair.resampled_columns() for pair in estimate_pairs],
+        settings,
+        importance,
+        clusters,
     )
     signs = _SignFlips(estimate_pairs, settings)
     for index, pair in enumerate(estimate_pairs):

@@ -91,7 +91,7 @@ class MajorityValue(Statistic):
         distances = np.abs(values - value)
         equal_mask = distances <= RELATIVE_TOLERANCE * size
         n_majority = int(np.count_nonzero(equal_mask))
-        distance = float(distances[~equal_mask].min(initial=math.inf))
+        distance = float(np.where(equal_mask, math.inf, distances).min(initial=math.inf))
         return cls(n, size, value, n_majority, n, max(2 * n_majority - n, 0), distance)
 
     def __add__(self, other: Self) -> Self:
@@ -145,9 +145,10 @@ def subtract_values(first: FloatArray, second: FloatArray) -> FloatArray:
         differences = np.asarray(first - second, np.float64)
     tolerance = RELATIVE_TOLERANCE * np.maximum(np.abs(first), np.abs(second))
     equal_mask = np.abs(differences) <= tolerance
-    if equal_mask.any():  # an infinite difference is within an infinite tolerance
-        differences[equal_mask & np.isfinite(differences)] = 0.0
-    return differences
+    if not equal_mask.any():
+        return differences
+    equal_mask &= np.isfinite(differences)  # infinite ones are within an infinite tolerance
+    return np.where(equal_mask, 0.0, differences)
 
 
 def count_signs(values: FloatArray, counts: FloatArray | None = None) -> Signs:
@@ -319,7 +320,7 @@ class UnitDifferences(Statistic):
         largest = _max_equal_rows(histogram) if is_whole and weight is None else math.inf
         majority_values = tuple(
             MajorityValue.from_values(
-                values if positive is None else values[positive == side], majority
+                values if positive is None else values[np.flatnonzero(positive == side)], majority
             )
             if 2 * largest > size
             else MajorityValue(size, size=0.0, value=0.0, n_majority=0, counted=0, margin=0)
