@@ -638,7 +638,8 @@ def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float])
     sizes = hypotheses.minimum_detectable_differences(
         errors, np.minimum(levels, _MAX_TEST_LEVEL).tolist()
     )
-    return np.where(levels > _MAX_TEST_LEVEL, widths, sizes).tolist()
+    detectable: list[float] = np.where(levels > _MAX_TEST_LEVEL, widths, sizes).tolist()
+    return detectable
 
 
 def adjust_p_values(rows: Sequence[Difference], adjust: str) -> list[Difference]:
