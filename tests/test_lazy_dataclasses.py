@@ -205,3 +205,26 @@ def test_fields_are_slots() -> None:
     assert (SlottedMore(1).d, Slotted.c, repr(Slotted(1))) == (2.0, 3, "Slotted(a=1, b=[], d=2.0)")
     with pytest.raises(FrozenInstanceError):
         SlottedMore(1).e = "g"  # type: ignore[misc]
+
+
+def test_an_object_of_many_fields_is_as_one_of_few() -> None:
+    names = [f"f{index}" for index in range(12)]
+    namespace = {name: index for index, name in enumerate(names)}
+    annotations = {"__annotations__": dict.fromkeys(names, "int"), "__module__": __name__}
+    plain: Any = type("Large", (), {**namespace, **annotations})
+    large: Any = lazy_dataclasses.dataclass(plain, frozen=True)  # type: ignore[call-overload]
+    made = large(f3=30)
+    assert vars(made) == {**namespace, "f3": 30}
+    assert made == dataclasses.replace(large(), f3=30) != large()
+    assert copy.deepcopy(made) == made
+    with pytest.raises(FrozenInstanceError):
+        made.f0 = 1
+
+
+def test_more_fields_than_slots_of_a_base() -> None:
+    @lazy_dataclasses.dataclass(frozen=True)
+    class Unslotted(Slotted):
+        f: int = 1
+
+    made = Unslotted(5, f=2)
+    assert (made.a, made.d, made.f, vars(made)) == (5, 2.0, 2, {"f": 2})

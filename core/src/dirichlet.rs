@@ -672,24 +672,34 @@ pub fn dirichlet_tails(
     Ok((below, above))
 }
 
-/// `dirichlet_limit(values, weight, mass, tail, side, near)`: the number below (side 0) or above (1)
-/// which this tail of the same is, or `near` where the tail is smaller there.
+/// `dirichlet_limits(values, weight, mass, tail, low, high)`: the numbers below and above which this
+/// tail of the same is, or `low` and `high` where the tail is smaller there; NaN for None.
 #[pyfunction]
-#[pyo3(signature = (values, weight, mass, tail, side, near))]
+#[pyo3(signature = (values, weight, mass, tail, low, high))]
 #[allow(clippy::needless_pass_by_value)]
-pub fn dirichlet_limit(
+pub fn dirichlet_limits(
     py: Python<'_>,
     values: PyReadonlyArray1<'_, f64>,
     weight: Option<PyReadonlyArray1<'_, f64>>,
     mass: PyReadonlyArray1<'_, f64>,
     tail: f64,
-    side: usize,
-    near: f64,
-) -> PyResult<f64> {
+    low: Option<f64>,
+    high: Option<f64>,
+) -> PyResult<(f64, f64)> {
     let of = scaled(&values, weight.as_ref(), &mass)?;
-    Ok(at_once(py, || {
-        of.map_or(near, |mut of| of.limit(tail, side.min(1), near))
-    }))
+    let [low, high] = at_once(py, || {
+        let ends = [low.unwrap_or(f64::NAN), high.unwrap_or(f64::NAN)];
+        of.map_or(ends, |mut of| {
+            from_fn(|side| {
+                if ends[side].is_nan() {
+                    ends[side]
+                } else {
+                    of.limit(tail, side, ends[side])
+                }
+            })
+        })
+    });
+    Ok((low, high))
 }
 
 #[cfg(test)]

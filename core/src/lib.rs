@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
     #[pymodule_export]
-    use crate::dirichlet::{dirichlet_limit, dirichlet_quantiles, dirichlet_tails};
+    use crate::dirichlet::{dirichlet_limits, dirichlet_quantiles, dirichlet_tails};
     #[pymodule_export]
     use crate::distances::{distance_sums, dunn_distances};
     #[pymodule_export]

@@ -215,9 +215,14 @@ def dirichlet_quantiles(
 def dirichlet_tails(
     values: _Floats, weight: _Floats | None, mass: _Floats, t: float
 ) -> tuple[float, float]: ...
-def dirichlet_limit(
-    values: _Floats, weight: _Floats | None, mass: _Floats, tail: float, side: int, near: float
-) -> float: ...
+def dirichlet_limits(
+    values: _Floats,
+    weight: _Floats | None,
+    mass: _Floats,
+    tail: float,
+    low: float | None,
+    high: float | None,
+) -> tuple[float, float]: ...
 def difference_maxima(draws: _Floats, first: _Ints, second: _Ints, scale: _Floats) -> _Floats: ...
 def simplified_lines(lines: _Floats, tolerance: float) -> _Ints: ...
 def simplified_curve(

@@ -304,11 +304,11 @@ def test_a_limit_is_the_outer_one_of_two() -> None:
     made = AugmentedMean.from_values(x, (-1.0, float(x.max()) + 1))
     assert made is not None
     low, high = (float(q) for q in made.quantiles(np.array([0.025, 0.975])))
-    for other in (low - 0.1, low + 0.1, -np.inf):
-        assert made.limit(0.025, 1, other) == pytest.approx(min(low, other))
-    for other in (high - 0.1, high + 0.1, np.inf):
-        assert made.limit(0.025, -1, other) == pytest.approx(max(high, other))
-    assert made.limit(0.025, 1) == low
+    for first, last in itertools.product(
+        (low - 0.1, low + 0.1, -np.inf), (high - 0.1, high + 0.1, np.inf)
+    ):
+        expected = min(low, first), max(high, last)
+        assert made.outer_limits(0.025, first, last) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("n", [4, 50, 252, 1500])
@@ -329,11 +329,16 @@ def test_limits_are_roots_of_the_tails(n: int) -> None:
                 )
                 out = 1 if side else -1
                 for near in (root - 0.2 * out, root - 1e-3 * out, float(np.median(values))):
-                    limit = _core.dirichlet_limit(*components, tail, side, near)
+                    ends = (None, near) if side else (near, None)
+                    limits = _core.dirichlet_limits(*components, tail, *ends)
+                    assert np.isnan(limits[1 - side])
+                    limit = limits[side]
                     outer = max(root, near) if side else min(root, near)
                     assert limit == pytest.approx(outer, abs=1e-10 * (high - low))
-                near = root + 1e-3 * out
-                assert _core.dirichlet_limit(*components, tail, side, near) == near
+                for distance in (1e-3, 0.3):
+                    near = root + distance * out
+                    limits = _core.dirichlet_limits(*components, tail, near, near)
+                    assert limits[side] == near
                 [quantile] = _core.dirichlet_quantiles(
                     *components, np.array([1 - tail if side else tail])
                 )
@@ -349,13 +354,14 @@ def test_equal_values_without_weights_are_one() -> None:
         ones = np.ones(len(values))
         assert _core.dirichlet_tails(values, ones, mass, t) == pytest.approx(expected, rel=1e-12)
     assert np.isnan(_core.dirichlet_tails(np.ones(3), None, np.ones(3), 0.5)).all()
-    assert _core.dirichlet_limit(np.ones(3), None, np.ones(3), 0.1, 0, 7.0) == 7.0
+    assert _core.dirichlet_limits(np.ones(3), None, np.ones(3), 0.1, 7.0, 8.0) == (7.0, 8.0)
 
 
 def test_where_half_units_are_put() -> None:
     x = np.array([0.0, 0.0, 0.5, -0.1])  # mean 0.1
-    assert endpoints_about_mean(x, 0.1, 2) == pytest.approx((0.1 - 0.4 * 2, 0.1 + 0.4 * 2))
-    assert endpoints_about_mean(x, 0.1, 2, 0.7) == pytest.approx((-0.6, 0.7))
-    assert endpoints_about_mean(np.full(5, 0.2), 0.2, 5) == pytest.approx((-0.08, 0.48))
-    assert endpoints_about_mean(np.zeros(4), 0.0, 0, 1.0) == (-1.0, 1.0)
-    assert endpoints_about_mean(np.zeros(4), 0.0, 0) is None
+    extremes = float(x.min()), float(x.max())
+    assert endpoints_about_mean(extremes, 0.1, 2) == pytest.approx((0.1 - 0.4 * 2, 0.1 + 0.4 * 2))
+    assert endpoints_about_mean(extremes, 0.1, 2, 0.7) == pytest.approx((-0.6, 0.7))
+    assert endpoints_about_mean((0.2, 0.2), 0.2, 5) == pytest.approx((-0.08, 0.48))
+    assert endpoints_about_mean((0.0, 0.0), 0.0, 0, 1.0) == (-1.0, 1.0)
+    assert endpoints_about_mean((0.0, 0.0), 0.0, 0) is None

@@ -23,6 +23,7 @@ from calipers.inference.influence import (
     jackknife_groups,
     measure_influence,
 )
+from calipers.inference.point_estimate import UnitValues
 from calipers.inference.score_bootstrap import ranked_rows
 from calipers.inference.variance_estimators import TwoClassVariance, VarianceEstimator
 from calipers.measures import parse
@@ -71,6 +72,30 @@ def class_error(moved: FloatArray, truth: Any, weight: FloatArray | None = None)
     return TwoClassVariance(weight, positive=truth).standard_error(
         moved if weight is None else moved * weight
     )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_error_of_two_classes_by_the_rows_of_each(weighted: bool) -> None:
+    random = np.random.default_rng(8)
+    truth, moved = random.random(500) < 0.2, random.normal(size=500) * 1e-3
+    weight = random.uniform(0.5, 2, 500) if weighted else None
+    expected = 0.0
+    for side in (truth, ~truth):
+        w = np.ones(500)[side] if weight is None else weight[side]
+        n = w.sum() ** 2 / np.square(w).sum()
+        expected += n / (n - 1) * np.square(moved[side] * w).sum()
+    assert class_error(moved, truth, weight) == pytest.approx(np.sqrt(expected), rel=1e-12)
+    assert np.isnan(class_error(moved, np.arange(500) < 1))
+
+
+def test_units_of_the_rows_of_a_table_are_those_of_each() -> None:
+    table = np.random.default_rng(6).choice([-0.5, -0.1, 0.0, 0.25], (40, 7))
+    table[0], table[1] = 0.0, 0.3
+    for units, row in zip(UnitValues.from_table(table), table, strict=True):
+        assert units.signs == (int((row > 0).sum()), int((row == 0).sum()), int((row < 0).sum()))
+        assert units.extremes == (row.min(), row.max())
+        assert (units.signs, units.extremes) == (UnitValues(row).signs, UnitValues(row).extremes)
+        assert units.mean == pytest.approx(row.mean(), abs=1e-15)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

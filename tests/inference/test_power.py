@@ -109,6 +109,16 @@ def test_detectable_of_many_levels_and_degrees() -> None:
                 assert wanted <= 1 - level
 
 
+@pytest.mark.parametrize("degrees", [None, 3, 249])
+def test_detectable_of_levels_that_are_many(degrees: int | None) -> None:
+    """Interpolated they are those of one level at a time, whether near or far from it."""
+    tails = 10 ** np.random.default_rng(3).uniform(-7, -0.5, 300)
+    levels = [1 - 2 * tail for tail in tails.tolist()]
+    together = power.detectable_differences([0.5] * 300, [degrees] * 300, levels)
+    alone = [power.detectable_differences([0.5], [degrees], level)[0] for level in levels[::20]]
+    assert together[::20] == pytest.approx(alone, rel=1e-12)
+
+
 def test_detectable_by_simulation() -> None:
     n, random = 16, np.random.default_rng(4)
     d = power.detectable_differences([2 / math.sqrt(n)], [n - 1])[0]

@@ -61,6 +61,11 @@ class TopicSummary:
         return self.summary.defined_mask(self.values, self.pooling_columns)
 
     @cached_property
+    def is_complete(self) -> bool:
+        """Whether all topics have a value."""
+        return bool(self.defined_mask.all())
+
+    @cached_property
     def all_columns(self) -> list[FloatArray]:
         """Columns whose means the summary uses; NaN for topics without a value."""
         return self.summary.columns(self.values, self.pooling_columns)
@@ -503,12 +508,12 @@ class TopicRows(TopicSummary, JointDistribution):
 class TopicReplicates:
     """Bootstrap replicates of the means of columns, and their standard errors.
 
-    The topics are resampled once for all columns. ``columns_by_estimate`` has the columns of each
-    estimate, NaN if a topic has no value, and ``unit_weights`` that of the topics for each
+    The topics are resampled once for all columns. ``columns_by_estimate`` returns the columns of
+    each estimate, NaN if a topic has no value, and ``unit_weights`` that of the topics for each
     estimate.
     """
 
-    columns_by_estimate: Sequence[Sequence[FloatArray]]
+    columns_by_estimate: Callable[[], Sequence[Sequence[FloatArray]]]
     settings: Settings
     unit_weights: Sequence[FloatArray | None]
     #: Of topics in clusters, which are drawn whole, those of each reading.
@@ -522,32 +527,31 @@ class TopicReplicates:
     def _replicates(self) -> list[tuple[FloatArray, FloatArray]]:
         from calipers import _core
 
+        columns_by_estimate = self.columns_by_estimate()
         if any(clusters is not None for clusters in self.clusters):
             return [
                 (clusters.bootstrap_means(np.column_stack(columns), self.settings), np.zeros(0))
-                for columns, clusters in zip(self.columns_by_estimate, self.clusters, strict=True)
+                for columns, clusters in zip(columns_by_estimate, self.clusters, strict=True)
                 if clusters is not None
             ]
         if any(weight is not None for weight in self.unit_weights):
-            ones = np.ones(len(self.columns_by_estimate[0][0]))
+            ones = np.ones(len(columns_by_estimate[0][0]))
             return [
                 bootstrap_weighted_means(columns, ones if weight is None else weight, self.settings)
-                for columns, weight in zip(self.columns_by_estimate, self.unit_weights, strict=True)
+                for columns, weight in zip(columns_by_estimate, self.unit_weights, strict=True)
             ]
-        flat = np.column_stack(
-            [column for columns in self.columns_by_estimate for column in columns]
-        )
+        flat = np.column_stack([column for columns in columns_by_estimate for column in columns])
         means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.n_resamples)
         # Each column's replicates side by side, as they are read.
         tables = [np.ascontiguousarray(values.T).T for values in (means, errors)]
-        stops = np.cumsum([len(columns) for columns in self.columns_by_estimate])[:-1]
+        stops = np.cumsum([len(columns) for columns in columns_by_estimate])[:-1]
         return list(zip(*(np.split(table, stops, axis=1) for table in tables), strict=True))
 
 
 def estimate_over_topics(all_topics: Sequence[TopicRows]) -> list[PointEstimate]:
     """Return the point estimates of several measures on the same topics, resampled together."""
     draws = TopicReplicates(
-        [topics.summary.columns(topics.values, topics.pooling_columns) for topics in all_topics],
+        lambda: [topics.all_columns for topics in all_topics],
         all_topics[0].settings,
         [topics.unit_weight for topics in all_topics],
         [topics.defined_clusters for topics in all_topics],
@@ -572,7 +576,10 @@ def paired_differences(
     importance = [pair.importance for pair in estimate_pairs]
     clusters = [pair.clusters for pair in estimate_pairs]
     draws = TopicReplicates(
-        [pair.resampled_columns() for pair in estimate_pairs], settings, importance, clusters
+        lambda: [pair.resampled_columns() for pair in estimate_pairs],
+        settings,
+        importance,
+        clusters,
     )
     signs = _SignFlips(estimate_pairs, settings)
     for index, pair in enumerate(estimate_pairs):
@@ -625,10 +632,10 @@ class _EstimatePair:
         first_topics, second_topics = first.joint_distribution, second.joint_distribution
         assert isinstance(first_topics, TopicRows)
         assert isinstance(second_topics, TopicRows)
-        absent_mask = ~(first_topics.defined_mask & second_topics.defined_mask)
-        if not absent_mask.any():
+        if first_topics.is_complete and second_topics.is_complete:
             a, b = first_topics.all_columns, second_topics.all_columns
         else:
+            absent_mask = ~(first_topics.defined_mask & second_topics.defined_mask)
             a, b = (
                 topics.summary.columns(*_mask_topics(absent_mask, topics))
                 for topics in (first_topics, second_topics)
@@ -655,6 +662,12 @@ class _EstimatePair:
         """Topics of the first estimate."""
         assert isinstance(self.first.joint_distribution, TopicRows)
         return self.first.joint_distribution
+
+    @property
+    def second_topics(self) -> TopicRows:
+        """Topics of the second estimate."""
+        assert isinstance(self.second.joint_distribution, TopicRows)
+        return self.second.joint_distribution
 
     @cached_property
     def differences(self) -> FloatArray:
@@ -687,12 +700,11 @@ class _EstimatePair:
         """Return the difference, with its replicates and its test at index ``index``."""
         defined_mask, n = self.defined_mask, int(np.count_nonzero(self.defined_mask))
         importance = None if self.importance is None else self.importance[defined_mask]
-        first_topics, second_topics = self.first_topics, self.second.joint_distribution
-        assert isinstance(second_topics, TopicRows)
+        first_topics, second_topics = self.first_topics, self.second_topics
 
         def signs_of_topics() -> Signs:
             if self.is_mean:
-                return count_signs(self.units.values)
+                return self.units.signs
             values = subtract_values(first_topics.values, second_topics.values)
             return count_signs(values[defined_mask])
 
@@ -735,13 +747,11 @@ class _EstimatePair:
 
         With clusters, the signs of topics are not exchangeable, so there is no test by them.
         """
-        theirs = self.second.joint_distribution
-        assert isinstance(theirs, TopicRows)
 
         def influence() -> Influence:
             influences = [
                 topics.influence(columns, self.defined_mask, self._apply_summary(columns))
-                for topics, columns in ((self.first_topics, a), (theirs, b))
+                for topics, columns in ((self.first_topics, a), (self.second_topics, b))
             ]
             return influences[0] - influences[1]
 
@@ -783,7 +793,7 @@ class _EstimatePair:
             ),
             "replicates": lambda: draws.get(index)[0][:, 0] * factor,
             "studentized_replicates": studentized,
-            "permutation_test": lambda alternative: signs.test(index, alternative),
+            "permutation_test": partial(signs.test, index),
         }
 
     def _function_fields(
@@ -845,10 +855,11 @@ def _subtract_together(pairs: Sequence[_EstimatePair]) -> None:
     simple = [
         pair
         for pair in pairs
-        if pair.is_mean
-        and pair.importance is None
+        if pair.importance is None
+        and pair.is_mean
         and pair.clusters is None
-        and not np.isnan(pair.first_columns[0] + pair.second_columns[0]).any()
+        and pair.first_topics.is_complete
+        and pair.second_topics.is_complete
     ]
     if len(simple) < 2:
         return
@@ -856,8 +867,9 @@ def _subtract_together(pairs: Sequence[_EstimatePair]) -> None:
         np.stack([pair.first_columns[0] for pair in simple]),
         np.stack([pair.second_columns[0] for pair in simple]),
     )
-    for pair, row in zip(simple, table, strict=True):
-        pair.__dict__.update(differences=row, units=UnitValues(row))
+    every_topic = np.ones(table.shape[1], bool)
+    for pair, units in zip(simple, UnitValues.from_table(table), strict=True):
+        pair.__dict__.update(differences=units.values, units=units, defined_mask=every_topic)
 
 
 def _mask_topics(absent_mask: Any, topics: TopicRows) -> tuple[FloatArray, FloatArray | None]:

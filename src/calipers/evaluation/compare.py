@@ -348,14 +348,17 @@ class ComparisonOptions:
 
         Without limits the interval of a single difference is left out.
         """
-        by_measure: dict[Measure, list[DifferenceStatistics]] = {}
+        by_measure: dict[Measure, tuple[str, Hypothesis, list[DifferenceStatistics]]] = {}
         is_applicable, has_weights, has_separate_samples, is_reduced = False, False, False, False
         # One at a time, so that the replicates of each difference are released.
         total = len(pairs) * len(self.source.measures)
         pair_vectors = PairVectors.for_pairs(pairs, len(self.source.measures))
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, estimate in track(differences, "comparing", total):
-            hypothesis = replace(self.hypothesis, margin=_measure_margin(self.margin, measure))
+            if measure not in by_measure:
+                margin = _measure_margin(self.margin, measure)
+                by_measure[measure] = str(measure), replace(self.hypothesis, margin=margin), []
+            name, hypothesis, statistics = by_measure[measure]
             is_applicable = is_applicable or hypotheses.is_applicable(
                 estimate, hypothesis.test, hypothesis.horizon
             )
@@ -365,16 +368,17 @@ class ComparisonOptions:
             )
             is_reduced = is_reduced or estimate.is_reduced
             # A difference that is a family by itself is adjusted for nothing.
-            is_primary = not by_measure if primary is None else primary == str(measure)
+            is_primary = len(by_measure) == 1 if primary is None else primary == name
             is_single = len(pairs) == 1 and is_primary
             fields, procedure = _difference_fields(
-                str(measure), *pair, estimate, hypothesis, with_limits=with_limits
+                name, *pair, estimate, hypothesis, with_limits=with_limits
             )
             n_tests = total if with_vectors and not is_single else 0
-            statistics = DifferenceStatistics.from_estimate(
-                estimate, fields, procedure, n_tests=n_tests, pair_vectors=pair_vectors
+            statistics.append(
+                DifferenceStatistics.from_estimate(
+                    estimate, fields, procedure, n_tests=n_tests, pair_vectors=pair_vectors
+                )
             )
-            by_measure.setdefault(measure, []).append(statistics)
         if by_measure and not is_applicable:
             reason = (
                 "; it counts every unit alike, and these are weighted or in clusters" * has_weights
@@ -397,7 +401,7 @@ class ComparisonOptions:
             raise InputError(
                 f"the test {self.hypothesis.test!r} applies to none of the measures{reason}"
             )
-        return by_measure
+        return {measure: statistics for measure, (_, _, statistics) in by_measure.items()}
 
     def recompute(
         self, names: Sequence[tuple[str, str, str]], n_resamples: int

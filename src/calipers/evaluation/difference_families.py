@@ -620,20 +620,26 @@ def _stepdown_interval(step: Interval, single_step: Interval) -> Interval:
 def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
     """Return the minimum detectable differences, given the tail probability of each interval."""
     errors = [procedure.standard_error for procedure in procedures]
-    widths = [procedure.half_width(tail) for procedure, tail in zip(procedures, tails, strict=True)]
-    levels = []
-    for error, width, tail in zip(errors, widths, tails, strict=True):
-        has_error = error.se > 0 and math.isfinite(width)
-        t = width / error.se if has_error else math.nan
-        level = float(1 - 2 * max_statistic.t_upper_tail(t, error.df))
-        levels.append(level if level > 0 else 1 - 2 * tail)
+    widths = np.array(
+        [procedure.half_width(tail) for procedure, tail in zip(procedures, tails, strict=True)]
+    )
+    se = np.array([error.se for error in errors])
+    df = np.array([math.nan if error.df is None else error.df for error in errors])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where((se > 0) & np.isfinite(widths), widths / se, math.nan)
+    upper_tails = np.where(
+        np.isnan(df),
+        max_statistic.t_upper_tail(t, None),
+        max_statistic.t_upper_tail(t, np.nan_to_num(df)),
+    )
+    levels = 1 - 2 * upper_tails
+    levels = np.where(levels > 0, levels, 1 - 2 * np.asarray(tails))
     # Levels are capped: where one is 1, the half-width itself is the minimum detectable difference.
-    capped_levels = [min(level, _MAX_TEST_LEVEL) for level in levels]
-    sizes = hypotheses.minimum_detectable_differences(errors, capped_levels).tolist()
-    return [
-        width if level > _MAX_TEST_LEVEL else size
-        for width, level, size in zip(widths, levels, sizes, strict=True)
-    ]
+    sizes = hypotheses.minimum_detectable_differences(
+        errors, np.minimum(levels, _MAX_TEST_LEVEL).tolist()
+    )
+    detectable: list[float] = np.where(levels > _MAX_TEST_LEVEL, widths, sizes).tolist()
+    return detectable
 
 
 def adjust_p_values(rows: Sequence[Difference], adjust: str) -> list[Difference]:

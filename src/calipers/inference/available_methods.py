@@ -346,6 +346,8 @@ class _Differences:
     counts: FloatArray | None = None
     #: Whether they are values of units, so that none is beyond the largest difference there can be.
     is_exact: bool = True
+    #: Smallest and largest value, if they are known.
+    extremes: tuple[float, float] | None = None
 
     @property
     def n(self) -> int:
@@ -353,13 +355,15 @@ class _Differences:
         values = self.values
         return values.rows if isinstance(values, Histogram) else len(values)
 
-    @property
-    def extreme_values(self) -> FloatArray:
-        """Smallest and largest value."""
+    def compute_extremes(self) -> tuple[float, float]:
+        """Return the smallest and the largest value."""
         values = self.values
+        if self.extremes is not None:
+            return self.extremes
         if isinstance(values, Histogram):
-            return np.array([values.min_value, values.max_value])
-        return values if self.counts is None else values[self.counts > 0]
+            return values.min_value, values.max_value
+        used = values if self.counts is None else values[self.counts > 0]
+        return float(used.min(initial=math.inf)), float(used.max(initial=-math.inf))
 
     @property
     def zeroed(self) -> _Differences:
@@ -370,7 +374,7 @@ class _Differences:
             if isinstance(values, Histogram)
             else np.zeros(len(values))
         )
-        return replace(self, values=zero)
+        return replace(self, values=zero, extremes=None)
 
 
 def unit_differences(estimate: PointEstimate) -> _Differences | None:
@@ -395,10 +399,12 @@ def unit_differences(estimate: PointEstimate) -> _Differences | None:
         if estimate.n_changed is not None:
             differing = estimate.n_changed()
         elif exact:  # differences of equal values are 0
-            differing = int(np.count_nonzero(values))
+            differing = len(values) - units.signs[1]
         else:
             differing = bayesian_bootstrap.n_nonzero(values)
-        return _Differences(values, differing, units.weight, is_exact=exact)
+        is_known = exact and estimate.factor == 1 and len(values) > 0
+        extremes = units.extremes if is_known else None
+        return _Differences(values, differing, units.weight, is_exact=exact, extremes=extremes)
     if estimate.unit_groups is not None:
         return _differences_from_groups(estimate, estimate.unit_groups())
     if estimate.unit_spread is not None:
@@ -486,7 +492,7 @@ def _unit_procedure(estimate: PointEstimate) -> Procedure | None:
         else:
             units = units.zeroed
     endpoints = bayesian_bootstrap.endpoints_about_mean(
-        units.extreme_values,
+        units.compute_extremes(),
         estimate.value,
         units.n_differing,
         max_difference if units.is_exact or not units.n_differing else math.inf,

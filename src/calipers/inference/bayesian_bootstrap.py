@@ -141,7 +141,7 @@ class _DirichletMean:
         """
         if weight is None and not isinstance(values, Histogram) and len(values) <= MAX_GROUPS:
             x = np.concatenate([values, endpoints])
-            if not 0 < float(np.ptp(x)) < math.inf:
+            if not 0 < float(x.max() - x.min()) < math.inf:
                 return None
             return cls(x, None, _unit_mass(len(values), len(endpoints)))
         return _AugmentedValues.from_values(values, weight).mean_distribution(endpoints)
@@ -168,14 +168,16 @@ class _DirichletMean:
 
         return _core.dirichlet_tails(*self.components, value)
 
-    def limit(self, tail: float, side: int, near: float) -> float:
-        """Return the quantile at a tail below (``side`` 1) or above (−1), or ``near`` if farther.
+    def outer_limits(
+        self, tail: float, low: float | None, high: float | None
+    ) -> tuple[float, float]:
+        """Return the quantiles at a tail below and above, or ``low`` and ``high`` if farther out.
 
-        ``near`` is farther out if the tail is smaller there.
+        These are farther out where the tail is smaller. For None the result is NaN.
         """
         from calipers import _core
 
-        return _core.dirichlet_limit(*self.components, tail, 0 if side > 0 else 1, near)
+        return _core.dirichlet_limits(*self.components, tail, low, high)
 
 
 @lru_cache(maxsize=8)
@@ -305,40 +307,37 @@ class AugmentedMean:
             self._tails[value] = self._distribution.tails(value)
         return self._tails[value]
 
-    def limit(self, tail: float, side: int, wald_limit: float = math.nan) -> float:
-        """Return the quantile at a tail, or another limit if that is farther out.
+    def outer_limits(self, tail: float, low: float, high: float) -> tuple[float, float]:
+        """Return the quantiles at a tail, or the numbers ``low`` and ``high`` if farther out.
 
-        ``side`` is 1 for the lower limit and −1 for the upper one. The quantile is the root of the
-        distribution function, and whether it is farther out than ``wald_limit`` is seen from the
-        distribution function there, a fraction of the work.
+        The quantile is the root of the distribution function, and whether it is farther out than a
+        number is seen from the distribution function there, a fraction of the work. Numbers may be
+        infinite.
         """
-        if math.isfinite(wald_limit):
-            quantile = self._distribution.limit(tail, side, wald_limit)
-        else:
-            quantile = float(self.quantiles(np.array([tail if side > 0 else 1 - tail]))[0])
-        if math.isnan(wald_limit):
-            return quantile
-        return min(quantile * side, wald_limit * side) * side
+        finite = (end if math.isfinite(end) else None for end in (low, high))
+        first, last = self._distribution.outer_limits(tail, *finite)
+        return (first if math.isfinite(low) else low), (last if math.isfinite(high) else high)
 
 
 def endpoints_about_mean(
-    values: FloatArray, mean: float, n_differing: int, max_difference: float = math.inf
+    extremes: tuple[float, float], mean: float, n_differing: int, max_difference: float = math.inf
 ) -> tuple[float, float] | None:
     """Return the positions of the half units about the mean of differences, or None.
 
-    They are mean ± R, where R is the largest distance from the mean times 1 + 2/``n_differing``,
-    and ``n_differing`` is the number of differences other than 0. R and both positions are at most
+    They are mean ± R, where R is the largest distance from the mean times 1 + 2/``n_differing``.
+    ``extremes`` are the smallest and the largest difference, and ``n_differing`` is the number of
+    differences other than 0. R and both positions are at most
     ``max_difference`` in size if this is finite. If all differences are 0, the positions are
     ±``max_difference``. None is returned if these are not finite either.
 
     Examples
     --------
-    >>> endpoints_about_mean(np.array([0.0, 0.0, 2.0, 0.0]), 0.5, 1, 4.5)  # 1.5 · 3 from the mean
+    >>> endpoints_about_mean((0.0, 2.0), 0.5, 1, 4.5)  # 1.5 · 3 from the mean of 0, 0, 2, 0
     (-4.0, 4.5)
     """
     if not n_differing:
         return (-max_difference, max_difference) if math.isfinite(max_difference) else None
-    distance = float(np.abs(values - mean).max())
+    distance = max(abs(value - mean) for value in extremes)
     if not distance > 1e-12 * abs(mean):  # all differ alike
         distance = abs(mean)
     distance = min(max_difference, distance * (1 + 2 / n_differing))

@@ -19,7 +19,7 @@ from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure, WaldProcedure, no_procedure
 from calipers.inference.variance_estimators import NAN, StandardError
 from calipers.lazy_dataclasses import dataclass
-from calipers.statistics import FloatArray, count_signs
+from calipers.statistics import FloatArray
 
 #: Function from a null value and an alternative to the test result.
 DifferenceTest = Callable[[float, str], TestResult]
@@ -311,7 +311,7 @@ def win_tie_loss(estimate: PointEstimate) -> dict[str, Any]:
     if estimate.signs is not None:
         signs = estimate.signs()
     elif isinstance(estimate.units, UnitValues):
-        signs = count_signs(estimate.units.values)
+        signs = estimate.units.signs
     elif estimate.unit_spread is not None:
         spread = estimate.unit_spread()
         signs = None if spread is None else spread.signs

@@ -486,17 +486,20 @@ def basic_bootstrap_on_logit(
 
 def standard_deviation(replicates: FloatArray) -> float:
     """Return the standard deviation of replicates, √(Σ(x − x̄)²/(B − 1)), without overflow."""
-    largest = float(np.abs(replicates).max())
-    scale = 1.0 if 1e-100 < largest < 1e100 or not largest else largest
-    return float((replicates / scale).std(ddof=1)) * scale
+    largest = float(max(-replicates.min(), replicates.max()))
+    if 1e-100 < largest < 1e100 or not largest:
+        return float(replicates.std(ddof=1))
+    return float((replicates / largest).std(ddof=1)) * largest
 
 
 def usable_replicates(replicates: FloatArray, method: str) -> FloatArray | Interval:
     """Return the defined replicates, or an absent interval if they are too few or all equal."""
-    defined = replicates[np.isfinite(replicates)]
+    finite_mask = np.isfinite(replicates)
+    defined = replicates if finite_mask.all() else replicates[finite_mask]
     if len(defined) < (1 - MAX_UNDEFINED_PROPORTION) * len(replicates) or len(defined) == 0:
         return no_interval(method, "degenerate_replicates")
-    if np.ptp(defined) <= ROUNDING_TOLERANCE * np.abs(defined).max():
+    low, high = float(defined.min()), float(defined.max())
+    if high - low <= ROUNDING_TOLERANCE * max(-low, high):
         # Resampling perfect predictions gives perfect predictions, which is not certainty.
         return no_interval(method, "no_spread")
     return defined

@@ -123,7 +123,7 @@ class MaxStatistic:
             return math.nan
         z = float(-ndtri(p / 2 if side == 0 else p))
         maxima, n_replicates = self._ascending[side], self.replicates.shape[1]
-        reached = n_replicates - np.searchsorted(maxima, z * (1 - _TIE_TOLERANCE * np.sign(z)))
+        reached = n_replicates - maxima.searchsorted(z * (1 - math.copysign(_TIE_TOLERANCE, z)))
         proportion = float(
             permutation_p_values(np.asarray(reached), n_replicates, exact=self.is_exact)
         )

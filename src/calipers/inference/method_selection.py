@@ -829,7 +829,7 @@ def procedure(estimate: PointEstimate, test: str = "auto") -> Procedure:
 
         return serial.widen_procedure(estimate, selected)
 
-    return cached(estimate, ("procedure", test, estimate.settings), choose)
+    return cached(estimate, ("procedure", test), choose)
 
 
 def _select_procedure(estimate: PointEstimate, test: str) -> tuple[MethodRule, Procedure]:
@@ -905,7 +905,7 @@ def _difference_interval(estimate: PointEstimate, level: float, test: str) -> In
 
 
 def _default_selection(estimate: PointEstimate) -> tuple[MethodRule, Procedure]:
-    return cached(estimate, ("row", estimate.settings), lambda: _select_procedure(estimate, "auto"))
+    return cached(estimate, "default procedure", lambda: _select_procedure(estimate, "auto"))
 
 
 def _limits_procedure(estimate: PointEstimate) -> Procedure | None:

@@ -161,19 +161,29 @@ class MultinomialCells:
     def marginal_counts(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
         """Return cell counts (..., C) summed over all but the given axes, as an array."""
         shape = tuple(self.shape[axis] for axis in axes)
-        cell_index, sums = self._project(axes, counts)
         # With the values of a cell side by side, as formulas read them.
         out = np.zeros((math.prod(shape), *counts.shape[:-1]))
-        out[cell_index] = np.moveaxis(sums, -1, 0)
+        self._project_by_cell(axes, np.moveaxis(counts, -1, 0), out)
         return np.moveaxis(out, 0, -1).reshape(*counts.shape[:-1], *shape)
 
-    def _project(self, axes: Sequence[int], counts: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return the non-empty marginal cells and their counts."""
+    def _project_by_cell(self, axes: Sequence[int], counts: FloatArray, out: FloatArray) -> None:
+        """Write counts (C, ...) summed over all but the given axes into those of all cells."""
+        distinct, order, start = self._group_cells(axes)
+        if len(distinct):
+            out[distinct] = np.add.reduceat(counts[order], start, axis=0)
+
+    def _group_cells(self, axes: Sequence[int]) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the non-empty marginal cells, the cells in their order, and where each begins."""
         coordinates = np.unravel_index(self.cell_index, self.shape)
         shape = tuple(self.shape[axis] for axis in axes)
         target = np.ravel_multi_index([coordinates[axis] for axis in axes], shape)
         order = np.argsort(target, kind="stable")
         distinct, start = np.unique(target[order], return_index=True)
+        return distinct, order, start
+
+    def _project(self, axes: Sequence[int], counts: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the non-empty marginal cells and their counts."""
+        distinct, order, start = self._group_cells(axes)
         if not len(distinct):
             return distinct, np.zeros((*counts.shape[:-1], 0))
         return distinct, np.add.reduceat(counts[..., order], start, axis=-1)
@@ -214,9 +224,12 @@ class MultinomialCells:
         """
         if not self.is_dense:
             return None
-        first, second = (self.marginal_counts(axes, replicates) for axes in ((0, 1), (0, 2)))
-        by_cell = [np.moveaxis(counts, 0, -1) for counts in (first, second)]
-        counts = np.moveaxis(np.stack(by_cell, axis=-2), (-2, -1), (0, 1))
+        # With the values of a cell side by side, as formulas read them.
+        by_cell = np.zeros((math.prod(self.shape[:2]), 2, len(replicates)))
+        cell_counts = np.ascontiguousarray(replicates.T)
+        for index, axes in enumerate(((0, 1), (0, 2))):
+            self._project_by_cell(axes, cell_counts, by_cell[:, index])
+        counts = np.moveaxis(by_cell, 0, -1).reshape(2, len(replicates), *self.shape[:2])
         matrix = ConfusionMatrix(counts, counts, labels)
         has_whole_counts = self.weight is None and not self.has_unequal_weights
         return matrix.mark_integer_counts() if has_whole_counts else matrix

@@ -25,6 +25,13 @@ _RELATIVE_TOLERANCE = 4e-16
 #: With so many degrees of freedom, the tail of t so many standard errors away is below 1e-17.
 _MIN_DF_OF_FAR_TAIL, _FAR_TAIL = 100, 10.0
 
+#: Number of tests with equal degrees of freedom above which their detectable differences are
+#: interpolated, and the degree of the polynomial.
+_MAX_SEARCHED, _DEGREE = 100, 40
+
+#: Smallest and largest critical value for it, and the smallest power.
+_SMOOTH_CRITICAL, _MIN_SMOOTH_POWER = (1.6, 8.0), 0.5
+
 #: Largest error of the power of a detectable difference.
 _POWER_TOLERANCE = 1e-14
 
@@ -62,20 +69,29 @@ def shift_power(noncentrality: float, level: float = 0.95, df: float | None = No
     >>> round(shift_power(2.802), 3)
     0.8
     """
-    return float(
-        _two_sided_power(np.array(noncentrality), level, np.array(NAN if df is None else df))
-    )
+    freedom = np.array(NAN if df is None else df)
+    critical = _critical_values(np.array(level), freedom)
+    return float(_two_sided_power(np.array(noncentrality), critical, freedom))
 
 
-def _two_sided_power(shift: FloatArray, level: float | FloatArray, df: FloatArray) -> FloatArray:
-    """Return :func:`shift_power` element by element; NaN degrees mean the normal distribution."""
-    from scipy.special import ndtr, ndtri, stdtrit
+def _critical_values(level: FloatArray, df: FloatArray) -> FloatArray:
+    """Return the critical value of each two-sided test, normal for NaN degrees."""
+    from scipy.special import ndtri, stdtrit
 
-    z = ndtri((1 + np.asarray(level)) / 2)
-    normal = ndtr(shift - z) + ndtr(-shift - z)
-    if np.isnan(df).all():
+    return np.where(np.isnan(df), ndtri((1 + level) / 2), stdtrit(df, (1 + level) / 2))
+
+
+def _two_sided_power(shift: FloatArray, critical: FloatArray, df: FloatArray) -> FloatArray:
+    """Return the power of tests by their critical values, element by element.
+
+    NaN degrees mean the normal distribution.
+    """
+    from scipy.special import ndtr
+
+    is_normal = np.isnan(df)
+    normal = ndtr(shift - critical) + ndtr(-shift - critical) if is_normal.any() else NAN
+    if is_normal.all():
         return np.asarray(normal)
-    critical = stdtrit(df, (1 + level) / 2)
     student = np.asarray(_upper_tail(critical, shift, df))
     # Hardly any power is on the side without the difference, if degrees are not few.
     is_far = (df >= _MIN_DF_OF_FAR_TAIL) & (shift + critical > _FAR_TAIL)
@@ -85,7 +101,7 @@ def _two_sided_power(shift: FloatArray, level: float | FloatArray, df: FloatArra
     elif is_near.any():
         terms = (np.broadcast_to(x, student.shape)[is_near] for x in (critical, -shift, df))
         student[is_near] += _upper_tail(*terms)
-    return np.where(np.isnan(df), normal, student)
+    return np.where(is_normal, normal, student)
 
 
 def _upper_tail(critical: Any, shift: Any, df: Any) -> Any:
@@ -142,28 +158,52 @@ def detectable_differences(
     tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[valid_mask]
     distinct, test_index = np.unique(tests, axis=0, return_inverse=True)
     test_degrees, test_levels = distinct.T
-    distinct_shifts = _detectable_noncentrality(
-        np.where(test_degrees == 0, NAN, test_degrees), test_levels, power
-    )
-    shift[valid_mask] = distinct_shifts[test_index.reshape(-1)]
+    degrees = np.where(test_degrees == 0, NAN, test_degrees)
+    shift[valid_mask] = _interpolated_noncentrality(
+        degrees, _critical_values(test_levels, degrees), power
+    )[test_index.reshape(-1)]
     return shift * errors
 
 
-def _detectable_noncentrality(df: FloatArray, level: FloatArray, power: float) -> FloatArray:
-    """Return the detectable difference in standard errors for each of ``df`` and levels."""
-    from scipy.special import ndtri, stdtrit
+def _interpolated_noncentrality(df: FloatArray, critical: FloatArray, power: float) -> FloatArray:
+    """Return the detectable difference in standard errors for each of ``df`` and critical values.
+
+    With equal degrees it is a smooth function of the critical value, except at low levels, where
+    the test in the wrong direction matters. Of many values it is a polynomial through Chebyshev
+    points, which has 12 digits or more.
+    """
+    low, high = _SMOOTH_CRITICAL
+    shifts, remaining = np.empty(len(df)), np.ones(len(df), bool)
+    smooth = (low <= critical) & (critical <= high) & (power >= _MIN_SMOOTH_POWER)
+    distinct, counts = np.unique(df[smooth], return_counts=True)
+    for freedom in distinct[counts > _MAX_SEARCHED].tolist():
+        same = smooth & (np.isnan(df) if math.isnan(freedom) else df == freedom)
+        polynomial = np.polynomial.Chebyshev.interpolate(
+            lambda x: _detectable_noncentrality(np.full(len(x), freedom), x, power),  # noqa: B023
+            _DEGREE,
+            domain=[critical[same].min(), critical[same].max()],
+        )
+        shifts[same], remaining = polynomial(critical[same]), remaining & ~same
+    if remaining.any():
+        shifts[remaining] = _detectable_noncentrality(df[remaining], critical[remaining], power)
+    return shifts
+
+
+def _detectable_noncentrality(df: FloatArray, critical: FloatArray, power: float) -> FloatArray:
+    """Return the detectable difference in standard errors of each test, by its critical value."""
+    from scipy.special import ndtri
 
     def excess(x: FloatArray, tests: Any) -> FloatArray:
-        return _two_sided_power(x, level[tests], df[tests]) - power
+        return _two_sided_power(x, critical[tests], df[tests]) - power
 
     # Around the approximation by a normal whose variance is that of t.
-    critical = np.where(np.isnan(df), ndtri((1 + level) / 2), stdtrit(df, (1 + level) / 2))
     near = critical + ndtri(power) * np.sqrt(1 + np.nan_to_num(np.square(critical) / (2 * df)))
     low, high = 0.95 * near, 1.05 * near
     below, above = excess(low, slice(None)), excess(high, slice(None))
     wide = np.flatnonzero(~((below < 0) & (above >= 0)))
     if len(wide):
-        low[wide], high[wide] = 0.0, np.where(power > 1 - level[wide], 8.0, 0.0)
+        low[wide] = 0.0
+        high[wide] = np.where(excess(low[wide], wide) < 0, 8.0, 0.0)
         while len(short := wide[(excess(high[wide], wide) < 0) & (high[wide] > 0)]):
             high[short] *= 2
         below[wide], above[wide] = excess(low[wide], wide), excess(high[wide], wide)

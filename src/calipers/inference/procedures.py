@@ -157,8 +157,10 @@ class Procedure:
             return intervals.no_interval("none", "undefined_value")
         tail = tail_probability(level)
         center = self._center
-        low = max(np.fmin(self.cached_limit(tail, 1), center), self.bounds[0])
-        high = min(np.fmax(self.cached_limit(tail, -1), center), self.bounds[1])
+        low, high = self.cached_limit(tail, 1), self.cached_limit(tail, -1)
+        # A center that is NaN, as a limit that is, does not count.
+        low = max(center if math.isnan(low) or low > center else low, self.bounds[0])
+        high = min(center if math.isnan(high) or high < center else high, self.bounds[1])
         if not (math.isfinite(low) and math.isfinite(high)):
             return intervals.no_interval(self.method, "too_few_replicates")
         return Interval(float(low), float(high), self.method, se=self.standard_error.se)
@@ -237,21 +239,30 @@ class WaldProcedure(Procedure):
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        return self.outer_limit(tail, side, self.value)
+        low, high = cached(
+            self, ("limits", tail), lambda: self._outer_limits(tail, self.value, self.value)
+        )
+        return low if side > 0 else high
 
     def outer_limit(self, tail: float, side: int, end: float) -> float:
-        """Return the farther one of a number and the limit.
+        """Return the farther one of a number and the limit."""
+        if side > 0:
+            return self._outer_limits(tail, end, math.inf)[0]
+        return self._outer_limits(tail, -math.inf, end)[1]
 
-        Whether the limit of the Bayesian bootstrap is farther out is seen from its distribution
+    def _outer_limits(self, tail: float, low: float, high: float) -> tuple[float, float]:
+        """Return the limits, or the given numbers if they are farther out.
+
+        Whether a limit of the Bayesian bootstrap is farther out is seen from its distribution
         function there, so that few limits have to be searched.
         """
         if self._has_no_t:
-            return -side * math.inf
-        outer = min if side > 0 else max
-        end = outer(end, self.value - side * self._t_distance(tail))
+            return -math.inf, math.inf
+        distance = self._t_distance(tail)
+        low, high = min(low, self.value - distance), max(high, self.value + distance)
         if self.augmented_mean is not None:
-            end = self.augmented_mean.limit(tail, side, end)
-        return outer(end, 0.0) if self._minimum_p > tail else end
+            low, high = self.augmented_mean.outer_limits(tail, low, high)
+        return (min(low, 0.0), max(high, 0.0)) if self._minimum_p > tail else (low, high)
 
     def _t_distance(self, tail: float) -> float:
         """Return how far the limits of the estimate and its error are from the value."""

@@ -589,7 +589,8 @@ class Measure:
             value = self._value(statistic)
         reasons = self.reasons(statistic)
         for undefined in reasons.values():
-            value = np.where(undefined, np.nan, value)
+            if np.ndim(undefined) > np.ndim(value) or np.any(undefined):
+                value = np.where(undefined, np.nan, value)
         return self._filled(value), reasons
 
     def _filled(self, value: FloatArray) -> FloatArray:

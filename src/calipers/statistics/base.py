@@ -50,7 +50,7 @@ def column_sums(matrix: npt.NDArray[np.bool_], weight: FloatArray | None = None)
     return sums
 
 
-def dot(a: FloatArray, b: FloatArray) -> float:
+def dot(a: FloatArray, b: FloatArray | npt.NDArray[np.bool_]) -> float:
     """Compute the dot product Σaᵢbᵢ of two columns, on one thread.
 
     BLAS would divide a long column among all cores; waiting for them costs many times the sum

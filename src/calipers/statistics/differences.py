@@ -91,7 +91,7 @@ class MajorityValue(Statistic):
         distances = np.abs(values - value)
         equal_mask = distances <= RELATIVE_TOLERANCE * size
         n_majority = int(np.count_nonzero(equal_mask))
-        distance = float(distances[~equal_mask].min(initial=math.inf))
+        distance = float(np.where(equal_mask, math.inf, distances).min(initial=math.inf))
         return cls(n, size, value, n_majority, n, max(2 * n_majority - n, 0), distance)
 
     def __add__(self, other: Self) -> Self:
@@ -144,7 +144,10 @@ def subtract_values(first: FloatArray, second: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):  # two infinite losses have no difference
         differences = np.asarray(first - second, np.float64)
     tolerance = RELATIVE_TOLERANCE * np.maximum(np.abs(first), np.abs(second))
-    equal_mask = (np.abs(differences) <= tolerance) & np.isfinite(differences)
+    equal_mask = np.abs(differences) <= tolerance
+    if not equal_mask.any():
+        return differences
+    equal_mask &= np.isfinite(differences)  # infinite ones are within an infinite tolerance
     return np.where(equal_mask, 0.0, differences)
 
 
@@ -311,14 +314,17 @@ class UnitDifferences(Statistic):
         histogram = Histogram.from_rows(values, weight)
         if not histogram.is_bounded:
             return cls(histogram, exact=is_mean_of_values)
-        classes: list[Any] = [slice(None)] if positive is None else [positive, ~positive]
-        pairs = zip(classes, known_values or (None, None), strict=False)
+        n_positive = len(values) if positive is None else int(np.count_nonzero(positive))
+        sizes = (n_positive,) if positive is None else (n_positive, len(values) - n_positive)
+        pairs = zip((True, False), sizes, known_values or (None, None), strict=False)
         largest = _max_equal_rows(histogram) if is_whole and weight is None else math.inf
         majority_values = tuple(
-            MajorityValue.from_values(members, majority)
-            if 2 * largest > len(members)
-            else MajorityValue(len(members), size=0.0, value=0.0, n_majority=0, counted=0, margin=0)
-            for members, majority in ((values[rows], majority) for rows, majority in pairs)
+            MajorityValue.from_values(
+                values if positive is None else values[np.flatnonzero(positive == side)], majority
+            )
+            if 2 * largest > size
+            else MajorityValue(size, size=0.0, value=0.0, n_majority=0, counted=0, margin=0)
+            for side, size, majority in pairs
         )
         return cls(histogram, None, majority_values, exact=is_mean_of_values)
 
