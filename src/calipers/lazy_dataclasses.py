@@ -12,6 +12,7 @@ import sys
 from abc import update_abstractmethods
 from dataclasses import MISSING, Field, FrozenInstanceError
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -210,8 +211,12 @@ def _eq_of(names: tuple[str, ...]) -> Callable[[Any, object], bool]:
 
 
 def _hash_of(names: tuple[str, ...]) -> Callable[[Any], int]:
+    if len(names) < 2:  # of a single name a getter returns no tuple
+        return lambda self: hash(tuple(getattr(self, name) for name in names))
+    field_values = attrgetter(*names)
+
     def __hash__(self: Any) -> int:  # noqa: N807
-        return hash(tuple(getattr(self, name) for name in names))
+        return hash(field_values(self))
 
     return __hash__
 
