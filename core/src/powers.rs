@@ -96,16 +96,24 @@ pub fn power_sums<'py>(
 const LANES: usize = 8;
 
 /// Up to here the terms of e^x − 1 below give all its digits.
-const NEAR: f64 = 0.125;
+const NEAR: f64 = 1.0 / 32.0;
+
+/// 1/n! for n from 8 down to 2.
+const TERMS: [f64; 7] = [
+    1.0 / 40_320.0,
+    1.0 / 5_040.0,
+    1.0 / 720.0,
+    1.0 / 120.0,
+    1.0 / 24.0,
+    1.0 / 6.0,
+    0.5,
+];
 
 /// e^x − 1 for |x| up to `NEAR`.
 #[inline]
 fn grown(x: f64) -> f64 {
-    let mut sum = 1.0;
-    for divisor in [10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0] {
-        sum = 1.0 + sum * x / divisor;
-    }
-    sum * x
+    let sum = TERMS.iter().fold(0.0, |sum, term| sum * x + term);
+    (sum * x + 1.0) * x
 }
 
 /// Rows with the logit of a probability, each with its part and its cluster.
@@ -227,4 +235,17 @@ pub fn residuals_without<'py>(
         out
     })?;
     Ok(found.into_pyarray(py))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terms_give_all_digits() {
+        for step in -1_000..=1_000 {
+            let x = NEAR * f64::from(step) / 1_000.0;
+            assert!((grown(x) - x.exp_m1()).abs() <= 4e-16 * x.abs());
+        }
+    }
 }

@@ -558,6 +558,10 @@ class PairedCounts:
 
         It contributes to the denominators of both what its rows do, relative to the totals.
         """
+        key = "cluster influence", measure
+        return cached(self, key, lambda: self._compute_cluster_influence(measure))
+
+    def _compute_cluster_influence(self, measure: Any) -> tuple[FloatArray, FloatArray] | None:
         cluster_counts = self._cluster_counts
         if cluster_counts is None:
             return None
@@ -611,10 +615,14 @@ class PairedCounts:
         def posterior_limits(level: float) -> Interval:
             return posterior_interval(self.posterior_draws(measure), measure, self.cells, level)
 
-        cells = self.cells
+        def cluster_sums() -> tuple[FloatArray, FloatArray] | None:
+            sums = self._cluster_influence(measure)
+            return None if sums is None or not sums[0].any() else sums
+
+        cells, row_influence = self.cells, lazy_difference(first.influence, second.influence)
         return first.difference(
             second,
-            influence=lazy_difference(first.influence, second.influence),
+            influence=row_influence and GroupedInfluence(row_influence, cluster_sums),
             compute_error=error,
             methods={"Jeffreys, Dirichlet posterior": posterior_limits} if is_defined else {},
             replicates=lambda: self.replicate_differences(measure),

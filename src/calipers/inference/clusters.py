@@ -86,6 +86,8 @@ def cr2_influence(influence: FloatArray, denominator: FloatArray) -> tuple[Float
     The standard error is the norm of the corrected influence.
     """
     f, n = np.atleast_2d(influence), np.atleast_2d(denominator)
+    if len(n) == 1:
+        return _single_component(f[0], n[0])
     total, nonempty_mask = f.sum(axis=0), n.sum(axis=1) > 0
     f, n = f[nonempty_mask], n[nonempty_mask]
     h = n / n.sum(axis=1, keepdims=True)
@@ -102,6 +104,18 @@ def cr2_influence(influence: FloatArray, denominator: FloatArray) -> tuple[Float
     squares = np.outer(weight, weight) * np.square((h * d) @ h.T)
     diagonal_terms = np.square(d) * (np.square(remaining) - np.square(weight @ np.square(h)))
     return total * np.sqrt(d), 1 / float(squares.sum() + diagonal_terms.sum())
+
+
+def _single_component(influence: FloatArray, denominator: FloatArray) -> tuple[FloatArray, float]:
+    """Return the result of :func:`cr2_influence` of one component, of which d is 1/(1 − h)."""
+    total = denominator.sum()
+    h = denominator / total if total > 0 else denominator
+    if not total > 0 or h.max() >= 1 - _MIN_OTHER_PROPORTION:
+        return np.full(len(influence), math.nan), math.nan
+    remaining = 1 - h
+    dh = h / remaining
+    variance = dot(dh, h) ** 2 + dot(np.square(dh), 1 - 2 * h)
+    return influence / np.sqrt(remaining), 1 / variance
 
 
 def subset_difference_error(
