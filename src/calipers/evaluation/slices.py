@@ -46,6 +46,7 @@ from calipers.statistics import (
     leave_one_out_sums,
 )
 from calipers.statistics.calibration import ProbabilityLevels
+from calipers.statistics.differences import subtract_values
 from calipers.statistics.logits import LogitSums, RecalibrationFit
 from calipers.statistics.sparse_confusion import ConfusionReplicates
 
@@ -946,11 +947,10 @@ def _compare_with_complement(
 ) -> Difference:
     """Return the slice minus its complement, with interval and test for two independent samples."""
     complement_estimate = None if complement is None else complement.point_estimate(measure)
-    value = (
-        subset_estimate.value - complement_estimate.value
-        if complement_estimate is not None
-        else float("nan")
-    )
+    value = float("nan")
+    if complement_estimate is not None:
+        values = np.float64(subset_estimate.value), np.float64(complement_estimate.value)
+        value = float(subtract_values(*values))
     interval, test = (
         intervals.no_interval("none", "undefined_value"),
         TestResult(float("nan"), "none"),
