@@ -476,19 +476,20 @@ def evaluate_together(measures: Sequence[Any], matrices: Sequence[ConfusionMatri
         if not measure.has_view:
             for position, cell in enumerate(cells):
                 index = (slice(None), *cell)
-                derivatives[index] = _central_differences(
-                    *values[1 + 2 * position : 3 + 2 * position], steps[index]
-                )
+                upper, lower = values[1 + 2 * position], values[2 + 2 * position]
+                derivatives[index] = _central_differences(upper, lower, steps[index])
         for k, matrix in enumerate(matrices):
-            results = {
-                "value": float(values[0, k]),
-                "undefined": count_undefined(
-                    {reason: condition[k] for reason, condition in conditions.items()}, matrix.rows
-                ),
-                **({} if measure.has_view else {"cell derivatives": derivatives[k]}),
-            }
-            for name, result in results.items():
-                cached(matrix, (name, measure), lambda result=result: result)
+            undefined = count_undefined(
+                {reason: condition[k] for reason, condition in conditions.items()}, matrix.rows
+            )
+            _store(matrix, ("value", measure), float(values[0, k]))
+            _store(matrix, ("undefined", measure), undefined)
+            if not measure.has_view:
+                _store(matrix, ("cell derivatives", measure), derivatives[k])
+
+
+def _store(matrix: ConfusionMatrix, key: tuple[str, Any], result: Any) -> None:
+    cached(matrix, key, lambda: result)
 
 
 def _central_differences(upper: FloatArray, lower: FloatArray, steps: FloatArray) -> FloatArray:

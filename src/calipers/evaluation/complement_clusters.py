@@ -38,7 +38,8 @@ class ComplementClusters:
     @cached_property
     def _cells(self) -> npt.NDArray[np.int64]:
         """Index of the subset and cluster of each row."""
-        return self.subset_codes * np.int64(self.clusters.n_codes) + self.clusters.codes
+        first = self.subset_codes * np.int64(self.clusters.n_codes)
+        return np.asarray(first + self.clusters.codes, np.int64)
 
     def _sums(self, values: FloatArray | None) -> FloatArray:
         """Return the sums (S, K) of a value per row over the complements; None counts rows."""

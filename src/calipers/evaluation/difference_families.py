@@ -92,8 +92,9 @@ class DifferenceStatistics:
             vector = pair_vectors.difference(*names, _positive_error(estimate))
             if vector is not None:
                 return cls(fields, procedure, vector)
-        has_vector = n_tests and estimate.influence is not None
-        column = max_statistic.influence_vector(estimate.influence) if has_vector else None
+        column = None
+        if n_tests and estimate.influence is not None:
+            column = max_statistic.influence_vector(estimate.influence)
         error = None if column is None else estimate.standard_error
         if column is not None and isinstance(error, StandardError) and error.se == 0:
             is_zero = abs(estimate.value) <= estimate.tolerance

@@ -716,7 +716,7 @@ class Complement:
 
     @property
     def _row_mask(self) -> npt.NDArray[np.bool_]:
-        return self.subsets.definition.byte_codes != self.subset_index
+        return np.asarray(self.subsets.definition.byte_codes != self.subset_index, np.bool_)
 
     @cached_property
     def _clusters(self) -> ClusterIndex | None:

@@ -371,7 +371,8 @@ class ClusterIndex:
         if not pairs:
             return merge_class_sums(self._sum(influence)[None], weights, pairs=False)
         sums = np.bincount(self._class_codes(positive), influence, 2 * self.n_codes)
-        return merge_class_sums(sums.reshape(2, -1), weights, pairs=True)
+        by_class = sums.astype(np.float64).reshape(2, -1)
+        return merge_class_sums(by_class, weights, pairs=True)
 
     def class_weights(self, positive: npt.NDArray[np.bool_]) -> FloatArray:
         """Return the weight of the positive and of the negative rows by cluster, (2, size)."""
@@ -388,7 +389,7 @@ class ClusterIndex:
 
     def _class_codes(self, positive: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return the cluster of each row, with those of negative rows after all others."""
-        return self.codes + np.where(positive, np.int64(0), np.int64(self.n_codes))
+        return np.asarray(self.codes + np.where(positive, 0, self.n_codes), np.int64)
 
     def two_class_error(
         self, influence: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
