@@ -5,6 +5,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::arrays::Line;
 use crate::parallel::{Crew, detached};
 use crate::scores::{TableColumns, contiguous, same_length, table_columns};
 
@@ -614,4 +615,266 @@ pub fn score_table_without<'py>(
     let weighted = weight.is_some();
     let squares = squares.map(|column| weighted.then_some(column));
     Ok(table_columns(py, scores, sums, squares))
+}
+
+/// So many parts are left out at a time, each in a table of its own.
+const LANES: usize = 8;
+
+type Lanes = [f64; LANES];
+
+/// Running sums, one for each lane.
+#[derive(Clone, Copy, Default)]
+struct LaneSums {
+    total: Lanes,
+    part: Lanes,
+}
+
+impl LaneSums {
+    /// Ends the short sums, as often as they have some addends.
+    fn close(&mut self) {
+        for lane in 0..LANES {
+            self.total[lane] += self.part[lane];
+        }
+        self.part = [0.0; LANES];
+    }
+
+    fn get(&self, lane: usize) -> f64 {
+        self.total[lane] + self.part[lane]
+    }
+}
+
+/// Rows by descending score, each with its part and its cluster.
+struct Rows<'a> {
+    positive: &'a [bool],
+    last: &'a [bool],
+    part_of: &'a [u8],
+    weight: Option<&'a [f64]>,
+    cluster: &'a [u32],
+    clusters: usize,
+}
+
+/// Areas, and by cluster what the rows of either class move, each without the rows of one part.
+struct Remaining {
+    areas: Lanes,
+    moved: Vec<[Lanes; 2]>,
+}
+
+impl Rows<'_> {
+    /// The weight of a row in each lane: none where its part is left out.
+    #[inline]
+    fn weights(&self, row: usize, first: usize) -> Lanes {
+        let mut weights = [self.weight.map_or(1.0, |weight| weight[row]); LANES];
+        if let Some(own) = weights.get_mut(usize::from(self.part_of[row]).wrapping_sub(first)) {
+            *own = 0.0;
+        }
+        weights
+    }
+
+    /// The blocks of equal scores downwards: their rows, the weights of either class above them, and
+    /// their own.
+    #[inline]
+    fn blocks(
+        &self,
+        crew: Crew,
+        first: usize,
+        mut each: impl FnMut(std::ops::Range<usize>, &[Lanes; 2], &[Lanes; 2]),
+    ) -> [Lanes; 2] {
+        let (mut above, mut own, mut start) = ([[0.0; LANES]; 2], [[0.0; LANES]; 2], 0);
+        for (row, &last) in crew.watched(self.last.iter().enumerate()) {
+            let class = usize::from(!self.positive[row]);
+            let weights = self.weights(row, first);
+            for lane in 0..LANES {
+                own[class][lane] += weights[lane];
+            }
+            if last {
+                each(start..row + 1, &above, &own);
+                for class in 0..2 {
+                    for lane in 0..LANES {
+                        above[class][lane] += own[class][lane];
+                    }
+                }
+                (own, start) = ([[0.0; LANES]; 2], row + 1);
+            }
+        }
+        above
+    }
+
+    /// Adds what the rows of a block move to the sums of their clusters.
+    #[inline]
+    fn add(
+        &self,
+        first: usize,
+        block: std::ops::Range<usize>,
+        moved: &[Lanes; 2],
+        sums: &mut [[Lanes; 2]],
+    ) {
+        for row in block {
+            let class = usize::from(!self.positive[row]);
+            let weights = self.weights(row, first);
+            let sum = &mut sums[self.cluster[row] as usize][class];
+            for lane in 0..LANES {
+                sum[lane] += weights[lane] * moved[class][lane];
+            }
+        }
+    }
+
+    /// An area without each of some parts, from the `first` on.
+    fn remaining(&self, crew: Crew, first: usize, area: Option<Area>) -> Remaining {
+        match area {
+            None => self.ranked(crew, first),
+            Some(Area::Steps) => self.stepped(crew, first, step),
+            Some(area) => self.stepped(crew, first, |up, uf, t, f| area.of(up, uf, t, f)),
+        }
+    }
+
+    /// The AUC without each of some parts.
+    fn ranked(&self, crew: Crew, first: usize) -> Remaining {
+        let [positives, negatives] = self.blocks(crew, first, |_, _, _| ());
+        let (mut won, mut lost) = ([0.0; LANES], [0.0; LANES]);
+        self.blocks(crew, first, |_, above, own| {
+            for lane in 0..LANES {
+                let (uf, t, f) = (above[1][lane], own[0][lane], own[1][lane]);
+                won[lane] += t * (negatives[lane] - (uf + f) + f / 2.0);
+                lost[lane] += t * (uf + f / 2.0);
+            }
+        });
+        let areas: Lanes = std::array::from_fn(|lane| won[lane] / (won[lane] + lost[lane]));
+        let of_positives = positives.map(f64::recip);
+        let of_negatives = negatives.map(f64::recip);
+        let mut sums = vec![[[0.0; LANES]; 2]; self.clusters];
+        self.blocks(crew, first, |block, above, own| {
+            let mut moved = [[0.0; LANES]; 2];
+            for lane in 0..LANES {
+                let beaten =
+                    1.0 - (above[1][lane] + own[1][lane] / 2.0) * of_negatives[lane] - areas[lane];
+                let beating =
+                    (above[0][lane] + own[0][lane] / 2.0) * of_positives[lane] - areas[lane];
+                moved[0][lane] = beaten * of_positives[lane];
+                moved[1][lane] = beating * of_negatives[lane];
+            }
+            self.add(first, block, &moved, &mut sums);
+        });
+        Remaining { areas, moved: sums }
+    }
+
+    /// An area that is a sum over blocks without each of some parts, as [`moved`] of one table.
+    #[inline]
+    fn stepped(
+        &self,
+        crew: Crew,
+        first: usize,
+        of: impl Fn(f64, f64, f64, f64) -> Block,
+    ) -> Remaining {
+        let (mut value, mut below) = (LaneSums::default(), [LaneSums::default(); 2]);
+        let mut addends = 0;
+        let [positives, _] = self.blocks(crew, first, |block, above, own| {
+            if !self.positive[block].contains(&true) {
+                return;
+            }
+            for lane in 0..LANES {
+                if own[0][lane] > 0.0 {
+                    let block = of(above[0][lane], above[1][lane], own[0][lane], own[1][lane]);
+                    value.part[lane] += block.value;
+                    below[0].part[lane] += block.above[0];
+                    below[1].part[lane] += block.above[1];
+                }
+            }
+            addends += 1;
+            if addends % ADDENDS == 0 {
+                value.close();
+                below.iter_mut().for_each(LaneSums::close);
+            }
+        });
+        let areas: Lanes = std::array::from_fn(|lane| value.get(lane) / positives[lane]);
+        let below: [Lanes; 2] = below.map(|sums| std::array::from_fn(|lane| sums.get(lane)));
+        let of_positives = positives.map(f64::recip);
+        let mut passed = [LaneSums::default(); 2];
+        let mut sums = vec![[[0.0; LANES]; 2]; self.clusters];
+        addends = 0;
+        self.blocks(crew, first, |block, above, own| {
+            let mut moved = [[0.0; LANES]; 2];
+            if self.positive[block.clone()].contains(&true) {
+                for lane in 0..LANES {
+                    if own[0][lane] > 0.0 {
+                        let block = of(above[0][lane], above[1][lane], own[0][lane], own[1][lane]);
+                        passed[0].part[lane] += block.above[0];
+                        passed[1].part[lane] += block.above[1];
+                        moved[0][lane] = block.own[0];
+                        moved[1][lane] = block.own[1];
+                    }
+                }
+                addends += 1;
+                if addends % ADDENDS == 0 {
+                    passed.iter_mut().for_each(LaneSums::close);
+                }
+            }
+            for lane in 0..LANES {
+                let left = [0, 1].map(|class| below[class][lane] - passed[class].get(lane));
+                moved[0][lane] += left[0] - areas[lane];
+                moved[1][lane] += left[1];
+                moved[0][lane] *= of_positives[lane];
+                moved[1][lane] *= of_positives[lane];
+            }
+            self.add(first, block, &moved, &mut sums);
+        });
+        Remaining { areas, moved: sums }
+    }
+}
+
+/// `areas_without(name, positive, last, part_of, weight, cluster, parts, clusters)`: an area without
+/// the rows of each part in turn, and by part, class (positive rows first) and cluster the sum of
+/// what the remaining rows move it, from the rows by descending score: their class, whether each is
+/// the last of its score, their part, weight and cluster.
+#[pyfunction]
+#[pyo3(signature = (name, positive, last, part_of, weight, cluster, parts, clusters))]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub fn areas_without<'py>(
+    py: Python<'py>,
+    name: &str,
+    positive: PyReadonlyArray1<'py, bool>,
+    last: PyReadonlyArray1<'py, bool>,
+    part_of: PyReadonlyArray1<'py, u8>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+    cluster: PyReadonlyArray1<'py, u32>,
+    parts: usize,
+    clusters: usize,
+) -> PyResult<(Line<'py>, Line<'py>)> {
+    let area = (name != "AUC").then(|| Area::named(name)).transpose()?;
+    let (positive, last) = (contiguous(&positive), contiguous(&last));
+    let (part_of, cluster) = (contiguous(&part_of), contiguous(&cluster));
+    let weight = weight.as_ref().map(contiguous);
+    same_length("last", last.len(), positive.len())?;
+    same_length("part_of", part_of.len(), positive.len())?;
+    same_length("cluster", cluster.len(), positive.len())?;
+    if let Some(weight) = &weight {
+        same_length("weight", weight.len(), positive.len())?;
+    }
+    if cluster.iter().any(|&cluster| cluster as usize >= clusters) {
+        return Err(PyValueError::new_err("a cluster is none of those counted"));
+    }
+    let rows = Rows {
+        positive: &positive,
+        last: &last,
+        part_of: &part_of,
+        weight: weight.as_deref(),
+        cluster: &cluster,
+        clusters,
+    };
+    let (areas, moved) = detached(py, [positive.len(), parts], |crew| {
+        let found = crew.map(0..parts.div_ceil(LANES), |_, at| {
+            rows.remaining(crew, at * LANES, area)
+        });
+        let (mut areas, mut moved) = (vec![0.0; parts], vec![0.0; parts * 2 * clusters]);
+        for part in 0..parts {
+            let (found, lane) = (&found[part / LANES], part % LANES);
+            areas[part] = found.areas[lane];
+            for class in 0..2 {
+                for (cluster, sums) in found.moved.iter().enumerate() {
+                    moved[(2 * part + class) * clusters + cluster] = sums[class][lane];
+                }
+            }
+        }
+        (areas, moved)
+    })?;
+    Ok((areas.into_pyarray(py), moved.into_pyarray(py)))
 }

@@ -32,7 +32,9 @@ pub mod trec;
 #[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
-    use crate::areas::{area_bounds, area_errors, area_influence, score_table_without};
+    use crate::areas::{
+        area_bounds, area_errors, area_influence, areas_without, score_table_without,
+    };
     #[pymodule_export]
     use crate::battles::cluster_products;
     #[pymodule_export]
@@ -59,7 +61,7 @@ mod _core {
     #[pymodule_export]
     use crate::parallel::progress;
     #[pymodule_export]
-    use crate::powers::power_sums;
+    use crate::powers::{power_sums, residuals_without};
     #[pymodule_export]
     use crate::randomize::{
         difference_maxima, randomization, randomization_exact, randomized_maxima, randomized_ranges,

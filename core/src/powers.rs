@@ -89,3 +89,163 @@ pub fn power_sums<'py>(
     let squares = weight.is_some().then(|| line(found.squares));
     Ok((line(found.plain), squares))
 }
+
+// ------------------------------------------------------------------------------ lines of logits
+
+/// So many lines are computed at a time.
+const LANES: usize = 8;
+
+/// Up to here the terms of e^x − 1 below give all its digits.
+const NEAR: f64 = 1.0 / 32.0;
+
+/// 1/n! for n from 8 down to 2.
+const TERMS: [f64; 7] = [
+    1.0 / 40_320.0,
+    1.0 / 5_040.0,
+    1.0 / 720.0,
+    1.0 / 120.0,
+    1.0 / 24.0,
+    1.0 / 6.0,
+    0.5,
+];
+
+/// e^x − 1 for |x| up to `NEAR`.
+#[inline]
+fn grown(x: f64) -> f64 {
+    let sum = TERMS.iter().fold(0.0, |sum, term| sum * x + term);
+    (sum * x + 1.0) * x
+}
+
+/// Rows with the logit of a probability, each with its part and its cluster.
+struct Rows<'a> {
+    logit: &'a [f64],
+    positive: &'a [bool],
+    part_of: &'a [u8],
+    weight: Option<&'a [f64]>,
+    cluster: &'a [u32],
+    clusters: usize,
+}
+
+impl Rows<'_> {
+    /// By cluster the sums of the residuals about lines of logits, and of them times the logit, each
+    /// line without the rows of its part, from the `first` on.
+    ///
+    /// The lines are close to that in their middle: with σ at that one and e the exponential of the
+    /// distance to it, σ·e/(1 + σ·(e − 1)) is on the other one.
+    fn residuals(&self, crew: Crew, first: usize, lines: [&[f64]; 2]) -> Vec<[[f64; LANES]; 2]> {
+        let count = lines[0].len().min(first + LANES) - first;
+        let middle = lines.map(|of| of[first]);
+        let mut apart = [[0.0; LANES]; 2];
+        for of in 0..2 {
+            for lane in 0..count {
+                apart[of][lane] = lines[of][first + lane] - middle[of];
+            }
+        }
+        let most = apart.map(|of| of.iter().fold(0.0, |most: f64, x| most.max(x.abs())));
+        let mut sums = vec![[[0.0; LANES]; 2]; self.clusters];
+        for (row, &x) in crew.watched(self.logit.iter().enumerate()) {
+            let weight = self.weight.map_or(1.0, |weight| weight[row]);
+            if weight == 0.0 {
+                continue;
+            }
+            let fitted = 1.0 / (1.0 + (-(middle[0] + middle[1] * x)).exp());
+            let distances: [f64; LANES] =
+                std::array::from_fn(|lane| apart[0][lane] + apart[1][lane] * x);
+            let is_near = most[0] + most[1] * x.abs() <= NEAR;
+            let risen = if is_near {
+                distances.map(grown)
+            } else {
+                distances.map(f64::exp_m1)
+            };
+            // Of a positive row 1 − σ, of a negative one −σ, on each of the lines.
+            let [start, growth] = if self.positive[row] {
+                [1.0 - fitted, 0.0]
+            } else {
+                [-fitted, -fitted]
+            };
+            let mut residuals: [f64; LANES] = std::array::from_fn(|lane| {
+                weight * (start + growth * risen[lane]) / (1.0 + fitted * risen[lane])
+            });
+            if let Some(own) = residuals.get_mut(usize::from(self.part_of[row]).wrapping_sub(first))
+            {
+                *own = 0.0;
+            }
+            let sum = &mut sums[self.cluster[row] as usize];
+            for lane in 0..LANES {
+                sum[0][lane] += residuals[lane];
+                sum[1][lane] += residuals[lane] * x;
+            }
+        }
+        sums
+    }
+}
+
+/// `residuals_without(logit, positive, part_of, weight, cluster, intercepts, slopes, clusters)`: by
+/// part, power and cluster the sums of the residuals about a line of logits of the rows of all other
+/// parts, and of the residuals times the logit. Each part has the line that was fitted without it.
+#[pyfunction]
+#[pyo3(signature = (logit, positive, part_of, weight, cluster, intercepts, slopes, clusters))]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub fn residuals_without<'py>(
+    py: Python<'py>,
+    logit: PyReadonlyArray1<'py, f64>,
+    positive: PyReadonlyArray1<'py, bool>,
+    part_of: PyReadonlyArray1<'py, u8>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+    cluster: PyReadonlyArray1<'py, u32>,
+    intercepts: PyReadonlyArray1<'py, f64>,
+    slopes: PyReadonlyArray1<'py, f64>,
+    clusters: usize,
+) -> PyResult<Line<'py>> {
+    let (logit, positive) = (contiguous(&logit), contiguous(&positive));
+    let (part_of, cluster) = (contiguous(&part_of), contiguous(&cluster));
+    let weight = weight.as_ref().map(contiguous);
+    let (intercepts, slopes) = (contiguous(&intercepts), contiguous(&slopes));
+    same_length("positive", positive.len(), logit.len())?;
+    same_length("part_of", part_of.len(), logit.len())?;
+    same_length("cluster", cluster.len(), logit.len())?;
+    same_length("slopes", slopes.len(), intercepts.len())?;
+    if let Some(weight) = &weight {
+        same_length("weight", weight.len(), logit.len())?;
+    }
+    if cluster.iter().any(|&cluster| cluster as usize >= clusters) {
+        return Err(PyValueError::new_err("a cluster is none of those counted"));
+    }
+    let rows = Rows {
+        logit: &logit,
+        positive: &positive,
+        part_of: &part_of,
+        weight: weight.as_deref(),
+        cluster: &cluster,
+        clusters,
+    };
+    let parts = intercepts.len();
+    let found = detached(py, [logit.len(), parts], |crew| {
+        let found = crew.map(0..parts.div_ceil(LANES), |_, at| {
+            rows.residuals(crew, at * LANES, [&intercepts, &slopes])
+        });
+        let mut out = vec![0.0; parts * 2 * clusters];
+        for part in 0..parts {
+            for power in 0..2 {
+                for (cluster, sums) in found[part / LANES].iter().enumerate() {
+                    out[(2 * part + power) * clusters + cluster] = sums[power][part % LANES];
+                }
+            }
+        }
+        out
+    })?;
+    Ok(found.into_pyarray(py))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terms_give_all_digits() {
+        for step in -1_000..=1_000 {
+            let x = NEAR * f64::from(step) / 1_000.0;
+            assert!((grown(x) - x.exp_m1()).abs() <= 4e-16 * x.abs());
+        }
+    }
+}

@@ -122,6 +122,16 @@ def score_table_without(
     weight: _Floats | None,
     part: int,
 ) -> tuple[_Floats, _Floats, _Floats, _Floats | None, _Floats | None]: ...
+def areas_without(
+    name: str,
+    positive: _Bools,
+    last: _Bools,
+    part_of: npt.NDArray[np.uint8],
+    weight: _Floats | None,
+    cluster: npt.NDArray[np.uint32],
+    parts: int,
+    clusters: int,
+) -> tuple[_Floats, _Floats]: ...
 def order_descending(score: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint32]: ...
 def sweep_scores(positive: _Floats, negative: _Floats) -> tuple[float, float, float]: ...
 def progress() -> tuple[int, int]:
@@ -172,6 +182,16 @@ def power_sums(
     bins: int,
     width: float,
 ) -> tuple[_Floats, _Floats | None]: ...
+def residuals_without(
+    logit: _Floats,
+    positive: npt.NDArray[np.bool_],
+    part_of: npt.NDArray[np.uint8],
+    weight: _Floats | None,
+    cluster: npt.NDArray[np.uint32],
+    intercepts: _Floats,
+    slopes: _Floats,
+    clusters: int,
+) -> _Floats: ...
 def number_moments(
     truth: _Floats, predicted: _Floats, weight: _Floats | None = None
 ) -> tuple[float, float, list[float], list[float]]: ...

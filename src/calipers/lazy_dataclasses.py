@@ -14,6 +14,7 @@ import sys
 from abc import update_abstractmethods
 from dataclasses import MISSING, Field, FrozenInstanceError
 from functools import cache, partial
+from operator import attrgetter
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
@@ -343,10 +344,21 @@ def _eq_of(names: _Names) -> Callable[[Any, object], bool]:
 
 
 def _hash_of(names: _Names) -> Callable[[Any], int]:
+    get_values: Callable[[Any], Any] | None = None
+
     def __hash__(self: Any) -> int:  # noqa: N807
-        return hash(tuple(getattr(self, name) for name in names))
+        nonlocal get_values
+        if get_values is None:
+            hashed = tuple(names)
+            # Of a single name a getter returns no tuple.
+            get_values = attrgetter(*hashed) if len(hashed) > 1 else partial(_get_values, hashed)
+        return hash(get_values(self))
 
     return __hash__
+
+
+def _get_values(names: tuple[str, ...], instance: Any) -> tuple[Any, ...]:
+    return tuple(getattr(instance, name) for name in names)
 
 
 def _refuse(cls: Any, action: str) -> Callable[..., None]:

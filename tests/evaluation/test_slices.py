@@ -16,11 +16,18 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
+from calipers.estimation.calibration import ProbabilityRows
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.losses import estimate_mean_loss
+from calipers.estimation.scores import ScoredRows
 from calipers.evaluation.slice_definitions import define_slices
 from calipers.inference import intervals, paired_tests, proportions, two_samples
 from calipers.inference import method_limits as limits
+from calipers.inference.clusters import ClusterIndex
 from calipers.inference.intervals import Interval
 from calipers.inference.score_bootstrap import ScoreReplicates
+from calipers.inference.settings import Settings
+from calipers.measures import parse
 from calipers.report.tables import slice_groups, slice_tables
 from calipers.results import Slices
 from calipers.statistics import ConfusionMatrix, ScoreTable
@@ -412,6 +419,44 @@ def test_rows_that_are_their_own_clusters_are_no_clusters() -> None:
         for cluster in (np.arange(ROWS), None)
     )
     assert with_clusters == without
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_clusters_of_the_rest_are_those_of_its_rows(weighted: bool) -> None:
+    """Every estimate of the rest of a slice from its rows, and the two compared."""
+    d = data(4)
+    weight = d["weight"] if weighted else None
+    names = (*MEASURES, "AP", "PR-AUC-DG", "calibration-slope", "calibration-intercept", "KS")
+    found = sliced(d, cluster=d["user"], weight=weight, measures=names)
+    clusters = ClusterIndex.from_names(d["user"], weight)
+
+    def estimate(measure: Any, rows: npt.NDArray[np.bool_]) -> Any:
+        truth, p = d["truth"][rows], d["probability"][rows]
+        w, of = None if weight is None else weight[rows], clusters.take_rows(rows)
+        if measure.definition.statistic is ConfusionMatrix:
+            names = ("False", "True")
+            return ClassCounts.from_codes(truth, p >= 0.5, names, Settings(), w, of).point_estimate(
+                measure
+            )
+        if measure.definition.statistic is ScoreTable:
+            scores = ScoredRows(truth, p, w, of, Settings())
+            is_probability = measure.definition.reads == "probabilities"
+            return (ProbabilityRows(scores) if is_probability else scores).point_estimate(measure)
+        losses = measure.losses(truth.astype(float), p)
+        return estimate_mean_loss(measure, losses, w, of, Settings())
+
+    for row in found:
+        measure = parse(row.estimate.measure, ("counts", "scores", "probabilities", "calibration"))
+        inside = d["site"] == row.slice
+        first, second = estimate(measure, inside), estimate(measure, ~inside)
+        assert row.vs_rest.value == pytest.approx(first.value - second.value, rel=1e-9, abs=1e-12)
+        interval, test = two_samples.compare_samples(first, second, lambda e=second: e)
+        if "[B]" in interval.method:  # drawn for all measures together
+            continue
+        assert row.vs_rest.p == pytest.approx(test.p, rel=1e-9)
+        if "Holm" not in row.vs_rest.method:
+            limits = row.vs_rest.low, row.vs_rest.high
+            assert limits == pytest.approx((interval.low, interval.high), rel=1e-9)
 
 
 def test_clusters_of_one_part_are_welchs() -> None:

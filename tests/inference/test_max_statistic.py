@@ -240,9 +240,7 @@ def test_clusters_are_the_units_of_vectors() -> None:
     rows = ScoredRows(truth, truth + random.normal(size=120), None, clusters, Settings())
     reading = rows.point_estimate(cal.measure("AP", family="scores"))
     assert reading.influence is not None
-    influence = reading.influence()
-    assert influence is not None
-    vector = max_statistic.influence_vector(influence)
+    vector = max_statistic.influence_vector(reading.influence)
     assert vector is not None
     assert len(vector) == 12
 

@@ -17,10 +17,10 @@ from calipers.estimation.proportions import (
     effective_trials,
     effective_trials_intervals,
 )
-from calipers.estimation.undefined import undefined_reasons
+from calipers.estimation.undefined import count_undefined, undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.clusters import cr2
-from calipers.inference.gradients import cell_gradient, influential_mask
+from calipers.inference.gradients import cell_gradient, influential_mask, measure_value
 from calipers.inference.influence import DERIVATIVE_STEP, MAX_JACKKNIFE_GROUPS
 from calipers.inference.intervals import Interval
 from calipers.inference.multinomial_cells import (
@@ -140,7 +140,7 @@ class ClassCounts:
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate of a measure of counts."""
         value, definition = measure_value(measure, self.matrix), measure.definition
-        undefined = undefined_reasons(measure, self.matrix, self.matrix.rows)
+        undefined = undefined_counts(measure, self.matrix)
         proportion_matrix, cells = self.proportion_matrix(measure), self.cells
         methods: dict[str, IntervalFunction] = {
             "Jeffreys, Dirichlet posterior": partial(self._posterior_interval, measure)
@@ -441,9 +441,62 @@ def _cached_values(
     return cache
 
 
-def measure_value(measure: Any, matrix: ConfusionMatrix) -> float:
-    """Return the value of a measure, computed once for each matrix."""
-    return cached(matrix, ("value", measure), lambda: float(measure.apply(matrix)))
+def undefined_counts(measure: Any, matrix: ConfusionMatrix) -> dict[str, int]:
+    """Return the reasons why a measure is undefined, determined once for each matrix."""
+    return cached(
+        matrix, ("undefined", measure), lambda: undefined_reasons(measure, matrix, matrix.rows)
+    )
+
+
+def evaluate_together(measures: Sequence[Any], matrices: Sequence[ConfusionMatrix]) -> None:
+    """Compute measures of several matrices of the same few classes, and their derivatives, at once.
+
+    They are stored with each matrix, as :func:`measure_value`, :func:`undefined_counts` and
+    :func:`cell_gradient` store them when each is computed by itself.
+    """
+    counts = np.stack([matrix.counts for matrix in matrices])
+    cells = list(np.ndindex(counts.shape[1:]))
+    steps = counts * DERIVATIVE_STEP
+    shifted = np.repeat(counts[None], 1 + 2 * len(cells), axis=0)
+    for position, cell in enumerate(cells):
+        index = (slice(None), *cell)
+        for side, sign in enumerate((1, -1)):
+            shifted[1 + 2 * position + side][index] += sign * steps[index]
+    squares = shifted.copy()
+    squares[0] = [matrix.squares for matrix in matrices]
+    stack = ConfusionMatrix(shifted, squares, matrices[0].labels)
+    for measure in measures:
+        values, conditions = measure.apply_with_reasons(stack)
+        values = np.broadcast_to(values, shifted.shape[:2])
+        conditions = {
+            reason: np.broadcast_to(condition, shifted.shape[:2])[0]
+            for reason, condition in conditions.items()
+        }
+        derivatives = np.zeros(counts.shape)
+        if not measure.has_view:
+            for position, cell in enumerate(cells):
+                index = (slice(None), *cell)
+                upper, lower = values[1 + 2 * position], values[2 + 2 * position]
+                derivatives[index] = _central_differences(upper, lower, steps[index])
+        for k, matrix in enumerate(matrices):
+            undefined = count_undefined(
+                {reason: condition[k] for reason, condition in conditions.items()}, matrix.rows
+            )
+            _store(matrix, ("value", measure), float(values[0, k]))
+            _store(matrix, ("undefined", measure), undefined)
+            if not measure.has_view:
+                _store(matrix, ("cell derivatives", measure), derivatives[k])
+
+
+def _store(matrix: ConfusionMatrix, key: tuple[str, Any], result: Any) -> None:
+    cached(matrix, key, lambda: result)
+
+
+def _central_differences(upper: FloatArray, lower: FloatArray, steps: FloatArray) -> FloatArray:
+    differences = upper - lower
+    # Differences of the size of rounding error are a slope of 0.
+    differences = np.where(np.abs(differences) <= 1e-14 * np.abs(upper), 0.0, differences)
+    return np.divide(differences, 2 * steps, out=np.zeros(len(steps)), where=steps > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -506,6 +559,10 @@ class PairedCounts:
 
         It contributes to the denominators of both what its rows do, relative to the totals.
         """
+        key = "cluster influence", measure
+        return cached(self, key, lambda: self._compute_cluster_influence(measure))
+
+    def _compute_cluster_influence(self, measure: Any) -> tuple[FloatArray, FloatArray] | None:
         cluster_counts = self._cluster_counts
         if cluster_counts is None:
             return None
@@ -559,10 +616,14 @@ class PairedCounts:
         def posterior_limits(level: float) -> Interval:
             return posterior_interval(self.posterior_draws(measure), measure, self.cells, level)
 
-        cells = self.cells
+        def cluster_sums() -> tuple[FloatArray, FloatArray] | None:
+            sums = self._cluster_influence(measure)
+            return None if sums is None or not sums[0].any() else sums
+
+        cells, row_influence = self.cells, lazy_difference(first.influence, second.influence)
         return first.difference(
             second,
-            influence=lazy_difference(first.influence, second.influence),
+            influence=row_influence and GroupedInfluence(row_influence, cluster_sums),
             compute_error=error,
             methods={"Jeffreys, Dirichlet posterior": posterior_limits} if is_defined else {},
             replicates=lambda: self.replicate_differences(measure),

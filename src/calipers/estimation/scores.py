@@ -267,11 +267,6 @@ def estimate_from_table(
         value = curve_area.scale * table.area(curve_area.name)[0] + curve_area.shift
     else:
         value = float(measure.apply(table))
-    kind = _KIND_BY_INTERVAL.get(definition.interval, "measure of scores")
-    if definition.maximum_of is not None:
-        kind = "maximum over thresholds"
-    elif definition.area is not None and definition.area.name in _INTERPOLATED_KINDS:
-        kind = _INTERPOLATED_KINDS[definition.area.name]
 
     def compute_error() -> StandardError | None:
         se = standard_error(measure, table)
@@ -283,7 +278,7 @@ def estimate_from_table(
     is_at_end = min(abs(value - end) for end in definition.range) <= intervals.ROUNDING_TOLERANCE
     return PointEstimate(
         value=value,
-        kind=kind,
+        kind=_kind(measure),
         settings=settings,
         n=n_rows,
         bounds=definition.range,
@@ -295,6 +290,32 @@ def estimate_from_table(
         compute_error=compute_error,
         methods=_table_intervals(measure, value, table) if is_area or is_at_end else {},
     )
+
+
+def estimate_area(
+    measure: MeasureLike, value: float, settings: Settings, n_rows: int
+) -> PointEstimate:
+    """Estimate an area whose value is known and defined, without its table."""
+    definition = measure.definition
+    return PointEstimate(
+        value=value,
+        kind=_kind(measure),
+        settings=settings,
+        n=n_rows,
+        bounds=definition.range,
+        higher_is_better=definition.higher_is_better,
+        transform="logit" if definition.range == (0, 1) else None,
+    )
+
+
+def _kind(measure: MeasureLike) -> str:
+    """Return the kind of the estimates of a measure of scores."""
+    definition = measure.definition
+    if definition.area is not None and definition.area.name in _INTERPOLATED_KINDS:
+        return _INTERPOLATED_KINDS[definition.area.name]
+    if definition.maximum_of is not None:
+        return "maximum over thresholds"
+    return _KIND_BY_INTERVAL.get(definition.interval, "measure of scores")
 
 
 def table_acceleration(measure: MeasureLike, table: ScoreTable, max_weight: float) -> float | None:

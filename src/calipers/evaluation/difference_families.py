@@ -92,8 +92,9 @@ class DifferenceStatistics:
             vector = pair_vectors.difference(*names, _positive_error(estimate))
             if vector is not None:
                 return cls(fields, procedure, vector)
-        influence = estimate.influence() if n_tests and estimate.influence is not None else None
-        column = None if influence is None else max_statistic.influence_vector(influence)
+        column = None
+        if n_tests and estimate.influence is not None:
+            column = max_statistic.influence_vector(estimate.influence)
         error = None if column is None else estimate.standard_error
         if column is not None and isinstance(error, StandardError) and error.se == 0:
             is_zero = abs(estimate.value) <= estimate.tolerance

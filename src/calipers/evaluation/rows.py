@@ -43,6 +43,8 @@ class InMemorySample(Sample):
     slicing_notes: Sequence[str] = ()
     #: What a row is called.
     row_name: Callable[[int], str] = str
+    #: Point estimates that exist already, by system and measure.
+    point_estimates: Mapping[tuple[str, Measure], PointEstimate] = field(default_factory=dict)
     _dependence_results: list[DependenceResult] = field(default_factory=list)
 
     @property
@@ -134,7 +136,9 @@ class InMemorySample(Sample):
             for index, measure in enumerate(measures):
                 for name in pair:
                     if (name, index) not in estimates:
-                        estimates[name, index] = systems[name].point_estimate(measure)
+                        is_same = systems[name] is self.systems_by_name[name]
+                        estimate = self.point_estimates.get((name, measure)) if is_same else None
+                        estimates[name, index] = estimate or systems[name].point_estimate(measure)
                 yield pair, measure, estimates[pair[0], index] - estimates[pair[1], index]
 
     # --- The rows --------------------------------------------------------------------------------
@@ -212,21 +216,36 @@ class InMemorySample(Sample):
         """Estimate every measure on every slice, and compare the pairs of systems within each."""
         if not self.slice_definitions:
             return None
+        from calipers.evaluation.within_slices import WithinSliceComparison
+
+        within = None if comparison is None else WithinSliceComparison(self, comparison)
+
+        def compare(
+            definition: SliceDefinition,
+            index: int,
+            systems: Mapping[str, Any],
+            estimates: Mapping[tuple[str, Measure], PointEstimate],
+        ) -> None:
+            if within is not None:
+                rows = definition.row_indices[index]
+                slice_sample = replace(self._on_rows(rows, systems), point_estimates=estimates)
+                within.add(definition.column, definition.names[index], slice_sample)
+
         slices = slice_systems(
             list(self.systems_by_name.values()),
             self.measures,
             self.slice_definitions,
             self.settings,
+            compare,
         )
-        if comparison is None:
-            return slices
-        from calipers.evaluation.within_slices import compare_within_slices
-
-        return replace(slices, differences=compare_within_slices(self, comparison))
+        return slices if within is None else replace(slices, differences=within.differences())
 
     def take_rows(self, rows: Any) -> InMemorySample:
         """Return the sample on a subset of the rows, which keep their ids and names."""
-        by_name = {n: s.take_rows(rows) for n, s in self.systems_by_name.items()}
+        return self._on_rows(rows, {n: s.take_rows(rows) for n, s in self.systems_by_name.items()})
+
+    def _on_rows(self, rows: Any, by_name: Mapping[str, Any]) -> InMemorySample:
+        """Return the sample on a subset of the rows, with its systems on them."""
         # The slices are defined by codes of all rows.
         subset = replace(self, systems_by_name=by_name, slice_definitions=())
         if self.ids is None:  # of counts, which have no rows to name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -13,8 +13,11 @@ import numpy.typing as npt
 
 from calipers.caching import cached, cached_property
 from calipers.estimation import permutation as decks
-from calipers.estimation.counts import ClassCounts
+from calipers.estimation.counts import ClassCounts, evaluate_together
+from calipers.estimation.losses import RowLosses, is_mean
+from calipers.estimation.scores import estimate_area
 from calipers.estimation.statistic_estimates import estimate_from_statistic
+from calipers.evaluation.complement_clusters import ComplementClusters
 from calipers.evaluation.estimates import estimate_measure
 from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.inference import intervals, two_samples
@@ -23,7 +26,7 @@ from calipers.inference.method_limits import MAX_PAIRS_WITHIN_SLICES, n_replicat
 from calipers.inference.multinomial_cells import MAX_CACHED_ELEMENTS, MultinomialCells, margins
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired_tests import TestResult
-from calipers.inference.point_estimate import PointEstimate
+from calipers.inference.point_estimate import NO_SPREAD, PointEstimate
 from calipers.inference.settings import Settings
 from calipers.inference.variance_estimators import GroupedInfluence, StandardError
 from calipers.lazy_dataclasses import dataclass
@@ -43,11 +46,15 @@ from calipers.statistics import (
     leave_one_out_sums,
 )
 from calipers.statistics.calibration import ProbabilityLevels
+from calipers.statistics.differences import subtract_values
 from calipers.statistics.logits import LogitSums, RecalibrationFit
 from calipers.statistics.sparse_confusion import ConfusionReplicates
 
 if TYPE_CHECKING:
     from calipers.estimation.permutation import PermutationPool, PermutationResult
+    from calipers.estimation.scores import ScoredRows
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.time_order import TimeOrder
     from calipers.results import Comparison
     from calipers.systems.base import SystemOutput
     from calipers.systems.binary import BinaryOutput
@@ -143,6 +150,10 @@ class ComplementReplicates:
 #: Maximum number of values in the statistics of all subsets that are stored for summation.
 MAX_STORED_VALUES = 5_000_000
 
+#: Maximum number of values in the matrices of all subsets that are evaluated at once, each with
+#: every cell changed.
+MAX_EVALUATED_VALUES = 1_000_000
+
 T = TypeVar("T")
 
 
@@ -215,16 +226,41 @@ class Subsets:
 
     def complement_statistics(self, measure: Measure) -> list[Any] | None:
         """Return the statistic of the complement of each subset, or None if it is not additive."""
-        return cached(self, ("others", measure), lambda: self._complement_statistics(measure))
+        key = "others", self._statistic_key(measure)
+        return cached(self, key, lambda: self._complement_statistics(measure))
 
     def _complement_statistics(self, measure: Measure) -> list[Any] | None:
         if score_output(self.system, measure) is not None:
             return None
         statistics = self._subset_statistics(measure)
-        return None if statistics is None else leave_one_out_sums(statistics)
+        if statistics is None:
+            return None
+        complement_statistics = leave_one_out_sums(statistics)
+        if measure.definition.statistic is ConfusionMatrix:
+            self._evaluate_counts(measure, [*statistics, *complement_statistics])
+        return complement_statistics
+
+    def _evaluate_counts(self, measure: Measure, matrices: Sequence[ConfusionMatrix]) -> None:
+        """Compute all measures of the matrix that a measure is of, for all subsets at once."""
+        counts = self.delegated_counts(measure)[0]
+        size = len(matrices) * matrices[0].n_classes ** 4
+        if type(matrices[0]) is not ConfusionMatrix or size > MAX_EVALUATED_VALUES:
+            return
+        delegated = map(self.delegated_counts, self.count_measures)
+        evaluate_together([m for sample, m in delegated if sample is counts], matrices)
 
     def _subset_statistics(self, measure: Measure) -> list[Any] | None:
-        return cached(self, ("own", measure), lambda: self._statistics(measure))
+        key = "own", self._statistic_key(measure)
+        return cached(self, key, lambda: self._statistics(measure))
+
+    def _statistic_key(self, measure: Measure) -> Any:
+        """Return a key that measures of the same statistic share.
+
+        Measures of counts are formulas over one matrix, which the system holds.
+        """
+        if measure.definition.statistic is not ConfusionMatrix:
+            return measure
+        return id(self.delegated_counts(measure)[0])
 
     def _statistics(self, measure: Measure) -> list[Any] | None:
         first = self.subset(0).statistic(measure)
@@ -338,8 +374,6 @@ class Subsets:
         problem = score_output(self.system, measure)
         if problem is None or measure.definition.coefficient is None:
             return None
-        if self.system.clusters is not None:
-            return None
         delta, fits_slope = measure.parameters["delta"], measure.parameters.get("slope") != "one"
         sums = cached(self, ("sums", id(problem), delta), lambda: self._logit_sums(problem, delta))
         unseparated = cached(
@@ -352,6 +386,81 @@ class Subsets:
             levels.recalibration_line if fits_slope else (levels.recalibration_intercept, 1.0),
             fit_slope=fits_slope,
         )
+
+    @cached_property
+    def clusters(self) -> ComplementClusters | None:
+        """Sums by cluster over the complements, or None if rows are not clustered."""
+        clusters = self.system.clusters
+        if clusters is None or len(self) < 2:
+            return None
+        # For each area there is a sum of the rows of either class.
+        if 8 * clusters.n_codes * len(self) > MAX_STORED_VALUES:
+            return None
+        return ComplementClusters(clusters, self.definition.byte_codes, len(self))
+
+    def complement_areas(
+        self, measure: Measure
+    ) -> tuple[ScoredRows, FloatArray, FloatArray] | None:
+        """Return rows, and an area of each complement with the influence of each cluster on it.
+
+        The result is None for other measures, of rows that are not clustered, and if an area is
+        undefined or nothing has influence: the scores separate the classes.
+        """
+        clusters, area, settings = self.clusters, measure.definition.area, self.system.settings
+        problem = score_output(self.system, measure)
+        if clusters is None or area is None or problem is None:
+            return None
+        if settings.interval == "none" or settings.is_bootstrap_requested:
+            return None
+
+        def compute_areas() -> tuple[ScoredRows, FloatArray, FloatArray] | None:
+            values, influence = clusters.areas(problem.score_rows, area.name)
+            spread = np.abs(influence).max(axis=(1, 2), initial=0.0)
+            if not (np.isfinite(values).all() and (spread > NO_SPREAD).all()):
+                return None
+            return problem.score_rows, values, influence
+
+        result = cached(self, ("areas", id(problem), area.name), compute_areas)
+        if result is None:
+            return None
+        rows, values, influence = result
+        return rows, area.scale * values + area.shift, influence
+
+    def complement_residuals(self, measure: Measure) -> FloatArray | None:
+        """Return the sums of residuals by cluster about the recalibration of each complement."""
+        clusters, problem = self.clusters, score_output(self.system, measure)
+        if clusters is None or problem is None:
+            return None
+        delta, slope = measure.parameters["delta"], measure.parameters.get("slope")
+
+        def compute_sums() -> FloatArray:
+            fits = [Complement(self, k).recalibration_fit(measure) for k in range(len(self))]
+            return clusters.residuals(problem.score_rows, delta, fits)
+
+        return cached(self, ("residuals", id(problem), delta, slope), compute_sums)
+
+    def complement_means(self, measure: Measure) -> FloatArray | None:
+        """Return the influence of each cluster on a mean of a value per row in each complement.
+
+        The result is None for other measures, and if the values of a complement do not vary.
+        """
+        clusters = self.clusters
+
+        def compute_influence() -> FloatArray | None:
+            system, delegated_measure = self.system.delegate(measure)
+            losses = system.sample_for(delegated_measure)
+            moments = self.complement_statistics(measure)
+            if moments is None or not (
+                isinstance(losses, RowLosses) and is_mean(delegated_measure)
+            ):
+                return None
+            if not all(m.m2 > NO_SPREAD * m.weight * m.mean**2 for m in moments):
+                return None
+            assert clusters is not None
+            influence = clusters.mean_influence(losses)
+            return influence if np.isfinite(influence).all() else None
+
+        return None if clusters is None else cached(self, ("means", measure), compute_influence)
 
     def _logit_sums(self, problem: BinaryOutput, delta: float) -> list[LogitSums] | None:
         assert problem.probability is not None
@@ -396,9 +505,7 @@ class Complement:
     def estimate_source(self) -> SystemOutput:
         """System on these rows."""
         system = self.subsets.system
-        complement_system: SystemOutput = system.take_rows(
-            self.subsets.definition.byte_codes != self.subset_index
-        )
+        complement_system: SystemOutput = system.take_rows(self._row_mask)
         return complement_system.with_settings(self.settings)
 
     @cached_property
@@ -442,7 +549,9 @@ class Complement:
     def recalibration_fit(self, measure: Measure) -> RecalibrationFit | None:
         """Return the recalibration fit that the measure is a coefficient of, if it is additive."""
         return cached(
-            self, measure, lambda: self.subsets.complement_fit(self.subset_index, measure)
+            self.subsets,
+            ("fit", measure, self.subset_index),
+            lambda: self.subsets.complement_fit(self.subset_index, measure),
         )
 
     def permute(self, measure: Measure, value: float, max_size: int) -> PermutationResult | None:
@@ -475,10 +584,8 @@ class Complement:
         return replace(
             estimate,
             settings=self.settings,
-            clusters=None
-            if self.subsets.system.clusters is None
-            else self.without_intervals.clusters,
-            order=None if self.subsets.system.order is None else self.without_intervals.order,
+            clusters=self._clusters,
+            order=self._order,
             replicates=lambda: self.replicates(measure),  # type: ignore[arg-type,return-value]
             standalone_replicates=None,
             influence=GroupedInfluence(
@@ -491,21 +598,52 @@ class Complement:
         return None if influence is None else influence()
 
     def _cluster_influence(self, measure: Measure) -> tuple[FloatArray, FloatArray] | None:
-        """Return the influence of each cluster on a measure of counts, and its contribution."""
-        counts = None if self.subsets.system.clusters is None else self._counts(measure)
-        cluster_counts = None if counts is None else self.subsets.complement_cluster_counts(measure)
-        if counts is None or cluster_counts is None:
+        """Return the influence of each cluster on a measure, and its contribution.
+
+        The result is None if they follow from the rows of this complement only.
+        """
+        subsets, k = self.subsets, self.subset_index
+        if subsets.clusters is None:
             return None
-        all_counts, delegated_measure = self.subsets.delegated_counts(measure)
-        influence: tuple[FloatArray, FloatArray] | None = all_counts.cluster_influence(
-            delegated_measure, cluster_counts[self.subset_index], counts.matrix
-        )
-        return influence
+        counts = self._counts(measure)
+        if counts is not None:
+            cluster_counts = subsets.complement_cluster_counts(measure)
+            if cluster_counts is None:
+                return None
+            all_counts, delegated_measure = subsets.delegated_counts(measure)
+            influence: tuple[FloatArray, FloatArray] | None = all_counts.cluster_influence(
+                delegated_measure, cluster_counts[k], counts.matrix
+            )
+            return influence
+        area, definition = subsets.complement_areas(measure), measure.definition
+        if area is not None:
+            rows, _, area_influence = area
+            assert definition.area is not None
+            return subsets.clusters.area_sums(
+                rows,
+                k,
+                definition.area.scale * area_influence[k],
+                pairs=definition.area.name == "AUC",
+            )
+        if definition.coefficient is not None:
+            sums = subsets.complement_residuals(measure)
+            fit = None if sums is None else self.recalibration_fit(measure)
+            if sums is None or fit is None:
+                return None
+            row = fit.variance[definition.coefficient]
+            return row @ sums[k, : len(row)], subsets.clusters.weights[k]
+        means = subsets.complement_means(measure)
+        return None if means is None else (means[k], subsets.clusters.weights[k])
 
     def _statistic_estimate(self, measure: Measure) -> PointEstimate | None:
         fit = self.recalibration_fit(measure)
         if fit is not None:
             return self._recalibration_estimate(measure, fit)
+        area = self.subsets.complement_areas(measure)
+        if area is not None:
+            return estimate_area(
+                measure, float(area[1][self.subset_index]), self.settings, self._n_rows
+            )
         if measure.definition.coefficient is not None:
             return None  # its variance requires the rows
         is_additive = self.subsets.complement_statistics(measure) is not None
@@ -530,7 +668,10 @@ class Complement:
             settings=self.settings,
             n=self._n_rows,
             higher_is_better=measure.definition.higher_is_better,
-            compute_error=lambda: StandardError(
+            # That of clusters follows from their influence.
+            compute_error=None
+            if self.subsets.clusters is not None
+            else lambda: StandardError(
                 line.standard_error(coefficient, sandwich=is_sandwich), "Wald"
             ),
         )
@@ -572,6 +713,20 @@ class Complement:
             ("counts", matrix.labels),
             lambda: ClassCounts.from_matrix(matrix, self.settings, self.subsets.count_measures),
         )
+
+    @property
+    def _row_mask(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.subsets.definition.byte_codes != self.subset_index, np.bool_)
+
+    @cached_property
+    def _clusters(self) -> ClusterIndex | None:
+        clusters = self.subsets.system.clusters
+        return None if clusters is None else clusters.take_rows(self._row_mask)
+
+    @cached_property
+    def _order(self) -> TimeOrder | None:
+        order = self.subsets.system.order
+        return None if order is None else order.take_rows(self._row_mask)
 
     @property
     def _n_rows(self) -> int:
@@ -628,31 +783,67 @@ class SystemSubsets(Protocol):
 # ------------------------------------------------------------------------------------- evaluation
 
 
+#: Called with a definition of slices, the index of a slice, and the system outputs on its rows and
+#: their point estimates, by system and by system and measure.
+SliceVisitor = Callable[
+    [
+        SliceDefinition,
+        int,
+        Mapping[str, "SystemOutput"],
+        Mapping[tuple[str, Measure], PointEstimate],
+    ],
+    None,
+]
+
+
 def slice_systems(
     systems: Sequence[SystemOutput],
     measures: Sequence[Measure],
     definitions: Sequence[SliceDefinition],
     settings: Settings,
+    visit: SliceVisitor,
 ) -> Slices:
-    """Estimate every measure on every slice of all systems, and compare it with the complement."""
+    """Estimate every measure on every slice of all systems, and compare it with the complement.
+
+    ``visit`` is called for each slice while its rows and estimates are in memory.
+    """
     n_slices = sum(len(cut.names) for cut in definitions)
-    all_subsets = track(
-        (
-            Subsets(system, cut, measures, n_tests=n_slices)
-            for cut in definitions
-            for system in systems
-        ),
-        "slicing",
-        len(definitions) * len(systems),
+    rows: list[SliceEstimate] = []
+    slices = track(
+        ((cut, k) for cut in definitions for k in range(len(cut.names))), "slicing", n_slices
     )
-    return slice_estimates(all_subsets, measures, settings)
+    for cut, k in slices:
+        if k == 0:
+            all_subsets = [Subsets(system, cut, measures, n_tests=n_slices) for system in systems]
+            system_rows: list[list[SliceEstimate]] = [[] for _ in systems]
+        point_estimates: dict[tuple[str, Measure], PointEstimate] = {}
+        for subsets, slice_rows in zip(all_subsets, system_rows, strict=True):
+            estimates = _estimate_slice(subsets, k, measures, slice_rows)
+            point_estimates |= {(subsets.system.name, m): e for m, e in estimates.items()}
+        visit(
+            cut,
+            k,
+            {subsets.system.name: subsets.subset(k) for subsets in all_subsets},
+            point_estimates,
+        )
+        for subsets in all_subsets:
+            subsets.forget(k)
+        if k == len(cut.names) - 1:
+            rows += [row for slice_rows in system_rows for row in slice_rows]
+    return Slices(_adjust_p(rows), settings.level, HOLM.name)
 
 
 def slice_estimates(
     subset_pairs: Iterable[SystemSubsets], measures: Sequence[Measure], settings: Settings
 ) -> Slices:
     """Estimate every measure on all subsets, each of one system by one column."""
-    rows = [row for subsets in subset_pairs for row in _estimate_slices(subsets, measures)]
+    rows: list[SliceEstimate] = []
+    for subsets in subset_pairs:
+        subset_rows: list[SliceEstimate] = []
+        for k in range(len(subsets.definition.names)):
+            _estimate_slice(subsets, k, measures, subset_rows)
+            subsets.forget(k)
+        rows += subset_rows
     return Slices(_adjust_p(rows), settings.level, HOLM.name)
 
 
@@ -675,23 +866,26 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
     )
 
 
-def _estimate_slices(subsets: SystemSubsets, measures: Sequence[Measure]) -> list[SliceEstimate]:
-    """Estimate one system on the slices of one column."""
-    rows: list[SliceEstimate] = []
-    cut = subsets.definition
-    for k, name in enumerate(cut.names):
-        complement = subsets.complement(k)
-        for j, measure in enumerate(measures):
-            point_estimate = subsets.subset(k).point_estimate(measure)
-            estimate = subsets.estimate(k, measure, point_estimate)
-            if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].vs_rest.value):
-                # The complement of the second slice is the first, so their tests are the same.
-                difference = _negate(rows[j])
-            else:
-                difference = _compare_with_complement(measure, point_estimate, complement, estimate)
-            rows.append(SliceEstimate(cut.column, name, estimate, difference))
-        subsets.forget(k)
-    return rows
+def _estimate_slice(
+    subsets: SystemSubsets, k: int, measures: Sequence[Measure], rows: list[SliceEstimate]
+) -> dict[Measure, PointEstimate]:
+    """Estimate one system on a slice of one column, and add to the rows of the slices before it.
+
+    The point estimates are returned.
+    """
+    cut, complement = subsets.definition, subsets.complement(k)
+    point_estimates: dict[Measure, PointEstimate] = {}
+    for j, measure in enumerate(measures):
+        point_estimate = subsets.subset(k).point_estimate(measure)
+        estimate = subsets.estimate(k, measure, point_estimate)
+        if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].vs_rest.value):
+            # The complement of the second slice is the first, so their tests are the same.
+            difference = _negate(rows[j])
+        else:
+            difference = _compare_with_complement(measure, point_estimate, complement, estimate)
+        rows.append(SliceEstimate(cut.column, cut.names[k], estimate, difference))
+        point_estimates[measure] = point_estimate
+    return point_estimates
 
 
 def _negate(row: SliceEstimate) -> Difference:
@@ -753,11 +947,10 @@ def _compare_with_complement(
 ) -> Difference:
     """Return the slice minus its complement, with interval and test for two independent samples."""
     complement_estimate = None if complement is None else complement.point_estimate(measure)
-    value = (
-        subset_estimate.value - complement_estimate.value
-        if complement_estimate is not None
-        else float("nan")
-    )
+    value = float("nan")
+    if complement_estimate is not None:
+        values = np.float64(subset_estimate.value), np.float64(complement_estimate.value)
+        value = float(subtract_values(*values))
     interval, test = (
         intervals.no_interval("none", "undefined_value"),
         TestResult(float("nan"), "none"),

@@ -25,32 +25,49 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
 
 
-def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[SliceDifference, ...]:
-    """Compare the pairs of a comparison on the rows of each slice.
+class WithinSliceComparison:
+    """Comparison of the pairs of systems of a comparison on the rows of each slice.
 
     As in the comparison, the primary measure is one family and all other measures are another,
-    each with all its pairs and slices.
+    each with all its pairs and slices. Nothing is compared if there are too many pairs.
     """
-    pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
-    if len(pairs) > MAX_PAIRS_WITHIN_SLICES:
-        return ()
-    statistics_by_measure: dict[Measure, list[DifferenceStatistics]] = {}
-    for definition, name, slice_sample in sample.iterate_slices():
+
+    def __init__(self, sample: Sample, comparison: Comparison) -> None:
+        self._sample, self._comparison = sample, comparison
+        self._pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
+        self._statistics_by_measure: dict[Measure, list[DifferenceStatistics]] = {}
+
+    def add(self, column: str, name: str, slice_sample: Sample) -> None:
+        """Compare the systems on a slice of a column."""
+        if len(self._pairs) > MAX_PAIRS_WITHIN_SLICES:
+            return
         # No measure is primary: with several slices no difference is a family by itself.
-        options = ComparisonOptions(slice_sample, sample.settings, DEFAULT_HYPOTHESIS, None)
+        options = ComparisonOptions(slice_sample, self._sample.settings, DEFAULT_HYPOTHESIS, None)
         for measure, slice_statistics in options.statistics_by_measure(
-            pairs, "", with_vectors=True
+            self._pairs, "", with_vectors=True
         ).items():
-            collected = statistics_by_measure.setdefault(measure, [])
+            collected = self._statistics_by_measure.setdefault(measure, [])
             collected += [
-                replace(_drop_degenerate_test(statistics), slice_key=(definition.column, name))
+                replace(_drop_degenerate_test(statistics), slice_key=(column, name))
                 for statistics in slice_statistics
             ]
-    return tuple(
-        SliceDifference(*statistics.slice_key, difference)
-        for family in make_families(statistics_by_measure, comparison.primary)
-        for statistics, difference in _adjust_family(family, sample, comparison.baseline)
-    )
+
+    def differences(self) -> tuple[SliceDifference, ...]:
+        """Return the adjusted differences of all slices."""
+        sample, comparison = self._sample, self._comparison
+        return tuple(
+            SliceDifference(*statistics.slice_key, difference)
+            for family in make_families(self._statistics_by_measure, comparison.primary)
+            for statistics, difference in _adjust_family(family, sample, comparison.baseline)
+        )
+
+
+def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[SliceDifference, ...]:
+    """Compare the pairs of a comparison on the rows of each slice."""
+    within = WithinSliceComparison(sample, comparison)
+    for definition, name, slice_sample in sample.iterate_slices():
+        within.add(definition.column, name, slice_sample)
+    return within.differences()
 
 
 def _drop_degenerate_test(statistics: DifferenceStatistics) -> DifferenceStatistics:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calipers.caching import cached_property
+from calipers.caching import cached, cached_property
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.lazy_dataclasses import dataclass
@@ -86,6 +86,8 @@ def cr2_influence(influence: FloatArray, denominator: FloatArray) -> tuple[Float
     The standard error is the norm of the corrected influence.
     """
     f, n = np.atleast_2d(influence), np.atleast_2d(denominator)
+    if len(n) == 1:
+        return _single_component(f[0], n[0])
     total, nonempty_mask = f.sum(axis=0), n.sum(axis=1) > 0
     f, n = f[nonempty_mask], n[nonempty_mask]
     h = n / n.sum(axis=1, keepdims=True)
@@ -104,6 +106,18 @@ def cr2_influence(influence: FloatArray, denominator: FloatArray) -> tuple[Float
     return total * np.sqrt(d), 1 / float(squares.sum() + diagonal_terms.sum())
 
 
+def _single_component(influence: FloatArray, denominator: FloatArray) -> tuple[FloatArray, float]:
+    """Return the result of :func:`cr2_influence` of one component, of which d is 1/(1 − h)."""
+    total = denominator.sum()
+    h = denominator / total if total > 0 else denominator
+    if not total > 0 or h.max() >= 1 - _MIN_OTHER_PROPORTION:
+        return np.full(len(influence), math.nan), math.nan
+    remaining = 1 - h
+    dh = h / remaining
+    variance = dot(dh, h) ** 2 + dot(np.square(dh), 1 - 2 * h)
+    return influence / np.sqrt(remaining), 1 / variance
+
+
 def subset_difference_error(
     first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray]
 ) -> ClusterError:
@@ -117,6 +131,22 @@ def subset_difference_error(
         map(np.atleast_2d, sums) for sums in (first, second)
     )
     return cr2(np.vstack([f, -g]), np.vstack([first_denominator, second_denominator]))
+
+
+def merge_class_sums(
+    influence: FloatArray, weights: FloatArray, *, pairs: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the influence of clusters with rows of two classes, and their contributions.
+
+    Both have shape (2, K), for the rows of each class. For statistics of ``pairs`` each class is a
+    component of its own, as :meth:`ClusterIndex.cluster_sums_by_class` explains; for others the
+    influence may also be that of all rows, (1, K).
+    """
+    if pairs:
+        return influence, weights
+    total = weights.sum(axis=1, keepdims=True)
+    proportions = np.divide(weights, total, out=np.zeros(weights.shape), where=total > 0)
+    return influence.sum(axis=0), proportions.sum(axis=0)
 
 
 class BootstrapSettings(Protocol):
@@ -337,18 +367,29 @@ class ClusterIndex:
         1997); if every row is its own cluster, the error is DeLong's. Otherwise each class
         contributes half of the denominator, however few rows it has.
         """
-        classes = np.stack([positive, ~positive])
-        weight = np.ones(len(self.codes)) if self.weight is None else self.weight
-        denominators = np.stack([self._sum(weight * class_mask) for class_mask in classes])
-        if pairs:
-            return np.stack(
-                [self._sum(influence * class_mask) for class_mask in classes]
-            ), denominators
-        total = denominators.sum(axis=1, keepdims=True)
-        proportions = np.divide(
-            denominators, total, out=np.zeros(denominators.shape), where=total > 0
-        )
-        return self._sum(influence), proportions.sum(axis=0)
+        weights = self.class_weights(positive)
+        if not pairs:
+            return merge_class_sums(self._sum(influence)[None], weights, pairs=False)
+        sums = np.bincount(self._class_codes(positive), influence, 2 * self.n_codes)
+        by_class = sums.astype(np.float64).reshape(2, -1)
+        return merge_class_sums(by_class, weights, pairs=True)
+
+    def class_weights(self, positive: npt.NDArray[np.bool_]) -> FloatArray:
+        """Return the weight of the positive and of the negative rows by cluster, (2, size)."""
+
+        def compute_weights() -> FloatArray:
+            cell_index = self._class_codes(positive)
+            weights = np.bincount(cell_index, self.weight, 2 * self.n_codes)
+            return weights.astype(np.float64).reshape(2, -1)
+
+        # With the column itself, so that its id is of no other one.
+        return cached(self, ("class weights", id(positive)), lambda: (positive, compute_weights()))[
+            1
+        ]
+
+    def _class_codes(self, positive: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Return the cluster of each row, with those of negative rows after all others."""
+        return np.asarray(self.codes + np.where(positive, 0, self.n_codes), np.int64)
 
     def two_class_error(
         self, influence: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
@@ -366,11 +407,7 @@ class ClusterIndex:
 
         Rows of weight 0 are not counted.
         """
-        used = slice(None) if self.weight is None else self.weight > 0
-        code, positive = self.codes[used], positive[used]
-        first, second = (
-            np.count_nonzero(np.bincount(code[class_mask])) for class_mask in (positive, ~positive)
-        )
+        first, second = np.count_nonzero(self.class_weights(positive), axis=1)
         return int(first), int(second)
 
     def student_interval(

@@ -121,6 +121,11 @@ def _partial_derivatives(
     )
 
 
+def measure_value(measure: Any, matrix: ConfusionMatrix) -> float:
+    """Return the value of a measure, computed once for each matrix."""
+    return cached(matrix, ("value", measure), lambda: float(measure.apply(matrix)))
+
+
 def _one_vs_rest_derivatives(
     apply: Callable[[Any], FloatArray], each: ConfusionMatrix
 ) -> FloatArray:
@@ -228,7 +233,10 @@ def influential_mask(
     For example, the TN have no influence on F1. If the measure is at an end of its range, where no
     cell has influence, a row is added to every cell first.
     """
-    if float(measure.apply(matrix)) in measure.definition.range and type(matrix) is ConfusionMatrix:
+    if (
+        measure_value(measure, matrix) in measure.definition.range
+        and type(matrix) is ConfusionMatrix
+    ):
         matrix = replace(matrix, counts=matrix.counts + 1.0)
     derivatives = cell_gradient(measure, matrix, truth, predicted)
     return np.asarray(np.abs(derivatives) * float(matrix.total) > _MIN_INFLUENCE)

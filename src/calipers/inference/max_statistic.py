@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.caching import cached, cached_property
+from calipers.inference.clusters import cr2_influence
 from calipers.inference.intervals import ROUNDING_TOLERANCE
 from calipers.inference.method_limits import (
     MAX_DOUBLE_VALUES,
@@ -22,7 +23,7 @@ from calipers.inference.method_limits import (
     VARIANCE_FLOOR,
 )
 from calipers.inference.procedures import Procedure, WaldProcedure
-from calipers.inference.variance_estimators import Influence
+from calipers.inference.variance_estimators import GroupedInfluence, Influence
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, IntArray
 
@@ -446,12 +447,22 @@ class PairVectors:
         return vectors
 
 
-def influence_vector(influence: Influence) -> FloatArray | None:
+def influence_vector(
+    influence: Callable[[], Influence | None],
+) -> FloatArray | None:
     """Return a vector whose inner products with those of other tests are covariances.
 
-    Return None if the influence of any row is not finite.
+    Clusters have it without their rows where groups of rows have the same influence. Return None
+    if there is no influence, or that of any row is not finite.
     """
-    column = influence.variance_estimator.covariance_vector(influence.column)
+    sums = influence.cluster_sums() if isinstance(influence, GroupedInfluence) else None
+    if sums is not None:
+        column = cr2_influence(*sums)[0]
+    else:
+        rows = influence()
+        if rows is None:
+            return None
+        column = rows.variance_estimator.covariance_vector(rows.column)
     return column if np.isfinite(column).all() else None
 
 

@@ -319,12 +319,19 @@ class ScoreReplicates:
             return _core.bootstrap_left_out(*self.ranked_rows, self.settings.seed, n_predicted)
         coarse = self.coarse
         sizes = self._block_sizes(coarse.block_starts)
-        expected_counts = sizes * np.power(1 - 1 / np.maximum(sizes, 1), np.diff(coarse.points))
-        expected_counts *= ~refined_mask[:, None]
-        predicted_mask = coarse.first_index[1:] <= n_predicted[:, None]
+        omission_probability = 1 - 1 / np.maximum(sizes, 1)
         cells = np.empty((len(n_predicted), 2, 2))
-        cells[..., 1] = np.einsum("bcs,bs->bc", expected_counts, predicted_mask)[:, ::-1]
-        cells[..., 0] = expected_counts.sum(axis=-1)[:, ::-1] - cells[..., 1]
+        # Arrays of few replicates at a time stay in the cache of the processor.
+        step = max(1, MAX_COARSE_POINTS // coarse.points.shape[-1])
+        for begin in range(0, len(n_predicted), step):
+            batch = slice(begin, begin + step)
+            expected_counts = sizes * np.power(omission_probability, np.diff(coarse.points[batch]))
+            expected_counts *= ~refined_mask[batch, None]
+            predicted_mask = coarse.first_index[1:] <= n_predicted[batch, None]
+            cells[batch, :, 1] = np.einsum(
+                "bcs,bs->bc", expected_counts, predicted_mask.astype(np.float64)
+            )[:, ::-1]
+            cells[batch, :, 0] = expected_counts.sum(axis=-1)[:, ::-1] - cells[batch, :, 1]
         replicate, block = np.nonzero(refined_mask)
         drawn_cells = _core.bootstrap_left_out_of(
             self.ranked_rows.positive,

@@ -27,7 +27,7 @@ from calipers.inference.method_limits import (
     max_permuted_rows,
 )
 from calipers.inference.paired_tests import TestResult
-from calipers.inference.point_estimate import PointEstimate, lazy_difference
+from calipers.inference.point_estimate import NO_SPREAD, PointEstimate, lazy_difference
 from calipers.inference.procedures import LimitsProcedure, Procedure, WaldProcedure
 from calipers.inference.roots import bracketed_root
 from calipers.inference.variance_estimators import (
@@ -38,6 +38,7 @@ from calipers.inference.variance_estimators import (
     VarianceEstimator,
 )
 from calipers.lazy_dataclasses import dataclass
+from calipers.statistics.differences import subtract_values
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -464,11 +465,14 @@ def _cluster_robust_result(
     if first_sums is None or second_sums is None:
         return None
     se, degrees = subset_difference_error(first_sums, second_sums)
-    subset_df = [cr2(*sums).df for sums in (first_sums, second_sums)]
+    errors = [cr2(*sums) for sums in (first_sums, second_sums)]
+    if se <= NO_SPREAD * max(error.se for error in errors):
+        se = 0.0  # the sums of equal parts of all clusters differ by rounding
+    subset_df = [error.df for error in errors]
     if min(subset_df) < MIN_CLUSTER_DF:
         degrees = min(degrees, _df_of_equal_clusters(subset_df))
     value, level, name = (
-        first.value - second.value,
+        float(subtract_values(np.float64(first.value), np.float64(second.value))),
         first.settings.level,
         "cluster-robust, two samples",
     )
