@@ -56,7 +56,7 @@ mod _core {
     use crate::matrices::{dunn_matrix, matrix_sums};
     #[pymodule_export]
     use crate::moments::{
-        bin_sums, cube_sums, error_moments, left_out_logs, number_moments,
+        bin_sums, cube_sums, error_differences, error_moments, left_out_logs, number_moments,
         shape_sums, value_ends, value_moments, weighted_moments,
     };
     #[pymodule_export]
@@ -76,7 +76,7 @@ mod _core {
         bootstrap_totals, poisson_counts, poisson_draws, sum_columns,
     };
     #[pymodule_export]
-    use crate::samples::{sampled_numbers, sampled_values};
+    use crate::samples::{sampled_numbers, sampled_range, sampled_values};
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};
     #[pymodule_export]

@@ -131,6 +131,8 @@ def set_up() -> None:
         draws=lambda: _core.poisson_draws(level, 0, 100),
         curves=lambda: _core.interpolated_rows(curves, curves, level),
         precision=lambda: _core.replicate_precision(curves, curves, level > 0.5, level),
+        sampled=lambda: _core.sampled_range(100_000, 2),
+        differences=lambda: _core.error_differences(score["a"], score["b"], 0.5, squared=True),
         thin=lambda: _core.simplified_curve(level, level, [(0, 1)] * 2, np.nan, True, 0.01, 0.1),
         thin_lines=lambda: _core.simplified_lines(np.stack([[level] * 2] * 2).T.copy(), 0.01),
         ranks=lambda: _core.class_ranks(d["shares"].astype(np.float32), d["classes"]),
