@@ -137,15 +137,18 @@ pub fn isotonic_fits<'py>(
         [replicates, grid.len()],
         [replicates, 2 * levels.len()],
         |crew, fits| {
-            let room = || (Fit::default(), vec![0.0; DRAWN * counts.len()]);
+            if levels.is_empty() {
+                return fits.fill(f64::NAN);
+            }
+            let room = || (Fit::default(), vec![0.0; DRAWN * counts.means()]);
             let fits = Chunks(fits, DRAWN * grid.len());
             crew.map_with(fits, room, |(fit, drawn), piece, out| {
                 crew.check();
                 let rows = out.len() / grid.len();
                 let first = piece * DRAWN;
-                let drawn = &mut drawn[..rows * counts.len()];
+                let drawn = &mut drawn[..rows * counts.means()];
                 counts.draw(seed, first..first + rows, drawn);
-                let counts = drawn.chunks_exact(counts.len());
+                let counts = drawn.chunks_exact(counts.means());
                 for (counts, out) in counts.zip(out.chunks_exact_mut(grid.len())) {
                     fit.read(&levels, counts, &grid, out);
                 }

@@ -205,30 +205,18 @@ fn spreads<const C: usize>(
         .collect();
     let about = [0, 1, 2].map(|at| few.iter().map(|row| row[at]).sum::<f64>());
     let about = about.map(|sum| sum / few.len().max(1) as f64);
-    let [
-        a,
-        b,
-        c,
-        off_a,
-        off_b,
-        off_c,
-        squares_a,
-        squares_b,
-        squares_c,
-    ] = summed(crew, columns, |row| {
+    let sums: [f64; 9] = summed(crew, columns, |row| {
         let values = each(row);
-        let [a, b, c] = [0, 1, 2].map(|at| values[at] - about[at]);
-        let [x, y, z] = values;
-        [x, y, z, a, b, c, a * a, b * b, c * c]
+        let mut sums = [0.0; 9];
+        for (at, value) in values.into_iter().enumerate() {
+            let apart = value - about[at];
+            (sums[at], sums[at + 3], sums[at + 6]) = (value, apart, apart * apart);
+        }
+        sums
     });
     let count = rows.max(1) as f64;
-    let sums = [
-        (a, off_a, squares_a),
-        (b, off_b, squares_b),
-        (c, off_c, squares_c),
-    ];
     [0, 1, 2].map(|at| {
-        let (sum, off, squares) = sums[at];
+        let (sum, off, squares) = (sums[at], sums[at + 3], sums[at + 6]);
         let (mean, loss) = (sum / count, off * (off / count));
         if is_near(squares, loss) {
             let rest = off - count * (mean - about[at]);

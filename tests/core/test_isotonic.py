@@ -51,5 +51,7 @@ def test_wrong_shapes():
     with pytest.raises(ValueError, match="total"):
         isotonic_blocks(p, np.ones(3))
     assert isotonic_fits(p, np.zeros(4), grid, 0, 0).shape == (0, 1)
+    assert isotonic_fits(p, np.zeros(4), grid[:0], 0, 3).shape == (3, 0)
+    assert np.isnan(isotonic_fits(grid[:0], grid[:0], grid, 0, 3)).all()
     with pytest.raises(ValueError, match="a mean must be"):
         isotonic_fits(p, np.array([1.0, np.nan, 1.0, 1.0]), grid, 0, 2)
