@@ -77,8 +77,8 @@ class ThresholdReplicates:
         size = np.divide(squares, weight, out=np.ones_like(weight), where=weight > 0)
         draws = _core.poisson_draws((weight / size).ravel(), settings.seed, settings.n_resamples)
         counts = np.zeros((2, settings.n_resamples, len(threshold_indices)))
-        for of_class, drawn, row_weight in zip(counts, np.hsplit(draws, 2), size, strict=True):
-            np.cumsum(drawn * row_weight, axis=1, out=of_class[:, 1:])
+        for of_class, n_drawn, row_weight in zip(counts, np.hsplit(draws, 2), size, strict=True):
+            np.cumsum(n_drawn * row_weight, axis=1, out=of_class[:, 1:])
         return cls(threshold_indices, *counts)
 
     def rates(self, threshold_indices: npt.NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
@@ -112,9 +112,9 @@ class ThresholdReplicates:
         """
         from calipers import _core
 
-        several = np.append(False, np.diff(self.threshold_indices) > 1)
+        multiple_mask = np.append(False, np.diff(self.threshold_indices) > 1)
         counts = np.ascontiguousarray(self.positive), np.ascontiguousarray(self.negative)
-        return self._where_defined(_core.replicate_precision(*counts, several, recall))
+        return self._where_defined(_core.replicate_precision(*counts, multiple_mask, recall))
 
     def _where_defined(self, curves: FloatArray) -> FloatArray:
         """Return curves with NaN in replicates without positives or without negatives."""

@@ -123,7 +123,7 @@ class Moments(Statistic):
 
         n = len(truth)
         moments = _core.error_differences(truth, predicted, constant, squared)
-        return [cls(n, float(n), mean, m2, float(n), m2, rest) for mean, m2, rest in moments]
+        return [cls(n, float(n), mean, m2, float(n), m2, cross) for mean, m2, cross in moments]
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
@@ -248,9 +248,9 @@ class SkewMoments(Moments):
 
         column = np.asarray(value, np.float64)
         if weight is None:
-            n, (mean, m2, rest, cubes) = len(column), _core.value_moments(column)
+            n, (mean, m2, cross, cubes) = len(column), _core.value_moments(column)
             size, infinite = float(n), _n_infinite(mean, column)
-            return cls(n, size, mean, m2, size, m2, rest, infinite, cubes=(size, rest, m2, cubes))
+            return cls(n, size, mean, m2, size, m2, cross, infinite, cubes=(size, cross, m2, cubes))
         moments = super().from_rows(column, weight)
         weighted_cubes: Any = tuple(_core.cube_sums(column, moments.mean, weight=weight))
         return replace(moments, cubes=weighted_cubes)
