@@ -51,7 +51,7 @@ class EncodedLabels:
     def with_small_codes(self) -> EncodedLabels:
         """Return the same labels with codes of the smallest type, for indexing only."""
         small = np.min_scalar_type(max(len(self.labels) - 1, 0))
-        return EncodedLabels(self.labels, self.codes.astype(small), self.ordered)  # type: ignore[arg-type]
+        return EncodedLabels(self.labels, self.codes.astype(small), self.ordered)
 
     def take(self, rows: Codes | None) -> EncodedLabels:
         """Return the labels of some rows, without those that occur in none of them."""

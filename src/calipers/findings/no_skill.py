@@ -244,7 +244,8 @@ def _loss_moments(
     ``differences``.
     """
     truth, predicted, weight = predictions.truth, predictions.predicted, predictions.weight
-    squared = DIRECT_LOSSES.get(measure.definition.row_formula)
+    formula = measure.definition.row_formula
+    squared = None if formula is None else DIRECT_LOSSES.get(formula)
     if squared is not None and weight is None and not len(differences):
         return Moments.from_error_differences(truth, predicted, best, squared=squared)
     totals: list[Moments] = []

@@ -589,14 +589,18 @@ class ScoreTable(Statistic):
         ScoreTable
             Table with a single distinct score, and the same leading axes.
         """
-        totals = (
-            self.total_positive,
-            self.total_negative,
-            self.total_positive_squares,
-            self.total_negative_squares,
+        positive, negative, positive_squares, negative_squares = (
+            total[..., None]
+            for total in (
+                self.total_positive,
+                self.total_negative,
+                self.total_positive_squares,
+                self.total_negative_squares,
+            )
         )
-        columns = (total[..., None] for total in totals)
-        return type(self)(np.zeros(1), *columns, self.rows)
+        return type(self)(
+            np.zeros(1), positive, negative, positive_squares, negative_squares, self.rows
+        )
 
     def placements(self) -> tuple[FloatArray, FloatArray]:
         """Compute DeLong's structural components (placement values) at each score.
