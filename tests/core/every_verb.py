@@ -196,7 +196,7 @@ def set_up_long(*names: str) -> None:
         judgments=lambda: _core.Judgments.from_columns(topics, documents, np.ones(rows, np.int64)),
         judgments_of_dict=lambda: _core.Judgments.from_dict(nested),
         one_replicate=lambda: _core.poisson_counts(0, 0, 20_000_000_000),
-        isotonic_fits=lambda: _core.isotonic_fits(weight[:10], np.ones(20), weight[:1], 0, 10**9),
+        isotonic_fits=lambda: _core.isotonic_fits(weight, np.ones(400_000), weight[:1], 0, every),
     )
 
 
