@@ -1,12 +1,13 @@
 //! Isotonic regression of shares by pooling adjacent violators (Ayer and others 1955): of one table,
 //! and of replicates of its counts, read over a grid.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::arrays::{Matrix, filled};
+use crate::bands::interpolate;
 use crate::parallel::{Chunks, Crew, detached};
+use crate::resample::poisson_means;
 use crate::scores::{contiguous, same_length};
 use crate::thinning::places;
 
@@ -56,6 +57,9 @@ pub fn blocks(crew: Crew, positive: &[f64], total: &[f64]) -> Vec<usize> {
     blocks.iter().map(|block| block.first).collect()
 }
 
+/// So many replicates are drawn together.
+pub const DRAWN: usize = 8;
+
 /// Room for the fit of a replicate, used again for the next.
 #[derive(Default)]
 struct Fit {
@@ -65,49 +69,32 @@ struct Fit {
 }
 
 impl Fit {
-    /// The regression of one replicate at each place of an ascending grid, by straight lines between
-    /// the levels that were drawn; NaN where none was.
-    fn read(&mut self, levels: &[f64], counts: [&[i64]; 2], grid: &[f64], out: &mut [f64]) {
+    /// The regression of one replicate, of which so many positives and then negatives were drawn at
+    /// each level, at each place of an ascending grid, by straight lines between the levels that were
+    /// drawn; NaN where none was.
+    fn read(&mut self, levels: &[f64], counts: &[f64], grid: &[f64], out: &mut [f64]) {
         self.at.clear();
         self.blocks.clear();
-        for ((&level, &positive), &negative) in levels.iter().zip(counts[0]).zip(counts[1]) {
+        let (positive, negative) = counts.split_at(levels.len());
+        for ((&level, &positive), &negative) in levels.iter().zip(positive).zip(negative) {
             let total = positive + negative;
-            if total > 0 {
+            if total > 0.0 {
                 let drawn = Block {
                     first: self.at.len(),
-                    positive: positive as f64,
-                    total: total as f64,
+                    positive,
+                    total,
                 };
                 self.at.push(level);
                 pool(&mut self.blocks, drawn);
             }
         }
-        let Some(last) = self.at.len().checked_sub(1) else {
-            out.fill(f64::NAN);
-            return;
-        };
         self.values.clear();
         for (place, block) in self.blocks.iter().enumerate() {
-            let end = self.blocks.get(place + 1).map_or(last + 1, |b| b.first);
+            let next = self.blocks.get(place + 1);
+            let end = next.map_or(self.at.len(), |next| next.first);
             self.values.resize(end, block.share());
         }
-        let mut after = 0;
-        for (&x, out) in grid.iter().zip(out) {
-            while after <= last && self.at[after] <= x {
-                after += 1;
-            }
-            *out = match after {
-                0 => self.values[0],
-                _ if after > last => self.values[last],
-                _ => self.between(after - 1, x),
-            };
-        }
-    }
-
-    /// The value at `x`, which lies at a level or between it and the next.
-    fn between(&self, level: usize, x: f64) -> f64 {
-        let [(x0, y0), (x1, y1)] = [level, level + 1].map(|at| (self.at[at], self.values[at]));
-        (y1 - y0) / (x1 - x0) * (x - x0) + y0
+        interpolate(&self.at, &self.values, grid, out);
     }
 }
 
@@ -128,31 +115,43 @@ pub fn isotonic_blocks<'py>(
     Ok(places(first).into_pyarray(py))
 }
 
-/// `isotonic_fits(levels, counts, grid)`: the isotonic regression of replicates over a grid.
-/// A row of `counts` holds how many positives were drawn at each level, then how many negatives;
-/// levels and grid ascend. A replicate without anything is NaN.
+/// `isotonic_fits(levels, mean, grid, seed, replicates)`: the isotonic regression of replicates over a
+/// grid. `mean` is how many positives are drawn at each level on average, then how many negatives;
+/// their counts are those of `poisson_draws`. Levels and grid ascend. A replicate without anything is
+/// NaN.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 pub fn isotonic_fits<'py>(
     py: Python<'py>,
     levels: PyReadonlyArray1<'py, f64>,
-    counts: PyReadonlyArray2<'py, i64>,
+    mean: PyReadonlyArray1<'py, f64>,
     grid: PyReadonlyArray1<'py, f64>,
+    seed: u64,
+    replicates: usize,
 ) -> PyResult<Matrix<'py>> {
     let (levels, grid) = (contiguous(&levels), contiguous(&grid));
-    let [replicates, columns] = [counts.as_array().nrows(), counts.as_array().ncols()];
-    same_length("counts", columns, 2 * levels.len())?;
-    let Ok(counts) = counts.as_slice() else {
-        return Err(PyValueError::new_err("counts must be C-contiguous"));
-    };
+    let counts = poisson_means(&mean)?;
+    same_length("mean", mean.len(), 2 * levels.len())?;
     filled(
         py,
         [replicates, grid.len()],
-        [replicates, columns],
+        [replicates, 2 * levels.len()],
         |crew, fits| {
-            let rows = (Chunks(fits, grid.len()), Chunks(counts, columns));
-            crew.map_with(rows, Fit::default, |fit, _, (out, counts)| {
-                fit.read(&levels, counts.split_at(levels.len()).into(), &grid, out);
+            if levels.is_empty() {
+                return fits.fill(f64::NAN);
+            }
+            let room = || (Fit::default(), vec![0.0; DRAWN * counts.means()]);
+            let fits = Chunks(fits, DRAWN * grid.len());
+            crew.map_with(fits, room, |(fit, drawn), piece, out| {
+                crew.check();
+                let rows = out.len() / grid.len();
+                let first = piece * DRAWN;
+                let drawn = &mut drawn[..rows * counts.means()];
+                counts.draw(seed, first..first + rows, drawn);
+                let counts = drawn.chunks_exact(counts.means());
+                for (counts, out) in counts.zip(out.chunks_exact_mut(grid.len())) {
+                    fit.read(&levels, counts, &grid, out);
+                }
             });
         },
     )
@@ -174,8 +173,8 @@ mod tests {
     #[test]
     fn levels_that_were_not_drawn_are_passed_over() {
         let mut out = [f64::NAN; 4];
-        let counts = [&[0, 0, 1][..], &[1, 0, 0][..]];
-        Fit::default().read(&[0.2, 0.4, 0.6], counts, &[0.0, 0.2, 0.5, 0.9], &mut out);
+        let counts = [0.0, 0.0, 1.0, 1.0, 0.0, 0.0];
+        Fit::default().read(&[0.2, 0.4, 0.6], &counts, &[0.0, 0.2, 0.5, 0.9], &mut out);
         let between = 1.0 / (0.6 - 0.2) * (0.5 - 0.2);
         let expected = [0.0, 0.0, between, 1.0];
         assert_eq!(out.map(f64::to_bits), expected.map(f64::to_bits));
@@ -184,7 +183,7 @@ mod tests {
     #[test]
     fn nothing_drawn_leaves_nothing() {
         let mut out = [0.0];
-        Fit::default().read(&[0.5], [&[0], &[0]], &[0.5], &mut out);
+        Fit::default().read(&[0.5], &[0.0, 0.0], &[0.5], &mut out);
         assert!(out[0].is_nan());
     }
 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 pub mod areas;
 mod arrays;
+pub mod bands;
 pub mod battles;
 pub mod cells;
 pub mod classes;
@@ -36,6 +37,8 @@ mod _core {
         area_bounds, area_errors, area_influence, areas_without, score_table_without,
     };
     #[pymodule_export]
+    use crate::bands::{interpolated_rows, replicate_precision};
+    #[pymodule_export]
     use crate::battles::cluster_products;
     #[pymodule_export]
     use crate::cells::{score_cells, score_shift};
@@ -55,8 +58,8 @@ mod _core {
     use crate::matrices::{dunn_matrix, matrix_sums};
     #[pymodule_export]
     use crate::moments::{
-        bin_sums, cube_sums, error_moments, left_out_logs, number_moments, shape_sums, value_ends,
-        value_moments, weighted_moments,
+        bin_sums, cube_sums, error_differences, error_moments, left_out_logs, number_moments,
+        shape_sums, value_ends, value_moments, weighted_moments,
     };
     #[pymodule_export]
     use crate::parallel::progress;
@@ -72,10 +75,10 @@ mod _core {
     use crate::resample::{
         bootstrap_cells, bootstrap_coarse, bootstrap_left_out, bootstrap_left_out_of,
         bootstrap_means, bootstrap_points, bootstrap_runs, bootstrap_scores, bootstrap_tables,
-        bootstrap_totals, poisson_counts, sum_columns,
+        bootstrap_totals, poisson_counts, poisson_draws, sum_columns,
     };
     #[pymodule_export]
-    use crate::samples::{sampled_numbers, sampled_values};
+    use crate::samples::{sampled_numbers, sampled_range, sampled_values};
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};
     #[pymodule_export]

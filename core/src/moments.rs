@@ -158,7 +158,10 @@ fn numbers_about<const C: usize>(
     Some((total, squares, means, [yy, pp, rr, yp - y * off[1]]))
 }
 
-/// The mean of what `each` makes of the rows, the sum of squares about it, and what is left about it.
+/// A mean, and about it the sum of squares, what is left, and the sum of cubes.
+type Spread = (f64, f64, f64, f64);
+
+/// That of what `each` makes of the rows.
 ///
 /// The mean is the sum of the values over their number, so that one of whole numbers is exact.
 fn spread<const C: usize>(
@@ -166,23 +169,62 @@ fn spread<const C: usize>(
     columns: [&[f64]; C],
     about: f64,
     each: impl Fn([f64; C]) -> f64 + Sync + Send,
-) -> (f64, f64, f64) {
+) -> Spread {
     let count = columns[0].len().max(1) as f64;
-    let [sum, off, squares] = summed(crew, columns, |row| {
+    let [sum, off, squares, cubes] = summed(crew, columns, |row| {
         let value = each(row);
         let apart = value - about;
-        [value, apart, apart * apart]
+        let square = apart * apart;
+        [value, apart, square, square * apart]
     });
-    let (mean, loss) = (sum / count, off * (off / count));
-    if is_near(squares, loss) {
+    let (mean, step) = (sum / count, off / count);
+    if is_near(squares, off * step) {
         let rest = off - count * (mean - about);
-        return (mean, (squares - loss).max(0.0), rest);
+        let cubes = cubes - 3.0 * step * squares + 2.0 * off * step * step;
+        return (mean, (squares - off * step).max(0.0), rest, cubes);
     }
-    let [squares, rest] = summed(crew, columns, |row| {
+    let [squares, rest, cubes] = summed(crew, columns, |row| {
         let apart = each(row) - mean;
-        [apart * apart, apart]
+        let square = apart * apart;
+        [square, apart, square * apart]
     });
-    (mean, squares, rest)
+    (mean, squares, rest, cubes)
+}
+
+/// `spread` of three values of each row, in one reading of them.
+fn spreads<const C: usize>(
+    crew: Crew,
+    columns: [&[f64]; C],
+    each: impl Fn([f64; C]) -> [f64; 3] + Sync + Send,
+) -> [(f64, f64, f64); 3] {
+    let rows = columns[0].len();
+    let step = rows.div_ceil(SAMPLE).max(1);
+    let few = (0..rows).step_by(step);
+    let few: Vec<_> = few
+        .map(|row| each(columns.map(|column| column[row])))
+        .collect();
+    let about = [0, 1, 2].map(|at| few.iter().map(|row| row[at]).sum::<f64>());
+    let about = about.map(|sum| sum / few.len().max(1) as f64);
+    let sums: [f64; 9] = summed(crew, columns, |row| {
+        let values = each(row);
+        let mut sums = [0.0; 9];
+        for (at, value) in values.into_iter().enumerate() {
+            let apart = value - about[at];
+            (sums[at], sums[at + 3], sums[at + 6]) = (value, apart, apart * apart);
+        }
+        sums
+    });
+    let count = rows.max(1) as f64;
+    [0, 1, 2].map(|at| {
+        let (sum, off, squares) = (sums[at], sums[at + 3], sums[at + 6]);
+        let (mean, loss) = (sum / count, off * (off / count));
+        if is_near(squares, loss) {
+            let rest = off - count * (mean - about[at]);
+            (mean, (squares - loss).max(0.0), rest)
+        } else {
+            without_cubes(spread(crew, columns, mean, |row| each(row)[at]))
+        }
+    })
 }
 
 /// The number of rows of positive weight, Σw and Σw²; the weighted mean of x; and Σw(x − mean)²,
@@ -236,21 +278,19 @@ pub fn number_moments(
     })
 }
 
-/// `value_moments(values)`: their mean, and the sums of squares and of what is left about it.
+/// `value_moments(values)`: their mean, and about it the sum of squares, what is left, and the sum of
+/// cubes.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
-pub fn value_moments(
-    py: Python<'_>,
-    values: PyReadonlyArray1<'_, f64>,
-) -> PyResult<(f64, f64, f64)> {
+pub fn value_moments(py: Python<'_>, values: PyReadonlyArray1<'_, f64>) -> PyResult<Spread> {
     let values = contiguous(&values);
     detached(py, [values.len()], |crew| {
         spread(crew, [&values], near(&values), |[value]| value)
     })
 }
 
-/// `error_moments(truth, predicted, squared)`: `value_moments` of the absolute or squared errors. A
-/// single prediction is that of all rows.
+/// `error_moments(truth, predicted, squared)`: `value_moments` of the absolute or squared errors, without
+/// the cubes. A single prediction is that of all rows.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 pub fn error_moments(
@@ -285,7 +325,45 @@ fn errors<const C: usize>(
     let few: Vec<_> = rows
         .map(|row| loss(columns.map(|column| column[row])))
         .collect();
-    spread(crew, columns, near(&few), loss)
+    without_cubes(spread(crew, columns, near(&few), loss))
+}
+
+fn without_cubes((mean, squares, rest, _): Spread) -> (f64, f64, f64) {
+    (mean, squares, rest)
+}
+
+/// `error_differences(truth, predicted, constant, squared)`: `value_moments` of the absolute or squared
+/// errors, of those of a constant prediction, and of the differences of the two, in one reading.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn error_differences(
+    py: Python<'_>,
+    truth: PyReadonlyArray1<'_, f64>,
+    predicted: PyReadonlyArray1<'_, f64>,
+    constant: f64,
+    squared: bool,
+) -> PyResult<[(f64, f64, f64); 3]> {
+    let (truth, predicted) = (contiguous(&truth), contiguous(&predicted));
+    same_length("predicted", predicted.len(), truth.len())?;
+    detached(py, [truth.len(), 2], |crew| {
+        let columns = [&*truth, &*predicted];
+        if squared {
+            let of = |y: f64, p: f64| (p - y) * (p - y);
+            spreads(crew, columns, |[y, p]| {
+                with_difference(of(y, p), of(y, constant))
+            })
+        } else {
+            let of = |y: f64, p: f64| (p - y).abs();
+            spreads(crew, columns, |[y, p]| {
+                with_difference(of(y, p), of(y, constant))
+            })
+        }
+    })
+}
+
+#[inline]
+fn with_difference(first: f64, second: f64) -> [f64; 3] {
+    [first, second, first - second]
 }
 
 /// `cube_sums(values, center, scale, weight=None)`: Σw³, Σw³d, Σw³d² and Σw³d³ of the deviations
@@ -309,8 +387,8 @@ pub fn cube_sums(
     summed_rows(py, &values, weight.as_ref(), sums)
 }
 
-/// `shape_sums(values, center, weight=None)`: Σw|d|, the weight of d < 0, Σwd² and Σwd⁴ of the
-/// deviations d = x − center.
+/// `shape_sums(values, center, weight=None)`: Σw|d| and the weight of d < 0 of the deviations
+/// d = x − center, and Σwx² and Σwx⁴.
 #[pyfunction]
 #[pyo3(signature = (values, center, weight=None))]
 #[allow(clippy::needless_pass_by_value)]
@@ -321,8 +399,7 @@ pub fn shape_sums(
     weight: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<[f64; 4]> {
     let sums = move |x: f64, w: f64| {
-        let deviation = x - center;
-        let square = deviation * deviation;
+        let (deviation, square) = (x - center, x * x);
         let below = if deviation < 0.0 { w } else { 0.0 };
         [w * deviation.abs(), below, w * square, w * square * square]
     };
@@ -381,13 +458,23 @@ pub fn bin_sums<'py>(
             let mut sums = vec![[0.0; 3]; bins];
             match &weight {
                 None => {
-                    for &x in &values[rows] {
-                        let sums = &mut sums[bin(x)];
-                        sums[0] += 1.0;
-                        sums[2] += x;
+                    // Neighbours are often of the same bin, and would wait for each other.
+                    let mut lanes = [vec![[0.0; 2]; bins], vec![[0.0; 2]; bins]];
+                    let mut pairs = values[rows].chunks_exact(2);
+                    for pair in &mut pairs {
+                        for (lane, &x) in lanes.iter_mut().zip(pair) {
+                            let sums = &mut lane[bin(x)];
+                            *sums = plus(*sums, [1.0, x]);
+                        }
                     }
-                    for sums in &mut sums {
-                        sums[1] = sums[0];
+                    for &x in pairs.remainder() {
+                        let sums = &mut lanes[0][bin(x)];
+                        *sums = plus(*sums, [1.0, x]);
+                    }
+                    let [first, second] = lanes;
+                    for ((sums, first), second) in sums.iter_mut().zip(first).zip(second) {
+                        let [count, total] = plus(first, second);
+                        *sums = [count, count, total];
                     }
                 }
                 Some(weight) => {
@@ -447,37 +534,36 @@ pub fn left_out_logs<'py>(
         let mut changes = made.readwrite();
         let changes = changes.as_slice_mut()?;
         let per = [1.0 / spread, 1.0 / unexplained];
-        // The changes that a row of this weight makes, and the larger of its proportions.
-        let change = |y: f64, p: f64, w: f64, central: f64| {
+        // The proportions of the two sums that a row of this weight has, the second of what goes with
+        // it from a sum of squares about a mean.
+        let proportions = |y: f64, p: f64, w: f64, central: f64| {
             let (d, r) = (y - about[0], p - y - about[1]);
-            let of_truth = central * d * d * per[0];
             let of_residual = if is_central { central } else { w } * r * r * per[1];
-            let change = factor * (log_less(of_residual) - log_less(of_truth));
-            (change, of_truth.max(of_residual))
+            [central * d * d * per[0], of_residual]
         };
-        // What goes with a row from a sum of squares about a mean.
         let central = |w: f64| w * total / (total - w);
         detached(py, [truth.len(), 2], |crew| {
             let pieces = crew.map(Chunks(changes, PIECE), |piece, changes| {
                 let rows = piece * PIECE..piece * PIECE + changes.len();
                 let (truth, predicted) = (&truth[rows.clone()], &predicted[rows.clone()]);
-                let mut largest = 0.0_f64;
-                let rows_of = changes.iter_mut().zip(truth).zip(predicted);
                 if let Some(weight) = &weight {
+                    let mut largest = 0.0_f64;
+                    let rows_of = changes.iter_mut().zip(truth).zip(predicted);
                     for (((to, &y), &p), &w) in rows_of.zip(&weight[rows]) {
-                        let proportion;
-                        (*to, proportion) = change(y, p, w, central(w));
-                        largest = largest.max(proportion);
+                        let [of_truth, of_residual] = proportions(y, p, w, central(w));
+                        *to = factor * (log_less(of_residual) - log_less(of_truth));
+                        largest = largest.max(of_truth).max(of_residual);
                     }
-                } else {
-                    let central = central(1.0);
-                    for ((to, &y), &p) in rows_of {
-                        let proportion;
-                        (*to, proportion) = change(y, p, 1.0, central);
-                        largest = largest.max(proportion);
-                    }
+                    return largest;
                 }
-                largest
+                let central = central(1.0);
+                let of = |y: f64, p: f64| proportions(y, p, 1.0, central);
+                let columns = [truth, predicted];
+                let largest = differences(changes, columns, of, series_of_log_less, factor);
+                if largest < LARGEST_OF_SERIES {
+                    return largest;
+                }
+                differences(changes, columns, of, log_less, factor)
             });
             pieces.into_iter().fold(0.0, f64::max)
         })?
@@ -485,15 +571,63 @@ pub fn left_out_logs<'py>(
     Ok((made, largest))
 }
 
+/// A multiple of the differences of what `each` makes of the second and the first proportion of each
+/// row, in lanes, and the largest proportion.
+#[inline]
+fn differences(
+    out: &mut [f64],
+    [truth, predicted]: [&[f64]; 2],
+    proportions: impl Fn(f64, f64) -> [f64; 2],
+    each: impl Fn(f64) -> f64,
+    factor: f64,
+) -> f64 {
+    let mut largest = [0.0_f64; LANES];
+    let add = |largest: &mut f64, out: &mut f64, y: f64, p: f64| {
+        let [first, second] = proportions(y, p);
+        *out = factor * (each(second) - each(first));
+        let larger = if second > first { second } else { first };
+        *largest = if larger > *largest { larger } else { *largest };
+    };
+    let mut lanes = out.chunks_exact_mut(LANES);
+    let rows = truth.chunks_exact(LANES).zip(predicted.chunks_exact(LANES));
+    for (out, (truth, predicted)) in (&mut lanes).zip(rows) {
+        for lane in 0..LANES {
+            add(
+                &mut largest[lane],
+                &mut out[lane],
+                truth[lane],
+                predicted[lane],
+            );
+        }
+    }
+    let rest = lanes.into_remainder();
+    let start = truth.len() - rest.len();
+    for (out, (&y, &p)) in rest
+        .iter_mut()
+        .zip(truth[start..].iter().zip(&predicted[start..]))
+    {
+        add(&mut largest[0], out, y, p);
+    }
+    largest.into_iter().fold(0.0, f64::max)
+}
+
 /// log(1 − x), of small x by its series, which takes a fraction of the time.
 #[inline]
 fn log_less(x: f64) -> f64 {
-    if x < 1.0 / 1024.0 {
-        let rest = 1.0 / 4.0 + x * (1.0 / 5.0 + x * (1.0 / 6.0));
-        -x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 3.0 + x * rest)))
+    if x < LARGEST_OF_SERIES {
+        series_of_log_less(x)
     } else {
         (-x).ln_1p()
     }
+}
+
+/// Below this the series has all digits.
+const LARGEST_OF_SERIES: f64 = 1.0 / 1024.0;
+
+#[inline]
+fn series_of_log_less(x: f64) -> f64 {
+    let rest = 1.0 / 4.0 + x * (1.0 / 5.0 + x * (1.0 / 6.0));
+    -x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 3.0 + x * rest)))
 }
 
 /// `value_ends(values)`: the lowest and the highest; NaN for both if one is.
@@ -580,7 +714,7 @@ mod tests {
             .collect();
         let about = near(&values);
         assert!(about < 1.0);
-        let (mean, squares, rest) = tested(|crew| spread(crew, [&values], about, |[x]| x));
+        let (mean, squares, rest, _) = tested(|crew| spread(crew, [&values], about, |[x]| x));
         let expected = values.iter().sum::<f64>() / values.len() as f64;
         let deviations = values.iter().map(|value| (value - expected).powi(2));
         let expected_squares: f64 = deviations.sum();
@@ -588,7 +722,7 @@ mod tests {
         assert!((squares / expected_squares - 1.0).abs() < 1e-12);
         assert!(rest.abs() < 1e-3);
         let close: Vec<f64> = (0..70_000).map(|row| 1e9 + f64::from(row % 7)).collect();
-        let (mean, squares, _) = tested(|crew| spread(crew, [&close], near(&close), |[x]| x));
+        let (mean, squares, ..) = tested(|crew| spread(crew, [&close], near(&close), |[x]| x));
         assert!((mean - 1e9 - 3.0).abs() < 1e-6);
         assert!((squares / 280_000.0 - 1.0).abs() < 1e-9);
     }

@@ -1,6 +1,8 @@
 //! Random numbers that are a pure function of (seed, replicate, index), so that a replicate is the
 //! same whatever the number of threads, the order of the work or the machine.
 
+use std::ops::Range;
+
 /// 2^64 over the golden ratio: the step by which `SplitMix64` walks through its states.
 pub const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -70,7 +72,12 @@ const LARGEST_POWER: u32 = 12;
 
 impl Default for PoissonSums {
     fn default() -> Self {
-        Self((0..=LARGEST_POWER).map(Counts::new).collect())
+        let powers = 0..=LARGEST_POWER;
+        Self(
+            powers
+                .map(|power| Counts::new(f64::from(1_u32 << power), GUIDE_BITS))
+                .collect(),
+        )
     }
 }
 
@@ -89,20 +96,79 @@ impl PoissonSums {
     }
 }
 
+/// Below this mean a count has a table of its own, which takes one number instead of several.
+const LARGEST_OWN_MEAN: usize = 256;
+const OWN_GUIDE_BITS: u32 = 7;
+
+/// Poisson counts of several means.
+pub struct PoissonCounts {
+    sums: PoissonSums,
+    /// The multiple of `LARGEST_OWN_MEAN` in each mean, and the counts of the rest.
+    means: Vec<(usize, Counts)>,
+}
+
+impl PoissonCounts {
+    pub fn new(means: impl Iterator<Item = f64>) -> Self {
+        let split = |mean: f64| {
+            let whole = mean as usize / LARGEST_OWN_MEAN * LARGEST_OWN_MEAN;
+            (whole, Counts::new(mean - whole as f64, OWN_GUIDE_BITS))
+        };
+        Self {
+            sums: PoissonSums::default(),
+            means: means.map(split).collect(),
+        }
+    }
+
+    /// How many means there are.
+    pub fn means(&self) -> usize {
+        self.means.len()
+    }
+
+    /// A count of each mean in some replicates, one after the other, in streams apart from those of
+    /// rows and of their totals. Mean by mean, so that its table stays in the first-level cache.
+    pub fn draw(&self, seed: u64, replicates: Range<usize>, out: &mut [f64]) {
+        let streams: Vec<_> = replicates
+            .map(|replicate| Self::stream(seed, replicate))
+            .collect();
+        let columns = self.means.len();
+        for (at, (whole, rest)) in self.means.iter().enumerate() {
+            let index = at as u64;
+            for (stream, row) in streams.iter().zip(out.chunks_exact_mut(columns)) {
+                let bits = (stream.word(index >> 1) >> (32 * (index & 1))) as u32;
+                let mut count = rest.of(bits);
+                if *whole > 0 {
+                    let more = Stream::from_state(stream.word(u64::MAX - index));
+                    let mut index = 0;
+                    count += self.sums.draw(*whole, || {
+                        index += 1;
+                        more.word(index) as u32
+                    });
+                }
+                row[at] = count as f64;
+            }
+        }
+    }
+
+    fn stream(seed: u64, replicate: usize) -> Stream {
+        Stream::new(Stream::new(seed, replicate).word(u64::MAX - 1), 0)
+    }
+}
+
 /// Of the counts of one mean the shares of the 32-bit numbers, as `THRESHOLDS` and `GUIDE` have them
 /// of mean one.
 struct Counts {
     first: u64,
     thresholds: Vec<u64>,
     guide: Vec<u16>,
+    guide_shift: u32,
 }
 
 impl Counts {
-    fn new(power: u32) -> Self {
+    fn new(mean: f64, guide_bits: u32) -> Self {
         // From the mode on both sides, relative to its probability, until nothing is added.
-        let mean = f64::from(1_u32 << power);
+        let mode = mean.floor();
         let mut below = Vec::new();
-        let (mut count, mut probability) = (mean, 1.0);
+        let (mut count, mut probability) = (mode, 1.0);
         while count > 0.0 && probability > 1e-18 {
             probability *= count / mean;
             count -= 1.0;
@@ -110,7 +176,7 @@ impl Counts {
         }
         let first = count as u64;
         let mut probabilities: Vec<f64> = below.into_iter().rev().collect();
-        let (mut count, mut probability) = (mean, 1.0);
+        let (mut count, mut probability) = (mode, 1.0);
         while probability > 1e-18 {
             probabilities.push(probability);
             count += 1.0;
@@ -127,22 +193,27 @@ impl Counts {
             .collect();
         // Rounding leaves no number beyond the last threshold.
         *thresholds.last_mut().expect("the mode at least") = 1 << 32;
-        let guide = (0..1_u64 << GUIDE_BITS)
+        let guide_shift = 32 - guide_bits;
+        let mut count = 0;
+        let guide = (0..1_u64 << guide_bits)
             .map(|cell| {
-                let start = cell << (32 - GUIDE_BITS);
-                thresholds.partition_point(|&threshold| threshold <= start) as u16
+                while thresholds[count] <= cell << guide_shift {
+                    count += 1;
+                }
+                count as u16
             })
             .collect();
         Self {
             first,
             thresholds,
             guide,
+            guide_shift,
         }
     }
 
     #[inline]
     fn of(&self, bits: u32) -> u64 {
-        let mut count = usize::from(self.guide[(bits >> (32 - GUIDE_BITS)) as usize]);
+        let mut count = usize::from(self.guide[(bits >> self.guide_shift) as usize]);
         while u64::from(bits) >= self.thresholds[count] {
             count += 1;
         }
@@ -238,7 +309,7 @@ mod tests {
 
     #[test]
     fn sums_of_mean_one_are_single_counts() {
-        let counts = Counts::new(0);
+        let counts = Counts::new(1.0, GUIDE_BITS);
         assert_eq!(counts.first, 0);
         assert_eq!(counts.thresholds[..12], THRESHOLDS[..12]);
     }
@@ -261,6 +332,24 @@ mod tests {
             let variance = draws.iter().map(|x| (x - size).powi(2)).sum::<f64>() / 2e4;
             assert!((average - size).abs() <= 5.0 * (size / 2e4).sqrt());
             assert!((variance - size).abs() <= 0.06 * size);
+        }
+    }
+
+    #[test]
+    fn counts_of_any_mean_have_its_moments() {
+        let means = [0.0, 1e-3, 0.4, 1.0, 17.3, 255.9, 256.0, 700.5, 9000.25];
+        let counts = PoissonCounts::new(means.into_iter());
+        let mut draws = vec![0.0; 9 * 20_000];
+        for (piece, draws) in draws.chunks_mut(9 * 100).enumerate() {
+            counts.draw(5, 100 * piece..100 * (piece + 1), draws);
+        }
+        let draws: Vec<_> = draws.chunks(9).collect();
+        for (at, mean) in means.into_iter().enumerate() {
+            let average = draws.iter().map(|draw| draw[at]).sum::<f64>() / 2e4;
+            let squares = draws.iter().map(|draw| (draw[at] - mean).powi(2));
+            let variance = squares.sum::<f64>() / 2e4;
+            assert!((average - mean).abs() <= 5.0 * (mean / 2e4).sqrt());
+            assert!((variance - mean).abs() <= 0.06 * mean + 1e-3);
         }
     }
 

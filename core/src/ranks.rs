@@ -162,22 +162,31 @@ pub fn largest_values<'py>(
     Ok(largest.into_pyarray(py))
 }
 
+/// Leaves the so many largest values, and returns the least of them.
+fn keep_largest(values: &mut Vec<f64>, number: usize) -> f64 {
+    if values.len() <= number {
+        return f64::NEG_INFINITY;
+    }
+    let place = values.len() - number;
+    if number > 0 {
+        values.select_nth_unstable_by(place, f64::total_cmp);
+    }
+    values.drain(..place);
+    values.first().copied().unwrap_or(f64::INFINITY)
+}
+
 fn largest(values: &[f64], number: usize) -> Vec<f64> {
     let mut kept = Vec::new();
     let mut least = f64::NEG_INFINITY;
     for values in values.chunks(number.max(ROWS)) {
         // Equal ones do no harm, and let there be enough of them.
         kept.extend(values.iter().filter(|&&value| value >= least));
-        if kept.len() > number {
-            if number == 0 {
-                return Vec::new();
-            }
-            let place = kept.len() - number;
-            kept.select_nth_unstable_by(place, f64::total_cmp);
-            kept.drain(..place);
-            least = kept[0];
+        // Selected when there are twice as many, which is soon hardly ever.
+        if kept.len() > 2 * number {
+            least = keep_largest(&mut kept, number);
         }
     }
+    keep_largest(&mut kept, number);
     kept
 }
 

@@ -13,8 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
 use crate::arrays::{Matrix, filled, zeros};
+use crate::isotonic::DRAWN;
 use crate::parallel::{Chunks, Crew, detached};
-use crate::random::{PoissonSums, Stream};
+use crate::random::{PoissonCounts, PoissonSums, Stream};
 use crate::scores::{Areas, Curve, PIECE, Pair, check_values, contiguous, precision, same_length};
 
 // ------------------------------------------------------------------------------ areas and curves
@@ -1146,6 +1147,34 @@ pub fn poisson_counts(
         })?;
     }
     counts.reshape([units])
+}
+
+/// The counts of means that a caller gives.
+pub fn poisson_means(mean: &PyReadonlyArray1<'_, f64>) -> PyResult<PoissonCounts> {
+    let means = contiguous(mean);
+    if !means.iter().all(|mean| (0.0..1e15).contains(mean)) {
+        return invalid("a mean must be a number of draws");
+    }
+    Ok(PoissonCounts::new(means.iter().copied()))
+}
+
+/// `poisson_draws(mean, seed, replicates)`: per replicate a Poisson count of each mean.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn poisson_draws<'py>(
+    py: Python<'py>,
+    mean: PyReadonlyArray1<'py, f64>,
+    seed: u64,
+    replicates: usize,
+) -> PyResult<Matrix<'py>> {
+    let (counts, means) = (poisson_means(&mean)?, mean.len());
+    filled(py, [replicates, means], [replicates, means], |crew, out| {
+        crew.map(Chunks(out, DRAWN * means), |piece, out| {
+            crew.check();
+            let first = piece * DRAWN;
+            counts.draw(seed, first..first + out.len() / means, out);
+        });
+    })
 }
 
 /// `bootstrap_means(values, seed, replicates)`: values of units (rows) and measures (columns), NaN

@@ -43,11 +43,35 @@ pub fn sampled_numbers<'py>(
 ) -> PyResult<Line<'py, i64>> {
     let numbers = contiguous(&numbers);
     let places = detached(py, [numbers.len()], |crew| {
-        places(crew, &numbers, |number| {
-            Stream::from_state(number as u64).word(0).trailing_zeros() >= level
-        })
+        places(crew, &numbers, |number| is_sampled(number as u64, level))
     })?;
     Ok(places.into_pyarray(py))
+}
+
+/// `sampled_range(rows, level)`: `sampled_numbers` of the numbers from 0 to `rows`.
+#[pyfunction]
+pub fn sampled_range(py: Python<'_>, rows: usize, level: u32) -> PyResult<Line<'_, i64>> {
+    let numbers = detached(py, [rows], |crew| {
+        let pieces = crew.map(0..rows.div_ceil(PIECE), |piece, _| {
+            let range = piece * PIECE..rows.min((piece + 1) * PIECE);
+            let mut numbers = vec![0; range.len()];
+            let mut count = 0;
+            for number in range {
+                numbers[count] = number as i64;
+                count += usize::from(is_sampled(number as u64, level));
+            }
+            numbers.truncate(count);
+            numbers
+        });
+        pieces.concat()
+    })?;
+    Ok(numbers.into_pyarray(py))
+}
+
+/// Whether the hash of a number ends in so many zero bits.
+#[inline]
+fn is_sampled(number: u64, level: u32) -> bool {
+    Stream::from_state(number).word(0).trailing_zeros() >= level
 }
 
 /// `sampled_values(values, proportion)`: the places of about this proportion of the distinct values,

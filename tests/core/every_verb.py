@@ -113,7 +113,7 @@ def set_up() -> None:
     sign = d["said"] - 0.5
     square = np.abs(d["value"][:, None] - d["value"])
     level = np.linspace(0, 1, 1000)
-    counts = np.ones((100, 2000), np.int64)
+    curves = np.cumsum(np.ones((100, 1000)), axis=1)
     CORE.update(
         score_table=lambda: _core.score_table(truth, score["a"]),
         weighted_table=lambda: _core.score_table(truth, score["a"], d["weight"]),
@@ -127,7 +127,12 @@ def set_up() -> None:
         deals=lambda: _core.randomized_ranges(sign, 5, 0, 20),
         rows=lambda: _core.class_rows(d["shares"], d["classes"], 1e-6),
         blocks=lambda: _core.isotonic_blocks(score["a"], score["a"] + 1),
-        fits=lambda: _core.isotonic_fits(level, counts, level),
+        fits=lambda: _core.isotonic_fits(level, np.ones(2000), level, 0, 100),
+        draws=lambda: _core.poisson_draws(level, 0, 100),
+        curves=lambda: _core.interpolated_rows(curves, curves, level),
+        precision=lambda: _core.replicate_precision(curves, curves, level > 0.5, level),
+        sampled=lambda: _core.sampled_range(100_000, 2),
+        differences=lambda: _core.error_differences(score["a"], score["b"], 0.5, squared=True),
         thin=lambda: _core.simplified_curve(level, level, [(0, 1)] * 2, np.nan, True, 0.01, 0.1),
         thin_lines=lambda: _core.simplified_lines(np.stack([[level] * 2] * 2).T.copy(), 0.01),
         ranks=lambda: _core.class_ranks(d["shares"].astype(np.float32), d["classes"]),
@@ -191,6 +196,7 @@ def set_up_long(*names: str) -> None:
         judgments=lambda: _core.Judgments.from_columns(topics, documents, np.ones(rows, np.int64)),
         judgments_of_dict=lambda: _core.Judgments.from_dict(nested),
         one_replicate=lambda: _core.poisson_counts(0, 0, 20_000_000_000),
+        isotonic_fits=lambda: _core.isotonic_fits(weight, np.ones(400_000), weight[:1], 0, every),
     )
 
 

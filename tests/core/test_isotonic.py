@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.isotonic import isotonic_regression
 
-from calipers._core import isotonic_blocks, isotonic_fits
+from calipers._core import isotonic_blocks, isotonic_fits, poisson_draws
 
 
 @pytest.mark.parametrize("levels", [0, 1, 2, 40, 3000])
@@ -27,9 +27,10 @@ def test_fits_of_replicates(levels, mean):
     """Levels that were not drawn are left out, and straight lines lead over them."""
     draw = np.random.default_rng(levels)
     p = np.sort(draw.random(levels))
-    counts = draw.poisson(mean * np.concatenate([p, 1 - p]), (50, 2 * levels))
+    means = mean * np.concatenate([p, 1 - p])
+    counts = poisson_draws(means, 3, 50)
     grid = np.union1d(np.linspace(0, 1, 31), p[: levels // 2])
-    fits = isotonic_fits(p, counts, grid)
+    fits = isotonic_fits(p, means, grid, 3, 50)
     assert fits.shape == (50, len(grid))
     for fit, own in zip(fits, counts, strict=True):
         positive, negative = own[:levels], own[levels:]
@@ -45,8 +46,12 @@ def test_fits_of_replicates(levels, mean):
 
 def test_wrong_shapes():
     p, grid = np.array([0.1, 0.2]), np.array([0.5])
-    with pytest.raises(ValueError, match="counts"):
-        isotonic_fits(p, np.zeros((3, 3), np.int64), grid)
+    with pytest.raises(ValueError, match="mean"):
+        isotonic_fits(p, np.zeros(3), grid, 0, 2)
     with pytest.raises(ValueError, match="total"):
         isotonic_blocks(p, np.ones(3))
-    assert isotonic_fits(p, np.zeros((0, 4), np.int64), grid).shape == (0, 1)
+    assert isotonic_fits(p, np.zeros(4), grid, 0, 0).shape == (0, 1)
+    assert isotonic_fits(p, np.zeros(4), grid[:0], 0, 3).shape == (3, 0)
+    assert np.isnan(isotonic_fits(grid[:0], grid[:0], grid, 0, 3)).all()
+    with pytest.raises(ValueError, match="a mean must be"):
+        isotonic_fits(p, np.array([1.0, np.nan, 1.0, 1.0]), grid, 0, 2)

@@ -34,16 +34,18 @@ def test_a_constant_has_no_spread_and_nothing_no_mean() -> None:
     constant, none = np.full(1001, 0.1), np.zeros(0)
     assert max(_core.number_moments(constant, constant)[3]) < 1e-30
     assert _core.number_moments(none, none) == (0.0, 0.0, [0.0] * 3, [0.0] * 4)
-    assert _core.value_moments(none) == (0.0, 0.0, 0.0)
+    assert _core.value_moments(none) == (0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("rows", SIZES)
 def test_moments_of_values(rows: int) -> None:
     values = np.random.default_rng(rows).lognormal(size=2 * rows)[::2]  # not contiguous
-    mean, squares, rest = _core.value_moments(values)
+    mean, squares, rest, cubes = _core.value_moments(values)
     assert mean == pytest.approx(math.fsum(values) / rows, rel=1e-15)
     assert squares == pytest.approx(math.fsum(np.square(values - mean)), rel=1e-13)
     assert rest == pytest.approx(0, abs=1e-12 * rows)
+    size = math.fsum(np.abs(values - mean) ** 3)
+    assert cubes == pytest.approx(math.fsum((values - mean) ** 3), rel=1e-12, abs=1e-13 * size)
 
 
 @pytest.mark.parametrize("rows", SIZES)
@@ -64,7 +66,7 @@ def test_weighted_moments_of_values(rows: int) -> None:
 
 
 def test_an_infinite_value_makes_an_infinite_mean() -> None:
-    mean, squares, _ = _core.value_moments(np.array([1.0, math.inf, 2.0]))
+    mean, squares, *_ = _core.value_moments(np.array([1.0, math.inf, 2.0]))
     assert mean == math.inf
     assert math.isnan(squares)
 
@@ -117,9 +119,10 @@ def test_moments_of_errors(rows: int, squared: bool) -> None:
 
 def test_values_looked_at_first_that_are_unlike_the_others_cost_no_digits() -> None:
     values = np.where(np.arange(70_000) % 1094 == 0, 0.0, 1e9 + np.arange(70_000) % 7)
-    mean, squares, _ = _core.value_moments(values)
+    mean, squares, _, cubes = _core.value_moments(values)
     assert mean == pytest.approx(math.fsum(values) / len(values), rel=1e-15)
     assert squares == pytest.approx(math.fsum(np.square(values - mean)), rel=1e-12)
+    assert cubes == pytest.approx(math.fsum((values - mean) ** 3), rel=1e-9)
     y = -values
     _, _, means, sums = _core.number_moments(values, y)
     assert means == pytest.approx([mean, -mean, -2 * mean], rel=1e-15)
@@ -147,6 +150,35 @@ def test_moments_of_errors_of_one_prediction_for_all(rows: int) -> None:
 
 
 @pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("squared", [False, True])
+def test_moments_of_differences_from_the_errors_of_a_constant(rows: int, squared: bool) -> None:
+    random = np.random.default_rng(rows)
+    truth = random.normal(size=rows)
+    predicted = truth + random.lognormal(sigma=2, size=rows)
+    first, second = (
+        np.square(p - truth) if squared else np.abs(p - truth) for p in (predicted, 0.3)
+    )
+    made = _core.error_differences(truth, predicted, 0.3, squared)
+    for column, (mean, squares, rest) in zip((first, second, first - second), made, strict=True):
+        size = np.abs(column).max()
+        assert mean == pytest.approx(math.fsum(column) / rows, rel=1e-12, abs=1e-15 * size)
+        exact = math.fsum(np.square(column - mean))
+        assert squares == pytest.approx(exact, rel=1e-12, abs=1e-28 * size)
+        assert rest == pytest.approx(0, abs=1e-12 * rows * size)
+
+
+def test_differences_that_are_looked_at_first_and_unlike_the_others_cost_no_digits() -> None:
+    truth = np.where(np.arange(70_000) % 1094 == 0, 0.0, 1e6 + np.arange(70_000) % 7)
+    predicted = np.arange(70_000) % 5.0
+    made = _core.error_differences(truth, predicted, 2.0, squared=False)
+    first, second = np.abs(predicted - truth), np.abs(2.0 - truth)
+    for column, (mean, squares, _) in zip((first, second, first - second), made, strict=True):
+        assert mean == pytest.approx(math.fsum(column) / len(column), rel=1e-12, abs=1e-12)
+        exact = math.fsum(np.square(column - column.mean()))
+        assert squares == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("rows", SIZES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_of_powers_of_deviations(rows: int, weighted: bool) -> None:
     random = np.random.default_rng(rows)
@@ -159,7 +191,7 @@ def test_sums_of_powers_of_deviations(rows: int, weighted: bool) -> None:
     assert made == pytest.approx(wanted, rel=1e-12, abs=1e-12 * rows)
     d *= 2
     wanted = [math.fsum(w * np.abs(d)), math.fsum(w[d < 0])]
-    wanted += [math.fsum(w * d**k) for k in (2, 4)]
+    wanted += [math.fsum(w * values**k) for k in (2, 4)]
     assert _core.shape_sums(values, 6.0, weight) == pytest.approx(wanted, rel=1e-12)
     if weight is not None:
         values[weight == 0] = math.inf  # a row of weight 0 is no row
@@ -182,11 +214,14 @@ def test_sums_of_bins(rows: int, weighted: bool) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("central", [False, True])
-def test_changes_of_a_log_of_two_sums_of_squares(weighted: bool, central: bool) -> None:
+@pytest.mark.parametrize("rows", [50, 3001])
+def test_changes_of_a_log_of_two_sums_of_squares(rows: int, weighted: bool, central: bool) -> None:
+    """Of many rows without an outlier each has a small proportion."""
     random = np.random.default_rng(3)
-    truth = 3 + random.normal(size=50)
-    predicted = truth + 0.1 + random.standard_t(2, size=50)
-    w = random.integers(0, 4, 50) / 2 if weighted else np.ones(50)
+    truth = 3 + random.uniform(-1, 1, size=rows) + (rows == 50) * random.normal(size=rows)
+    errors = random.standard_t(2, size=rows) if rows == 50 else random.uniform(-1, 1, rows)
+    predicted = truth + 0.1 + errors
+    w = random.integers(0, 4, rows) / 2 if weighted else np.ones(rows)
 
     def log_ratio(rows: np.ndarray) -> float:
         y, r, v = truth[rows], (predicted - truth)[rows], w[rows]
@@ -194,7 +229,7 @@ def test_changes_of_a_log_of_two_sums_of_squares(weighted: bool, central: bool) 
         spread = (v * np.square(y - np.average(y, weights=v))).sum()
         return math.log((v * np.square(r - about)).sum() / spread)
 
-    everything = np.arange(50)
+    everything = np.arange(rows)
     wanted = [2 * (log_ratio(np.delete(everything, k)) - log_ratio(everything)) for k in everything]
     residual = predicted - truth
     center = np.average(residual, weights=w) if central else 0.0
@@ -234,6 +269,9 @@ def test_rows_are_sampled_by_a_hash_of_their_number_or_value() -> None:
             _core.sampled_numbers(numbers[::2], level).tolist()
             == (wanted[wanted % 2 == 0] // 2).tolist()
         )
+        for rows in (0, 1, 70_001):
+            wanted = _core.sampled_numbers(np.arange(rows), level)
+            assert _core.sampled_range(rows, level).tolist() == wanted.tolist()
     values = np.tile(np.random.default_rng(0).normal(size=70_000).round(3), 2)
     values[::50] = 0.0
     values[1::50] = -0.0

@@ -21,7 +21,7 @@ LONG = {
     "verbs": ["classification", "multiclass", "regression", "retrieval", "operating_point"],
     "core": [
         "bootstrap_scores", "bootstrap_tables", "bootstrap_coarse", "bootstrap_left_out",
-        "bootstrap_runs", "bootstrap_cells", "bootstrap_means", "randomization",
+        "bootstrap_runs", "bootstrap_cells", "isotonic_fits", "bootstrap_means", "randomization",
         "randomized_ranges", "one_replicate", "distance_sums", "dunn_distances", "some_distances",
         "matrix_sums",
     ],

@@ -36,8 +36,6 @@ CALIBRATION, BINNED_CALIBRATION, PROBABILITY_HISTOGRAM = (
 
 #: The largest number of levels in the consistency band; more are averaged with their neighbors.
 _MAX_LEVELS = 2_000
-#: The largest number of counts that are sampled at a time.
-_MAX_BATCH_COUNTS = 1_000_000
 _N_BINS, _N_BARS = 10, 20
 
 
@@ -154,7 +152,7 @@ def _consistency_bands(score_data: ScoreData, levels: ProbabilityLevels) -> dict
 
 def _effective_row_weight(table: ScoreTable) -> float:
     """Return the weight of an effective row, Σw²/Σw."""
-    squares = table.positive_squares.sum() + table.negative_squares.sum()
+    squares = table.total_positive_squares + table.total_negative_squares
     return float(squares / (table.total_positive + table.total_negative))
 
 
@@ -171,21 +169,13 @@ def calibrated_fits(
 
     if len(levels) > _MAX_LEVELS:
         levels = levels.merge_levels(levels.equal_mass_starts(_MAX_LEVELS))
-    random = np.random.Generator(np.random.Philox(settings.seed))
     effective_counts = levels.total / row_weight
     expected = np.concatenate(
         [effective_counts * levels.probability, effective_counts * (1 - levels.probability)]
     )
-    step = max(1, _MAX_BATCH_COUNTS // len(expected))
-    fits = [
-        _core.isotonic_fits(
-            levels.probability,
-            random.poisson(expected, (min(step, settings.n_resamples - start), len(expected))),
-            grid,
-        )
-        for start in range(0, settings.n_resamples, step)
-    ]
-    return np.concatenate(fits)
+    return _core.isotonic_fits(
+        levels.probability, expected, grid, settings.seed, settings.n_resamples
+    )
 
 
 # --- The figure -----------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ def lift_curve(score_data: ScoreData) -> Curve:
     It starts at the first threshold with positive predictions.
     """
     proportions = score_data.along(detection_prevalence, start=1)
-    grid = GRID[(GRID > 0) & (proportions[0] <= GRID)]
+    grid_mask = (GRID > 0) & (proportions[0] <= GRID)
+    grid = GRID[grid_mask]
     return make_score_curve(
         score_data,
         "lift",
@@ -35,7 +36,7 @@ def lift_curve(score_data: ScoreData) -> Curve:
         x=proportions,
         y=score_data.along(lift, start=1),
         chance=((0.0, 1.0), (1.0, 1.0)),
-        **make_band(score_data, grid, lambda: score_data.threshold_replicates.gain(grid) / grid),
+        **make_band(score_data, grid, lambda: score_data.gain_replicates[:, grid_mask] / grid),
     )
 
 
@@ -49,7 +50,7 @@ def gain_curve(score_data: ScoreData) -> Curve:
         y=score_data.along(recall),
         chance=((0.0, 0.0), (1.0, 1.0)),
         references={"perfect order": ((0.0, 0.0), (score_data.prevalence, 1.0), (1.0, 1.0))},
-        **make_band(score_data, GRID, lambda: score_data.threshold_replicates.gain(GRID)),
+        **make_band(score_data, GRID, lambda: score_data.gain_replicates),
     )
 
 

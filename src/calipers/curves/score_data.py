@@ -156,6 +156,11 @@ class ScoreData:
             return ThresholdReplicates.draw_by_block(table, indices, self.settings)
         return ThresholdReplicates.draw(self.resampled_rows, indices, self.settings)
 
+    @cached_property
+    def gain_replicates(self) -> FloatArray:
+        """Bootstrap replicates of recall over a grid of the proportion predicted positive."""
+        return self.threshold_replicates.gain(GRID)
+
     def threshold_indices(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
         """Return the indices of thresholds in ``matrix``: the number of scores at or above each.
 

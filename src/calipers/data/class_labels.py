@@ -44,7 +44,14 @@ class EncodedLabels:
     @property
     def names(self) -> tuple[str, ...]:
         """Labels as text."""
+        if set(map(type, self.labels)) == {int}:  # of many groups a call for each takes long
+            return tuple(map(str, self.labels))
         return tuple(label_name(label) for label in self.labels)
+
+    def with_small_codes(self) -> EncodedLabels:
+        """Return the same labels with codes of the smallest type, for indexing only."""
+        small = np.min_scalar_type(max(len(self.labels) - 1, 0))
+        return EncodedLabels(self.labels, self.codes.astype(small), self.ordered)
 
     def take(self, rows: Codes | None) -> EncodedLabels:
         """Return the labels of some rows, without those that occur in none of them."""
@@ -256,9 +263,10 @@ def _drop_unused(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> Encod
     occurs_mask = np.bincount(codes, minlength=len(labels)) > 0
     if isinstance(labels, range):  # names of integers differ
         used = np.flatnonzero(occurs_mask)
-        if len(used) < len(labels):
-            new_indices = np.cumsum(occurs_mask) - 1
-            codes = new_indices[codes]
+        if len(used) == len(labels):
+            return EncodedLabels(tuple(labels), codes, ordered)
+        new_indices = np.cumsum(occurs_mask) - 1
+        codes = new_indices[codes]
         return EncodedLabels(tuple(labels[index] for index in used.tolist()), codes, ordered)
     names = [label_name(label) for label in labels]
     label_by_name: dict[str, Any] = {}

@@ -213,6 +213,9 @@ def group_unit_columns(groups: Sequence[str], columns: Mapping[str, Any]) -> Uni
 
 def _grades(truth: Any, input_name: str = "truth") -> IntArray:
     """Convert a column to grades: non-negative whole numbers."""
+    has_integers = type(truth) is np.ndarray and truth.dtype.kind in "iu" and truth.ndim == 1
+    if has_integers and len(truth) and truth.min() >= 0 and truth.max() <= MAX_GRADE:
+        return np.array(truth, np.int64)
     grade = to_numbers(truth, input_name).astype(np.float64, copy=False)
     if not ((grade >= 0) & (grade <= MAX_GRADE)).all() or (grade != np.trunc(grade)).any():
         raise _grade_error(grade, input_name)

@@ -399,7 +399,7 @@ def _skill_influence(rows: ScoredRows, measure: MeasureLike, table: ScoreTable) 
     column = (
         (1 - value) * class_losses[rows.positive.astype(np.intp)] - row_losses
     ) / reference_loss
-    squares = float(table.positive_squares.sum() + table.negative_squares.sum())
+    squares = float(table.total_positive_squares + table.total_negative_squares)
     total_moments = Moments(len(column), total_weight, 0.0, 0.0, squares, 0.0, 0.0)
     return Influence(
         column, MeanVariance(rows.weight, rows.clusters, total_moments=total_moments), "delta"

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 #: half a row beyond the data, as a multiple of the largest value.
 MIN_TAIL_INDEX, MAX_TAIL_RATIO = 2.2, 25.0
 
+#: A sum of squares above this, and below its inverse, has a sum of cubes with all digits.
+_SMALL_VARIANCE = 1e-150
+
 #: Minimum number of values in the tail.
 MIN_TAIL_VALUES = 5
 
@@ -190,7 +193,9 @@ def estimate_mean_loss(
     that of the mean times the derivative. The units test the equality of means, which is not the
     same as the equality of functions of them.
     """
-    moments = Moments.from_rows(loss, weight)
+    # Of rows without weights the third moments come along in the same pass.
+    moments_type = SkewMoments if weight is None and clusters is None else Moments
+    moments = moments_type.from_rows(loss, weight)
     estimate = estimate_from_moments(measure, moments, settings, len(loss), value_range)
     loss_intervals = _LossIntervals(
         measure, moments, loss, weight, clusters, settings, estimate.bounds
@@ -217,10 +222,12 @@ def estimate_mean_loss(
 def skewness_of_mean(moments: Moments, values: FloatArray, weight: FloatArray | None) -> float:
     """Return the skewness, over √n, of the influence of rows on a mean; 0 if nothing varies.
 
-    Deviations are scaled, as powers of large or small ones overflow or vanish.
+    Deviations are scaled if powers of them overflow or vanish.
     """
     from calipers import _core
 
+    if isinstance(moments, SkewMoments) and _SMALL_VARIANCE < moments.v2 < 1 / _SMALL_VARIANCE:
+        return moments.skewness
     scale = math.sqrt(moments.m2 / moments.weight) if moments.weight > 0 else 0.0
     if not 0 < scale < math.inf:
         return 0.0

@@ -152,7 +152,11 @@ class NumericSample:
         """Kish's effective number of rows, or the number of clusters."""
         if self.clusters is not None:
             return float(self.clusters.n_clusters)
-        return Moments.from_rows(np.zeros(len(self.truth)), self.weight).effective_size
+        return (
+            float(len(self.truth))
+            if self.weight is None
+            else effective_size_from_weights(self.weight)
+        )
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure."""

@@ -537,10 +537,10 @@ def _worst_table(table: ScoreTable) -> ScoreTable:
     return replace(
         table,
         scores=at_high_score,
-        positive=at_low_score * table.positive.sum(),
-        negative=at_high_score * table.negative.sum(),
-        positive_squares=at_low_score * table.positive_squares.sum(),
-        negative_squares=at_high_score * table.negative_squares.sum(),
+        positive=at_low_score * table.total_positive,
+        negative=at_high_score * table.total_negative,
+        positive_squares=at_low_score * table.total_positive_squares,
+        negative_squares=at_high_score * table.total_negative_squares,
     )
 
 

@@ -313,8 +313,12 @@ def classification(
     )
     if human is not None:
         problem = LabeledProblem(problem, target, task=problem.task)
-    batch = replace(table.batch, columns=coded_columns)
-    return evaluate_rows(problem, replace(table, batch=batch), options)
+    elif isinstance(problem, BinaryProblem):
+        compact_truth = encoded_truth.with_small_codes()
+        coded_columns = {**coded_columns, "truth": compact_truth}
+    table = replace(table, batch=replace(table.batch, columns=coded_columns))
+    del encoded_truth, all_classes, coded_columns  # the large codes, for as long as it takes
+    return evaluate_rows(problem, table, options)
 
 
 def _problem_from_rows(

@@ -129,7 +129,7 @@ def perfect_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft
     exact interval of the proportion correct exceeds {MIN_CORRECT_PROPORTION:g}.
     """
     sizes = table.total_positive, table.total_negative
-    squares = float(table.positive_squares.sum()), float(table.negative_squares.sum())
+    squares = float(table.total_positive_squares), float(table.total_negative_squares)
     rows = [effective_size(w, q) for w, q in zip(sizes, squares, strict=True)]
     if min(rows) < MIN_DISTINCT_VALUES:
         return

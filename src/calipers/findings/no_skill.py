@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,10 +30,15 @@ from calipers.findings.rules import (
     t_test_p_value,
 )
 from calipers.inference import intervals
+from calipers.measures.regression import DIRECT_LOSSES
 from calipers.report.numbers import format_number
 from calipers.report.safe_names import shorten_name
 from calipers.statistics import Moments, ScoreTable, effective_size
 from calipers.statistics.base import row_blocks
+
+if TYPE_CHECKING:
+    from calipers.measures import Measure
+    from calipers.statistics import FloatArray
 
 
 @rule("below-chance", "warning", ScoreTable, cost="rows")
@@ -46,8 +52,8 @@ def auc_below_chance(subject: Subject, table: ScoreTable) -> Iterator[Claim]:
     p = 1.0  # also where the area is undefined, since one class is absent
     if area.high < 0.5:
         # With fewer than four positive rows the interval is too narrow.
-        positive = effective_size(table.total_positive, table.positive_squares.sum())
-        negative = effective_size(table.total_negative, table.negative_squares.sum())
+        positive = effective_size(table.total_positive, table.total_positive_squares)
+        negative = effective_size(table.total_negative, table.total_negative_squares)
         null_sd = math.sqrt((positive + negative + 1) / (12 * positive * negative))
         rank_sum_p = math.erfc((0.5 - area.value) / null_sd / math.sqrt(2))
         p = max(subject.p("AUC", 0.5), rank_sum_p) / 2
@@ -188,19 +194,11 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
     if measure is None:
         return
     best = measure.constant_prediction(predictions.truth, predictions.weight, **measure.parameters)
-    truth, predicted, clusters = predictions.truth, predictions.predicted, predictions.clusters
-    totals: list[Moments] = []
-    differences = np.empty(0 if clusters is None else len(truth))
-    for rows in row_blocks(len(truth), 1):  # which stay in the cache of the processor
-        columns = [measure.losses(truth[rows], x) for x in (predicted[rows], np.full(1, best))]
-        if not all(np.isfinite(column).all() for column in columns):
-            return
-        columns.append(columns[0] - columns[1])
-        if clusters is not None:
-            differences[rows] = columns[2]
-        weight = None if predictions.weight is None else predictions.weight[rows]
-        moments = [Moments.from_rows(column, weight) for column in columns]
-        totals = [a + b for a, b in zip(totals, moments, strict=True)] if totals else moments
+    clusters = predictions.clusters
+    differences = np.empty(0 if clusters is None else len(predictions.truth))
+    totals = _loss_moments(measure, predictions, best, differences)
+    if totals is None:
+        return
     system_value, constant_value = (float(measure.apply(each)) for each in totals[:2])
     value = float(totals[2].mean)
     if clusters is not None:
@@ -235,6 +233,33 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
         partial(make_draft, "above", "is above"),
         partial(make_draft, "not-below", verb) if interval.high >= 0 or is_constant else None,
     )
+
+
+def _loss_moments(
+    measure: Measure, predictions: NumericPredictions, best: float, differences: FloatArray
+) -> list[Moments] | None:
+    """Return the moments of the losses, of those of a constant prediction, and of the differences.
+
+    They are None if a loss is not finite. The differences of clustered rows are stored in
+    ``differences``.
+    """
+    truth, predicted, weight = predictions.truth, predictions.predicted, predictions.weight
+    formula = measure.definition.row_formula
+    squared = None if formula is None else DIRECT_LOSSES.get(formula)
+    if squared is not None and weight is None and not len(differences):
+        return Moments.from_error_differences(truth, predicted, best, squared=squared)
+    totals: list[Moments] = []
+    for rows in row_blocks(len(truth), 1):  # which stay in the cache of the processor
+        columns = [measure.losses(truth[rows], x) for x in (predicted[rows], np.full(1, best))]
+        if not all(np.isfinite(column).all() for column in columns):
+            return None
+        columns.append(columns[0] - columns[1])
+        if len(differences):
+            differences[rows] = columns[2]
+        row_weights = None if weight is None else weight[rows]
+        moments = [Moments.from_rows(column, row_weights) for column in columns]
+        totals = [a + b for a, b in zip(totals, moments, strict=True)] if totals else moments
+    return totals
 
 
 @rule("not-above-chance", "caution", ScoreTable, cost="scores")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,13 +114,22 @@ class Residuals:
         return self.values - self._moments.mean
 
     @cached_property
-    def shape(self) -> tuple[float, float]:
-        """Mean absolute deviation from the mean, and the proportion below the mean."""
+    def _shape_sums(self) -> Sequence[float]:
         from calipers import _core
 
-        moments = self._moments
-        magnitudes, below, *_ = _core.shape_sums(self.values, moments.mean, self.weight)
-        return magnitudes / moments.weight, below / moments.weight
+        return _core.shape_sums(self.values, self._moments.mean, self.weight)
+
+    @property
+    def shape(self) -> tuple[float, float]:
+        """Mean absolute deviation from the mean, and the proportion below the mean."""
+        magnitudes, below, *_ = self._shape_sums
+        return magnitudes / self._moments.weight, below / self._moments.weight
+
+    @property
+    def power_sums(self) -> tuple[float, float]:
+        """Weighted sums of the squares and of the fourth powers of the residuals."""
+        *_, squares, fourth_powers = self._shape_sums
+        return squares, fourth_powers
 
     @cached_property
     def sd(self) -> float:

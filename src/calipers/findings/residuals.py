@@ -335,14 +335,14 @@ def _are_many_rows_needed(residuals: Residuals) -> bool:
     By Cauchy and Schwarz, rows of weight W have at most √(W·Σwr⁴) of it. Repeats of a single row,
     which may be more, have the same residual.
     """
-    from calipers import _core
-
+    squares, fourth_powers = residuals.power_sums
     values, weight = residuals.values, residuals.weight
-    *_, squares, fourth_powers = _core.shape_sums(values, 0.0, weight)
     total = float(len(values) if weight is None else weight.sum())
-    largest = np.flatnonzero((values >= 1) | (values <= -1))  # they are scaled
-    of_largest = float(len(largest) if weight is None else weight[largest].sum())
-    bound = max(math.sqrt(MAX_INFLUENTIAL_PROPORTION * total * fourth_powers), of_largest)
+    bound = math.sqrt(MAX_INFLUENTIAL_PROPORTION * total * fourth_powers)
+    # Residuals are scaled, so that the largest have the weight of their fourth powers at least.
+    if fourth_powers >= 0.49 * squares:
+        largest = np.flatnonzero((values >= 1) | (values <= -1))
+        bound = max(bound, float(len(largest) if weight is None else weight[largest].sum()))
     return bound < 0.49 * squares
 
 

@@ -66,6 +66,8 @@ class ThresholdReplicates:
         the time does not depend on the number of rows. If weights differ, Kish's effective number
         of rows is drawn.
         """
+        from calipers import _core
+
         threshold_indices = np.union1d(threshold_indices, [0, len(table.scores)])
         columns = np.stack([table.positive, table.negative])
         squares = np.stack([table.positive_squares, table.negative_squares])
@@ -73,11 +75,11 @@ class ThresholdReplicates:
             np.add.reduceat(c, threshold_indices[:-1], axis=1) for c in (columns, squares)
         )
         size = np.divide(squares, weight, out=np.ones_like(weight), where=weight > 0)
-        random = np.random.Generator(np.random.Philox(settings.seed))
-        counts = np.zeros((settings.n_resamples, 2, len(threshold_indices)))
-        for replicate in counts:
-            np.cumsum(random.poisson(weight / size) * size, axis=1, out=replicate[:, 1:])
-        return cls(threshold_indices, counts[:, 0], counts[:, 1])
+        draws = _core.poisson_draws((weight / size).ravel(), settings.seed, settings.n_resamples)
+        counts = np.zeros((2, settings.n_resamples, len(threshold_indices)))
+        for of_class, n_drawn, row_weight in zip(counts, np.hsplit(draws, 2), size, strict=True):
+            np.cumsum(n_drawn * row_weight, axis=1, out=of_class[:, 1:])
+        return cls(threshold_indices, *counts)
 
     def rates(self, threshold_indices: npt.NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         """Return TPR and FPR at some of the thresholds."""
@@ -94,12 +96,12 @@ class ThresholdReplicates:
         It is interpolated linearly between the thresholds; on vertical segments it is the upper
         end. It is NaN in replicates without positives or without negatives.
         """
-        defined_mask = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
-        out = np.full((len(defined_mask), len(fpr)), np.nan)
-        for replicate in np.flatnonzero(defined_mask):
-            tp, fp = self.positive[replicate], self.negative[replicate]
-            out[replicate] = np.interp(fpr, fp / fp[-1], tp / tp[-1])
-        return out
+        from calipers import _core
+
+        tp, fp = self.positive, self.negative
+        with np.errstate(invalid="ignore"):
+            curves = _core.interpolated_rows(fp / fp[:, -1:], tp / tp[:, -1:], fpr)
+        return self._where_defined(curves)
 
     def precision(self, recall: FloatArray) -> FloatArray:
         """Return precision at the given recalls.
@@ -108,36 +110,28 @@ class ThresholdReplicates:
         predicted positive; interpolated linearly if several distinct scores lie between two
         thresholds; NaN as in :meth:`tpr`.
         """
-        defined_mask = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
-        out = np.full((len(defined_mask), len(recall)), np.nan)
+        from calipers import _core
+
         multiple_mask = np.append(False, np.diff(self.threshold_indices) > 1)
-        for replicate in np.flatnonzero(defined_mask):
-            tp, fp = self.positive[replicate], self.negative[replicate]
-            target_tp = recall * tp[-1]
-            first_index = np.maximum(
-                np.searchsorted(tp, target_tp), np.searchsorted(tp + fp, 0, "right")
-            )
-            interpolated_mask = (
-                multiple_mask[first_index] & (tp[first_index] > target_tp) & (target_tp > 0)
-            )
-            fraction = np.ones(len(recall))
-            before = first_index - 1
-            fraction[interpolated_mask] = (target_tp - tp[before])[interpolated_mask] / (
-                tp[first_index] - tp[before]
-            )[interpolated_mask]
-            hits = tp[before] + fraction * (tp[first_index] - tp[before])
-            out[replicate] = hits / (hits + fp[before] + fraction * (fp[first_index] - fp[before]))
-        return out
+        counts = np.ascontiguousarray(self.positive), np.ascontiguousarray(self.negative)
+        return self._where_defined(_core.replicate_precision(*counts, multiple_mask, recall))
+
+    def _where_defined(self, curves: FloatArray) -> FloatArray:
+        """Return curves with NaN in replicates without positives or without negatives."""
+        curves[(self.positive[:, -1] == 0) | (self.negative[:, -1] == 0)] = np.nan
+        return curves
 
     def gain(self, proportions: FloatArray) -> FloatArray:
         """Return recall at the given proportions of rows that are predicted positive.
 
         It is interpolated linearly between the thresholds, and NaN in replicates without positives.
         """
+        from calipers import _core
+
         total = self.positive + self.negative
         with np.errstate(invalid="ignore"):
             volume, recall = total / total[:, -1:], self.positive / self.positive[:, -1:]
-        return np.array([np.interp(proportions, x, y) for x, y in zip(volume, recall, strict=True)])
+        return _core.interpolated_rows(volume, recall, proportions)
 
     def net_benefit(self, threshold_indices: npt.NDArray[np.intp], p: FloatArray) -> FloatArray:
         """Return net benefit at some of the thresholds, TP/n − FP/n · p/(1 − p).

@@ -257,8 +257,8 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
 def class_sizes(table: ScoreTable) -> tuple[float, float]:
     """Return Kish's effective number of positives and of negatives; 0 if there are none."""
     return (
-        effective_size(table.total_positive, table.positive_squares.sum()),
-        effective_size(table.total_negative, table.negative_squares.sum()),
+        effective_size(table.total_positive, table.total_positive_squares),
+        effective_size(table.total_negative, table.total_negative_squares),
     )
 
 

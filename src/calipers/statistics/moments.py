@@ -71,7 +71,7 @@ class Moments(Statistic):
 
         value = np.asarray(value, np.float64)
         if weight is None:
-            n, (mean, m2, cross) = len(value), _core.value_moments(value)
+            n, (mean, m2, cross, _) = len(value), _core.value_moments(value)
             return cls(n, float(n), mean, m2, float(n), m2, cross, _n_infinite(mean, value))
         # A row of weight 0 is ignored, even if its value is infinite.
         rows, total, squares, mean, m2, v2, cross = _core.weighted_moments(value, weight)
@@ -98,6 +98,32 @@ class Moments(Statistic):
         truth, predicted = (np.asarray(column, np.float64) for column in (truth, predicted))
         n, (mean, m2, cross) = len(truth), _core.error_moments(truth, predicted, squared)
         return cls(n, float(n), mean, m2, float(n), m2, cross)
+
+    @classmethod
+    def from_error_differences(
+        cls, truth: FloatArray, predicted: FloatArray, constant: float, *, squared: bool
+    ) -> list[Self]:
+        """Compute the moments of errors, of those of a constant, and of the differences of both.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of shape (n,)
+            True and predicted numbers.
+        constant : float
+            Prediction of all rows that the others are compared with.
+        squared : bool
+            Whether errors are squared, or absolute.
+
+        Returns
+        -------
+        list of Moments
+            Statistics of the errors, of those of the constant, and of the differences by row.
+        """
+        from calipers import _core
+
+        n = len(truth)
+        moments = _core.error_differences(truth, predicted, constant, squared)
+        return [cls(n, float(n), mean, m2, float(n), m2, cross) for mean, m2, cross in moments]
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
@@ -220,9 +246,14 @@ class SkewMoments(Moments):
         """
         from calipers import _core
 
-        moments, column = super().from_rows(value, weight), np.asarray(value, np.float64)
-        cubes: Any = tuple(_core.cube_sums(column, moments.mean, weight=weight))
-        return replace(moments, cubes=cubes)
+        column = np.asarray(value, np.float64)
+        if weight is None:
+            n, (mean, m2, cross, cubes) = len(column), _core.value_moments(column)
+            size, infinite = float(n), _n_infinite(mean, column)
+            return cls(n, size, mean, m2, size, m2, cross, infinite, cubes=(size, cross, m2, cubes))
+        moments = super().from_rows(column, weight)
+        weighted_cubes: Any = tuple(_core.cube_sums(column, moments.mean, weight=weight))
+        return replace(moments, cubes=weighted_cubes)
 
     def __add__(self, other: Moments) -> Moments:  # type: ignore[override]
         moments = super().__add__(other)

@@ -219,8 +219,10 @@ def sampled_row_indices(n_rows: int) -> IntArray:
     >>> len(sampled_row_indices(250_000))
     62825
     """
+    from calipers import _core
+
     level = sampling_level(n_rows)
-    rows = _sampled_positions(np.arange(n_rows), level)
+    rows: IntArray = _core.sampled_range(n_rows, level)
     while len(rows) > MAX_SAMPLED_ROWS:
         level += 1
         rows = rows[_sampled_positions(rows, level)]

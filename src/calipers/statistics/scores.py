@@ -425,6 +425,18 @@ class ScoreTable(Statistic):
         """Total weight of the negatives."""
         return np.asarray(self.negative.sum(axis=-1))
 
+    @cached_property
+    def total_positive_squares(self) -> FloatArray:
+        """Sum of the squared weights of the positives."""
+        squares = self.positive_squares
+        return self.total_positive if squares is self.positive else np.asarray(squares.sum(axis=-1))
+
+    @cached_property
+    def total_negative_squares(self) -> FloatArray:
+        """Sum of the squared weights of the negatives."""
+        squares = self.negative_squares
+        return self.total_negative if squares is self.negative else np.asarray(squares.sum(axis=-1))
+
     def score_index(self, order: ScoreOrder) -> npt.NDArray[np.intp]:
         """Find the cells of scores in the table.
 
@@ -553,17 +565,15 @@ class ScoreTable(Statistic):
         ConfusionMatrix
             Matrix, with leading axes.
         """
-        predicted_mask = self.scores >= threshold
+        # Scores descend.
+        n_predicted = len(self.scores) - int(np.searchsorted(self.scores[::-1], threshold))
 
         def sum_cells(positive: FloatArray, negative: FloatArray) -> FloatArray:
-            negative_row, positive_row = (
-                np.stack(
-                    [w[..., ~predicted_mask].sum(axis=-1), w[..., predicted_mask].sum(axis=-1)],
-                    axis=-1,
-                )
+            rows = [
+                [w[..., n_predicted:].sum(axis=-1), w[..., :n_predicted].sum(axis=-1)]
                 for w in (negative, positive)
-            )
-            return np.stack([negative_row, positive_row], axis=-2)
+            ]
+            return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
         counts = sum_cells(self.positive, self.negative)
         squares = (
@@ -580,7 +590,13 @@ class ScoreTable(Statistic):
             Table with a single distinct score, and the same leading axes.
         """
         positive, negative, positive_squares, negative_squares = (
-            np.asarray(column.sum(axis=-1, keepdims=True)) for column in self._columns
+            total[..., None]
+            for total in (
+                self.total_positive,
+                self.total_negative,
+                self.total_positive_squares,
+                self.total_negative_squares,
+            )
         )
         return type(self)(
             np.zeros(1), positive, negative, positive_squares, negative_squares, self.rows
