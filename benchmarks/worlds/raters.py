@@ -59,7 +59,7 @@ def _large(items: int, word: str) -> bool:
 
 def raters(items: int, word: str) -> World:
     """Three raters."""
-    measures = (*MEASURES, "Gwet-AC1", *ORDINAL)
+    measures = (*MEASURES, "Gwet-AC1", "Gwet-AC2", "Brennan-Prediger", *ORDINAL)
 
     def draw(random: Random) -> Evaluate:
         return partial(cal.agreement, _table(_codes(random, items, word)), measures=measures)

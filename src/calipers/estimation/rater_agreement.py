@@ -24,7 +24,12 @@ from calipers.inference.point_estimate import (
 )
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.lazy_dataclasses import dataclass
-from calipers.measures.rater_agreement import counted_item_mask, item_influence, weight_of_items
+from calipers.measures.rater_agreement import (
+    counted_item_mask,
+    item_influence,
+    lowest_value,
+    weight_of_items,
+)
 from calipers.statistics import (
     FloatArray,
     Histogram,
@@ -134,7 +139,7 @@ def estimate_agreement(
 ) -> PointEstimate:
     """Estimate a measure of agreement from the ratings, apart from the clusters of items."""
     value = float(measure.apply(ratings))
-    bounds = _measure_range(measure, ratings)
+    bounds = (lowest_value(measure, ratings), measure.definition.range[1])
     item_mask = counted_item_mask(measure, ratings)
     methods = {}
     if item_influence(measure, ratings) is not None:
@@ -289,25 +294,6 @@ def complete_clustered_difference(
         moments=lambda: scaled,
     )
     return replace(difference, n=moments.rows, units=units)
-
-
-def _measure_range(measure: Any, ratings: Ratings) -> tuple[float, float]:
-    """Return the range of a measure, with a finite lower bound.
-
-    Fleiss' κ has none if items have a single rating. Its lower bound is then the value of ratings
-    that never agree, with the observed category proportions, but at most −1; without such items it
-    is −1.
-    """
-    low, high = measure.definition.range
-    if np.isfinite(low):
-        return low, high
-    chance_agreement = float(np.square(ratings.mean_category_proportions).sum())
-    has_single_ratings = bool((ratings.n_ratings == 1).any())
-    return (
-        min(-1.0, -chance_agreement / (1 - chance_agreement))
-        if has_single_ratings and chance_agreement < 1
-        else -1.0
-    ), high
 
 
 @dataclass(frozen=True, eq=False)

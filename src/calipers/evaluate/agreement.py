@@ -140,7 +140,7 @@ def agreement(
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name. Columns may also be passed as NumPy
         arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
-    scale : {'nominal', 'ordinal', 'interval'}, default='nominal'
+    scale : {'nominal', 'ordinal', 'interval', 'ratio'}, default='nominal'
         Scale of the ratings, which defines the distance between them in α.
     order : list, optional
         Order of the categories; by default numeric or alphabetical.
@@ -321,10 +321,15 @@ class _RatingOptions:
     def _make_problem(
         self, categories: Categories, raters: Sequence[str], sets: Mapping[str, list[int]]
     ) -> AgreementProblem:
-        if self.scale == "interval" and np.isnan(categories.numbers).any():
-            examples = ", ".join(map(repr, categories.names[:3]))
+        numbers, expected = categories.numbers, "numbers"
+        is_invalid = np.isnan(numbers) if self.scale in ("interval", "ratio") else np.zeros(0, bool)
+        kind = "are text"
+        if self.scale == "ratio" and not is_invalid.any():
+            is_invalid, kind, expected = numbers < 0, "are negative", "numbers from 0 up"
+        if is_invalid.any():
+            examples = ", ".join(map(repr, np.array(categories.names)[is_invalid][:3].tolist()))
             raise InputError(
-                f"scale is 'interval', and the ratings are text: {examples}; expected numbers"
+                f"scale is {self.scale!r}, and the ratings {kind}: {examples}; expected {expected}"
             )
         return AgreementProblem(self.scale, categories, self.order is not None, tuple(raters), sets)
 

@@ -153,7 +153,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "recall": ParameterDomain(low=0, high=1, example=0.9),
     "recalls": ParameterDomain(low=0, high=1, holds="numbers"),
     "rel": ParameterDomain(integer=True),
-    "scale": ParameterDomain(choices=("nominal", "ordinal", "interval")),
+    "scale": ParameterDomain(choices=("nominal", "ordinal", "interval", "ratio")),
     "sensitivity_share": ParameterDomain(low=0, high=1),
     "slope": ParameterDomain(choices=("one", "fitted")),
     "smoothing": ParameterDomain(low=1),
@@ -162,6 +162,9 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "tied": ParameterDomain(choices=("share", "optimistic", "pessimistic")),
     "tail": ParameterDomain(choices=("always", "with-unjudged")),
     "ties": ParameterDomain(choices=("id", "average", "best", "worst")),
+    "weighting": ParameterDomain(
+        choices=("identity", "linear", "quadratic", "ordinal", "radical", "ratio")
+    ),
     "weights": ParameterDomain(choices=("linear", "quadratic")),
     "to": ParameterDomain(choices=("points", "centers")),
     "volume": ParameterDomain(low=0, high=1, example=0.5),

@@ -79,6 +79,7 @@ REASONS = {
     "one_category": "all ratings are in one category",
     "unequal_ratings": "items have unequal numbers of ratings",
     "no_distances": "ratings are text, which has no distances",
+    "no_ratios": "ratings are text or negative numbers, which have no ratios",
     "no_score": "no case has a score",
     "no_label": "no row has a human label",
     "no_opponent": "there is no other system to compare with",
