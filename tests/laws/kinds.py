@@ -30,6 +30,7 @@ from calipers.statistics import (
     NumericMoments,
     NumericRows,
     QuantileRows,
+    RaterMoments,
     Ratings,
     SampledRankings,
     ScoreRows,
@@ -118,6 +119,12 @@ def _ratings(_: Definition, rows: Sequence[Row]) -> Ratings:
     """A row is an item, with the category that each of three raters put it into, or none."""
     codes = np.array(rows, np.int64).reshape(len(rows), 3)
     return Ratings.from_codes(codes, "abc", np.array([1.0, 2.0, 4.0]))
+
+
+def _rater_moments(_: Definition, rows: Sequence[Row]) -> RaterMoments:
+    """A row is an item, with the number that each of two raters gave it, or none."""
+    ratings = np.array(rows, float).reshape(len(rows), 2)
+    return RaterMoments.from_rows(np.where(ratings < 0, np.nan, ratings))
 
 
 def _separations(_: Definition, rows: Sequence[Row]) -> ClusterSeparation:
@@ -383,6 +390,8 @@ KINDS = {
         Kind("agreement", Ratings,
              st.tuples(*[st.integers(-1, 2)] * 3), _ratings,
              lambda rows, _: [(max(row),) * 3 for row in rows], weighted=False),
+        Kind("reliability", RaterMoments, st.tuples(*[st.integers(-1, 4)] * 2), _rater_moments,
+             lambda rows, _: [(max(row),) * 2 for row in rows], weighted=False),
         Kind("ranks", ClassRanks,
              st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 2).map(float)] * 3), WEIGHTS),
              _class_ranks, _right_class),

@@ -313,6 +313,7 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "partitions": [(0, 0), (1, 1), (1, 1)],
         "silhouettes": [(0.0, 1.0, 1.0)],
         "agreement": [(0, 0, 0), (1, 1, 1)],
+        "reliability": [(0, 0), (1, 1)],
         "case-scores": [(0.0, 1.0, 1.0)],
         "sampled-scores": [(6.0, 6.0, 1.0)],
         "dispersion": [(0, -1.0, 0.0), (1, 1.0, 0.0), (1, 1.0, 0.0)],

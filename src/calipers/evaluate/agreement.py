@@ -42,7 +42,7 @@ from calipers.measures.rater_agreement import counted_item_mask
 from calipers.report.numbers import format_count
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import RATER_SET_NAME
-from calipers.statistics import ConfusionMatrix, RatingRows, Ratings
+from calipers.statistics import ConfusionMatrix, RaterMoments, RatingRows, Ratings
 from calipers.statistics.ratings import MAX_DISTINCT_ITEMS
 from calipers.systems.raters import Raters
 
@@ -495,7 +495,9 @@ class AgreementProblem(Problem):
         return (*_rating_notes(sample), *order)
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
-        """Return the findings on the raters."""
+        """Return the findings on the raters, which are about the categories of ratings."""
+        if all(measure.definition.statistic is not Ratings for measure in sample.measures):
+            return ()
         return from_raters(sample, results, self.available_ratings(sample))
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
@@ -505,7 +507,7 @@ class AgreementProblem(Problem):
 
     def statistic(self, system: Any, kind: type) -> Any:
         """Return the numbers of ratings of each item in each category."""
-        return system.sample_for(None).statistic if kind is Ratings else None
+        return system.rating_sample.statistic if kind is Ratings else None
 
 
 def _ratings_by_set(ratings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -518,15 +520,21 @@ def _ratings_by_set(ratings: Mapping[str, Any]) -> Mapping[str, Any]:
 def _rating_notes(sample: Any) -> list[str]:
     """Return notes on items with fewer than two ratings and on tables that are not computed."""
     notes = []
+    moment_measures = [m for m in sample.measures if m.definition.statistic is RaterMoments]
     for name, system in sample.template_systems.items():
         prefix = "" if name == RATER_SET_NAME else f"{name}: "
+        if moment_measures:
+            notes.extend(_completeness_note(sample, name, moment_measures, prefix))
         ratings = sample.statistic(name, Ratings)
+        if ratings is None:  # no measure in batches takes it
+            continue
         n_single = ratings.n_items - ratings.multiply_rated_items.n_items
         if n_single:
             counting_measures = [
                 str(m)
                 for m in sample.measures
-                if (counted_item_mask(m, ratings) & ~ratings.multiply_rated_mask).any()
+                if m not in moment_measures
+                and (counted_item_mask(m, ratings) & ~ratings.multiply_rated_mask).any()
             ]
             also = f"; {' and '.join(counting_measures)} use them for the frequencies of categories"
             notes.append(
@@ -550,6 +558,20 @@ def _rating_notes(sample: Any) -> list[str]:
             f"{' and clusters' if clustered else ''} in batches; there are more."
         )
     return notes
+
+
+def _completeness_note(
+    sample: Any, name: str, measures: Sequence[Measure], prefix: str
+) -> Iterator[str]:
+    """Yield a note on items that not all raters rated, which measures of moments omit."""
+    estimate = sample.point_estimate(name, measures[0])
+    n_incomplete = estimate.n_total - estimate.n
+    if n_incomplete:
+        names = " and ".join(map(str, measures))
+        yield (
+            f"{prefix}{n_incomplete:,} of {format_count(estimate.n_total, 'items')} are not rated "
+            f"by all raters and do not count for {names}."
+        )
 
 
 def _rater_tables(
