@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
-from calipers.statistics import ConfusionMatrix, FloatArray
+from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -432,6 +432,252 @@ def _expected_distance_sums(c: ConfusionMatrix, power: int) -> FloatArray:
     )
 
 
+def _by_order(_: ConfusionMatrix, __: object) -> bool:
+    return True
+
+
+ordinal_error = partial(
+    on_counts,
+    higher_is_better=False,
+    range=(0, inf),
+    range_of_two=(0, 1),
+    perfect=0.0,
+    is_multiclass=True,
+    depends_on_class_order=_by_order,
+)
+
+
+@ordinal_error("ordinal-MAE", undefined={"no_rows": lambda c, _: c.total == 0})
+def ordinal_mean_absolute_error(c: ConfusionMatrix) -> FloatArray:
+    """Mean absolute error of ordered classes: mean of |i − j| of true class i and predicted j.
+
+    i and j are the positions of both in the order of the classes, which is that of ``labels=`` or
+    of an ordered categorical; otherwise numbers are sorted by value and text alphabetically, which
+    a note says. It ranges from 0 to K − 1 for K classes; for two it is the error rate. It is
+    undefined without rows.
+    """
+    return c.distance_sum(1) / c.total
+
+
+@ordinal_error(
+    "AMAE",
+    aliases=("macro_averaged_mean_absolute_error", "average-MAE"),
+    undefined=EMPTY_CLASS | NO_OTHER_CLASS,
+    reference="Baccianella, Esuli and Sebastiani 2009",
+)
+def macro_averaged_absolute_error(c: ConfusionMatrix) -> FloatArray:
+    """Macro-averaged mean absolute error of ordered classes: the mean of that of each true class.
+
+    The error of a row is |i − j|, as in ordinal-MAE, but rare classes count as much as frequent
+    ones. It ranges from 0 to K − 1 for K classes; for two it is 1 − balanced accuracy. It is
+    undefined if a class that occurs has no rows.
+    """
+
+    def errors(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
+        class_rows = c.truth_margin[..., truth]
+        proportions = counts / np.where(class_rows > 0, class_rows, 1.0)
+        return np.asarray(proportions * np.abs(truth - predicted))
+
+    return np.asarray(c.cell_sum(errors) / _present_mask(c).sum(axis=-1))
+
+
+association = partial(rate, no_skill=None, is_multiclass=True)
+
+
+@association(
+    "Cramer-V",
+    aliases=("cramers_v", "cramer_v", "Cramér-V"),
+    undefined=ONE_CLASS | ONE_PREDICTION,
+    reference="Cramér 1946",
+)
+def cramers_v(c: ConfusionMatrix) -> FloatArray:
+    """Cramér's V, the association of true and predicted classes: √(χ²/(n(K − 1))).
+
+    χ² is that of Pearson's test of independence, and K the number of classes that occur. It does
+    not depend on which class is called which; for two classes it is |MCC|. It ranges from 0 to 1
+    and is above 0 by chance. It is undefined if all rows belong to one class, or are all predicted
+    to belong to one class.
+    """
+
+    def terms(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
+        products = c.truth_margin[..., truth] * c.prediction_margin[..., predicted]
+        return np.asarray(np.square(counts) / np.where(products > 0, products, 1.0))
+
+    mean_square = np.maximum(c.cell_sum(terms) - 1, 0.0)
+    return np.minimum(np.sqrt(mean_square / (_present_mask(c).sum(axis=-1) - 1)), 1.0)
+
+
+def _entropy_sum(x: FloatArray) -> FloatArray:
+    """Return x·log x, 0 for 0."""
+    return np.asarray(x * np.log(np.where(x > 0, x, 1.0)))
+
+
+@association(
+    "uncertainty-coefficient",
+    aliases=("Theil-U", "theils_u", "RCI", "relative_classifier_information"),
+    shared_names=("Theil-U", "theils_u"),
+    no_skill=0.0,
+    undefined=ONE_CLASS,
+    reference="Theil 1970; Sindhwani, Bhattacharya and Rakshit 2001",
+)
+def uncertainty_coefficient(c: ConfusionMatrix) -> FloatArray:
+    """Theil's U (uncertainty coefficient): I/H, the proportion of the entropy that is explained.
+
+    I is the mutual information of true and predicted classes, and H the entropy of the true
+    classes. It is the relative classifier information (RCI), and does not depend on which class is
+    called which. It ranges from 0 to 1, is 0 for a constant prediction and above 0 by chance. It is
+    undefined if all rows belong to one class.
+    """
+    total = c.total * np.log(c.total)
+    truth_entropy = total - _entropy_sum(c.truth_margin).sum(axis=-1)
+    prediction_entropy = total - _entropy_sum(c.prediction_margin).sum(axis=-1)
+    joint_entropy = total - c.cell_sum(lambda counts, *_: _entropy_sum(counts))
+    information = np.maximum(truth_entropy + prediction_entropy - joint_entropy, 0.0)
+    return np.minimum(information / truth_entropy, 1.0)
+
+
+@on_counts(
+    "CEN",
+    aliases=("overall_cen", "confusion-entropy"),
+    higher_is_better=False,
+    range=(0, inf),
+    perfect=0.0,
+    is_multiclass=True,
+    undefined=SINGLE_CLASS | {"no_rows": lambda c, _: c.total == 0},
+    reference="Wei, Yuan, Hu and Wang 2010",
+)
+def confusion_entropy(c: ConfusionMatrix) -> FloatArray:
+    """Confusion entropy (CEN): how evenly errors are spread over pairs of classes.
+
+    For each class k it is −Σ p·log p, to base 2(K − 1), over the cells of errors of the class, true
+    or predicted, where p is the count of the cell over all rows that belong to k or are predicted
+    as k, each counted once for either. The values of the classes are averaged by these numbers. K
+    is the number of classes that occur. It is 0 without errors, and 1 if all cells of errors are
+    equal and nothing is correct. It is between 0 and 1 for three classes or more, and may be above
+    1 for two, of which it is better not used. It is undefined without rows, or if one class occurs.
+    """
+    class_rows = c.truth_margin + c.prediction_margin
+
+    def terms(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
+        is_error = (truth != predicted) & (counts > 0)
+        safe_counts = np.where(is_error, counts, 1.0)
+        logarithms = sum(
+            np.log(np.where(is_error, class_rows[..., code], 1.0) / safe_counts)
+            for code in (truth, predicted)
+        )
+        return np.where(is_error, counts * logarithms, 0.0)
+
+    base = 2 * (_present_mask(c).sum(axis=-1) - 1)
+    return np.asarray(c.cell_sum(terms) / (2 * c.total) / np.log(base))
+
+
+@rate(
+    "Bangdiwala-B",
+    aliases=("bangdiwala_b",),
+    undefined={
+        "no_common_class": lambda c, _: (c.truth_margin * c.prediction_margin).sum(axis=-1) == 0
+    },
+    is_multiclass=True,
+    reference="Bangdiwala 1985",
+)
+def bangdiwala_b(c: ConfusionMatrix) -> FloatArray:
+    """Bangdiwala's B: Σ nₖₖ²/Σ tₖpₖ, with correct rows n, true rows t and predicted rows p.
+
+    It is the proportion of the area of the rectangles of an agreement chart, t by p, that the
+    squares of the correct rows cover. It ranges from 0 to 1. It is undefined if no class occurs in
+    both truth and prediction.
+    """
+    return np.asarray(
+        np.square(c.hits).sum(axis=-1) / (c.truth_margin * c.prediction_margin).sum(axis=-1)
+    )
+
+
+@on_counts(
+    "Bennett-S",
+    aliases=("bennett_s", "random-accuracy-corrected"),
+    shared_names=("Bennett-S",),
+    higher_is_better=True,
+    range=(-1, 1),
+    perfect=1.0,
+    is_multiclass=True,
+    undefined=SINGLE_CLASS | {"no_rows": lambda c, _: c.total == 0},
+    reference="Bennett, Alpert and Goldstein 1954",
+)
+def bennett_s(c: ConfusionMatrix) -> FloatArray:
+    """Bennett's S: (accuracy − 1/K)/(1 − 1/K), agreement beyond that of K equally likely classes.
+
+    K is the number of classes that occur. For two classes it is 2·accuracy − 1, the
+    prevalence-adjusted bias-adjusted kappa. It ranges from −1/(K − 1) to 1 and is undefined without
+    rows, or if one class occurs.
+    """
+    chance = 1 / _present_mask(c).sum(axis=-1)
+    return np.asarray((c.correct / c.total - chance) / (1 - chance))
+
+
+@on_counts(
+    "NIR",
+    aliases=("no-information-rate", "no_information_rate"),
+    higher_is_better=None,
+    range=(0, 1),
+    is_multiclass=True,
+    undefined={"no_rows": lambda c, _: c.total == 0},
+    reference="Kuhn 2008",
+)
+def no_information_rate(c: ConfusionMatrix) -> FloatArray:
+    """No-information rate: the proportion of the most frequent class in the truth.
+
+    It is the accuracy of always predicting that class. It ranges from 1/K to 1 for K classes and is
+    undefined without rows.
+    """
+    return np.asarray(c.truth_margin.max(axis=-1) / c.total)
+
+
+@on_counts(
+    "accuracy-p",
+    aliases=("accuracy_p_value",),
+    higher_is_better=None,
+    range=(0, 1),
+    is_multiclass=True,
+    interval="none",
+    undefined={"no_rows": lambda c, _: c.total == 0},
+    reference="Kuhn 2008",
+)
+def accuracy_p_value(c: ConfusionMatrix) -> FloatArray:
+    """P-value of the exact binomial test that the accuracy is above the no-information rate.
+
+    It is P(X ≥ correct rows) for X ~ Binomial(n, NIR), one-sided, where NIR, the proportion of the
+    most frequent class, is taken as known. With weights, n is the effective number of rows,
+    (Σw)²/Σw², and the binomial distribution is interpolated by the beta distribution. Clusters are
+    not accounted for. It ranges from 0 to 1 and is undefined without rows.
+    """
+    from scipy.special import betainc
+
+    n = c.effective_size("total")
+    correct = c.correct / c.total * n
+    return np.where(
+        correct > 0,
+        betainc(np.maximum(correct, 1e-300), n - correct + 1, no_information_rate(c)),
+        1.0,
+    )
+
+
+@agreement(
+    "Yule-Q",
+    aliases=("yule_q", "yules_q"),
+    undefined={"no_product": lambda c, _: c.tp * c.tn + c.fp * c.fn == 0},
+    no_skill=None,
+    reference="Yule 1900",
+)
+def yules_q(c: ConfusionMatrix) -> FloatArray:
+    """Yule's Q: (TP·TN − FP·FN)/(TP·TN + FP·FN), which is (DOR − 1)/(DOR + 1).
+
+    It is the diagnostic odds ratio on a scale from −1 to 1, with 0 for independence. It is
+    undefined if both products are 0.
+    """
+    correct, incorrect = c.tp * c.tn, c.fp * c.fn
+    return np.asarray((correct - incorrect) / (correct + incorrect))
+
+
 @agreement(
     "J",
     aliases=("informedness", "youden", "youden_j", "bookmaker"),
@@ -503,13 +749,44 @@ def diagnostic_odds_ratio(c: ConfusionMatrix) -> FloatArray:
     return (c.tp / c.fp) * (c.tn / c.fn)
 
 
-@rate("G-mean", aliases=("g_mean", "geometric_mean_score"), no_skill=0.0, undefined=BOTH_CLASSES)
+@rate(
+    "G-mean",
+    aliases=("g_mean", "geometric_mean_score"),
+    no_skill=0.0,
+    undefined=EMPTY_CLASS | SINGLE_CLASS,
+    is_multiclass=True,
+    reference="Kubat and Matwin 1997; Sun, Kamel and Wang 2006",
+)
 def g_mean(c: ConfusionMatrix) -> FloatArray:
-    """Geometric mean of recall and specificity: √(recall · specificity).
+    """Geometric mean of the recalls of the classes; of two, √(recall · specificity).
 
-    It ranges from 0 to 1 and is undefined if there are only positives or only negatives.
+    For K classes it is the K-th root of the product of their recalls, 0 if a class is never
+    predicted correctly. It ranges from 0 to 1 and is undefined if a class has no rows.
     """
-    return np.sqrt(recall(c) * specificity(c))
+    if c.n_classes == 2:
+        return np.sqrt(recall(c) * specificity(c))
+    occurring_mask = _present_mask(c)
+    with np.errstate(divide="ignore"):
+        logarithms = np.where(occurring_mask, np.log(c.hits / c.truth_margin), 0.0)
+    return np.asarray(np.exp(logarithms.sum(axis=-1) / occurring_mask.sum(axis=-1)))
+
+
+@rate(
+    "IBA",
+    aliases=("index_balanced_accuracy", "index-of-balanced-accuracy"),
+    undefined=BOTH_CLASSES,
+    reference="García, Mollineda and Sánchez 2009",
+)
+def index_of_balanced_accuracy(c: ConfusionMatrix, alpha: float = 0.1) -> FloatArray:
+    """Index of balanced accuracy: (1 + α·(recall − specificity))·recall·specificity.
+
+    It is the square of the G-mean, increased if positives are classified better than negatives, and
+    reduced otherwise. α is ``alpha``, from 0 to 1. It ranges from 0 to 1 and is undefined if there
+    are only positives or only negatives.
+    """
+    sensitivity, negative_rate = recall(c), specificity(c)
+    dominance = sensitivity - negative_rate
+    return np.asarray((1 + alpha * dominance) * sensitivity * negative_rate)
 
 
 @rate(

@@ -27,6 +27,8 @@ REASONS = {
     "no_false_positive": "there is no false positive to divide by",
     "no_true_negative": "there is no true negative to divide by",
     "no_false_positive_or_negative": "there is no false positive or no false negative to divide by",
+    "no_common_class": "no class occurs in both truth and prediction",
+    "no_product": "TP·TN and FP·FN are both 0",
     "no_relevant": "no document is relevant",
     "empty_ranking": "one of the two rankings has no documents for the topic",
     "stratum_not_drawn": "a stratum was not sampled, so nothing is known of its documents",

@@ -449,9 +449,8 @@ class RaterMoments(Statistic):
             Statistic of the items.
         """
         item_counts, weight, squares = _weight_sums(len(ratings), None) if sums is None else sums
-        if complete_mask is None:
-            complete_mask = ~np.isnan(ratings).any(axis=1)
-        counted_mask = complete_mask & (weight > 0)
+        is_number = np.asarray(~np.isnan(ratings).any(axis=1))
+        counted_mask = (is_number if complete_mask is None else complete_mask) & (weight > 0)
         ratings, weight = ratings[counted_mask], weight[counted_mask]
         total = weight.sum()
         item_means = ratings.mean(axis=1)
