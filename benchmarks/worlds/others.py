@@ -56,6 +56,7 @@ OF_RESIDUALS = (
     *("MASE(naive_mae=2)", "mean-error", "MAPE", "sMAPE", "MSLE", "gamma-deviance"),
     *("Tweedie-deviance(power=1.5)", "adjusted-R2(predictors=3)", "explained-variance"),
     "D2-pinball(alpha=0.8)",
+    *("Kendall", "KGE", "NRMSE", "Theil-U1", "RMSSE(naive_rmse=2)"),
 )
 #: Documents of the collection.
 ALL = 1000

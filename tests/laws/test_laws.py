@@ -157,6 +157,8 @@ def edges(definition: Definition) -> list[Measure]:
         "weights": [None, "linear", "quadratic"],
     }
     names = list(definition.parameters)
+    if definition.parameters.get("alpha", 0) is not None:  # only where it may be left out
+        extremes["alpha"] = [0.0, 1.0]
     made = (
         definition.bind(together(definition, dict(zip(names, values, strict=True))))
         for values in product(*(extremes[name] for name in names))
@@ -415,7 +417,7 @@ def test_the_order_of_documents_changes_nothing(data: st.DataObject) -> None:
 
 
 #: What depends on how many rows there are, which weights do not say: their effective number does.
-OF_EFFECTIVE_ROWS = ("RMSCE", "adjusted-R2", "Spiegelhalter", "Hosmer")
+OF_EFFECTIVE_ROWS = ("RMSCE", "accuracy-p", "adjusted-R2", "Spiegelhalter", "Hosmer")
 
 
 @pytest.mark.slow

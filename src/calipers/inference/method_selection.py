@@ -364,6 +364,11 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     ),
     # Limits of agreement of normal differences of 20, 50 and 200 items were held 91 to 95 times of
     # 100 (±1.2), of 10 items 85 to 88, their mean 92 to 94.
+    "relative error": (
+        MethodRule("delta", caution=_caution_heavy_tail, tries=True),
+        MethodRule("percentile", tries=True),
+        MethodRule("delta"),
+    ),
     "limit of agreement": (
         MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),

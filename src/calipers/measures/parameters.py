@@ -28,6 +28,8 @@ class ParameterDomain:
         Whether the value may be infinite.
     integer : bool, default=False
         Whether the value has to be an integer.
+    gap : tuple of float, optional
+        Open interval of values between the bounds that are excluded.
     choices : tuple of str, default=()
         Possible values of a parameter that is not a number.
     holds : str, default="number"
@@ -45,6 +47,8 @@ class ParameterDomain:
     #: Whether it may be infinite.
     infinite: bool = False
     integer: bool = False
+    #: Open interval that is left out.
+    gap: tuple[float, float] | None = None
     choices: tuple[str, ...] = ()
     holds: str = "number"
     example: Any = None
@@ -81,9 +85,12 @@ class ParameterDomain:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return True
         is_inside = self.low < value < self.high if self.open else self.low <= value <= self.high
-        return not is_inside or (value in (inf, -inf) and not self.infinite)
+        is_in_gap = self.gap is not None and self.gap[0] < value < self.gap[1]
+        return not is_inside or is_in_gap or (value in (inf, -inf) and not self.infinite)
 
     def _describe_bounds(self) -> str:
+        if self.gap is not None:
+            return f"at most {self.gap[0]:g}, or {self.gap[1]:g} or more"
         if self.high == inf == -self.low:
             return "finite"
         if self.high == inf:
@@ -141,12 +148,14 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "min_grade": ParameterDomain(integer=True),
     "min_score": ParameterDomain(example=4),
     "multiple": ParameterDomain(low=0, open=True),
+    "naive_rmse": ParameterDomain(low=0, open=True, example=1.0),
     "naive_mae": ParameterDomain(low=0, open=True, example=1.0),
     "odds": ParameterDomain(low=0),
     "patience": ParameterDomain(low=0, high=1, open=True),
     "p": ParameterDomain(low=0, high=1, open=True),
     "percentile": ParameterDomain(low=0, high=100, open=True, example=95),
-    "power": ParameterDomain(low=1, example=1.5),
+    "normalization": ParameterDomain(choices=("mean", "sd")),
+    "power": ParameterDomain(gap=(0, 1), example=1.5),
     "predictors": ParameterDomain(low=0, integer=True, example=1),
     "precision": ParameterDomain(low=0, high=1, example=0.9),
     "prevalence": ParameterDomain(low=0, high=1, example=0.1),
@@ -167,6 +176,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     ),
     "weights": ParameterDomain(choices=("linear", "quadratic")),
     "to": ParameterDomain(choices=("points", "centers")),
+    "variant": ParameterDomain(choices=("2009", "2012")),
     "volume": ParameterDomain(low=0, high=1, example=0.5),
     **{name: ParameterDomain() for name in ("tp", "fp", "fn", "tn")},
 }
