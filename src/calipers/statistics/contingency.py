@@ -174,6 +174,25 @@ class ContingencyTable(Statistic):
         return _reduce_cells(self.cell_counts, self.cluster_of, len(self.clusters), "maximum")
 
     @cached_property
+    def matched_cells(self) -> npt.NDArray[np.bool_]:
+        """Cells of the one-to-one assignment of clusters to classes with most points (..., C).
+
+        It is found by the Hungarian method (Kuhn 1955).
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        flat_counts = self.cell_counts.reshape(-1, self.cell_counts.shape[-1])
+        out = np.zeros(flat_counts.shape, bool)
+        dense = np.zeros((len(self.classes), len(self.clusters)))
+        for counts, matched in zip(flat_counts, out, strict=True):
+            dense[self.class_of, self.cluster_of] = counts
+            assigned = np.full(len(self.classes), -1)
+            classes, clusters = linear_sum_assignment(dense, maximize=True)
+            assigned[classes] = clusters
+            matched[:] = assigned[self.class_of] == self.cluster_of
+        return out.reshape(self.cell_counts.shape)
+
+    @cached_property
     def pair_counts(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Pair counts of points: together in both partitions, in classes, in clusters, and all."""
         joint, classes, clusters = (
@@ -227,8 +246,16 @@ class ContingencyTable(Statistic):
         sizes = self.class_sizes, self.cluster_sizes
         return tuple(np.count_nonzero(margin > 0, axis=-1) for margin in sizes)
 
-    def leave_one_out(self) -> Iterator[tuple[Self, FloatArray]]:
+    def leave_one_out(
+        self, *, separates_matched: bool = False
+    ) -> Iterator[tuple[Self, FloatArray]]:
         """Iterate over the tables with one point of a cell left out.
+
+        Parameters
+        ----------
+        separates_matched : bool, default=False
+            Whether there is a measure of the assignment of clusters to classes, whose cells then
+            have a table each.
 
         Yields
         ------
@@ -245,6 +272,9 @@ class ContingencyTable(Statistic):
         signature = np.stack(
             [self.cell_counts, *sizes, is_majority * ties, self.majority_counts[self.cluster_of]]
         )
+        if separates_matched:
+            matched_number = np.where(self.matched_cells, np.arange(1, signature.shape[1] + 1), 0)
+            signature = np.concatenate([signature, matched_number[None]])
         _, cell, signature_index = np.unique(
             signature, axis=1, return_index=True, return_inverse=True
         )
