@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from sklearn import metrics
 
 import calipers as cal
+from calipers.measures.counts import _binomial_tail
 from calipers.statistics import ConfusionMatrix, SparseConfusionMatrix
 
 TRUTH = [0, 1, 2, 0, 1, 2, 0, 0, 1, 2, 2, 2, 0, 1]
@@ -112,6 +113,17 @@ def test_p_of_weighted_rows_is_that_of_as_many_rows() -> None:
     assert p([0, 1, 1], [1, 0, 0]) == 1
     [found] = cal.classification(TRUTH, CALLED, measures=["accuracy-p"])
     assert "no interval" in str(found)
+
+
+def test_the_tail_of_the_binomial_distribution_as_in_scipy() -> None:
+    """Also between whole numbers, and of a million rows."""
+    random = np.random.default_rng(8)
+    n = np.concatenate([random.integers(1, 60, 300), [10**6, 10**6, 10**7]]).astype(float)
+    successes = np.concatenate([random.uniform(0, n[:300]), [333_000, 334_500, 3_334_000]])
+    p = np.concatenate([random.uniform(0.01, 0.99, 300), [1 / 3] * 3])
+    expected = special.betainc(successes, n - successes + 1, p)
+    np.testing.assert_allclose(_binomial_tail(successes, n, p), expected, rtol=1e-8, atol=1e-300)
+    assert [float(_binomial_tail(*x)) for x in ((0, 5, 0.2), (3, 5, 1), (3, 5, 0))] == [1, 1, 0]
 
 
 @pytest.mark.parametrize(

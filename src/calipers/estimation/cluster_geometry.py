@@ -141,7 +141,7 @@ class ClusterDispersion:
         for first, second in pairs:  # in either order, so that each center is pulled once
             pulls[first] += (moments.mean[first] - moments.mean[second]) / smallest
         pulls *= 2 * slope / len(pairs) / np.maximum(moments.size, 1.0)[:, None]
-        return np.einsum("ij,ij->i", deviations, pulls[self.cluster])
+        return np.asarray(np.einsum("ij,ij->i", deviations, pulls[self.cluster]))
 
     def _overlap_derivatives(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
         """Return the derivatives by each overlap of two clusters, in either order.

@@ -434,7 +434,7 @@ class RatingNumbers:
     def _replicates(self, measure: Any) -> FloatArray:
         columns = self.moment_columns()
         means = bootstrap_means(columns, self.weight, self.settings, self.clusters)
-        return measure.apply(self.moments(means))
+        return np.asarray(measure.apply(self.moments(means)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -519,7 +519,7 @@ def _ratings_by_set(ratings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _rating_notes(sample: Any) -> list[str]:
     """Return notes on items with fewer than two ratings and on tables that are not computed."""
-    notes = []
+    notes: list[str] = []
     moment_measures = [m for m in sample.measures if m.definition.statistic is RaterMoments]
     for name, system in sample.template_systems.items():
         prefix = "" if name == RATER_SET_NAME else f"{name}: "

@@ -6,6 +6,7 @@ and N = FP + TN. Every formula applies over leading axes: replicates, thresholds
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
@@ -456,7 +457,7 @@ def ordinal_mean_absolute_error(c: ConfusionMatrix) -> FloatArray:
     a note says. It ranges from 0 to K − 1 for K classes; for two it is the error rate. It is
     undefined without rows.
     """
-    return c.distance_sum(1) / c.total
+    return np.asarray(c.distance_sum(1) / c.total)
 
 
 @ordinal_error(
@@ -504,7 +505,8 @@ def cramers_v(c: ConfusionMatrix) -> FloatArray:
         return np.asarray(np.square(counts) / np.where(products > 0, products, 1.0))
 
     mean_square = np.maximum(c.cell_sum(terms) - 1, 0.0)
-    return np.minimum(np.sqrt(mean_square / (_present_mask(c).sum(axis=-1) - 1)), 1.0)
+    root_mean_square = np.sqrt(mean_square / (_present_mask(c).sum(axis=-1) - 1))
+    return np.asarray(np.minimum(root_mean_square, 1.0))
 
 
 def _entropy_sum(x: FloatArray) -> FloatArray:
@@ -533,7 +535,7 @@ def uncertainty_coefficient(c: ConfusionMatrix) -> FloatArray:
     prediction_entropy = total - _entropy_sum(c.prediction_margin).sum(axis=-1)
     joint_entropy = total - c.cell_sum(lambda counts, *_: _entropy_sum(counts))
     information = np.maximum(truth_entropy + prediction_entropy - joint_entropy, 0.0)
-    return np.minimum(information / truth_entropy, 1.0)
+    return np.asarray(np.minimum(information / truth_entropy, 1.0))
 
 
 @on_counts(
@@ -650,15 +652,53 @@ def accuracy_p_value(c: ConfusionMatrix) -> FloatArray:
     (Σw)²/Σw², and the binomial distribution is interpolated by the beta distribution. Clusters are
     not accounted for. It ranges from 0 to 1 and is undefined without rows.
     """
-    from scipy.special import betainc
-
     n = c.effective_size("total")
-    correct = c.correct / c.total * n
-    return np.where(
-        correct > 0,
-        betainc(np.maximum(correct, 1e-300), n - correct + 1, no_information_rate(c)),
-        1.0,
-    )
+    correct = np.asarray(c.correct / c.total * n)
+    return np.asarray(_binomial_tail(correct, n, no_information_rate(c)))
+
+
+@np.vectorize(otypes=[np.float64])
+def _binomial_tail(successes: float, n: float, p: float) -> float:
+    """Compute P(X ≥ successes) for X ~ Binomial(n, p), interpolated by the beta distribution.
+
+    It is the regularized incomplete beta function I_p(s, n − s + 1), by its continued fraction
+    (Abramowitz and Stegun 1964, 26.5.8), which takes some √n terms.
+
+    >>> float(_binomial_tail(2.0, 3.0, 0.5))
+    0.5
+    """
+    a, b = successes, n - successes + 1
+    if not a > 0 or p >= 1:
+        return 1.0
+    if p <= 0 or math.isnan(p):
+        return 0.0 if p <= 0 else math.nan
+    is_upper = p > (a + 1) / (a + b + 2)
+    x = 1 - p if is_upper else p
+    first, second = (b, a) if is_upper else (a, b)
+    numerator, denominator = 1.0, 1 - (first + second) * x / (first + 1)
+    denominator = 1 / denominator
+    fraction, k = denominator, 1
+    while k < _MAX_FRACTION_TERMS:
+        odd_term = k * (second - k) * x / ((first + 2 * k - 1) * (first + 2 * k))
+        even_term = -(first + k) * (first + second + k) * x
+        even_term /= (first + 2 * k) * (first + 2 * k + 1)
+        change = 1.0
+        for term in (odd_term, even_term):
+            denominator = 1 / (1 + term * denominator)
+            numerator = 1 + term / numerator
+            change *= numerator * denominator
+        fraction *= change
+        if abs(change - 1) < 1e-15:
+            break
+        k += 1
+    log_scale = first * math.log(x) + second * math.log1p(-x)
+    log_scale += math.lgamma(first + second) - math.lgamma(first) - math.lgamma(second)
+    tail = math.exp(log_scale) * fraction / first
+    return 1 - tail if is_upper else tail
+
+
+#: Number of terms of a continued fraction.
+_MAX_FRACTION_TERMS = 100_000
 
 
 @agreement(

@@ -230,4 +230,4 @@ def theil_inequality(m: NumericMoments) -> FloatArray:
         m.of_predicted + m.weight * np.square(m.predicted),
     )
     error = np.sqrt(m.residual_sum_squares)
-    return np.minimum(error / (np.sqrt(sums[0]) + np.sqrt(sums[1])), 1.0)
+    return np.asarray(np.minimum(error / (np.sqrt(sums[0]) + np.sqrt(sums[1])), 1.0))

@@ -28,7 +28,7 @@ class ParameterDomain:
         Whether the value may be infinite.
     integer : bool, default=False
         Whether the value has to be an integer.
-    gap : tuple of float, optional
+    excluded : tuple of float, optional
         Open interval of values between the bounds that are excluded.
     choices : tuple of str, default=()
         Possible values of a parameter that is not a number.
@@ -48,7 +48,7 @@ class ParameterDomain:
     infinite: bool = False
     integer: bool = False
     #: Open interval that is left out.
-    gap: tuple[float, float] | None = None
+    excluded: tuple[float, float] | None = None
     choices: tuple[str, ...] = ()
     holds: str = "number"
     example: Any = None
@@ -85,12 +85,13 @@ class ParameterDomain:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return True
         is_inside = self.low < value < self.high if self.open else self.low <= value <= self.high
-        is_in_gap = self.gap is not None and self.gap[0] < value < self.gap[1]
-        return not is_inside or is_in_gap or (value in (inf, -inf) and not self.infinite)
+        if self.excluded is not None and self.excluded[0] < value < self.excluded[1]:
+            return True
+        return not is_inside or (value in (inf, -inf) and not self.infinite)
 
     def _describe_bounds(self) -> str:
-        if self.gap is not None:
-            return f"at most {self.gap[0]:g}, or {self.gap[1]:g} or more"
+        if self.excluded is not None:
+            return f"at most {self.excluded[0]:g}, or {self.excluded[1]:g} or more"
         if self.high == inf == -self.low:
             return "finite"
         if self.high == inf:
@@ -155,7 +156,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "p": ParameterDomain(low=0, high=1, open=True),
     "percentile": ParameterDomain(low=0, high=100, open=True, example=95),
     "normalization": ParameterDomain(choices=("mean", "sd")),
-    "power": ParameterDomain(gap=(0, 1), example=1.5),
+    "power": ParameterDomain(excluded=(0, 1), example=1.5),
     "predictors": ParameterDomain(low=0, integer=True, example=1),
     "precision": ParameterDomain(low=0, high=1, example=0.9),
     "prevalence": ParameterDomain(low=0, high=1, example=0.1),

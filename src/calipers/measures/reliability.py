@@ -64,22 +64,16 @@ def _mean_agreement_variance(m: RaterMoments) -> FloatArray:
     return m.item_mean_square + _rater_variance(m)
 
 
-def _coefficient(
-    variance: Callable[[RaterMoments], FloatArray], interval: str = "correlation"
-) -> partial[Any]:
-    return partial(
-        moment_measure,
-        interval=interval,
-        higher_is_better=True,
-        perfect=1.0,
-        range=(-inf, 1),
-        undefined=_has_variance(variance),
-    )
+coefficient = partial(
+    moment_measure, higher_is_better=True, perfect=1.0, range=(-inf, 1), interval="correlation"
+)
+mean_coefficient = partial(coefficient, interval="fit")
 
 
-@_coefficient(_one_way_variance)(
+@coefficient(
     "ICC1",
     aliases=("ICC-1",),
+    undefined=_has_variance(_one_way_variance),
     reference="Shrout and Fleiss 1979; McGraw and Wong 1996",
 )
 def one_way_icc(m: RaterMoments) -> FloatArray:
@@ -93,9 +87,10 @@ def one_way_icc(m: RaterMoments) -> FloatArray:
     return (m.item_mean_square - _within_mean_square(m)) / _one_way_variance(m)
 
 
-@_coefficient(_agreement_variance)(
+@coefficient(
     "ICC2",
     aliases=("ICC-A1",),
+    undefined=_has_variance(_agreement_variance),
     reference="Shrout and Fleiss 1979; McGraw and Wong 1996",
 )
 def agreement_icc(m: RaterMoments) -> FloatArray:
@@ -110,25 +105,27 @@ def agreement_icc(m: RaterMoments) -> FloatArray:
     return (m.item_mean_square - m.residual_mean_square) / _agreement_variance(m)
 
 
-@_coefficient(_consistency_variance)(
+@coefficient(
     "ICC3",
     aliases=("ICC-C1",),
+    undefined=_has_variance(_consistency_variance),
     reference="Shrout and Fleiss 1979; McGraw and Wong 1996",
 )
 def consistency_icc(m: RaterMoments) -> FloatArray:
     """ICC3, the intraclass correlation of single ratings, for consistency.
 
     It is ICC(3,1) of Shrout and Fleiss and ICC(C,1) of McGraw and Wong: (MSR − MSE)/(MSR + (k −
-    1)MSE). A constant difference between raters is no error. It ranges from −1/(k − 1) to 1. It is
+    1)MSE). Constant differences between raters do not count. It ranges from −1/(k − 1) to 1. It is
     undefined if fewer than two items have all k ratings, if ratings are text, or if items and
     residuals do not vary.
     """
     return (m.item_mean_square - m.residual_mean_square) / _consistency_variance(m)
 
 
-@_coefficient(_item_mean_square, "fit")(
+@mean_coefficient(
     "ICC1k",
     aliases=("ICC-1k",),
+    undefined=_has_variance(_item_mean_square),
     reference="Shrout and Fleiss 1979; McGraw and Wong 1996",
 )
 def one_way_mean_icc(m: RaterMoments) -> FloatArray:
@@ -141,9 +138,10 @@ def one_way_mean_icc(m: RaterMoments) -> FloatArray:
     return 1 - _within_mean_square(m) / m.item_mean_square
 
 
-@_coefficient(_mean_agreement_variance, "fit")(
+@mean_coefficient(
     "ICC2k",
     aliases=("ICC-Ak",),
+    undefined=_has_variance(_mean_agreement_variance),
     reference="Shrout and Fleiss 1979; McGraw and Wong 1996",
 )
 def agreement_mean_icc(m: RaterMoments) -> FloatArray:
@@ -157,9 +155,10 @@ def agreement_mean_icc(m: RaterMoments) -> FloatArray:
     return (m.item_mean_square - m.residual_mean_square) / _mean_agreement_variance(m)
 
 
-@_coefficient(_item_mean_square, "fit")(
+@mean_coefficient(
     "ICC3k",
     aliases=("ICC-Ck", "Cronbach-alpha", "cronbach_alpha", "cronbachs_alpha"),
+    undefined=_has_variance(_item_mean_square),
     reference="Cronbach 1951; Shrout and Fleiss 1979; McGraw and Wong 1996",
 )
 def consistency_mean_icc(m: RaterMoments) -> FloatArray:

@@ -509,10 +509,8 @@ class RaterMoments(Statistic):
         """
         centered, residuals = means[..., 0], means[..., 1:-2]
         axes = means.shape[:-1]
-        weight, squares = (
-            np.broadcast_to(own if other is None else other, axes)
-            for own, other in ((self.weight, weight), (self.squares, squares))
-        )
+        weight = np.broadcast_to(self.weight if weight is None else weight, axes)
+        squares = np.broadcast_to(self.squares if squares is None else squares, axes)
         of_items = np.maximum(means[..., -2] - np.square(centered), 0.0)
         of_residual = np.maximum(means[..., -1] - np.square(residuals).sum(axis=-1), 0.0)
         return replace(
@@ -541,11 +539,11 @@ class RaterMoments(Statistic):
             Moments of all other items.
         """
         columns = self.mean_columns(ratings)
-        own = np.zeros(columns.shape[1])
-        own[-2:] = self.of_items, self.of_residual
+        sums = np.zeros(columns.shape[1])
+        sums[-2:] = self.of_items, self.of_residual
         remaining = self.weight - weight
         with np.errstate(divide="ignore", invalid="ignore"):
-            means = (own - weight[:, None] * columns) / remaining[:, None]
+            means = (sums - weight[:, None] * columns) / remaining[:, None]
         return self.from_means(means, remaining, self.squares - np.square(weight))
 
     def __add__(self, other: Self) -> Self:

@@ -567,16 +567,16 @@ def concordance_sums(rows: NumericRows) -> FloatArray:
         """Sum the weights of lower less those of higher predictions in the group of each row."""
         order = by_prediction[np.argsort(group[by_prediction], kind="stable")]
         changes = np.diff(group[order]) != 0
-        group_ends = np.append(np.flatnonzero(changes), len(order) - 1) + 1
-        run_ends = np.flatnonzero(changes | (np.diff(predicted[order]) != 0))
-        run_ends = np.append(run_ends, len(order) - 1) + 1
+        group_stops = np.append(np.flatnonzero(changes), len(order) - 1) + 1
+        run_stops = np.flatnonzero(changes | (np.diff(predicted[order]) != 0))
+        run_stops = np.append(run_stops, len(order) - 1) + 1
         sums = np.zeros((*weight.shape[:-1], len(order) + 1))
         np.cumsum(weight[..., order], axis=-1, out=sums[..., 1:])
         index = np.arange(len(order))
         borders = []
-        for ends in (group_ends, run_ends):
-            position = np.searchsorted(ends, index, side="right")
-            borders.append((np.append(0, ends)[position], ends[position]))
+        for stops in (group_stops, run_stops):
+            position = np.searchsorted(stops, index, side="right")
+            borders.append((np.append(0, stops)[position], stops[position]))
         (group_start, group_end), (run_start, run_end) = borders
         signs = sums[..., run_start] + sums[..., run_end]
         out = np.empty(weight.shape)

@@ -145,7 +145,7 @@ class Raters(SystemOutput):
     def _rating_numbers(self) -> RatingNumbers:
         ratings = np.append(self.values, np.nan)[self.codes]
         rows = self.settings, self.weight, self.clusters, self.item_counts, self.weight_squares
-        return RatingNumbers(ratings, (self.codes >= 0).all(axis=1), *rows)
+        return RatingNumbers(ratings, np.asarray((self.codes >= 0).all(axis=1)), *rows)
 
     def select_raters(self, indices: list[int], name: str = "") -> Raters:
         """Return a subset of the raters."""
