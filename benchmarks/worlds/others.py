@@ -49,7 +49,7 @@ OF_SETS = (
 )
 OF_LABEL_RANKS = ("LRAP", "coverage-error", "ranking-loss", "example-AUC")
 OF_CLASSES = (
-    *("G-mean", "ordinal-MAE", "AMAE", "Cramer-V", "uncertainty-coefficient", "CEN"),
+    *("G-mean", "ordinal-MAE", "AMAE", "Cramer-V", "uncertainty-coefficient"),
     *("Bangdiwala-B", "Bennett-S", "NIR"),
 )
 OF_RESIDUALS = (

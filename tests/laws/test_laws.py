@@ -570,6 +570,8 @@ def test_correcting_a_prediction_is_never_worse(data: st.DataObject) -> None:
         if definition.higher_is_better is None:
             continue
         measure = some_measure(definition, random)
+        if definition.name == "IBA" and measure.parameters["alpha"] > 0.5:
+            continue  # it prefers fewer true negatives to a class that dominates, as it says
         after, before = (measure.apply(of(definition)) for of in both)
         assert better_or_equal(definition, after, before), f"{measure}: {before} became {after}"
 

@@ -21,9 +21,9 @@ LOPSIDED = [1, 1, 1, 0, 0, 0, 0], [1, 0, 1, 0, 0, 1, 0]
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        # pycm 4.6: V, RCI, overall CEN, Bangdiwala B, Bennett S, NIR, P-Value.
+        # pycm 4.6: V, RCI, Bangdiwala B, Bennett S, NIR, P-Value.
         ("Cramer-V", 0.5303300858899107), ("RCI", 0.34501911669131613),
-        ("CEN", 0.5344922958807888), ("Bangdiwala-B", 0.3939393939393939),
+        ("Bangdiwala-B", 0.3939393939393939),
         ("Bennett-S", 0.3571428571428571), ("NIR", 0.35714285714285715),
         ("accuracy-p", 0.08399460888025856),
         # Its Q and IBA (with α = 1) of each class.
@@ -60,11 +60,6 @@ def test_by_definition(seed: int) -> None:
     recalls = [np.mean(called[truth == k] == k) for k in classes]
     information = metrics.mutual_info_score(truth, called)
     errors = np.abs(truth - called)
-    wrong = 0.0
-    for k in classes:
-        mine = table[k].sum() + table[:, k].sum()
-        p = [x / mine for j in classes if j != k for x in (table[k, j], table[j, k]) if x]
-        wrong -= mine / (2 * len(truth)) * sum(x * math.log(x, 6) for x in p)
     chi_square = stats.chi2_contingency(table, correction=False).statistic
     expected = {
         "G-mean": math.prod(recalls) ** (1 / 4),
@@ -72,7 +67,6 @@ def test_by_definition(seed: int) -> None:
         "AMAE": np.mean([errors[truth == k].mean() for k in classes]),
         "Cramer-V": math.sqrt(chi_square / len(truth) / 3),
         "uncertainty-coefficient": information / stats.entropy(table.sum(axis=1)),
-        "CEN": wrong,
         "Bangdiwala-B": sum(table[k, k] ** 2 for k in classes)
         / sum(table[k].sum() * table[:, k].sum() for k in classes),
         "Bennett-S": (np.mean(truth == called) - 1 / 4) / (3 / 4),
@@ -122,7 +116,8 @@ def test_the_tail_of_the_binomial_distribution_as_in_scipy() -> None:
     successes = np.concatenate([random.uniform(0, n[:300]), [333_000, 334_500, 3_334_000]])
     p = np.concatenate([random.uniform(0.01, 0.99, 300), [1 / 3] * 3])
     expected = special.betainc(successes, n - successes + 1, p)
-    np.testing.assert_allclose(_binomial_tail(successes, n, p), expected, rtol=1e-8, atol=1e-300)
+    found = [_binomial_tail(*row) for row in zip(successes, n, p, strict=True)]
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-300)
     assert [float(_binomial_tail(*x)) for x in ((0, 5, 0.2), (3, 5, 1), (3, 5, 0))] == [1, 1, 0]
 
 

@@ -482,7 +482,8 @@ def macro_averaged_absolute_error(c: ConfusionMatrix) -> FloatArray:
     return np.asarray(c.cell_sum(errors) / _present_mask(c).sum(axis=-1))
 
 
-association = partial(rate, no_skill=None, is_multiclass=True)
+#: A system that takes one class for another throughout has the association of a perfect one.
+association = partial(rate, higher_is_better=None, no_skill=None, is_multiclass=True)
 
 
 @association(
@@ -495,7 +496,8 @@ def cramers_v(c: ConfusionMatrix) -> FloatArray:
     """Cramér's V, the association of true and predicted classes: √(χ²/(n(K − 1))).
 
     χ² is that of Pearson's test of independence, and K the number of classes that occur. It does
-    not depend on which class is called which; for two classes it is |MCC|. It ranges from 0 to 1
+    not depend on which class is called which, so that it can be 1 where all predictions are wrong;
+    for two classes it is |MCC|. It ranges from 0 to 1
     and is above 0 by chance. It is undefined if all rows belong to one class, or are all predicted
     to belong to one class.
     """
@@ -527,8 +529,9 @@ def uncertainty_coefficient(c: ConfusionMatrix) -> FloatArray:
 
     I is the mutual information of true and predicted classes, and H the entropy of the true
     classes. It is the relative classifier information (RCI), and does not depend on which class is
-    called which. It ranges from 0 to 1, is 0 for a constant prediction and above 0 by chance. It is
-    undefined if all rows belong to one class.
+    called which, so that it can be 1 where all predictions are wrong. It ranges from 0 to 1, is 0
+    for a constant prediction and above 0 by chance. It is undefined if all rows belong to one
+    class.
     """
     total = c.total * np.log(c.total)
     truth_entropy = total - _entropy_sum(c.truth_margin).sum(axis=-1)
@@ -536,41 +539,6 @@ def uncertainty_coefficient(c: ConfusionMatrix) -> FloatArray:
     joint_entropy = total - c.cell_sum(lambda counts, *_: _entropy_sum(counts))
     information = np.maximum(truth_entropy + prediction_entropy - joint_entropy, 0.0)
     return np.asarray(np.minimum(information / truth_entropy, 1.0))
-
-
-@on_counts(
-    "CEN",
-    aliases=("overall_cen", "confusion-entropy"),
-    higher_is_better=False,
-    range=(0, inf),
-    perfect=0.0,
-    is_multiclass=True,
-    undefined=SINGLE_CLASS | {"no_rows": lambda c, _: c.total == 0},
-    reference="Wei, Yuan, Hu and Wang 2010",
-)
-def confusion_entropy(c: ConfusionMatrix) -> FloatArray:
-    """Confusion entropy (CEN): how evenly errors are spread over pairs of classes.
-
-    For each class k it is −Σ p·log p, to base 2(K − 1), over the cells of errors of the class, true
-    or predicted, where p is the count of the cell over all rows that belong to k or are predicted
-    as k, each counted once for either. The values of the classes are averaged by these numbers. K
-    is the number of classes that occur. It is 0 without errors, and 1 if all cells of errors are
-    equal and nothing is correct. It is between 0 and 1 for three classes or more, and may be above
-    1 for two, of which it is better not used. It is undefined without rows, or if one class occurs.
-    """
-    class_rows = c.truth_margin + c.prediction_margin
-
-    def terms(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
-        is_error = (truth != predicted) & (counts > 0)
-        safe_counts = np.where(is_error, counts, 1.0)
-        logarithms = sum(
-            np.log(np.where(is_error, class_rows[..., code], 1.0) / safe_counts)
-            for code in (truth, predicted)
-        )
-        return np.where(is_error, counts * logarithms, 0.0)
-
-    base = 2 * (_present_mask(c).sum(axis=-1) - 1)
-    return np.asarray(c.cell_sum(terms) / (2 * c.total) / np.log(base))
 
 
 @rate(
@@ -654,17 +622,17 @@ def accuracy_p_value(c: ConfusionMatrix) -> FloatArray:
     """
     n = c.effective_size("total")
     correct = np.asarray(c.correct / c.total * n)
-    return np.asarray(_binomial_tail(correct, n, no_information_rate(c)))
+    tail = np.vectorize(_binomial_tail, otypes=[np.float64])
+    return np.asarray(tail(correct, n, no_information_rate(c)))
 
 
-@np.vectorize(otypes=[np.float64])
 def _binomial_tail(successes: float, n: float, p: float) -> float:
     """Compute P(X ≥ successes) for X ~ Binomial(n, p), interpolated by the beta distribution.
 
     It is the regularized incomplete beta function I_p(s, n − s + 1), by its continued fraction
     (Abramowitz and Stegun 1964, 26.5.8), which takes some √n terms.
 
-    >>> float(_binomial_tail(2.0, 3.0, 0.5))
+    >>> _binomial_tail(2.0, 3.0, 0.5)
     0.5
     """
     a, b = successes, n - successes + 1
@@ -821,7 +789,8 @@ def index_of_balanced_accuracy(c: ConfusionMatrix, alpha: float = 0.1) -> FloatA
     """Index of balanced accuracy: (1 + α·(recall − specificity))·recall·specificity.
 
     It is the square of the G-mean, increased if positives are classified better than negatives, and
-    reduced otherwise. α is ``alpha``, from 0 to 1. It ranges from 0 to 1 and is undefined if there
+    reduced otherwise. α is ``alpha``, from 0 to 1; above ½ a higher specificity may reduce it. It
+    ranges from 0 to 1 and is undefined if there
     are only positives or only negatives.
     """
     sensitivity, negative_rate = recall(c), specificity(c)
