@@ -85,7 +85,7 @@ def ranked_probability_losses(truth: FloatArray, probability: Probability) -> Fl
     """Compute the mean over k of (P(class ≤ k) − 1[truth ≤ k])² of each row.
 
     >>> ranked_probability_losses(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.5, 0.25, 0.25]]))
-    array([0.    , 0.40625])
+    array([0.     , 0.40625])
     """
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.square(probability - truth)
