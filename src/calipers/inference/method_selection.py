@@ -362,8 +362,8 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
         MethodRule("percentile", tries=True),
         MethodRule("delta"),
     ),
-    # Limits of agreement of normal differences of 20, 50 and 200 items were held 91 to 95 times of
-    # 100 (±1.2), of 10 items 85 to 88, their mean 92 to 94.
+    # Limits of agreement of differences of 20 and 50 items were held 90 to 94 times of 100 (±1.5),
+    # of 200 items 94 to 96, of 10 items 83 to 92, their mean 92 to 94.
     "relative error": (
         MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),
