@@ -135,6 +135,7 @@ NO_INTERVAL = {
     ("calibration", "Hosmer-Lemeshow"): "p-value",
     ("calibration", "Hosmer-Lemeshow-df"): "p-value",
     ("calibration", "Hosmer-Lemeshow-p"): "p-value",
+    ("counts", "accuracy-p"): "p-value",
     # How many topics there are is known.
     ("retrieval", "NumQ"): "count",
     # Larger without end, the more rows or points there are.
@@ -168,6 +169,7 @@ def test_measures_without_coverage_have_no_interval() -> None:
             measures=[name for family, name in NO_INTERVAL if family == "calibration"],
             curves=False,
         ),
+        cal.classification(truth, p > 0.5, measures=["accuracy-p"], curves=False),
         cal.retrieval({"q": {"a": 1}}, {"q": {"a": 1.0}}, measures=["NumQ"]),
         cal.regression(p, p + random.normal(size=60), measures=["max-error"], curves=False),
         cal.clustering(at, truth, measures=["Dunn"], curves=False),

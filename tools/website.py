@@ -172,6 +172,10 @@ EXAMPLES = {
         'ratings = {"ann": [1, 2, 3, 3], "ben": [1, 2, 3, 2], "eve": [1, 2, 2, 3]}',
         "cal.agreement(ratings, measures={name!r}, interval='none')",
     ),
+    "reliability": (
+        'ratings = {"ann": [1, 2, 3, 5], "ben": [1, 3, 3, 4]}',
+        "cal.agreement(ratings, measures={name!r}, interval='none')",
+    ),
 }
 
 

@@ -31,7 +31,7 @@ OF_LABELS = (
         "lift",
         "markedness",
     ),
-    *("net-benefit", "cost(cost_fn=3)", "ROC-distance", "generalized-Youden"),
+    *("net-benefit", "cost(cost_fn=3)", "ROC-distance", "generalized-Youden", "IBA", "Yule-Q"),
     *("precision@prevalence=0.1", "NPV@prevalence=0.1"),
 )
 OF_SCORES = (
@@ -47,11 +47,16 @@ OF_SETS = (
     *("subset-accuracy", "Hamming-loss", "example-precision", "example-recall", "example-F1"),
     "example-Jaccard",
 )
-OF_LABEL_RANKS = ("LRAP", "coverage-error", "ranking-loss")
+OF_LABEL_RANKS = ("LRAP", "coverage-error", "ranking-loss", "example-AUC")
+OF_CLASSES = (
+    *("G-mean", "ordinal-MAE", "AMAE", "Cramer-V", "uncertainty-coefficient"),
+    *("Bangdiwala-B", "Bennett-S", "NIR"),
+)
 OF_RESIDUALS = (
     *("MASE(naive_mae=2)", "mean-error", "MAPE", "sMAPE", "MSLE", "gamma-deviance"),
     *("Tweedie-deviance(power=1.5)", "adjusted-R2(predictors=3)", "explained-variance"),
     "D2-pinball(alpha=0.8)",
+    *("Kendall", "KGE", "NRMSE", "Theil-U1", "RMSSE(naive_rmse=2)"),
 )
 #: Documents of the collection.
 ALL = 1000
@@ -100,6 +105,27 @@ def labels(random: Random, rows: int) -> Evaluate:
     truth = _two_classes(random, rows, 0.3)
     called = random.random(rows) < np.where(truth, 0.7, 0.15)
     return CLASSIFICATION(truth, called, measures=OF_LABELS)
+
+
+def classes(random: Random, rows: int) -> Evaluate:
+    """Four classes in order, called so or by one of those beside it."""
+    while True:
+        truth = random.choice(4, rows, p=(0.4, 0.3, 0.2, 0.1))
+        called = np.clip(truth + random.choice((-1, 0, 1), rows, p=(0.15, 0.7, 0.15)), 0, 3)
+        if len(np.unique(truth)) == 4:
+            return CLASSIFICATION(truth, called, labels=list(range(4)), measures=OF_CLASSES)
+
+
+def ordered(random: Random, rows: int) -> Evaluate:
+    """Probabilities of three classes in order, twice as sure as they should be."""
+    z = random.normal(size=rows)
+    truth = np.digitize(z + random.normal(size=rows), (-0.7, 0.7))
+    below = special.ndtr(2 * (np.array([-0.7, 0.7]) - z[:, None]))
+    p = np.diff(below, axis=1, prepend=0.0, append=1.0)
+    return CLASSIFICATION(
+        truth, probability={"s": dict(zip("012", p.T, strict=True))}, labels=[0, 1, 2],
+        measures=("RPS",),
+    )  # fmt: skip
 
 
 def scores(random: Random, rows: int) -> Evaluate:
@@ -243,6 +269,8 @@ class Design:
 OF_POINTS = Design("partitions", "squared silhouettes", silhouettes, 0, "points")
 DESIGNS = (
     Design("labels", "the other measures of two classes", labels, 2_000_000),
+    Design("classes", "the other measures of four classes", classes, 2_000_000, large=400),
+    Design("probabilities", "of ordered classes", ordered, 1_000_000),
     Design("points", "the other measures of scores", scores, 1_000_000),
     Design("probabilities", "parts of scores, overconfident", probabilities, 1_000_000),
     # A sum of so many terms of variance 1, over the square root of their number.

@@ -14,9 +14,10 @@ from worlds.world import Evaluate, Floats, Random, World
 
 MEASURES = (
     *("ARI", "AMI", "NMI", "MI", "homogeneity", "completeness", "purity", "Rand"),
-    *("Fowlkes-Mallows", "pair-F1", "pair-Jaccard", "V-measure"),
+    *("Fowlkes-Mallows", "pair-F1", "pair-Jaccard", "V-measure", "cluster-accuracy"),
 )
-OF_POINTS = ("silhouette", "simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
+OF_POINTS = ("silhouette", "simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS",
+             "Xie-Beni")  # fmt: skip
 OF_PAIRS = ("ARI", "AMI", "V-measure", "purity")
 
 #: Many points, of which pairs of one with itself count for nothing.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
+from scipy import stats
 
 import calipers as cal
 from calipers.statistics import Ratings
@@ -59,7 +60,7 @@ def _large(items: int, word: str) -> bool:
 
 def raters(items: int, word: str) -> World:
     """Three raters."""
-    measures = (*MEASURES, "Gwet-AC1", *ORDINAL)
+    measures = (*MEASURES, "Gwet-AC1", "Gwet-AC2", "Brennan-Prediger", *ORDINAL)
 
     def draw(random: Random) -> Evaluate:
         return partial(cal.agreement, _table(_codes(random, items, word)), measures=measures)
@@ -71,6 +72,49 @@ def raters(items: int, word: str) -> World:
         found=lambda: at_infinity(word, measures),
         draw=draw,
         large=_large(items, word),
+    )
+
+
+#: The reliability of three raters, two of them for differences: the spread of their error, and how
+#: much higher each is on average.
+RELIABILITIES: Mapping[str, tuple[float, tuple[float, ...]]] = {
+    "fair": (1.0, (0.0, 0.0, 0.0)),
+    "good, one higher": (0.5, (0.0, 0.0, 0.5)),
+    "nearly perfect": (0.15, (0.0, 0.0, 0.2)),
+}
+FORMS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
+DIFFERENCES = ("Bland-Altman-bias", "Bland-Altman-lower", "Bland-Altman-upper")
+
+
+def numbers(items: int, word: str, raters: int) -> World:
+    """Raters who give numbers."""
+    spread, shifts = RELIABILITIES[word]
+    shifts = shifts[-raters:]
+    measures = FORMS if raters > 2 else DIFFERENCES
+
+    def found() -> dict[str, float]:
+        rater, residual = float(np.var(shifts, ddof=1)), spread**2
+        single = (1 + rater + residual, 1 + rater + residual, 1 + residual)
+        means = (1 + (rater + residual) / raters, 1 + (rater + residual) / raters,
+                 1 + residual / raters)  # fmt: skip
+        half = stats.norm.ppf(0.975) * np.sqrt(2) * spread
+        middle = shifts[0] - shifts[1]
+        limits = (middle, middle - half, middle + half)
+        forms = [1 / x for x in (*single, *means)]
+        return dict(zip(measures, forms if raters > 2 else limits, strict=True))
+
+    def draw(random: Random) -> Evaluate:
+        item, error = random.normal(size=(items, 1)), random.normal(size=(items, raters))
+        ratings = item + np.array(shifts) + spread * error
+        return partial(cal.agreement, _table(ratings), measures=measures)
+
+    return World(
+        kind="raters",
+        design=f"numbers of {raters} raters, {word}",
+        size=f"{items} items",
+        found=found,
+        draw=draw,
+        large=items >= 50,
     )
 
 
@@ -99,5 +143,6 @@ def worlds() -> list[World]:
     """Those whose coverage is measured."""
     return [
         *(raters(n, word) for word in DESIGNS for n in (20, 50, 200)),
+        *(numbers(n, word, k) for k in (3, 2) for word in RELIABILITIES for n in (20, 50, 200)),
         *(two_sets(n, word) for word in DESIGNS for n in (20, 50, 200)),
     ]

@@ -18,6 +18,7 @@ import calipers as cal
 from calipers.data.errors import InputError
 from calipers.estimation.rater_agreement import RatingSample
 from calipers.inference.settings import Settings
+from calipers.measures import rater_agreement
 from calipers.measures.rater_agreement import item_influence
 from calipers.report.charts import figures
 from calipers.statistics.ratings import Ratings
@@ -51,7 +52,10 @@ def of_counts(counts: list[list[int]]) -> dict[str, list[int | None]]:
 
 
 NAMES = {"alpha": "Krippendorff-alpha", "Fleiss": "Fleiss-kappa", "percent": "percent-agreement",
-         "AC1": "Gwet-AC1"}  # fmt: skip
+         "AC1": "Gwet-AC1", "AC2": "Gwet-AC2", "BP": "Brennan-Prediger"}  # fmt: skip
+
+
+WEIGHTINGS = ("identity", "linear", "quadratic", "ordinal", "radical", "ratio")
 
 
 def measured(ratings: Any, method: str = "alpha", **options: Any) -> cal.Estimate:
@@ -66,7 +70,7 @@ def value(ratings: Any, method: str = "alpha", scale: str = "nominal") -> float:
 
 @pytest.mark.parametrize(
     ("scale", "expected"),
-    [("nominal", 0.743421), ("ordinal", 0.815388), ("interval", 0.849107)],
+    [("nominal", 0.743421), ("ordinal", 0.815388), ("interval", 0.849107), ("ratio", 0.797403)],
 )
 def test_krippendorffs_example(scale: str, expected: float) -> None:
     found = measured(OBSERVERS, scale=scale)
@@ -114,6 +118,8 @@ def by_pairs(ratings: dict[str, list[int | None]], scale: str) -> float:
             return float(x != y)
         if scale == "interval":
             return (x - y) ** 2
+        if scale == "ratio":
+            return ((x - y) / (x + y)) ** 2 if x != y else 0.0
         low, high = min(x, y), max(x, y)
         between = sum(low <= z <= high for z in every)
         return (between - (every.count(x) + every.count(y)) / 2) ** 2 if x != y else 0.0
@@ -138,7 +144,7 @@ def random_ratings(seed: int, items: int = 12) -> dict[str, list[int | None]]:
     }
 
 
-@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval", "ratio"])
 def test_pairs_one_by_one(scale: str) -> None:
     for seed in range(8):
         ratings = random_ratings(seed)
@@ -183,6 +189,132 @@ def test_fleiss_of_items_that_one_rater_rated() -> None:
     assert value(ratings, "percent") == pytest.approx(2 / 3)
 
 
+def agreement_of_pair(first: int, second: int, values: list[int], weighting: str) -> float:
+    """Gwet 2014: the weight of a pair of categories, numbers from ``values``, ascending."""
+    apart, widest = abs(first - second), values[-1] - values[0]
+    if weighting == "identity" or not apart:
+        return float(not apart)
+    if weighting == "ordinal":
+        steps, all_steps = abs(values.index(first) - values.index(second)) + 1, len(values)
+        return 1 - math.comb(steps, 2) / math.comb(all_steps, 2)
+    if weighting == "ratio":
+        widest_ratio = widest / (values[-1] + values[0])
+        return 1 - (apart / (first + second) / widest_ratio) ** 2
+    return float(1 - (apart / widest) ** {"linear": 1, "radical": 0.5, "quadratic": 2}[weighting])
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_weighted_coefficients_pair_by_pair(weighting: str) -> None:
+    values = [0, 1, 2, 5]
+    for seed in range(4):
+        drawn = random_ratings(seed, 15)
+        ratings = {n: [x if x is None else values[x] for x in row] for n, row in drawn.items()}
+        items = [[x for x in row if x is not None] for row in zip(*ratings.values(), strict=True)]
+        items = [row for row in items if row]
+        agreed = np.mean([
+            np.mean([agreement_of_pair(*pair, values, weighting) for pair in permutations(row, 2)])
+            for row in items if len(row) > 1
+        ])  # fmt: skip
+        share = np.mean([[row.count(v) / len(row) for v in values] for row in items], axis=0)
+        weight = np.array(
+            [[agreement_of_pair(a, b, values, weighting) for b in values] for a in values]
+        )
+        chance = {
+            "AC2": weight.sum() / (4 * 3) * (share * (1 - share)).sum(),
+            "BP": weight.sum() / 16,
+        }
+        complete = {n: row[:6] for n, row in drawn.items() if n != "r3"}
+        complete = {n: [values[x or 0] for x in row] for n, row in complete.items()}
+        complete["r2"] = [0, 1, 2, 5, 5, 2]
+        rows = list(zip(*complete.values(), strict=True))
+        pairs = [
+            agreement_of_pair(*p, values, weighting) for row in rows for p in permutations(row, 2)
+        ]
+        flat = [
+            agreement_of_pair(a, b, values, weighting)
+            for x in rows
+            for a in x
+            for y in rows
+            for b in y
+        ]
+        own = f"(weighting={weighting!r})"
+        for method, by_chance in chance.items():
+            [found] = cal.agreement(ratings, measures=[NAMES[method] + own], interval="none")
+            assert found.value == pytest.approx((agreed - by_chance) / (1 - by_chance), abs=1e-12)
+        [found] = cal.agreement(complete, measures=[NAMES["Fleiss"] + own], interval="none")
+        assert found.value == pytest.approx(
+            (np.mean(pairs) - np.mean(flat)) / (1 - np.mean(flat)), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ("weighting", "ac2", "bp"),
+    [
+        ("identity", 0.77544407, 0.77272727), ("linear", 0.85873914, 0.84848485),
+        ("quadratic", 0.91400072, 0.90151515), ("ordinal", 0.89893977, 0.88636364),
+        ("radical", 0.8198117, 0.81262708), ("ratio", 0.85736756, 0.84023669),
+    ],
+)  # fmt: skip
+def test_weighted_coefficients_as_in_irrcac(weighting: str, ac2: float, bp: float) -> None:
+    """Recorded from irrCAC 0.4.4 for Python, of its data cac.raw4raters."""
+    own = f"(weighting={weighting!r})"
+    names = [f"AC2{own}", f"Brennan-Prediger{own}"]
+    found = cal.agreement(OBSERVERS, measures=names, interval="none")
+    assert [x.value for x in found] == pytest.approx([ac2, bp], abs=5e-9)
+    assert [x.n for x in found] == [12, 11]  # the last item has one rating
+
+
+@pytest.mark.parametrize(
+    ("weighting", "expected"),
+    [("linear", 0.72273567), ("quadratic", 0.85862394), ("ordinal", 0.81273408),
+     ("radical", 0.63694983)],
+)  # fmt: skip
+def test_weighted_kappa_of_fleiss_as_in_irrcac(weighting: str, expected: float) -> None:
+    """Recorded from irrCAC 0.4.4 for Python."""
+    name = f"Fleiss-kappa(weighting={weighting!r})"
+    [found] = cal.agreement(ASSESSORS, measures=[name], interval="none")
+    assert found.value == pytest.approx(expected, abs=5e-9)
+
+
+def test_scotts_pi() -> None:
+    """Of two raters, whose chance is that of the mean of both margins."""
+    a, b = [0, 0, 1, 1, 2, 0, 1, 2], [0, 1, 1, 1, 2, 0, 2, 2]
+    share = np.bincount([*a, *b]) / 16
+    agreed, chance = np.mean(np.equal(a, b)), share @ share
+    [found] = cal.agreement({"a": a, "b": b}, measures=["Scott-pi"], interval="none")
+    assert found.value == pytest.approx((agreed - chance) / (1 - chance), abs=1e-12)
+    [pabak] = cal.agreement(
+        {"a": [x > 0 for x in a], "b": [x > 0 for x in b]}, measures=["PABAK"], interval="none"
+    )
+    assert pabak.value == pytest.approx(2 * 7 / 8 - 1)
+
+
+def test_weights_of_text_are_by_its_order() -> None:
+    words = ["low", "medium", "high"]
+    ratings = {"a": [0, 1, 2, 2, 1], "b": [0, 2, 2, 1, 1]}
+    text = {name: [words[x] for x in row] for name, row in ratings.items()}
+    names = ["AC2", "Brennan-Prediger(weighting='ordinal')"]
+    expected = cal.agreement(ratings, measures=names, interval="none")
+    found = cal.agreement(text, measures=names, order=words, interval="none")
+    assert [x.value for x in found] == pytest.approx([x.value for x in expected], abs=1e-12)
+    assert "order" in " ".join(cal.agreement(text, measures=names, interval="none").notes)
+    [undefined] = cal.agreement(text, measures=["AC2(weighting='ratio')"])
+    assert dict(undefined.undefined) == {"no_ratios": 5}
+
+
+def test_distances_of_many_categories_take_no_square_of_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Blocks of categories have the sums of all."""
+    random = np.random.default_rng(3)
+    ratings = {name: random.random(60).round(3).tolist() for name in "ab"}
+    names = ["AC2(weighting='linear')", "Krippendorff-alpha(scale='ratio')"]
+    expected = [x.value for x in cal.agreement(ratings, measures=names, interval="none")]
+    monkeypatch.setattr(rater_agreement, "_MAX_BLOCK_ELEMENTS", 1000)
+    found = [x.value for x in cal.agreement(ratings, measures=names, interval="none")]
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
 def test_percent() -> None:
     agreed = {"a": [0, 1, 1, None], "b": [0, 1, 0, 1], "c": [0, 0, None, None]}
     # Each rating agrees with this share of the others of its item: 1 1 1, ½ ½ 0, 0 0.
@@ -191,8 +323,8 @@ def test_percent() -> None:
 
 @pytest.mark.parametrize(
     ("method", "scale"),
-    [("alpha", "nominal"), ("alpha", "ordinal"), ("alpha", "interval"), ("Fleiss", "nominal"),
-     ("percent", "nominal"), ("AC1", "nominal")],
+    [("alpha", "nominal"), ("alpha", "ordinal"), ("alpha", "interval"), ("percent", "nominal"), ("AC1", "nominal"), ("alpha", "ratio"),
+     *((method, weighting) for method in ("AC2", "BP", "Fleiss") for weighting in WEIGHTINGS)],
 )  # fmt: skip
 def test_how_items_move_it(method: str, scale: str) -> None:
     """Each item a thousand times, one of them once more or less: the slope is what is told."""
@@ -201,8 +333,9 @@ def test_how_items_move_it(method: str, scale: str) -> None:
         ratings = {name: [*row, None if i else 1] for i, (name, row) in enumerate(ratings.items())}
     columns = [np.array([-1 if x is None else x for x in row]) for row in ratings.values()]
     counts = np.stack([sum((c == k).astype(int) for c in columns) for k in range(4)], axis=1)
-    counts = counts[counts.sum(axis=1) >= (1 if method in ("AC1", "Fleiss") else 2)]
+    counts = counts[counts.sum(axis=1) >= (1 if method in ("AC1", "AC2", "Fleiss") else 2)]
     own = f"(scale={scale!r})" if method == "alpha" else ""
+    own = own if method not in ("AC2", "BP", "Fleiss") else f"(weighting={scale!r})"
     measure = cal.measure(NAMES[method] + own)
 
     def at(times: np.ndarray) -> float:
@@ -247,6 +380,9 @@ def test_perfect_agreement_has_an_interval() -> None:
         ({"a": [1, 1], "b": [1, 1]}, "alpha", "one_category"),
         ({"a": [1, 1], "b": [1, 1]}, "AC1", "one_category"),
         ({"a": [1, None], "b": [None, 2]}, "AC1", "no_shared_item"),
+        ({"a": [1, 1], "b": [1, 1]}, "AC2", "one_category"),
+        ({"a": [1, 1], "b": [1, 1]}, "BP", "one_category"),
+        ({"a": [1, None], "b": [None, 2]}, "BP", "no_shared_item"),
         ({"a": [1, 1], "b": [1, 1]}, "Fleiss", "one_category"),
         ({"a": [1, 2], "b": [1, 2], "c": [1, None]}, "Fleiss", "unequal_ratings"),
     ],
@@ -272,7 +408,7 @@ def test_files_and_orders(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scale": "ratio"}, "scale is 'ratio', expected one of nominal, ordinal, interval"),
+        ({"scale": "log"}, "scale is 'log', expected one of nominal, ordinal, interval, ratio"),
         ({"raters": ["a", "x"]}, "raters: there is no rater 'x'"),
         ({"raters": ["a"]}, "there is one rater only"),
         ({"raters": {}}, "raters: an empty dict"),
@@ -517,6 +653,8 @@ def test_alpha_of_weighted_items_is_that_of_weighted_pairs(scale: str) -> None:
             return float(x != y)
         if scale == "interval":
             return (x - y) ** 2
+        if scale == "ratio":
+            return ((x - y) / (x + y)) ** 2 if x != y else 0.0
         low, high = min(x, y), max(x, y)
         return (sum(weight[k] for k in range(low, high + 1)) - (weight[x] + weight[y]) / 2) ** 2
 

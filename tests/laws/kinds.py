@@ -30,6 +30,7 @@ from calipers.statistics import (
     NumericMoments,
     NumericRows,
     QuantileRows,
+    RaterMoments,
     Ratings,
     SampledRankings,
     ScoreRows,
@@ -118,6 +119,12 @@ def _ratings(_: Definition, rows: Sequence[Row]) -> Ratings:
     """A row is an item, with the category that each of three raters put it into, or none."""
     codes = np.array(rows, np.int64).reshape(len(rows), 3)
     return Ratings.from_codes(codes, "abc", np.array([1.0, 2.0, 4.0]))
+
+
+def _rater_moments(_: Definition, rows: Sequence[Row]) -> RaterMoments:
+    """A row is an item, with the number that each of two raters gave it, or none."""
+    ratings = np.array(rows, float).reshape(len(rows), 2)
+    return RaterMoments.from_rows(np.where(ratings < 0, np.nan, ratings))
 
 
 def _separations(_: Definition, rows: Sequence[Row]) -> ClusterSeparation:
@@ -383,6 +390,8 @@ KINDS = {
         Kind("agreement", Ratings,
              st.tuples(*[st.integers(-1, 2)] * 3), _ratings,
              lambda rows, _: [(max(row),) * 3 for row in rows], weighted=False),
+        Kind("reliability", RaterMoments, st.tuples(*[st.integers(-1, 4)] * 2), _rater_moments,
+             lambda rows, _: [(max(row),) * 2 for row in rows], weighted=False),
         Kind("ranks", ClassRanks,
              st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 2).map(float)] * 3), WEIGHTS),
              _class_ranks, _right_class),
@@ -451,6 +460,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "fitted": _one_of(False, True),
     "from_rates": _one_of(False, True),
     "weights": _one_of("linear", "quadratic"),
+    "weighting": _one_of("identity", "linear", "quadratic", "ordinal", "radical", "ratio"),
     "loss": _one_of("Brier", "log-loss"),
     "slope": _one_of("one", "fitted"),
     "cost_fp": _between(0.0, 20.0, 0.0, 1.0),
@@ -472,12 +482,15 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "rule": _one_of("least", "nearest", "nine-tenths"),
     "naive_mae": _one_of(0.25, 1.0, 3.0),
     "odds": _between(0.0, 20.0, 0.0, 0.25, 1.0),
-    "power": _one_of(1, 1.5, 2, 2.5, 3),
+    "power": _one_of(-1.5, 0, 1, 1.5, 2, 2.5, 3),
+    "normalization": _one_of("mean", "sd"),
+    "variant": _one_of("2009", "2012"),
+    "naive_rmse": _between(0.1, 10.0),
     "predictors": _one_of(0, 1, 2),
     "p": _between(0.1, 0.95),
     "patience": _between(0.05, 0.95),
     "percentile": _one_of(5, 50, 95, 99.9),
-    "scale": _one_of("nominal", "ordinal", "interval"),
+    "scale": _one_of("nominal", "ordinal", "interval", "ratio"),
     "smoothing": _between(1.0, 4.0, 2.0, 3.0),
     "gain": _one_of("binary", "scale"),
     "tail": _one_of("always", "with-unjudged"),

@@ -97,6 +97,7 @@ class ClusterDispersion:
         derivatives += _sum_derivative(measure, moments, "between_sum_squares") * (
             total_squares * n / max(n - 1, 1.0) - within
         )
+        derivatives = derivatives + self._center_distance_influence(measure, moments, deviations)
         overlap_derivatives = self._overlap_derivatives(measure, moments)
         if overlap_derivatives.any():
             distances = np.sqrt(squares)
@@ -123,6 +124,24 @@ class ClusterDispersion:
             overlap_influence -= np.einsum("ij,ij->i", deviations, center_derivatives[cluster])
             derivatives = derivatives + overlap_influence / size[cluster]
         return np.asarray(derivatives * n)
+
+    def _center_distance_influence(
+        self, measure: MeasureLike, moments: ClusterMoments, deviations: FloatArray
+    ) -> FloatArray:
+        """Return what each point moves a measure by the smallest distance between two centers.
+
+        A point pulls the center of its cluster, along the line of both; ties are shared evenly.
+        """
+        slope = _sum_derivative(measure, moments, "min_center_distance")
+        if slope == 0:
+            return np.zeros(len(deviations))
+        smallest = float(moments.min_center_distance)
+        pairs = np.argwhere(moments.center_pair_distances == smallest)
+        pulls = np.zeros(moments.mean.shape)
+        for first, second in pairs:  # in either order, so that each center is pulled once
+            pulls[first] += (moments.mean[first] - moments.mean[second]) / smallest
+        pulls *= 2 * slope / len(pairs) / np.maximum(moments.size, 1.0)[:, None]
+        return np.asarray(np.einsum("ij,ij->i", deviations, pulls[self.cluster]))
 
     def _overlap_derivatives(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
         """Return the derivatives by each overlap of two clusters, in either order.

@@ -152,9 +152,10 @@ class ClassCounts:
             methods["effective rows"] = partial(
                 effective_sample_size.class_average_interval, measure, self.matrix, cells
             )
+        kind = "measure of counts" if proportion_matrix is None else "proportion of rows"
         return PointEstimate(
             value=value,
-            kind="measure of counts" if proportion_matrix is None else "proportion of rows",
+            kind="p-value" if definition.interval == "none" else kind,
             settings=self.settings,
             n=self.matrix.rows,
             bounds=definition.range,

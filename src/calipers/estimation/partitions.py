@@ -340,7 +340,8 @@ class PartitionRows:
         """Return the jackknife estimates of bias: (n − 1)·(mean without one point − value)."""
         table, sums = self.statistic, dict.fromkeys(measures, 0.0)
         n = float(table.total)
-        for tables, points in table.leave_one_out():
+        separates_matched = any(m.definition.interval == "matching" for m in measures)
+        for tables, points in table.leave_one_out(separates_matched=separates_matched):
             for measure in measures:
                 sums[measure] += float((measure.apply(tables) * points).sum())
         biases = {m: (n - 1) * (total / n - float(m.apply(table))) for m, total in sums.items()}

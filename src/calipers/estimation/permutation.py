@@ -24,7 +24,7 @@ from calipers.caching import cached_property
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
 from calipers.estimation.multilabel import MultilabelSample, RowValues
-from calipers.estimation.rater_agreement import RatingSample
+from calipers.estimation.rater_agreement import RatingNumbers, RatingSample
 from calipers.estimation.regression import MomentRows, SortedRows
 from calipers.estimation.scores import ScoredRows
 from calipers.inference import intervals
@@ -193,6 +193,9 @@ def permutation_pool(sample: Any) -> PermutationPool | None:
         case RatingSample() if (sample.statistic.item_counts == 1).all():
             order = _sort_order(sample.statistic.group_index, sample.weight)
             return _StatisticPool(sample, order, _subset_ratings)
+        case RatingNumbers() if sample.item_counts is None:
+            order = _sort_order(*sample.ratings.T, sample.weight)
+            return _StatisticPool(sample, order, _subset_rater_moments)
         case MomentRows() | SortedRows():
             columns = np.column_stack([sample.truth, sample.predicted])
             rows = _sort_order(*columns.T, sample.weight)
@@ -326,6 +329,14 @@ def _subset_ratings(sample: RatingSample, subsets: RowSubsets) -> Iterator[Any]:
                 for column in (ratings.weight, ratings.weight_squares)
             )
         yield grouped.with_items(item_counts, weight, squares)
+
+
+def _subset_rater_moments(sample: RatingNumbers, subsets: RowSubsets) -> Iterator[Any]:
+    columns = sample.moment_columns()
+    if sample.weight is not None:
+        columns = columns * sample.weight[:, None]
+    for chunk in _chunks(subsets, subsets.shape[1] * columns.shape[1]):
+        yield sample.moments(columns[chunk].sum(axis=1))
 
 
 def _subset_moments(sample: MomentRows, subsets: RowSubsets) -> Iterator[Any]:

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached, cached_property
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap
-from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval, no_interval
+from calipers.inference.intervals import (
+    ROUNDING_TOLERANCE,
+    Interval,
+    no_interval,
+    scaled_skewness,
+)
 from calipers.inference.method_limits import MIN_MINORITY_RATINGS
 from calipers.inference.point_estimate import (
     JointDistribution,
@@ -22,12 +28,24 @@ from calipers.inference.point_estimate import (
     UnitValues,
     lazy_difference,
 )
-from calipers.inference.variance_estimators import Influence, VarianceEstimator
+from calipers.inference.resampling import bootstrap_means
+from calipers.inference.transformations import TRANSFORMATIONS
+from calipers.inference.variance_estimators import (
+    Influence,
+    JackknifeVariance,
+    VarianceEstimator,
+)
 from calipers.lazy_dataclasses import dataclass
-from calipers.measures.rater_agreement import counted_item_mask, item_influence, weight_of_items
+from calipers.measures.rater_agreement import (
+    counted_item_mask,
+    item_influence,
+    lowest_value,
+    weight_of_items,
+)
 from calipers.statistics import (
     FloatArray,
     Histogram,
+    RaterMoments,
     Ratings,
     Signs,
     UnitDifferences,
@@ -134,7 +152,7 @@ def estimate_agreement(
 ) -> PointEstimate:
     """Estimate a measure of agreement from the ratings, apart from the clusters of items."""
     value = float(measure.apply(ratings))
-    bounds = _measure_range(measure, ratings)
+    bounds = (lowest_value(measure, ratings), measure.definition.range[1])
     item_mask = counted_item_mask(measure, ratings)
     methods = {}
     if item_influence(measure, ratings) is not None:
@@ -291,23 +309,132 @@ def complete_clustered_difference(
     return replace(difference, n=moments.rows, units=units)
 
 
-def _measure_range(measure: Any, ratings: Ratings) -> tuple[float, float]:
-    """Return the range of a measure, with a finite lower bound.
+#: Kind and transformation of measures of moments, by ``definition.interval``.
+_MOMENT_KINDS = {
+    "correlation": ("correlation", "fisher"),
+    "fit": ("proportion of variance", "rest"),
+    "limit": ("limit of agreement", None),
+}
 
-    Fleiss' κ has none if items have a single rating. Its lower bound is then the value of ratings
-    that never agree, with the observed category proportions, but at most −1; without such items it
-    is −1.
+
+def estimate_from_moments(
+    measure: Any, moments: RaterMoments, settings: Settings, n_items: int
+) -> PointEstimate:
+    """Estimate a measure from the moments of ratings, without its sampling distribution."""
+    kind, transform = _MOMENT_KINDS[measure.definition.interval]
+    return PointEstimate(
+        value=float(measure.apply(moments)),
+        kind=kind,
+        settings=settings,
+        n=moments.rows,
+        n_total=n_items,
+        unit="items",
+        bounds=measure.definition.range,
+        higher_is_better=measure.definition.higher_is_better,
+        undefined=undefined_reasons(measure, moments, n_items),
+        effective_sizes=lambda: (float(moments.effective_items),),
+        transform=transform,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RatingNumbers:
+    """Numbers that the same raters gave to items, for measures of their moments.
+
+    ``ratings`` has a column for each rater, with NaN for missing ratings; ``complete_mask`` are the
+    items that all raters rated. If a row stands for several items, ``item_counts`` is their number
+    and ``weight_squares`` the sum of their squared weights.
     """
-    low, high = measure.definition.range
-    if np.isfinite(low):
-        return low, high
-    chance_agreement = float(np.square(ratings.mean_category_proportions).sum())
-    has_single_ratings = bool((ratings.n_ratings == 1).any())
-    return (
-        min(-1.0, -chance_agreement / (1 - chance_agreement))
-        if has_single_ratings and chance_agreement < 1
-        else -1.0
-    ), high
+
+    ratings: FloatArray
+    complete_mask: npt.NDArray[np.bool_]
+    settings: Settings
+    weight: FloatArray | None = None
+    clusters: ClusterIndex | None = None
+    item_counts: FloatArray | None = None
+    weight_squares: FloatArray | None = None
+
+    @cached_property
+    def statistic(self) -> RaterMoments:
+        """Moments of the items that all raters rated."""
+        ones = np.ones(len(self.ratings))
+        weight = ones if self.weight is None else self.weight
+        squares = np.square(weight) if self.weight_squares is None else self.weight_squares
+        item_counts = ones if self.item_counts is None else self.item_counts
+        return RaterMoments.from_rows(
+            self.ratings, (item_counts, weight, squares), self.complete_mask
+        )
+
+    def row_values(self, measure: Any) -> None:
+        """Return None, as no item has a value of its own."""
+
+    def influence(self, measure: Any, total: RaterMoments | None = None) -> Influence:
+        """Return the jackknife influence: the change of the value if each item is left out.
+
+        It is that of a transformed coefficient, on the scale of the coefficient.
+        """
+        moments, mask = self.statistic if total is None else total, self.complete_mask
+        column, value = np.zeros(len(self.ratings)), float(measure.apply(moments))
+        counts = np.ones(len(column)) if self.item_counts is None else self.item_counts
+        weights = np.ones(len(column)) if self.weight is None else self.weight
+        _, transform = _MOMENT_KINDS[measure.definition.interval]
+        remaining = moments.leave_out_each(
+            self.ratings[mask], weights[mask] / np.maximum(counts[mask], 1)
+        )
+        if transform is None:
+            column[mask] = value - measure.apply(remaining)
+        elif (scale := TRANSFORMATIONS[transform]).is_defined(value):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                changes = scale.forward(value) - scale.forward(measure.apply(remaining))
+            column[mask] = changes / scale.derivative(value)
+        # Of rows of several items, the root of the sum of squares; of a cluster they are added.
+        column *= np.sqrt(counts) if self.clusters is None else counts
+        estimator = JackknifeVariance(
+            self.weight, self.clusters, effective_size=float(moments.effective_items)
+        )
+        return Influence(column, estimator, "jackknife")
+
+    def moment_columns(self) -> FloatArray:
+        """Return the columns of items whose sums give moments.
+
+        The last is 1 for items that count; all are 0 for the others.
+        """
+        columns = self.statistic.mean_columns(self.ratings)
+        with_ones = np.column_stack([columns, np.ones(len(columns))])
+        return np.where(self.complete_mask[:, None], with_ones, 0.0)
+
+    def moments(self, sums: FloatArray) -> RaterMoments:
+        """Return moments from sums or means of :meth:`moment_columns`, with their leading axes."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # there may be no item that counts
+            return self.statistic.from_means(sums[..., :-1] / sums[..., -1:])
+
+    def point_estimate(self, measure: Any) -> PointEstimate:
+        """Return the point estimate of a measure of moments."""
+        n_items = len(self.ratings) if self.item_counts is None else self.item_counts.sum()
+        estimate = estimate_from_moments(measure, self.statistic, self.settings, round(n_items))
+
+        def influence() -> Influence:
+            return cached(self, ("influence", measure), lambda: self.influence(measure))
+
+        def replicates() -> FloatArray:
+            values: FloatArray = cached(
+                self, ("replicates", measure), lambda: self._replicates(measure)
+            )
+            return values
+
+        return replace(
+            estimate,
+            weight=self.weight,
+            clusters=self.clusters,
+            influence=influence,
+            compute_scaled_skewness=lambda: abs(scaled_skewness(influence().influence_values)),
+            replicates=None if self.item_counts is not None else replicates,
+        )
+
+    def _replicates(self, measure: Any) -> FloatArray:
+        columns = self.moment_columns()
+        means = bootstrap_means(columns, self.weight, self.settings, self.clusters)
+        return np.asarray(measure.apply(self.moments(means)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,12 +43,18 @@ MAX_DIRECT_PROPORTION = 0.5
 #: Kind and transformation of a point estimate, by ``definition.interval``.
 _KIND_BY_INTERVAL = {
     "fit": "proportion of variance",
+    "relative": "relative error",
     "correlation": "correlation",
     "median": "median",
     "quantile": "quantile",
     "pairs": "proportion of pairs",
 }
-_TRANSFORM_BY_INTERVAL = {"fit": "rest", "correlation": "fisher", "pairs": "logit"}
+_TRANSFORM_BY_INTERVAL = {
+    "fit": "rest",
+    "relative": "log",
+    "correlation": "fisher",
+    "pairs": "logit",
+}
 
 
 def estimate_from_statistic(
@@ -352,13 +358,13 @@ class SortedRows(NumericSample):
     ) -> Influence | None:
         """Return the influence values by the derivative; None for medians."""
         rows = self.statistic if total is None else total
+        influence_function = measure.definition.moves
         match measure.definition.interval:
             case "fit":
                 column = self._skill_influence(measure, rows)
-            case "correlation":
+            case "correlation" if influence_function is None:
                 column = self._rank_influence(rows)
-            case "pairs":
-                influence_function = measure.definition.moves
+            case "pairs" | "correlation":
                 assert influence_function is not None
                 batch_rows = NumericRows(self.truth, self.predicted, np.ones(len(self.truth)))
                 column = influence_function(batch_rows, rows)

@@ -8,11 +8,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.estimation import averages, calibration, regression, scores, skill, top_k
+from calipers.estimation import (
+    averages,
+    calibration,
+    rater_agreement,
+    regression,
+    scores,
+    skill,
+    top_k,
+)
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import estimate_from_moments
 from calipers.estimation.multilabel import MultilabelSample
-from calipers.estimation.rater_agreement import estimate_agreement
 from calipers.measures.averages import is_multioutput
 from calipers.statistics import (
     ClassLosses,
@@ -23,6 +30,7 @@ from calipers.statistics import (
     Moments,
     NumericMoments,
     NumericRows,
+    RaterMoments,
     Ratings,
     ScoreTable,
 )
@@ -81,7 +89,9 @@ def estimate_from_statistic(
     if isinstance(statistic, NumericMoments | NumericRows):
         return regression.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, Ratings):
-        return estimate_agreement(measure, statistic, settings)
+        return rater_agreement.estimate_agreement(measure, statistic, settings)
+    if isinstance(statistic, RaterMoments):
+        return rater_agreement.estimate_from_moments(measure, statistic, settings, n_rows)
     return None
 
 

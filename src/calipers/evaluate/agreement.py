@@ -42,7 +42,7 @@ from calipers.measures.rater_agreement import counted_item_mask
 from calipers.report.numbers import format_count
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import RATER_SET_NAME
-from calipers.statistics import ConfusionMatrix, RatingRows, Ratings
+from calipers.statistics import ConfusionMatrix, RaterMoments, RatingRows, Ratings
 from calipers.statistics.ratings import MAX_DISTINCT_ITEMS
 from calipers.systems.raters import Raters
 
@@ -140,7 +140,7 @@ def agreement(
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name. Columns may also be passed as NumPy
         arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
-    scale : {'nominal', 'ordinal', 'interval'}, default='nominal'
+    scale : {'nominal', 'ordinal', 'interval', 'ratio'}, default='nominal'
         Scale of the ratings, which defines the distance between them in α.
     order : list, optional
         Order of the categories; by default numeric or alphabetical.
@@ -321,10 +321,15 @@ class _RatingOptions:
     def _make_problem(
         self, categories: Categories, raters: Sequence[str], sets: Mapping[str, list[int]]
     ) -> AgreementProblem:
-        if self.scale == "interval" and np.isnan(categories.numbers).any():
-            examples = ", ".join(map(repr, categories.names[:3]))
+        numbers, expected = categories.numbers, "numbers"
+        is_invalid = np.isnan(numbers) if self.scale in ("interval", "ratio") else np.zeros(0, bool)
+        kind = "are text"
+        if self.scale == "ratio" and not is_invalid.any():
+            is_invalid, kind, expected = numbers < 0, "are negative", "numbers from 0 up"
+        if is_invalid.any():
+            examples = ", ".join(map(repr, np.array(categories.names)[is_invalid][:3].tolist()))
             raise InputError(
-                f"scale is 'interval', and the ratings are text: {examples}; expected numbers"
+                f"scale is {self.scale!r}, and the ratings {kind}: {examples}; expected {expected}"
             )
         return AgreementProblem(self.scale, categories, self.order is not None, tuple(raters), sets)
 
@@ -490,7 +495,9 @@ class AgreementProblem(Problem):
         return (*_rating_notes(sample), *order)
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
-        """Return the findings on the raters."""
+        """Return the findings on the raters, which are about the categories of ratings."""
+        if all(measure.definition.statistic is not Ratings for measure in sample.measures):
+            return ()
         return from_raters(sample, results, self.available_ratings(sample))
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
@@ -500,7 +507,7 @@ class AgreementProblem(Problem):
 
     def statistic(self, system: Any, kind: type) -> Any:
         """Return the numbers of ratings of each item in each category."""
-        return system.sample_for(None).statistic if kind is Ratings else None
+        return system.rating_sample.statistic if kind is Ratings else None
 
 
 def _ratings_by_set(ratings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -512,16 +519,22 @@ def _ratings_by_set(ratings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _rating_notes(sample: Any) -> list[str]:
     """Return notes on items with fewer than two ratings and on tables that are not computed."""
-    notes = []
+    notes: list[str] = []
+    moment_measures = [m for m in sample.measures if m.definition.statistic is RaterMoments]
     for name, system in sample.template_systems.items():
         prefix = "" if name == RATER_SET_NAME else f"{name}: "
+        if moment_measures:
+            notes.extend(_completeness_note(sample, name, moment_measures, prefix))
         ratings = sample.statistic(name, Ratings)
+        if ratings is None:  # no measure in batches takes it
+            continue
         n_single = ratings.n_items - ratings.multiply_rated_items.n_items
         if n_single:
             counting_measures = [
                 str(m)
                 for m in sample.measures
-                if (counted_item_mask(m, ratings) & ~ratings.multiply_rated_mask).any()
+                if m not in moment_measures
+                and (counted_item_mask(m, ratings) & ~ratings.multiply_rated_mask).any()
             ]
             also = f"; {' and '.join(counting_measures)} use them for the frequencies of categories"
             notes.append(
@@ -545,6 +558,20 @@ def _rating_notes(sample: Any) -> list[str]:
             f"{' and clusters' if clustered else ''} in batches; there are more."
         )
     return notes
+
+
+def _completeness_note(
+    sample: Any, name: str, measures: Sequence[Measure], prefix: str
+) -> Iterator[str]:
+    """Yield a note on items that not all raters rated, which measures of moments omit."""
+    estimate = sample.point_estimate(name, measures[0])
+    n_incomplete = estimate.n_total - estimate.n
+    if n_incomplete:
+        names = " and ".join(map(str, measures))
+        yield (
+            f"{prefix}{n_incomplete:,} of {format_count(estimate.n_total, 'items')} are not rated "
+            f"by all raters and do not count for {names}."
+        )
 
 
 def _rater_tables(

@@ -1448,7 +1448,7 @@ AGREEMENT = Task(
         Argument(
             "scale",
             "Scale of the ratings, which defines the distance between them.",
-            choices=("nominal", "ordinal", "interval"),
+            choices=("nominal", "ordinal", "interval", "ratio"),
             description="Scale of the ratings, which defines the distance between them in α.",
         ),
         Argument(

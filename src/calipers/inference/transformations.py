@@ -56,7 +56,7 @@ TRANSFORMATIONS: Mapping[str, Transformation] = {
     "fisher": Transformation(
         "Fisher z", (-1, 1), np.arctanh, lambda v: 1 / ((1 - v) * (1 + v)), math.tanh
     ),
-    "log": Transformation("log", (0, math.inf), math.log, lambda v: 1 / v, math.exp),
+    "log": Transformation("log", (0, math.inf), np.log, lambda v: 1 / v, math.exp),
     "rest": Transformation(
         "log of 1 − value",
         (-math.inf, 1),

@@ -392,7 +392,7 @@ def _analytic_result(
             if errors is None:
                 return None
             return _normal_result(value, math.hypot(*errors), "Wald, two samples", level)
-        case "proportion of variance" | "correlation":
+        case "proportion of variance" | "correlation" | "relative error":
             result = _result_from_limits(first, second, second)
             return None if result[0].reason else result
         case "average over labels" if first.has_few_units() or second.has_few_units():

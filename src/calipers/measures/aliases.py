@@ -71,6 +71,10 @@ OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = {
         "ERR": "ERR is the error rate here; of rankings, in retrieval, ERR is expected reciprocal "
         "rank."
     },
+    ("probabilities", "RPS"): {
+        "ranked-probability-score": "RPS is divided by K − 1 for K classes, so that it ranges from "
+        "0 to 1; in dlordinal it is the sum, from 0 to K − 1.",
+    },
     ("retrieval", "Rprec"): {
         "r-precision": "Some texts use R-precision for the precision at a given recall level, here "
         "P@recall=0.2, or for the largest precision from that recall on, here IPrec@0.2."

@@ -15,6 +15,7 @@ _BIAS_DESCRIPTIONS = {
     "silhouettes": "few, well-separated clusters",
     "Calinski-Harabasz": "spherical clusters of similar size",
     "Davies-Bouldin": "clusters without a close neighbor, of any size",
+    "Xie-Beni": "spherical clusters, the nearest two of which are far apart",
     "Dunn": "a large minimum distance between clusters",
 }
 
@@ -144,6 +145,27 @@ def davies_bouldin(m: ClusterMoments) -> FloatArray:
     """
     value = np.where(m.size > 0, m.max_overlaps, 0.0).sum(axis=-1) / m.n_clusters
     return np.where((m.n_clusters > 1) & ~_same_center_mask(m), value, np.nan)
+
+
+@dispersion(
+    "Xie-Beni",
+    aliases=("xie_beni_index", "XB"),
+    higher_is_better=False,
+    perfect=0.0,
+    undefined=_ONE_CLUSTER
+    | {"same_center": lambda m, _: (m.n_clusters > 1) & (m.min_center_distance == 0)},
+    reference="Xie and Beni (1991)",
+)
+def xie_beni(m: ClusterMoments) -> FloatArray:
+    """Xie–Beni index: W/n over the smallest squared distance of two centers.
+
+    W is the within-cluster sum of squares of n points. It is the index for clusters without degrees
+    of membership; some programs divide by the smallest distance of two points of different clusters
+    instead. It is nonnegative; it is undefined without points, for a single cluster, or if two
+    clusters have the same center.
+    """
+    value = m.within_sum_squares / m.total / np.square(m.min_center_distance)
+    return np.where((m.n_clusters > 1) & (m.min_center_distance > 0), value, np.nan)
 
 
 def _no_dispersion_mask(m: ClusterMoments) -> np.ndarray:

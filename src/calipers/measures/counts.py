@@ -6,13 +6,14 @@ and N = FP + TN. Every formula applies over leading axes: replicates, thresholds
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
-from calipers.statistics import ConfusionMatrix, FloatArray
+from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -432,6 +433,259 @@ def _expected_distance_sums(c: ConfusionMatrix, power: int) -> FloatArray:
     )
 
 
+def _by_order(_: ConfusionMatrix, __: object) -> bool:
+    return True
+
+
+ordinal_error = partial(
+    on_counts,
+    higher_is_better=False,
+    range=(0, inf),
+    range_of_two=(0, 1),
+    perfect=0.0,
+    is_multiclass=True,
+    depends_on_class_order=_by_order,
+)
+
+
+@ordinal_error("ordinal-MAE", undefined={"no_rows": lambda c, _: c.total == 0})
+def ordinal_mean_absolute_error(c: ConfusionMatrix) -> FloatArray:
+    """Mean absolute error of ordered classes: mean of |i − j| of true class i and predicted j.
+
+    i and j are the positions of both in the order of the classes, which is that of ``labels=`` or
+    of an ordered categorical; otherwise numbers are sorted by value and text alphabetically, which
+    a note says. It ranges from 0 to K − 1 for K classes; for two it is the error rate. It is
+    undefined without rows.
+    """
+    return np.asarray(c.distance_sum(1) / c.total)
+
+
+@ordinal_error(
+    "AMAE",
+    aliases=("macro_averaged_mean_absolute_error", "average-MAE"),
+    undefined=EMPTY_CLASS | NO_OTHER_CLASS,
+    reference="Baccianella, Esuli and Sebastiani 2009",
+)
+def macro_averaged_absolute_error(c: ConfusionMatrix) -> FloatArray:
+    """Macro-averaged mean absolute error of ordered classes: the mean of that of each true class.
+
+    The error of a row is |i − j|, as in ordinal-MAE, but rare classes count as much as frequent
+    ones. It ranges from 0 to K − 1 for K classes; for two it is 1 − balanced accuracy. It is
+    undefined if a class that occurs has no rows.
+    """
+
+    def errors(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
+        class_rows = c.truth_margin[..., truth]
+        proportions = counts / np.where(class_rows > 0, class_rows, 1.0)
+        return np.asarray(proportions * np.abs(truth - predicted))
+
+    return np.asarray(c.cell_sum(errors) / _present_mask(c).sum(axis=-1))
+
+
+#: A system that takes one class for another throughout has the association of a perfect one.
+association = partial(rate, higher_is_better=None, no_skill=None, is_multiclass=True)
+
+
+@association(
+    "Cramer-V",
+    aliases=("cramers_v", "cramer_v", "Cramér-V"),
+    undefined=ONE_CLASS | ONE_PREDICTION,
+    reference="Cramér 1946",
+)
+def cramers_v(c: ConfusionMatrix) -> FloatArray:
+    """Cramér's V, the association of true and predicted classes: √(χ²/(n(K − 1))).
+
+    χ² is that of Pearson's test of independence, and K the number of classes that occur. It does
+    not depend on which class is called which, so that it can be 1 where all predictions are wrong;
+    for two classes it is |MCC|. It ranges from 0 to 1
+    and is above 0 by chance. It is undefined if all rows belong to one class, or are all predicted
+    to belong to one class.
+    """
+
+    def terms(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
+        products = c.truth_margin[..., truth] * c.prediction_margin[..., predicted]
+        return np.asarray(np.square(counts) / np.where(products > 0, products, 1.0))
+
+    mean_square = np.maximum(c.cell_sum(terms) - 1, 0.0)
+    root_mean_square = np.sqrt(mean_square / (_present_mask(c).sum(axis=-1) - 1))
+    return np.asarray(np.minimum(root_mean_square, 1.0))
+
+
+def _entropy_sum(x: FloatArray) -> FloatArray:
+    """Return x·log x, 0 for 0."""
+    return np.asarray(x * np.log(np.where(x > 0, x, 1.0)))
+
+
+@association(
+    "uncertainty-coefficient",
+    aliases=("Theil-U", "theils_u", "RCI", "relative_classifier_information"),
+    shared_names=("Theil-U", "theils_u"),
+    no_skill=0.0,
+    undefined=ONE_CLASS,
+    reference="Theil 1970; Sindhwani, Bhattacharya and Rakshit 2001",
+)
+def uncertainty_coefficient(c: ConfusionMatrix) -> FloatArray:
+    """Theil's U (uncertainty coefficient): I/H, the proportion of the entropy that is explained.
+
+    I is the mutual information of true and predicted classes, and H the entropy of the true
+    classes. It is the relative classifier information (RCI), and does not depend on which class is
+    called which, so that it can be 1 where all predictions are wrong. It ranges from 0 to 1, is 0
+    for a constant prediction and above 0 by chance. It is undefined if all rows belong to one
+    class.
+    """
+    total = c.total * np.log(c.total)
+    truth_entropy = total - _entropy_sum(c.truth_margin).sum(axis=-1)
+    prediction_entropy = total - _entropy_sum(c.prediction_margin).sum(axis=-1)
+    joint_entropy = total - c.cell_sum(lambda counts, *_: _entropy_sum(counts))
+    information = np.maximum(truth_entropy + prediction_entropy - joint_entropy, 0.0)
+    return np.asarray(np.minimum(information / truth_entropy, 1.0))
+
+
+@rate(
+    "Bangdiwala-B",
+    aliases=("bangdiwala_b",),
+    undefined={
+        "no_common_class": lambda c, _: (c.truth_margin * c.prediction_margin).sum(axis=-1) == 0
+    },
+    is_multiclass=True,
+    reference="Bangdiwala 1985",
+)
+def bangdiwala_b(c: ConfusionMatrix) -> FloatArray:
+    """Bangdiwala's B: Σ nₖₖ²/Σ tₖpₖ, with correct rows n, true rows t and predicted rows p.
+
+    It is the proportion of the area of the rectangles of an agreement chart, t by p, that the
+    squares of the correct rows cover. It ranges from 0 to 1. It is undefined if no class occurs in
+    both truth and prediction.
+    """
+    return np.asarray(
+        np.square(c.hits).sum(axis=-1) / (c.truth_margin * c.prediction_margin).sum(axis=-1)
+    )
+
+
+@on_counts(
+    "Bennett-S",
+    aliases=("bennett_s", "random-accuracy-corrected"),
+    shared_names=("Bennett-S",),
+    higher_is_better=True,
+    range=(-1, 1),
+    perfect=1.0,
+    is_multiclass=True,
+    undefined=SINGLE_CLASS | {"no_rows": lambda c, _: c.total == 0},
+    reference="Bennett, Alpert and Goldstein 1954",
+)
+def bennett_s(c: ConfusionMatrix) -> FloatArray:
+    """Bennett's S: (accuracy − 1/K)/(1 − 1/K), agreement beyond that of K equally likely classes.
+
+    K is the number of classes that occur. For two classes it is 2·accuracy − 1, the
+    prevalence-adjusted bias-adjusted kappa. It ranges from −1/(K − 1) to 1 and is undefined without
+    rows, or if one class occurs.
+    """
+    chance = 1 / _present_mask(c).sum(axis=-1)
+    return np.asarray((c.correct / c.total - chance) / (1 - chance))
+
+
+@on_counts(
+    "NIR",
+    aliases=("no-information-rate", "no_information_rate"),
+    higher_is_better=None,
+    range=(0, 1),
+    is_multiclass=True,
+    undefined={"no_rows": lambda c, _: c.total == 0},
+    reference="Kuhn 2008",
+)
+def no_information_rate(c: ConfusionMatrix) -> FloatArray:
+    """No-information rate: the proportion of the most frequent class in the truth.
+
+    It is the accuracy of always predicting that class. It ranges from 1/K to 1 for K classes and is
+    undefined without rows.
+    """
+    return np.asarray(c.truth_margin.max(axis=-1) / c.total)
+
+
+@on_counts(
+    "accuracy-p",
+    aliases=("accuracy_p_value",),
+    higher_is_better=None,
+    range=(0, 1),
+    is_multiclass=True,
+    interval="none",
+    undefined={"no_rows": lambda c, _: c.total == 0},
+    reference="Kuhn 2008",
+)
+def accuracy_p_value(c: ConfusionMatrix) -> FloatArray:
+    """P-value of the exact binomial test that the accuracy is above the no-information rate.
+
+    It is P(X ≥ correct rows) for X ~ Binomial(n, NIR), one-sided, where NIR, the proportion of the
+    most frequent class, is taken as known. With weights, n is the effective number of rows,
+    (Σw)²/Σw², and the binomial distribution is interpolated by the beta distribution. Clusters are
+    not accounted for. It ranges from 0 to 1 and is undefined without rows.
+    """
+    n = c.effective_size("total")
+    correct = np.asarray(c.correct / c.total * n)
+    tail = np.vectorize(_binomial_tail, otypes=[np.float64])
+    return np.asarray(tail(correct, n, no_information_rate(c)))
+
+
+def _binomial_tail(successes: float, n: float, p: float) -> float:
+    """Compute P(X ≥ successes) for X ~ Binomial(n, p), interpolated by the beta distribution.
+
+    It is the regularized incomplete beta function I_p(s, n − s + 1), by its continued fraction
+    (Abramowitz and Stegun 1964, 26.5.8), which takes some √n terms.
+
+    >>> _binomial_tail(2.0, 3.0, 0.5)
+    0.5
+    """
+    a, b = successes, n - successes + 1
+    if not a > 0 or p >= 1:
+        return 1.0
+    if p <= 0 or math.isnan(p):
+        return 0.0 if p <= 0 else math.nan
+    is_upper = p > (a + 1) / (a + b + 2)
+    x = 1 - p if is_upper else p
+    first, second = (b, a) if is_upper else (a, b)
+    numerator, denominator = 1.0, 1 - (first + second) * x / (first + 1)
+    denominator = 1 / denominator
+    fraction, k = denominator, 1
+    while k < _MAX_FRACTION_TERMS:
+        odd_term = k * (second - k) * x / ((first + 2 * k - 1) * (first + 2 * k))
+        even_term = -(first + k) * (first + second + k) * x
+        even_term /= (first + 2 * k) * (first + 2 * k + 1)
+        change = 1.0
+        for term in (odd_term, even_term):
+            denominator = 1 / (1 + term * denominator)
+            numerator = 1 + term / numerator
+            change *= numerator * denominator
+        fraction *= change
+        if abs(change - 1) < 1e-15:
+            break
+        k += 1
+    log_scale = first * math.log(x) + second * math.log1p(-x)
+    log_scale += math.lgamma(first + second) - math.lgamma(first) - math.lgamma(second)
+    tail = math.exp(log_scale) * fraction / first
+    return 1 - tail if is_upper else tail
+
+
+#: Number of terms of a continued fraction.
+_MAX_FRACTION_TERMS = 100_000
+
+
+@agreement(
+    "Yule-Q",
+    aliases=("yule_q", "yules_q"),
+    undefined={"no_product": lambda c, _: c.tp * c.tn + c.fp * c.fn == 0},
+    no_skill=None,
+    reference="Yule 1900",
+)
+def yules_q(c: ConfusionMatrix) -> FloatArray:
+    """Yule's Q: (TP·TN − FP·FN)/(TP·TN + FP·FN), which is (DOR − 1)/(DOR + 1).
+
+    It is the diagnostic odds ratio on a scale from −1 to 1, with 0 for independence. It is
+    undefined if both products are 0.
+    """
+    correct, incorrect = c.tp * c.tn, c.fp * c.fn
+    return np.asarray((correct - incorrect) / (correct + incorrect))
+
+
 @agreement(
     "J",
     aliases=("informedness", "youden", "youden_j", "bookmaker"),
@@ -503,13 +757,45 @@ def diagnostic_odds_ratio(c: ConfusionMatrix) -> FloatArray:
     return (c.tp / c.fp) * (c.tn / c.fn)
 
 
-@rate("G-mean", aliases=("g_mean", "geometric_mean_score"), no_skill=0.0, undefined=BOTH_CLASSES)
+@rate(
+    "G-mean",
+    aliases=("g_mean", "geometric_mean_score"),
+    no_skill=0.0,
+    undefined=EMPTY_CLASS | SINGLE_CLASS,
+    is_multiclass=True,
+    reference="Kubat and Matwin 1997; Sun, Kamel and Wang 2006",
+)
 def g_mean(c: ConfusionMatrix) -> FloatArray:
-    """Geometric mean of recall and specificity: √(recall · specificity).
+    """Geometric mean of the recalls of the classes; of two, √(recall · specificity).
 
-    It ranges from 0 to 1 and is undefined if there are only positives or only negatives.
+    For K classes it is the K-th root of the product of their recalls, 0 if a class is never
+    predicted correctly. It ranges from 0 to 1 and is undefined if a class has no rows.
     """
-    return np.sqrt(recall(c) * specificity(c))
+    if c.n_classes == 2:
+        return np.sqrt(recall(c) * specificity(c))
+    occurring_mask = _present_mask(c)
+    with np.errstate(divide="ignore"):
+        logarithms = np.where(occurring_mask, np.log(c.hits / c.truth_margin), 0.0)
+    return np.asarray(np.exp(logarithms.sum(axis=-1) / occurring_mask.sum(axis=-1)))
+
+
+@rate(
+    "IBA",
+    aliases=("index_balanced_accuracy", "index-of-balanced-accuracy"),
+    undefined=BOTH_CLASSES,
+    reference="García, Mollineda and Sánchez 2009",
+)
+def index_of_balanced_accuracy(c: ConfusionMatrix, alpha: float = 0.1) -> FloatArray:
+    """Index of balanced accuracy: (1 + α·(recall − specificity))·recall·specificity.
+
+    It is the square of the G-mean, increased if positives are classified better than negatives, and
+    reduced otherwise. α is ``alpha``, from 0 to 1; above ½ a higher specificity may reduce it. It
+    ranges from 0 to 1 and is undefined if there
+    are only positives or only negatives.
+    """
+    sensitivity, negative_rate = recall(c), specificity(c)
+    dominance = sensitivity - negative_rate
+    return np.asarray((1 + alpha * dominance) * sensitivity * negative_rate)
 
 
 @rate(

@@ -178,8 +178,8 @@ class Definition:
     depends_on_class_order : callable, optional
         Whether the value depends on the order of the classes, or of the categories of raters.
     moves : callable, optional
-        Influence of rows on a formula over rows of numbers whose ``interval`` is ``"pairs"``: the
-        derivative by the weight of a row, times the total weight.
+        Influence of rows on a formula over rows of numbers whose ``interval`` is ``"pairs"`` or
+        ``"correlation"``: the derivative by the weight of a row, times the total weight.
     counts_true_negatives : bool, default=False
         Whether a label of a multilabel row that is neither true nor predicted counts as correct.
     area_fraction : callable, optional

@@ -106,6 +106,7 @@ FAMILIES: dict[str, Family] = {
         _make_family("dispersion", "points", "cluster_indices"),
         _make_family("separations", "pairs", "cluster_indices"),
         _make_family("agreement", "ratings", "rater_agreement"),
+        _make_family("reliability", "ratings", "reliability"),
         _make_family("case-scores", "case scores", "case_scores"),
         _make_family("score-quantiles", "case scores", "case_scores"),
         _make_family("sampled-scores", "samples", "case_scores"),
@@ -123,7 +124,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "regression": ("regression", "fit", "order", "quantiles"),
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
-    "agreement": ("agreement",),
+    "agreement": ("agreement", "reliability"),
     "scores": (
         "case-scores",
         "score-quantiles",

@@ -47,15 +47,23 @@ def _effective_size(m: NumericMoments) -> FloatArray:
 
 @fit_measure(
     "R2",
-    aliases=("r2_score", "R-squared", "coefficient_of_determination"),
+    aliases=(
+        "r2_score",
+        "R-squared",
+        "coefficient_of_determination",
+        "NSE",
+        "nash_sutcliffe_efficiency",
+    ),
+    reference="Nash and Sutcliffe 1970",
     skill_of="MSE",
     unexplained="residual_sum_squares",
 )
 def r_squared(m: NumericMoments) -> FloatArray:
     """R², the coefficient of determination: 1 − Σr²/Σ(y − ȳ)².
 
-    It is 0 if the mean of the truth is always predicted, and below 0 for worse predictions. It is
-    at most 1; it is undefined if there are no rows, or if the truth is constant.
+    In hydrology it is the Nash–Sutcliffe efficiency (NSE). It is 0 if the mean of the truth is
+    always predicted, and below 0 for worse predictions. It is at most 1; it is undefined if there
+    are no rows, or if the truth is constant.
     """
     return np.asarray(1 - m.residual_sum_squares / m.of_truth)
 
@@ -130,3 +138,96 @@ def concordance(m: NumericMoments) -> FloatArray:
     """
     squared_bias = m.weight * np.square(m.residual)
     return clip_correlation(2 * m.of_both / (m.of_truth + m.of_predicted + squared_bias))
+
+
+_ZERO_MEAN = {"zero_truth_mean": lambda m, _: (m.truth == 0) & (m.weight > 0)}
+
+
+@fit_measure(
+    "KGE",
+    aliases=("Kling-Gupta", "kling_gupta_efficiency"),
+    undefined=NO_ROWS | _CONSTANT_TRUTH | _CONSTANT_PREDICTION | _ZERO_MEAN,
+    reference="Gupta, Kling, Yilmaz and Martinez 2009; Kling, Fuchs and Paulin 2012",
+)
+def kling_gupta(m: NumericMoments, variant: str = "2009") -> FloatArray:
+    """Kling–Gupta efficiency: 1 − √((r − 1)² + (α − 1)² + (β − 1)²).
+
+    r is Pearson's correlation, α the standard deviation of the predictions over that of the truth,
+    and β the mean of the predictions over that of the truth. In the ``variant`` ``"2012"`` α is
+    that of the coefficients of variation, σ/μ. It is at most 1, and 1 − √2 if the mean of the truth
+    is nearly always predicted. It is undefined if there are no rows, if the truth or the prediction
+    is constant, or if the mean of the truth is 0.
+    """
+    bias = m.predicted / m.truth
+    spread = np.sqrt(m.of_predicted) / np.sqrt(m.of_truth)
+    if variant == "2012":
+        spread = spread / bias
+    return np.asarray(
+        1 - np.sqrt(np.square(pearson(m) - 1) + np.square(spread - 1) + np.square(bias - 1))
+    )
+
+
+relative_error_measure = partial(
+    measure,
+    family="fit",
+    statistic=NumericMoments,
+    higher_is_better=False,
+    perfect=0.0,
+    range=(0, inf),
+    interval="relative",
+)
+
+
+@relative_error_measure(
+    "NRMSE",
+    aliases=("normalized_root_mean_squared_error", "RSR"),
+    undefined=NO_ROWS
+    | {
+        "constant_truth": lambda m, parameters: (
+            m.constant_mask("truth") & (m.weight > 0) & (parameters["normalization"] == "sd")
+        ),
+        "zero_truth_mean": lambda m, parameters: (
+            (m.truth == 0) & (m.weight > 0) & (parameters["normalization"] == "mean")
+        ),
+    },
+)
+def normalized_root_mean_squared_error(m: NumericMoments, normalization: str = "sd") -> FloatArray:
+    """Root mean squared error, normalized by the standard deviation or the mean of the truth.
+
+    By the standard deviation (``sd``, with 1/n) it is √(1 − R²), and 1 for always predicting the
+    mean; by the ``mean`` of the truth, or its absolute value, it is the coefficient of variation of
+    the RMSE. (By the range or an interquartile range, divide the RMSE and its limits by it; both
+    are too uncertain to be estimated from the same rows.) It is nonnegative; it is undefined if
+    there are no rows, if the truth is constant, or if its mean is 0.
+    """
+    mean_square = m.residual_sum_squares / m.weight
+    if normalization == "mean":
+        return np.asarray(np.sqrt(mean_square) / np.abs(m.truth))
+    return np.asarray(np.sqrt(mean_square / (m.of_truth / m.weight)))
+
+
+@relative_error_measure(
+    "Theil-U1",
+    aliases=("theil_u1",),
+    range=(0, 1),
+    undefined=NO_ROWS
+    | {
+        "all_zero": lambda m, _: (
+            (m.of_truth + m.of_predicted + np.square(m.truth) + np.square(m.predicted) == 0)
+            & (m.weight > 0)
+        )
+    },
+    reference="Theil 1961",
+)
+def theil_inequality(m: NumericMoments) -> FloatArray:
+    """Theil's inequality coefficient U₁: RMSE/(√(mean of truth²) + √(mean of prediction²)).
+
+    It ranges from 0, for perfect forecasts, to 1. It is undefined if there are no rows, or if all
+    numbers are 0. (U₂, the error over that of the naive forecast, is RMSSE.)
+    """
+    sums = (
+        m.of_truth + m.weight * np.square(m.truth),
+        m.of_predicted + m.weight * np.square(m.predicted),
+    )
+    error = np.sqrt(m.residual_sum_squares)
+    return np.asarray(np.minimum(error / (np.sqrt(sums[0]) + np.sqrt(sums[1])), 1.0))

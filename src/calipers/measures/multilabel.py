@@ -164,7 +164,12 @@ def _label_order(truth: Sets, score: Sets) -> Iterator[FloatArray]:
     higher_is_better=True,
     range=(0, 1),
     perfect=1.0,
-    aliases=("label_ranking_average_precision_score", "label_ranking_average_precision"),
+    aliases=(
+        "label_ranking_average_precision_score",
+        "label_ranking_average_precision",
+        "average_precision_samples",
+        "example-AP",
+    ),
     reference="Schapire and Singer 2000",
 )
 def label_ranking_average_precision(truth: Sets, score: Sets) -> FloatArray:
@@ -177,6 +182,28 @@ def label_ranking_average_precision(truth: Sets, score: Sets) -> FloatArray:
     """
     n_true, precisions, *_ = _label_order(truth, score)
     return _ratio(precisions, n_true)
+
+
+@label_ranking_measure(
+    "example-AUC",
+    higher_is_better=True,
+    range=(0, 1),
+    perfect=1.0,
+    aliases=("roc_auc_samples", "auc_samples"),
+)
+def example_area(truth: Sets, score: Sets) -> FloatArray:
+    """Example-based AUC: the mean proportion of pairs of a true and a false label in order.
+
+    A pair is in order if the true label scores higher than the false one; ties count as ½. It is
+    the area under the ROC curve of the labels of a row (``average="samples"`` of scikit-learn),
+    averaged over the rows that have both true and false labels. It ranges from 0 to 1 and is
+    undefined if there is no such row.
+    """
+    *_, n_not_higher = _label_order(truth, score)
+    *_, n_not_lower = _label_order(~np.asarray(truth, bool), score)
+    n_true = np.asarray(truth, bool).sum(axis=1, dtype=np.float64)
+    n_pairs = n_true * (truth.shape[1] - n_true)
+    return _ratio((n_pairs + n_not_lower - n_not_higher) / 2, n_pairs)
 
 
 @label_ranking_measure(

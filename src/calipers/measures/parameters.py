@@ -28,6 +28,8 @@ class ParameterDomain:
         Whether the value may be infinite.
     integer : bool, default=False
         Whether the value has to be an integer.
+    excluded : tuple of float, optional
+        Open interval of values between the bounds that are excluded.
     choices : tuple of str, default=()
         Possible values of a parameter that is not a number.
     holds : str, default="number"
@@ -45,6 +47,8 @@ class ParameterDomain:
     #: Whether it may be infinite.
     infinite: bool = False
     integer: bool = False
+    #: Open interval that is left out.
+    excluded: tuple[float, float] | None = None
     choices: tuple[str, ...] = ()
     holds: str = "number"
     example: Any = None
@@ -81,9 +85,13 @@ class ParameterDomain:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return True
         is_inside = self.low < value < self.high if self.open else self.low <= value <= self.high
+        if self.excluded is not None and self.excluded[0] < value < self.excluded[1]:
+            return True
         return not is_inside or (value in (inf, -inf) and not self.infinite)
 
     def _describe_bounds(self) -> str:
+        if self.excluded is not None:
+            return f"at most {self.excluded[0]:g}, or {self.excluded[1]:g} or more"
         if self.high == inf == -self.low:
             return "finite"
         if self.high == inf:
@@ -141,19 +149,21 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "min_grade": ParameterDomain(integer=True),
     "min_score": ParameterDomain(example=4),
     "multiple": ParameterDomain(low=0, open=True),
+    "naive_rmse": ParameterDomain(low=0, open=True, example=1.0),
     "naive_mae": ParameterDomain(low=0, open=True, example=1.0),
     "odds": ParameterDomain(low=0),
     "patience": ParameterDomain(low=0, high=1, open=True),
     "p": ParameterDomain(low=0, high=1, open=True),
     "percentile": ParameterDomain(low=0, high=100, open=True, example=95),
-    "power": ParameterDomain(low=1, example=1.5),
+    "normalization": ParameterDomain(choices=("mean", "sd")),
+    "power": ParameterDomain(excluded=(0, 1), example=1.5),
     "predictors": ParameterDomain(low=0, integer=True, example=1),
     "precision": ParameterDomain(low=0, high=1, example=0.9),
     "prevalence": ParameterDomain(low=0, high=1, example=0.1),
     "recall": ParameterDomain(low=0, high=1, example=0.9),
     "recalls": ParameterDomain(low=0, high=1, holds="numbers"),
     "rel": ParameterDomain(integer=True),
-    "scale": ParameterDomain(choices=("nominal", "ordinal", "interval")),
+    "scale": ParameterDomain(choices=("nominal", "ordinal", "interval", "ratio")),
     "sensitivity_share": ParameterDomain(low=0, high=1),
     "slope": ParameterDomain(choices=("one", "fitted")),
     "smoothing": ParameterDomain(low=1),
@@ -162,8 +172,12 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "tied": ParameterDomain(choices=("share", "optimistic", "pessimistic")),
     "tail": ParameterDomain(choices=("always", "with-unjudged")),
     "ties": ParameterDomain(choices=("id", "average", "best", "worst")),
+    "weighting": ParameterDomain(
+        choices=("identity", "linear", "quadratic", "ordinal", "radical", "ratio")
+    ),
     "weights": ParameterDomain(choices=("linear", "quadratic")),
     "to": ParameterDomain(choices=("points", "centers")),
+    "variant": ParameterDomain(choices=("2009", "2012")),
     "volume": ParameterDomain(low=0, high=1, example=0.5),
     **{name: ParameterDomain() for name in ("tp", "fp", "fn", "tn")},
 }

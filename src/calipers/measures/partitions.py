@@ -284,6 +284,25 @@ def purity(t: ContingencyTable) -> FloatArray:
     return np.asarray(t.majority_counts.sum(axis=-1) / t.total)
 
 
+@partition_measure(
+    "cluster-accuracy",
+    aliases=("clustering_accuracy", "unsupervised-accuracy"),
+    interval="matching",
+    undefined=_NO_ROWS,
+    reference="Kuhn (1955); Yang, Xu, Nie, Yan and Zhuang (2010)",
+)
+def cluster_accuracy(t: ContingencyTable) -> FloatArray:
+    """Clustering accuracy: accuracy under the best one-to-one assignment of clusters to classes.
+
+    Each cluster is assigned to a class of its own, so that most points are in the class of their
+    cluster (the Hungarian method); the points of clusters or classes that are left over are errors.
+    Unlike purity it does not increase with the number of clusters. It ranges from 0 to 1 and is
+    undefined without points.
+    """
+    matched = np.where(t.matched_cells, t.cell_counts, 0.0)
+    return np.asarray(matched.sum(axis=-1) / t.total)
+
+
 def _clip_trivial(t: ContingencyTable, value: FloatArray) -> FloatArray:
     """Return values clipped to 1, and 1 if all points are in one class and in one cluster."""
     nonempty_mask = t.total > 0

@@ -81,6 +81,22 @@ def binary_cross_entropies(
     return np.asarray(out)
 
 
+def ranked_probability_losses(truth: FloatArray, probability: Probability) -> FloatArray:
+    """Compute the mean over k of (P(class ≤ k) − 1[truth ≤ k])² of each row.
+
+    >>> ranked_probability_losses(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.5, 0.25, 0.25]]))
+    array([0.     , 0.40625])
+    """
+    if isinstance(probability, np.ndarray) and probability.ndim == 1:
+        return np.square(probability - truth)
+    table = ClassScoreRows.from_scores(truth, probability).table
+    losses, cumulative = np.zeros(len(table)), np.zeros(len(table))
+    for k in range(table.shape[1] - 1):
+        cumulative += table[:, k]
+        losses += np.square(cumulative - (truth <= k))
+    return np.asarray(losses / max(table.shape[1] - 1, 1))
+
+
 def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
     """Compute H(p, q) = −Σ pₑ ln qₑ of distributions along the last axis, in nats.
 
@@ -150,6 +166,29 @@ def brier(m: Moments) -> FloatArray:
 
     With more than two classes (p − y)² is summed over the classes, as by Brier, so that the maximum
     is 2; with two classes it is half of that, with a maximum of 1. It is undefined without rows.
+    """
+    return np.asarray(m.mean)
+
+
+@loss_measure(
+    "RPS",
+    aliases=("ranked-probability-score",),
+    range=(0, 1),
+    perfect=0.0,
+    undefined=NO_ROWS,
+    row_formula=ranked_probability_losses,
+    constant_prediction=base_rate,
+    depends_on_class_order=lambda *_: True,
+    reference="Epstein 1969; Murphy 1971",
+)
+def ranked_probability_score(m: Moments) -> FloatArray:
+    """Ranked probability score of K ordered classes: mean of Σ (P_k − Y_k)²/(K − 1).
+
+    P_k is the predicted probability of the first k classes, and Y_k is 1 if the true class is among
+    them, else 0. Probability is penalized the more, the farther it is from the true class. The
+    order is that of ``labels=`` or of an ordered categorical; otherwise numbers are sorted by value
+    and text alphabetically, which a note says. For two classes it is the Brier score. It ranges
+    from 0 to 1 and is undefined without rows.
     """
     return np.asarray(m.mean)
 

@@ -11,6 +11,7 @@ from calipers.measures.goodness_of_fit import clip_correlation, correlation_meas
 from calipers.measures.registration import measure
 from calipers.measures.regression import deviance, pinball
 from calipers.statistics import FloatArray, NumericRows
+from calipers.statistics.regression import concordance_sums
 
 
 def _constant_condition(column: str) -> Any:
@@ -53,6 +54,58 @@ def spearman(rows: NumericRows) -> FloatArray:
         rows.mean(products) for products in (y * p, y * y, p * p)
     )
     return clip_correlation(covariance / (np.sqrt(truth_variance) * np.sqrt(predicted_variance)))
+
+
+def _untied_sums(rows: NumericRows) -> tuple[FloatArray, FloatArray]:
+    """Compute the weight of the rows with another truth, and with another prediction, by row."""
+    totals = rows.total[..., None]
+    truth, predicted = (
+        totals - sorted_values.weight_sums(rows.weight)[..., sorted_values.value_index]
+        for sorted_values in (rows.sorted_truth, rows.sorted_predictions)
+    )
+    return truth, predicted
+
+
+def _kendall_influence(batch: NumericRows, rows: NumericRows) -> FloatArray:
+    """Return the influence of the rows of a batch on Kendall's τ of all rows."""
+    n = batch.n_rows
+    without_weight = NumericRows(batch.truth, batch.predicted, np.zeros(n))
+    joint = rows + without_weight
+    concordance, (truth, predicted) = concordance_sums(joint), _untied_sums(joint)
+    total, (concordant, truth_pairs, predicted_pairs) = (
+        float(rows.total),
+        (float(joint.weight @ sums) for sums in (concordance, truth, predicted)),
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.sqrt(truth_pairs * predicted_pairs)
+        tie_slopes = truth / truth_pairs + predicted / predicted_pairs
+        column = total * (2 * concordance - concordant * tie_slopes) / size
+    return np.asarray(column[len(column) - n :])
+
+
+@correlation_measure(
+    "Kendall",
+    family="order",
+    statistic=NumericRows,
+    aliases=("kendalltau", "Kendall-tau", "kendall_tau_b"),
+    undefined=_NO_ROWS
+    | _CONSTANT_TRUTH
+    | {"constant_prediction": _constant_condition("predicted")},
+    moves=_kendall_influence,
+    reference="Kendall 1945",
+)
+def kendall(rows: NumericRows) -> FloatArray:
+    """Kendall's τ_b: concordant less discordant pairs of rows, over √(pairs untied in either).
+
+    The denominator is the geometric mean of the numbers of pairs that are not tied in the truth,
+    and in the prediction. With weights a pair counts with the product of both. It ranges from −1 to
+    1 and is undefined without rows, or if the truth or the prediction is constant.
+    """
+    truth, predicted = _untied_sums(rows)
+    concordant, truth_pairs, predicted_pairs = (
+        (rows.weight * sums).sum(axis=-1) for sums in (concordance_sums(rows), truth, predicted)
+    )
+    return clip_correlation(concordant / (np.sqrt(truth_pairs) * np.sqrt(predicted_pairs)))
 
 
 @measure(

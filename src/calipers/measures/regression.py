@@ -108,6 +108,8 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
     """Compute the unit deviance of Tweedie's distribution, infinite where it is not defined."""
     y, p = truth, predicted
     with np.errstate(all="ignore"):
+        if power == 0:
+            return np.square(y - p)
         if power == 1:
             unit_deviance = 2 * (np.where(y == 0, 0.0, y * np.log(y / p)) - y + p)
         elif power == 2:
@@ -122,7 +124,7 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
                 - y * p**one_minus_power / one_minus_power
                 + p**two_minus_power / two_minus_power
             )
-    in_domain_mask = (p > 0) & (y >= 0 if power < 2 else y > 0)
+    in_domain_mask = (p > 0) & (power < 0 or (y >= 0 if power < 2 else y > 0))
     return np.where(
         in_domain_mask, np.maximum(unit_deviance, 0.0), inf
     )  # rounding may leave a hair below 0
@@ -199,6 +201,37 @@ def mean_absolute_scaled_error(m: Moments, naive_mae: float) -> FloatArray:
     evaluated together. The measure is nonnegative; it is undefined if there are no rows.
     """
     return np.asarray(m.mean)
+
+
+def _scaled_squared_error(
+    truth: FloatArray, predicted: FloatArray, naive_rmse: float
+) -> FloatArray:
+    return squared_error(truth, predicted) / naive_rmse**2
+
+
+def _truth_mean(truth: FloatArray, weight: FloatArray | None, naive_rmse: float) -> float:
+    return weighted_mean(truth, weight)
+
+
+@loss_measure(
+    "RMSSE",
+    aliases=("root_mean_squared_scaled_error", "Theil-U2"),
+    row_formula=_scaled_squared_error,
+    constant_prediction=_truth_mean,
+    has_units=False,
+    interval="root_mean",
+    reference="Theil 1966; Hyndman and Koehler 2006",
+)
+def root_mean_squared_scaled_error(m: Moments, naive_rmse: float) -> FloatArray:
+    """Root mean squared scaled error: RMSE over the RMSE of the naive forecast.
+
+    It is below 1 for forecasts that are better than the naive one. ``naive_rmse`` is the root of
+    the mean of (y_t − y_{t−m})², with m = 1, or the number of time steps in a season: over the
+    training data, as in the M5 competition, or over the rows that are evaluated, which makes it
+    Theil's U₂. It is taken as a known constant. The measure is nonnegative; it is undefined if
+    there are no rows.
+    """
+    return np.asarray(np.sqrt(m.mean))
 
 
 @measure(
@@ -340,9 +373,10 @@ def gamma_deviance(m: Moments) -> FloatArray:
 def tweedie_deviance(m: Moments, power: float) -> FloatArray:
     """Mean Tweedie deviance, whose variance is a power of the mean (Jørgensen 1987).
 
-    The power 1 is the Poisson deviance, 2 that of the gamma distribution, 3 that of the inverse
-    Gaussian. For other powers k it is the mean of 2(y^(2−k)/((1−k)(2−k)) − y·p^(1−k)/(1−k) +
-    p^(2−k)/(2−k)). The truth y has to be 0 or more (above 0 for k ≥ 2), and the prediction p above
-    0; otherwise it is undefined, as it is without rows. It is 0 or more.
+    The power 0 is the mean squared error, 1 the Poisson deviance, 2 that of the gamma distribution,
+    3 that of the inverse Gaussian. For other powers k, below 0 or above 1, it is the mean of
+    2(max(y, 0)^(2−k)/((1−k)(2−k)) − y·p^(1−k)/(1−k) + p^(2−k)/(2−k)). The prediction p has to be
+    above 0, unless k is 0, and the truth y 0 or more for k ≥ 1 (above 0 for k ≥ 2); otherwise it is
+    undefined, as it is without rows. It is 0 or more.
     """
     return np.asarray(m.mean)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from calipers.statistics.moments import Moments, SkewMoments
     from calipers.statistics.quantiles import QuantileRows
     from calipers.statistics.rankings import JudgedRankings
-    from calipers.statistics.ratings import RatingRows, Ratings
+    from calipers.statistics.ratings import RaterMoments, RatingRows, Ratings
     from calipers.statistics.regression import (
         FitMoments,
         NumericMoments,
@@ -69,7 +69,7 @@ _HOMES = {
     "sparse_confusion": "SparseConfusionMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
     "rankings": "JudgedRankings",
-    "ratings": "RatingRows, Ratings",
+    "ratings": "RaterMoments, RatingRows, Ratings",
     "sampled_rankings": "SampledRankings",
     "statistic_vectors": "StatisticVector",
     "scores": "ScoreOrder, SubsetScores, ScoreTable",
@@ -102,6 +102,7 @@ __all__ = [
     "NumericMoments",
     "NumericRows",
     "QuantileRows",
+    "RaterMoments",
     "RatingRows",
     "Ratings",
     "SampledRankings",

@@ -138,6 +138,18 @@ class ClusterMoments(Statistic):
         return np.asarray(np.sqrt(np.stack(squared_distances)))
 
     @cached_property
+    def min_center_distance(self) -> FloatArray:
+        """Smallest distance between the means of two clusters; infinite for one."""
+        return np.asarray(self.center_pair_distances.min(initial=np.inf))
+
+    @cached_property
+    def center_pair_distances(self) -> FloatArray:
+        """Distances between the means of different clusters (k, k); infinite elsewhere."""
+        nonempty = self.size > 0
+        is_pair = nonempty[:, None] & nonempty & ~np.eye(len(nonempty), dtype=bool)
+        return np.where(is_pair, self.centroid_distances, np.inf)
+
+    @cached_property
     def max_overlaps(self) -> FloatArray:
         """Largest overlap of each cluster with another one (k,)."""
         return np.asarray(self.davies_bouldin_ratios.max(axis=-1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -267,6 +267,27 @@ class ConfusionMatrix(Statistic):
         return np.asarray(
             (self.counts * np.abs(index[:, None] - index) ** power).sum(axis=(-1, -2))
         )
+
+    def cell_sum(
+        self, values: Callable[[FloatArray, IntArray, IntArray], FloatArray]
+    ) -> FloatArray:
+        """Sum a function of the cells.
+
+        Parameters
+        ----------
+        values : callable
+            Function of the counts of cells, shape (..., C), and of the indices of their true and
+            predicted classes, shape (C,), that is 0 for empty cells.
+
+        Returns
+        -------
+        ndarray
+            Sum of the values, with leading axes.
+        """
+        k = self.n_classes
+        truth, predicted = np.divmod(np.arange(k * k), k)
+        counts = self.counts.reshape(*self.counts.shape[:-2], k * k)
+        return np.asarray(values(counts, truth, predicted).sum(axis=-1))
 
     def nonempty_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
         """List the non-empty cells of a single matrix, in the order of the cells.

@@ -386,6 +386,235 @@ class Ratings(Statistic):
         return _sums_by_code(self.entry_index, count_values, len(self))
 
 
+@dataclass(frozen=True, eq=False)
+class RaterMoments(Statistic):
+    """Moments of the numbers that the same raters gave to items.
+
+    Only items that all raters rated count. A rating is the sum of the mean of all, a deviation of
+    the rater, one of the item, and a residual; the statistic has the sums of squares of the latter
+    two. Leading axes are replicates.
+
+    Parameters
+    ----------
+    rows : int
+        Number of items.
+    weight, squares : ndarray of shape (...)
+        Sums of the weights and of the squared weights of the items.
+    mean : ndarray of shape (...)
+        Mean rating.
+    deviations : ndarray of shape (..., raters)
+        Mean rating of each rater, less that of all.
+    of_items : ndarray of shape (...)
+        Sum of squares of the mean ratings of the items, about their mean.
+    of_residual : ndarray of shape (...)
+        Sum of squares of the residuals.
+
+    Examples
+    --------
+    >>> ratings = RaterMoments.from_rows(np.array([[1.0, 2.0], [4.0, 7.0], [2.0, np.nan]]))
+    >>> ratings.rows, float(ratings.mean), ratings.deviations.tolist(), float(ratings.of_residual)
+    (2, 3.5, [-1.0, 1.0], 1.0)
+    """
+
+    rows: int
+    weight: FloatArray
+    squares: FloatArray
+    mean: FloatArray
+    deviations: FloatArray
+    of_items: FloatArray
+    of_residual: FloatArray
+
+    @classmethod
+    def from_rows(
+        cls,
+        ratings: FloatArray,
+        sums: tuple[FloatArray, ...] | None = None,
+        complete_mask: npt.NDArray[np.bool_] | None = None,
+    ) -> Self:
+        """Compute the moments of items.
+
+        Parameters
+        ----------
+        ratings : ndarray of shape (n, raters)
+            Number that each rater gave to each item; NaN if there is none.
+        sums : tuple of ndarray of shape (n,), optional
+            Number of items of each row, the sum of their weights, and that of their squared
+            weights. By default each is one item of weight 1.
+        complete_mask : ndarray of bool of shape (n,), optional
+            Items that all raters rated; by default those whose ratings are numbers.
+
+        Returns
+        -------
+        RaterMoments
+            Statistic of the items.
+        """
+        item_counts, weight, squares = _weight_sums(len(ratings), None) if sums is None else sums
+        is_number = np.asarray(~np.isnan(ratings).any(axis=1))
+        counted_mask = (is_number if complete_mask is None else complete_mask) & (weight > 0)
+        ratings, weight = ratings[counted_mask], weight[counted_mask]
+        total = weight.sum()
+        item_means = ratings.mean(axis=1)
+        residuals = ratings - item_means[:, None]
+        proportions = weight / max(total, 1e-300)
+        mean, deviations = proportions @ item_means, proportions @ residuals
+        return cls(
+            rows=round(float(item_counts[counted_mask].sum())),
+            weight=np.asarray(total),
+            squares=np.asarray(squares[counted_mask].sum()),
+            mean=np.asarray(mean),
+            deviations=deviations,
+            of_items=np.asarray(weight @ np.square(item_means - mean)),
+            of_residual=np.asarray(weight @ np.square(residuals - deviations).sum(axis=1)),
+        )
+
+    def mean_columns(self, ratings: FloatArray) -> FloatArray:
+        """Return the columns of items whose means :meth:`from_means` takes.
+
+        Parameters
+        ----------
+        ratings : ndarray of shape (n, raters)
+            Number that each rater gave to each item.
+
+        Returns
+        -------
+        ndarray of shape (n, raters + 3)
+            Mean rating and deviations of the raters about those of this statistic, the square of
+            the former, and the sum of squares of the latter.
+        """
+        item_means = ratings.mean(axis=1)
+        residuals = ratings - item_means[:, None] - self.deviations
+        centered = item_means - self.mean
+        squares = np.square(centered), np.square(residuals).sum(axis=1)
+        return np.column_stack([centered, residuals, *squares])
+
+    def from_means(
+        self,
+        means: FloatArray,
+        weight: FloatArray | None = None,
+        squares: FloatArray | None = None,
+    ) -> Self:
+        """Create moments from means of columns, as those of bootstrap replicates.
+
+        Parameters
+        ----------
+        means : ndarray of shape (..., raters + 3)
+            Means of the columns of :meth:`mean_columns`.
+        weight, squares : ndarray of shape (...), optional
+            Sums of the weights and of the squared weights; by default those of this statistic.
+
+        Returns
+        -------
+        RaterMoments
+            Moments with the leading axes of ``means``.
+        """
+        centered, residuals = means[..., 0], means[..., 1:-2]
+        axes = means.shape[:-1]
+        weight = np.broadcast_to(self.weight if weight is None else weight, axes)
+        squares = np.broadcast_to(self.squares if squares is None else squares, axes)
+        of_items = np.maximum(means[..., -2] - np.square(centered), 0.0)
+        of_residual = np.maximum(means[..., -1] - np.square(residuals).sum(axis=-1), 0.0)
+        return replace(
+            self,
+            weight=weight,
+            squares=squares,
+            mean=self.mean + centered,
+            deviations=self.deviations + residuals,
+            of_items=weight * of_items,
+            of_residual=weight * of_residual,
+        )
+
+    def leave_out_each(self, ratings: FloatArray, weight: FloatArray) -> Self:
+        """Return the moments without each of some items, along a leading axis.
+
+        Parameters
+        ----------
+        ratings : ndarray of shape (n, raters)
+            Number that each rater gave to each item.
+        weight : ndarray of shape (n,)
+            Weight of each item.
+
+        Returns
+        -------
+        RaterMoments
+            Moments of all other items.
+        """
+        columns = self.mean_columns(ratings)
+        sums = np.zeros(columns.shape[1])
+        sums[-2:] = self.of_items, self.of_residual
+        remaining = self.weight - weight
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = (sums - weight[:, None] * columns) / remaining[:, None]
+        return self.from_means(means, remaining, self.squares - np.square(weight))
+
+    def __add__(self, other: Self) -> Self:
+        """Return the moments of the items of both."""
+        weight = self.weight + other.weight
+        proportion = other.weight / np.maximum(weight, 1e-300)
+        between = self.weight * proportion
+        item_shift, rater_shift = other.mean - self.mean, other.deviations - self.deviations
+        return replace(
+            self,
+            rows=self.rows + other.rows,
+            weight=np.asarray(weight),
+            squares=np.asarray(self.squares + other.squares),
+            mean=np.asarray(self.mean + proportion * item_shift),
+            deviations=np.asarray(self.deviations + proportion[..., None] * rater_shift),
+            of_items=np.asarray(self.of_items + other.of_items + between * np.square(item_shift)),
+            of_residual=np.asarray(
+                self.of_residual + other.of_residual + between * np.square(rater_shift).sum(axis=-1)
+            ),
+        )
+
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the moments with every weight divided by ``common_weight``.
+
+        Each item then has weight 1.
+
+        Parameters
+        ----------
+        common_weight : float
+            Weight that every item has.
+
+        Returns
+        -------
+        RaterMoments
+            Moments of the same items with weight 1.
+        """
+        n = np.asarray(float(self.rows))
+        of_items, of_residual = self.of_items / common_weight, self.of_residual / common_weight
+        return replace(self, weight=n, squares=n, of_items=of_items, of_residual=of_residual)
+
+    @property
+    def n_raters(self) -> int:
+        """Number of raters."""
+        return int(self.deviations.shape[-1])
+
+    @property
+    def effective_items(self) -> FloatArray:
+        """Kish's effective number of items, (Σw)²/Σw²."""
+        return np.square(self.weight) / np.maximum(self.squares, 1e-300)
+
+    @property
+    def _degrees(self) -> FloatArray:
+        """Σw − Σw²/Σw, which is n − 1 for unit weights."""
+        return np.asarray(self.weight - self.weight / self.effective_items)
+
+    @property
+    def item_mean_square(self) -> FloatArray:
+        """Mean square of the items."""
+        return np.asarray(self.n_raters * self.of_items / self._degrees)
+
+    @property
+    def residual_mean_square(self) -> FloatArray:
+        """Mean square of the residuals of items and raters."""
+        return np.asarray(self.of_residual / self._degrees / (self.n_raters - 1))
+
+    @property
+    def rater_variance(self) -> FloatArray:
+        """Variance of the mean ratings of the raters: their mean square over n items."""
+        return np.asarray(np.square(self.deviations).sum(axis=-1) / (self.n_raters - 1))
+
+
 def _sums_by_code(codes: IntArray, values: FloatArray | IntArray, n_codes: int) -> FloatArray:
     """Return the sums of values (..., C) over equal codes (C,)."""
     axes = values.shape[:-1]

@@ -276,6 +276,25 @@ class SparseConfusionMatrix(ConfusionMatrix):
             self.cell_counts @ (np.abs(truth - predicted) ** power).astype(np.float64)
         )
 
+    def cell_sum(
+        self, values: Callable[[FloatArray, IntArray, IntArray], FloatArray]
+    ) -> FloatArray:
+        """Sum a function of the cells.
+
+        Parameters
+        ----------
+        values : callable
+            Function of the counts of cells, shape (..., C), and of the indices of their true and
+            predicted classes, shape (C,), that is 0 for empty cells.
+
+        Returns
+        -------
+        ndarray
+            Sum of the values, with leading axes.
+        """
+        truth, predicted = np.divmod(self.cell_index, self.n_classes)
+        return np.asarray(values(self.cell_counts, truth, predicted).sum(axis=-1))
+
     def nonempty_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
         """List the non-empty cells of a single matrix, in the order of the cells.
 
@@ -405,6 +424,12 @@ class ConfusionReplicates(ConfusionMatrix):
     def distance_sum(self, power: int) -> FloatArray:
         """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power."""
         return self._matrix.distance_sum(power)
+
+    def cell_sum(
+        self, values: Callable[[FloatArray, IntArray, IntArray], FloatArray]
+    ) -> FloatArray:
+        """Sum a function of the counts of cells and of the indices of their classes."""
+        return self._matrix.cell_sum(values)
 
     @cached_property
     def _has_integer_counts(self) -> bool:

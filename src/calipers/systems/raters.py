@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError, format_value
-from calipers.estimation.rater_agreement import RatingSample
+from calipers.estimation.rater_agreement import RatingNumbers, RatingSample
 from calipers.lazy_dataclasses import dataclass
-from calipers.statistics import FloatArray, IntArray, Ratings
+from calipers.statistics import FloatArray, IntArray, RaterMoments, Ratings
 from calipers.systems.base import SystemOutput
 
 if TYPE_CHECKING:
@@ -116,15 +116,22 @@ class Raters(SystemOutput):
             values=category_values[order],
         )
 
-    def sample_for(self, measure: Measure) -> RatingSample:
-        """Return the numbers of ratings of each item by category."""
-        return self.cached("items", self._rating_sample)
+    def sample_for(self, measure: Measure) -> RatingSample | RatingNumbers:
+        """Return the numbers of ratings of each item by category, or ratings that are numbers."""
+        if measure.definition.statistic is RaterMoments:
+            return self.cached("numbers", self._rating_numbers)
+        return self.rating_sample
+
+    @property
+    def rating_sample(self) -> RatingSample:
+        """Numbers of ratings of each item by category."""
+        return self.cached("items", self._make_rating_sample)
 
     def count_items(self, mask: npt.NDArray[np.bool_]) -> IntArray | FloatArray:
         """Return the number of items in a mask, or in each of several masks."""
         return mask.sum(axis=0) if self.item_counts is None else self.item_counts @ mask
 
-    def _rating_sample(self) -> RatingSample:
+    def _make_rating_sample(self) -> RatingSample:
         scale = self.categories, self.values
         if self.item_counts is not None:
             assert self.weight is not None
@@ -134,6 +141,11 @@ class Raters(SystemOutput):
             return RatingSample(grouped, self.settings, clusters=self.clusters)
         ratings = Ratings.from_codes(self.codes, *scale, self.weight)
         return RatingSample(ratings, self.settings, self.weight, self.clusters)
+
+    def _rating_numbers(self) -> RatingNumbers:
+        ratings = np.append(self.values, np.nan)[self.codes]
+        rows = self.settings, self.weight, self.clusters, self.item_counts, self.weight_squares
+        return RatingNumbers(ratings, np.asarray((self.codes >= 0).all(axis=1)), *rows)
 
     def select_raters(self, indices: list[int], name: str = "") -> Raters:
         """Return a subset of the raters."""
