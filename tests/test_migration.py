@@ -60,6 +60,11 @@ def test_a_name_means_what_the_page_says(theirs: str, read: bool, ours: str | No
             parse(theirs, families)
 
 
+def test_names_for_what_other_programs_write_otherwise() -> None:
+    for names, _, ours in rows("cwl_eval"):
+        assert str(parse(ours or "", TASKS["retrieval"])) == ours, names
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_average_precision_of_sentence_transformers(seed: int) -> None:
     # Its InformationRetrievalEvaluator: Σ of the precision at each hit over min(k, R).

@@ -76,6 +76,13 @@ OF_RANKINGS = (
     *("RBP", "compatibility@1000", "ERR", "nERR", "INST@1000", "BPM@10", "Bpref", "gm-Bpref"),
     *("infAP", "Judged@10", "Unjudged@10", "RBP-residual"),
 )
+#: Cheap to compute at rank 20, where few are still reading.
+OF_USERS = (
+    *("INSQ@20", "IFT@20", "NERR8@10", "NERR9@10", "NERR10@20", "NERR11@20"),
+    *("TBG(half_life=20)@20", "U(L=20)@20"),
+    *(f"{value}(user_model='INST',costs={{0:2,1:5}})@20" for value in ("EU", "ETU", "EC", "ETC")),
+    "ED(user_model='INST')@20",
+)
 OF_ASSESSORS = (
     *("AP-jg", "P-jg@10", "Rprec-jg", "alpha-DCG@10", "alpha-nDCG@10", "ERR-IA@10", "nERR-IA@10"),
     *("NRBP", "nNRBP", "P-IA@10", "AP-IA", "StRecall@5"),
@@ -185,7 +192,7 @@ def _grades(random: Random, topics: int, pool: int) -> Any:
     return grades
 
 
-def rankings(random: Random, topics: int) -> Evaluate:
+def rankings(random: Random, topics: int, measures: tuple[str, ...] = OF_RANKINGS) -> Evaluate:
     """Seven of ten documents are judged, the relevant ones of the first places among them."""
     grades = _grades(random, topics, POOL)
     judged = random.random(grades.shape) < 0.7
@@ -194,7 +201,7 @@ def rankings(random: Random, topics: int) -> Evaluate:
         f"t{t}": _named(np.flatnonzero(known), of[known])
         for t, (of, known) in enumerate(zip(grades, judged, strict=True))
     }
-    return partial(cal.retrieval, qrels, _retrieved(random, grades), measures=OF_RANKINGS)
+    return partial(cal.retrieval, qrels, _retrieved(random, grades), measures=measures)
 
 
 def _of_groups(random: Random, topics: int, measures: tuple[str, ...]) -> Evaluate:
@@ -252,6 +259,15 @@ DESIGNS = (
     Design("averages", "ranks of six labels", label_ranks, 300_000),
     Design("numbers", "the other measures of lognormal numbers", residuals, 2_000_000),
     Design("topics", "the other measures of rankings", rankings, 10_000, "topics", (25, 50), 25),
+    Design(
+        "topics",
+        "user models",
+        partial(rankings, measures=OF_USERS),
+        10_000,
+        "topics",
+        (25, 50),
+        25,
+    ),
     Design("topics", "groups of judgments", assessors, 10_000, "topics", (25, 50), 25),
     Design("topics", "preferences", preferences, 10_000, "topics", (25, 50), 25),
     OF_POINTS,

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from kinds import KINDS, RANDOM, SCORES, WEIGHTS, Kind, merged, same, some_measure, together
 
 from calipers.measures import REASONS, TASKS, Definition, Measure, definitions, parse
+from calipers.measures.cwl_models import USER_MODELS
 from calipers.measures.undefined_reasons import EMPTY_MARGIN_REASONS
 from calipers.statistics import (
     ConfusionMatrix,
@@ -155,6 +156,11 @@ def edges(definition: Definition) -> list[Measure]:
         "tied": ["share", "optimistic", "pessimistic"],
         "tp": [1.0],
         "weights": [None, "linear", "quadratic"],
+        "user_model": list(USER_MODELS),
+        "costs": [None, ((-1, 2.0), (1, 0.5))],
+        **{name: [0.5] for name in ("A", "b1", "b2", "gain_med")},
+        **{name: [10.0] for name in ("R1", "R2")},
+        **{name: [1.0] for name in ("hb", "hc", "half_life", "K", "L")},
     }
     names = list(definition.parameters)
     made = (

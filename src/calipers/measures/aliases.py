@@ -235,6 +235,10 @@ def _translate_trec_eval(name: str, at_suffix: str | None, values: ParameterValu
         raise ValueError(f"trec_eval's {match['name']} takes no {match['text']}") from None
 
 
+#: Measures whose grades ir_measures scales from ``min_rel`` to ``max_rel``.
+_SCALED_MEASURES = ("bpm", "inst", "insq", "sdcg", "nerr8", "nerr9", "nerr10", "nerr11")
+
+
 def _translate_ir_measures(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
     base = name.lower()
     if base == "numret" and "rel" in values:
@@ -246,7 +250,7 @@ def _translate_ir_measures(name: str, at_suffix: str | None, values: ParameterVa
         return "SetRelP" if relative else name, at_suffix, values
     if base in ("nrbp", "nnrbp") and "beta" in values:
         values["patience"] = values.pop("beta")
-    if base in ("bpm", "inst", "sdcg"):
+    if base in _SCALED_MEASURES:
         if values.pop("min_rel", 0) != 0:
             raise ValueError("min_rel has to be 0: grades are scaled from 0 to max_grade")
         if "max_rel" in values:
