@@ -40,7 +40,7 @@ def rows(tool: str) -> list[tuple[list[str], bool, str | None]]:
 
 NAMES = [
     (name, read, ours)
-    for tool in ("trec_eval", "ir_measures", "ranx", "elsewhere")
+    for tool in ("trec_eval", "ir_measures", "ranx", "NTCIREVAL", "elsewhere")
     for names, read, ours in rows(tool)
     for name in names
 ]

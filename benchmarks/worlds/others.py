@@ -83,10 +83,12 @@ OF_USERS = (
     *(f"{value}(user_model='INST',costs={{0:2,1:5}})@20" for value in ("EU", "ETU", "EC", "ETC")),
     "ED(user_model='INST')@20",
 )
+OF_NTCIR = (*("O-measure", "P-measure", "P+", "NCU", "EBR(max_grade=2)", "iRBU(max_grade=2)"),)
 OF_ASSESSORS = (
     *("AP-jg", "P-jg@10", "Rprec-jg", "alpha-DCG@10", "alpha-nDCG@10", "ERR-IA@10", "nERR-IA@10"),
     *("NRBP", "nNRBP", "P-IA@10", "AP-IA", "StRecall@5"),
 )
+OF_INTENTS = ("D-nDCG@10", "D#-nDCG@10", "RBU")
 OF_PREFERENCES = (
     *("NumPrefsPoss", "NumPrefsFul", "NumPrefsFulRet", "prefs-simp", "prefs-simp-ret"),
     *("prefs-simp-imp", "prefs-pair", "prefs-pair-ret", "prefs-pair-imp", "prefs-avgjg"),
@@ -217,9 +219,9 @@ def _of_groups(random: Random, topics: int, measures: tuple[str, ...]) -> Evalua
     return partial(cal.retrieval, qrels, run, measures=measures)
 
 
-def assessors(random: Random, topics: int) -> Evaluate:
+def assessors(random: Random, topics: int, measures: tuple[str, ...] = OF_ASSESSORS) -> Evaluate:
     """Groups are those of assessors, or subtopics."""
-    return _of_groups(random, topics, OF_ASSESSORS)
+    return _of_groups(random, topics, measures)
 
 
 def preferences(random: Random, topics: int) -> Evaluate:
@@ -269,6 +271,18 @@ DESIGNS = (
         25,
     ),
     Design("topics", "groups of judgments", assessors, 10_000, "topics", (25, 50), 25),
+    Design(
+        "topics",
+        "measures of NTCIR",
+        partial(rankings, measures=OF_NTCIR),
+        10_000,
+        "topics",
+        (25, 50),
+        25,
+    ),
+    Design(
+        "topics", "intents", partial(assessors, measures=OF_INTENTS), 10_000, "topics", (25, 50), 25
+    ),
     Design("topics", "preferences", preferences, 10_000, "topics", (25, 50), 25),
     OF_POINTS,
 )

@@ -6,6 +6,7 @@ with other names, and parameters that are written into a name.
     trec_eval      set_F_0.25  Rprec_mult_1.20  rbp_p=0.8  ndcg_1=3,2=9  utility_2,-1,0,0
     ir_measures    NumRet(rel=1)  SetP(relative=True)  BPM(max_rel=3)@10  NRBP(beta=0.6)
     ranx           ndcg@10-l2  ndcg_burges@10  rbp.95
+    pyNTCIREVAL    NCUguBR
     MTEB           ndcg_at_10
     scikit-learn   balanced_accuracy(adjusted=True)  f1_score  neg_log_loss
                    mean_tweedie_deviance  pinball(q=0.9)
@@ -133,6 +134,7 @@ def translate_name(name: str, at_suffix: str | None, values: Mapping[str, Any]) 
         _translate_ranx,
         _translate_trec_eval,
         _translate_ir_measures,
+        _translate_ntcireval,
         _translate_f_index,
         _translate_classification,
         _translate_regression,
@@ -259,6 +261,19 @@ def _translate_ir_measures(name: str, at_suffix: str | None, values: ParameterVa
     if base == "sdcg" and values.get("dcg") == "log2":
         del values["dcg"]
     return name, at_suffix, values
+
+
+#: NCU of pyNTCIREVAL: how users stop, and whether their utility is precision or a blended ratio.
+_NCU = re.compile(r"NCU(?P<stopping>gu|rb)[-_]?(?P<utility>P|BR)", re.IGNORECASE)
+
+
+def _translate_ntcireval(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
+    match = _NCU.fullmatch(name)
+    if match is None:
+        return name, at_suffix, values
+    is_graded, is_precision = match["stopping"].lower() == "gu", match["utility"].lower() == "p"
+    stopping = {"stopping": "graded-uniform" if is_graded else "rank-biased"}
+    return "NCU", at_suffix, {**stopping, **({"beta": 0} if is_precision else {}), **values}
 
 
 _KAPPA = re.compile(r"(linear|quadratic)[-_](?:weighted[-_])?kappa", re.IGNORECASE)

@@ -14,6 +14,9 @@ from calipers.measures.errors import NameTakenError, UnknownMeasureError
 #: Maximum length of the name of a measure, with its parameters.
 MAX_NAME_LENGTH = 1000
 
+#: Kinds of values that are numbers by grade.
+NUMBERS_BY_GRADE = ("gains", "costs", "stops")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterDomain:
@@ -32,8 +35,8 @@ class ParameterDomain:
     choices : tuple of str, default=()
         Possible values of a parameter that is not a number.
     holds : str, default="number"
-        Kind of value: ``"number"``, ``"numbers"``, ``"switch"``, ``"gains"`` or ``"costs"``, which
-        are numbers by grade.
+        Kind of value: ``"number"``, ``"numbers"``, ``"switch"``, or a mapping of grades to
+        ``"gains"``, ``"costs"`` or ``"stops"``.
     example : object, optional
         Value in examples of measures that require the parameter.
     description : str, default=""
@@ -70,7 +73,7 @@ class ParameterDomain:
             return None if isinstance(value, bool) else "True or False"
         if self.choices:
             return None if value in self.choices else f"one of {', '.join(self.choices)}"
-        if self.holds in ("gains", "costs"):
+        if self.holds in NUMBERS_BY_GRADE:
             is_mapping = isinstance(value, tuple) and all(
                 isinstance(grade, int) and not self._is_invalid(number) for grade, number in value
             )
@@ -125,6 +128,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "delta": ParameterDomain(low=0, high=0.5),
     "denominator": ParameterDomain(choices=("R", "min(k,R)", "found")),
     "exponent": ParameterDomain(low=1, high=2, integer=True),
+    "effort": ParameterDomain(low=0, high=1),
     "estimator": ParameterDomain(choices=("equal-width", "equal-mass", "sweep")),
     "fpr": ParameterDomain(low=0, high=1, example=0.1),
     "fitted": ParameterDomain(holds="switch"),
@@ -132,6 +136,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "gain": ParameterDomain(choices=("binary", "grade", "topic-max", "scale")),
     "gain_med": ParameterDomain(low=0, high=1),
     "gains": ParameterDomain(holds="gains"),
+    "gamma": ParameterDomain(low=0, high=1),
     "groups": ParameterDomain(low=2, integer=True),
     "half_life": ParameterDomain(low=0, open=True),
     **dict.fromkeys(("hb", "hc"), ParameterDomain(low=0)),
@@ -164,6 +169,8 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "scale": ParameterDomain(choices=("nominal", "ordinal", "interval")),
     "sensitivity_share": ParameterDomain(low=0, high=1),
     "slope": ParameterDomain(choices=("one", "fitted")),
+    "stopping": ParameterDomain(choices=("uniform", "graded-uniform", "rank-biased")),
+    "stops": ParameterDomain(low=0, open=True, holds="stops"),
     "smoothing": ParameterDomain(low=1),
     "rule": ParameterDomain(choices=("least", "nearest", "nine-tenths")),
     "T": ParameterDomain(low=0, open=True),
@@ -266,7 +273,7 @@ def freeze(value: Any) -> Any:
 
 def format_literal(name: str, value: Any) -> str:
     """Format the value of a parameter as in parentheses of a name."""
-    if PARAMETERS[name].holds in ("gains", "costs") and value is not None:
+    if PARAMETERS[name].holds in NUMBERS_BY_GRADE and value is not None:
         return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
     return repr(value).replace(", ", ",")
 

@@ -14,7 +14,14 @@ from calipers.lazy_imports import numpy as np
 from calipers.measures.cwl_models import MODEL_PARAMETER_NAMES, USER_MODELS, RankedGains
 from calipers.measures.grade_gains import Gains, grade_gain
 from calipers.measures.retrieval.binary_relevance import cutoff_mask
-from calipers.measures.retrieval.gains import ABOVE_SCALE, NO_GAIN, add_gains
+from calipers.measures.retrieval.gains import (
+    ABOVE_SCALE,
+    NO_GAIN,
+    NO_POSITIVE_GAIN,
+    add_gains,
+    blended_ratio,
+    positive_gains,
+)
 from calipers.measures.retrieval.traits import ranking_measure, retrieval_measure, unbounded_measure
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import IdealRankings, running_product
@@ -103,16 +110,19 @@ def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> Flo
     ) / ideal.sum_by_topic(tail_weights[np.minimum(ideal.rank, cutoff + 1) - 1])
 
 
-def expected_reciprocal_rank_over_ties(
-    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
+def _expected_over_ties(
+    r: JudgedRankings,
+    stop_probability: FloatArray,
+    rank_weight: Callable[[IntArray], FloatArray],
 ) -> FloatArray:
-    """Compute the expected ERR over orders of tied documents.
+    """Compute the expected weight of the rank of the document that satisfies the user.
 
-    In a block, the probability that the user passes the first j documents is the mean of the
-    product of their probabilities to be passed, over all choices of j documents. This is an
-    elementary symmetric polynomial over its number of terms.
+    The expectation is over orders of tied documents. In a block, the probability that the user
+    passes the first j documents is the mean of the product of their probabilities to be passed,
+    over all choices of j documents. This is an elementary symmetric polynomial over its number of
+    terms.
     """
-    pass_probability = 1 - _stop_probability(grade_gain(r.grade), max_grade)
+    pass_probability = 1 - stop_probability
     out = np.zeros(len(r))
     for topic, (first, last) in enumerate(pairwise(r.offsets)):
         reach_probability = 1.0
@@ -131,12 +141,18 @@ def expected_reciprocal_rank_over_ties(
                 j = np.arange(1, n + 1)
                 means[1 : n + 1] = ((n - j) * means[1 : n + 1] + j * probability * means[:n]) / n
             ranks = r.tied_from[start] + np.arange(size)
-            out[topic] += reach_probability * np.sum(
-                -np.diff(means) * cutoff_mask(ranks, cutoff) / ranks
-            )
+            out[topic] += reach_probability * np.sum(-np.diff(means) * rank_weight(ranks))
             reach_probability *= means[size]
             start = stop
     return out
+
+
+def expected_reciprocal_rank_over_ties(
+    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4, gains: Gains = None
+) -> FloatArray:
+    """Compute the expected ERR over orders of tied documents."""
+    r, stop_probability = _stop_probability(r, max_grade, gains)
+    return _expected_over_ties(r, stop_probability, lambda rank: cutoff_mask(rank, cutoff) / rank)
 
 
 @ranking_measure(
@@ -147,16 +163,18 @@ def expected_reciprocal_rank_over_ties(
     reference="Chapelle, Metzler, Zhang and Grinspan 2009",
 )
 def expected_reciprocal_rank(
-    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
+    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4, gains: Gains = None
 ) -> FloatArray:
     """ERR (expected reciprocal rank): Σ θ/rank · Π (1 − θ of the documents above).
 
-    A document satisfies the user with probability θ = (2^grade − 1) / 2^max_grade. The highest
-    grade of the scale is 4 by default, as in the TREC web track; a topic with a higher grade is
-    undefined. It ranges from 0 to 1. For classifiers ERR means the error rate, which is
-    SetErrorRate of retrieved sets.
+    A document satisfies the user with probability θ = (2^grade − 1) / 2^max_grade, or, with
+    ``gains``, the gain over the largest gain of the scale plus 1, as in NTCIR. The highest grade of
+    the scale is 4 by default, as in the TREC web track; a topic with a higher grade is undefined.
+    It ranges from 0 to 1. For classifiers ERR means the error rate, which is SetErrorRate of
+    retrieved sets.
     """
-    return _expected_reciprocal_rank(r, grade_gain(r.grade), cutoff, max_grade)
+    r, stop_probability = _stop_probability(r, max_grade, gains)
+    return _expected_reciprocal_rank(r, stop_probability, cutoff)
 
 
 @ranking_measure(
@@ -167,16 +185,81 @@ def expected_reciprocal_rank(
     reference="ERR: Chapelle, Metzler, Zhang and Grinspan 2009",
 )
 def normalized_expected_reciprocal_rank(
-    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
+    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4, gains: Gains = None
 ) -> FloatArray:
     """Normalized expected reciprocal rank: ERR over that of the ideal list.
 
-    The ideal list has all judged documents, in decreasing order of grade. It ranges from 0 to 1 and
+    The ideal list has all judged documents, in decreasing order of gain. It ranges from 0 to 1 and
     is undefined without relevant documents, or if a grade exceeds ``max_grade``.
     """  # noqa: D401  # a noun
-    best = r.ideal_rankings(grade_gain(r.judged_grade))
-    ideal_value = _expected_reciprocal_rank(best, best.gain, cutoff, max_grade)
-    return expected_reciprocal_rank(r, cutoff, max_grade) / ideal_value
+    best = r.ideal_rankings(_satisfaction(r.judged_grade, max_grade, gains))
+    ideal_value = _expected_reciprocal_rank(best, best.gain, cutoff)
+    return expected_reciprocal_rank(r, cutoff, max_grade, gains) / ideal_value
+
+
+@ranking_measure(
+    "EBR",
+    aliases=("expected_blended_ratio",),
+    undefined={**NO_POSITIVE_GAIN, **ABOVE_SCALE},
+    monotone=False,
+    reference="Sakai and Zeng 2020",
+)
+def expected_blended_ratio(
+    r: JudgedRankings,
+    cutoff: int | None = None,
+    beta: float = 1.0,
+    max_grade: int = 4,
+    gains: Gains = None,
+) -> FloatArray:
+    """Expected blended ratio: the blended ratio of Q-measure where the user of ERR is satisfied.
+
+    A document satisfies the user with probability θ, its gain over the largest gain of the scale
+    plus 1, and EBR is Σ BR·θ · Π (1 − θ of the documents above). It ranges from 0 to 1 and is
+    undefined if no judged document has a positive gain, or if a grade exceeds ``max_grade``.
+    """  # noqa: D401  # a noun
+    r, gain, best = positive_gains(r, gains)
+    stop_probability = _satisfaction(r.grade, max_grade, gains or ())
+    ratio = np.where(gain > 0, blended_ratio(r, gain, best, beta), 0.0)
+    return r.sum_by_topic(_stops_at(r, stop_probability) * ratio * cutoff_mask(r.rank, cutoff))
+
+
+def rank_biased_utility_over_ties(
+    r: JudgedRankings,
+    cutoff: int | None = None,
+    p: float = 0.99,
+    max_grade: int = 4,
+    gains: Gains = None,
+) -> FloatArray:
+    """Compute the expected iRBU over orders of tied documents."""
+    r, stop_probability = _stop_probability(r, max_grade, gains or ())
+    return _expected_over_ties(
+        r, stop_probability, lambda rank: np.asarray(cutoff_mask(rank, cutoff) * p**rank)
+    )
+
+
+@ranking_measure(
+    "iRBU",
+    undefined=ABOVE_SCALE,
+    ties=rank_biased_utility_over_ties,
+    reference="Sakai and Zeng 2020",
+)
+def intentwise_rank_biased_utility(
+    r: JudgedRankings,
+    cutoff: int | None = None,
+    p: float = 0.99,
+    max_grade: int = 4,
+    gains: Gains = None,
+) -> FloatArray:
+    """Intentwise rank-biased utility: Σ p^rank · θ · Π (1 − θ of the documents above).
+
+    It is ERR with p^rank in place of 1/rank: the utility of the document that satisfies the user
+    decreases by the persistence p. θ is the gain over the largest gain of the scale plus 1. It is
+    RBU of a single subtopic, but for its effort and its scale. It ranges from 0 to 1 and is
+    undefined if a grade exceeds ``max_grade``.
+    """
+    r, stop_probability = _stop_probability(r, max_grade, gains or ())
+    weight = cutoff_mask(r.rank, cutoff) * p ** r.rank.astype(np.float64)
+    return r.sum_by_topic(_stops_at(r, stop_probability) * weight)
 
 
 @ranking_measure("INST", undefined=ABOVE_SCALE, reference="Moffat, Bailey, Scholer and Thomas 2015")
@@ -581,20 +664,39 @@ def _document_gains(
     return r, document_gains
 
 
-def _stop_probability(gain: FloatArray, max_grade: int) -> FloatArray:
-    """Return the probability that a document satisfies the user."""
-    return (np.exp2(gain) - 1) / 2.0**max_grade
+def _satisfaction(grade: IntArray, max_grade: int, gains: Gains) -> FloatArray:
+    """Return the probability that a document of each grade satisfies the user."""
+    if gains is None:
+        return np.asarray((np.exp2(grade_gain(grade)) - 1) / 2.0**max_grade)
+    gain_by_grade = {g: gain for g, gain in gains if g <= max_grade}
+    highest = max_grade
+    while highest in gain_by_grade:
+        highest -= 1
+    largest = max([float(highest), *gain_by_grade.values()])
+    return np.asarray(np.maximum(grade_gain(grade, gains), 0) / (largest + 1))
+
+
+def _stop_probability(
+    r: JudgedRankings, max_grade: int, gains: Gains
+) -> tuple[JudgedRankings, FloatArray]:
+    """Return the rankings and the probability that each document satisfies the user."""
+    r, _ = add_gains(r, gains)
+    return r, _satisfaction(r.grade, max_grade, gains)
+
+
+def _stops_at(r: JudgedRankings | IdealRankings, stop_probability: FloatArray) -> FloatArray:
+    """Return the probability that the user stops at each document, and not above it."""
+    return np.asarray(
+        stop_probability
+        * (running_product(1 - stop_probability, r.offsets) / (1 - stop_probability))
+    )
 
 
 def _expected_reciprocal_rank(
-    r: JudgedRankings | IdealRankings, gain: FloatArray, cutoff: int | None, max_grade: int
+    r: JudgedRankings | IdealRankings, stop_probability: FloatArray, cutoff: int | None
 ) -> FloatArray:
     """Compute the expected reciprocal rank of the document that satisfies the user."""
-    stop_probability = _stop_probability(gain, max_grade)
-    reach_probability = running_product(1 - stop_probability, r.offsets) / (1 - stop_probability)
-    return r.sum_by_topic(
-        stop_probability * reach_probability * cutoff_mask(r.rank, cutoff) / r.rank
-    )
+    return r.sum_by_topic(_stops_at(r, stop_probability) * cutoff_mask(r.rank, cutoff) / r.rank)
 
 
 class _Reading(NamedTuple):
