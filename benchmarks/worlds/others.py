@@ -88,6 +88,8 @@ OF_ASSESSORS = (
     *("AP-jg", "P-jg@10", "Rprec-jg", "alpha-DCG@10", "alpha-nDCG@10", "ERR-IA@10", "nERR-IA@10"),
     *("NRBP", "nNRBP", "P-IA@10", "AP-IA", "StRecall@5"),
 )
+#: Of complete rankings.
+OF_REVIEWS = ("WSS@0.8", "WSS(collection_size=40)@0.5", "last-rel")
 OF_INTENTS = ("D-nDCG@10", "D#-nDCG@10", "RBU")
 OF_PREFERENCES = (
     *("NumPrefsPoss", "NumPrefsFul", "NumPrefsFulRet", "prefs-simp", "prefs-simp-ret"),
@@ -206,6 +208,16 @@ def rankings(random: Random, topics: int, measures: tuple[str, ...] = OF_RANKING
     return partial(cal.retrieval, qrels, _retrieved(random, grades), measures=measures)
 
 
+def reviews(random: Random, topics: int) -> Evaluate:
+    """Every document is judged and retrieved."""
+    grades = _grades(random, topics, POOL)
+    every = np.arange(POOL)
+    qrels = {f"t{t}": _named(every, of) for t, of in enumerate(grades)}
+    seems = grades + random.normal(0, 0.8, grades.shape)
+    run = {f"t{t}": _named(every, of) for t, of in enumerate(seems)}
+    return partial(cal.retrieval, qrels, run, measures=OF_REVIEWS)
+
+
 def _of_groups(random: Random, topics: int, measures: tuple[str, ...]) -> Evaluate:
     """Three groups of judgments of a topic, which see something in different documents."""
     pool = 20
@@ -283,6 +295,7 @@ DESIGNS = (
     Design(
         "topics", "intents", partial(assessors, measures=OF_INTENTS), 10_000, "topics", (25, 50), 25
     ),
+    Design("topics", "reviews", reviews, 10_000, "topics", (25, 50), 25),
     Design("topics", "preferences", preferences, 10_000, "topics", (25, 50), 25),
     OF_POINTS,
 )

@@ -269,9 +269,10 @@ def better_or_equal(definition: Definition, a: Any, b: Any) -> Any:
     """Whether ``a`` is no worse than ``b``, where both are defined.
 
     A user who stops when enough is found, whose costs depend on grades, or to whom what is known
-    by then is effort without use, may get less from a better ranking.
+    by then is effort without use, may get less from a better ranking. WSS is work saved of that
+    for the retrieved documents, of which a perfect system has no others.
     """
-    if {"costs", "effort"} & definition.parameters.keys():
+    if {"costs", "effort"} & definition.parameters.keys() or definition.name == "WSS":
         return np.ones(np.shape(a), bool)
     sign = 1 if definition.higher_is_better else -1
     return np.isnan(a) | np.isnan(b) | (sign * (a - b) >= -1e-9 * (1 + np.abs(b)))

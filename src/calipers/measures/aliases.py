@@ -7,6 +7,7 @@ with other names, and parameters that are written into a name.
     ir_measures    NumRet(rel=1)  SetP(relative=True)  BPM(max_rel=3)@10  NRBP(beta=0.6)
     ranx           ndcg@10-l2  ndcg_burges@10  rbp.95
     pyNTCIREVAL    NCUguBR
+    tar_eval       wss_95
     MTEB           ndcg_at_10
     scikit-learn   balanced_accuracy(adjusted=True)  f1_score  neg_log_loss
                    mean_tweedie_deviance  pinball(q=0.9)
@@ -135,6 +136,7 @@ def translate_name(name: str, at_suffix: str | None, values: Mapping[str, Any]) 
         _translate_trec_eval,
         _translate_ir_measures,
         _translate_ntcireval,
+        _translate_tar_eval,
         _translate_f_index,
         _translate_classification,
         _translate_regression,
@@ -274,6 +276,13 @@ def _translate_ntcireval(name: str, at_suffix: str | None, values: ParameterValu
     is_graded, is_precision = match["stopping"].lower() == "gu", match["utility"].lower() == "p"
     stopping = {"stopping": "graded-uniform" if is_graded else "rank-biased"}
     return "NCU", at_suffix, {**stopping, **({"beta": 0} if is_precision else {}), **values}
+
+
+def _translate_tar_eval(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
+    match = re.fullmatch(r"wss[-_](\d{2,3})", name, re.IGNORECASE)
+    if match is None or at_suffix is not None:
+        return name, at_suffix, values
+    return "WSS", None, {"recall": int(match[1]) / 100, **values}
 
 
 _KAPPA = re.compile(r"(linear|quadratic)[-_](?:weighted[-_])?kappa", re.IGNORECASE)

@@ -205,7 +205,8 @@ def d_sharp_ndcg(
 @diversity_measure(
     "RBU",
     aliases=("rank-biased-utility",),
-    range=(-1, 1),
+    # Its ends depend on the parameters; intervals within those of all would be far too wide.
+    range=(-1, math.inf),
     reference="Amigó, Spina and Carrillo-de-Albornoz 2018",
 )
 def rank_biased_utility(
@@ -220,8 +221,8 @@ def rank_biased_utility(
     The sum is over the retrieved documents. The utility of a document is the mean over the S
     subtopics of θ·Π (1 − θ of the documents above), where θ = (2^grade − 1) / 2^m for the highest
     grade m of the subtopic, so that what a user has seen is useless. The effort of reading a
-    document counts against rankings that go on without use. It ranges from −1 to 1: it is 0 if
-    nothing is retrieved, and −effort at worst.
+    document counts against rankings that go on without use. It ranges from −effort to 1 − p,
+    and is 0 if nothing is retrieved.
     """
     highest = np.zeros(len(g.group_names))
     np.maximum.at(highest, g.judgment_group, g.level)
