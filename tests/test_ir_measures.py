@@ -23,7 +23,9 @@ MEASURES = [
     irm.P(judged_only=True) @ 5, irm.R @ 10, irm.RR, irm.RR @ 3, irm.Rprec, irm.Bpref, irm.infAP,
     irm.Success @ 1, irm.NumRet, irm.NumRelRet, irm.NumRet(rel=2), irm.SetP, irm.SetRelP, irm.SetR,
     irm.SetF(beta=2.0), irm.SetAP, irm.IPrec @ 0.4, irm.Judged @ 10, irm.RBP(rel=1, p=0.5),
-    irm.INST(max_rel=3), irm.BPM(max_rel=3) @ 10, irm.SDCG(max_rel=3) @ 10,
+    irm.INST(max_rel=3), irm.BPM(max_rel=3) @ 10, irm.SDCG(max_rel=3) @ 10, irm.INSQ(max_rel=3),
+    irm.NERR8(max_rel=3) @ 10, irm.NERR9(max_rel=3) @ 10, irm.NERR10(max_rel=3),
+    irm.NERR11(max_rel=3),
 ]  # fmt: skip
 
 
@@ -136,8 +138,7 @@ def test_what_is_wrong_with_the_input_is_said() -> None:
 def test_what_it_does_not_support() -> None:
     mine = irm.define_byquery(lambda qrels, run: 7.0, name="AP")
     graded = irm.RBP(p=0.5)
-    unknown = [irm.Accuracy, irm.Compat, irm.INSQ(max_rel=3), irm.NERR8(max_rel=3) @ 10]
-    for measure in [mine, graded, *unknown, irm.BPM(min_rel=1, max_rel=2) @ 10]:
+    for measure in [mine, graded, irm.Accuracy, irm.Compat, irm.BPM(min_rel=1, max_rel=2) @ 10]:
         assert not door.provider.supports(measure)
         with pytest.raises(ValueError, match="unsupported measure"):
             door.provider.evaluator([measure], {"q": {"a": 1}})

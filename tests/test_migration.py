@@ -40,7 +40,7 @@ def rows(tool: str) -> list[tuple[list[str], bool, str | None]]:
 
 NAMES = [
     (name, read, ours)
-    for tool in ("trec_eval", "ir_measures", "ranx", "elsewhere")
+    for tool in ("trec_eval", "ir_measures", "ranx", "NTCIREVAL", "elsewhere")
     for names, read, ours in rows(tool)
     for name in names
 ]
@@ -58,6 +58,11 @@ def test_a_name_means_what_the_page_says(theirs: str, read: bool, ours: str | No
     else:
         with pytest.raises(UnknownMeasureError):
             parse(theirs, families)
+
+
+def test_names_for_what_other_programs_write_otherwise() -> None:
+    for names, _, ours in rows("cwl_eval"):
+        assert str(parse(ours or "", TASKS["retrieval"])) == ours, names
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -81,10 +81,21 @@ OF_RANKINGS = (
     *("RBP", "compatibility@1000", "ERR", "nERR", "INST@1000", "BPM@10", "Bpref", "gm-Bpref"),
     *("infAP", "Judged@10", "Unjudged@10", "RBP-residual"),
 )
+#: Cheap to compute at rank 20, where few are still reading.
+OF_USERS = (
+    *("INSQ@20", "IFT@20", "NERR8@10", "NERR9@10", "NERR10@20", "NERR11@20"),
+    *("TBG(half_life=20)@20", "U(L=20)@20"),
+    *(f"{value}(user_model='INST',costs={{0:2,1:5}})@20" for value in ("EU", "ETU", "EC", "ETC")),
+    "ED(user_model='INST')@20",
+)
+OF_NTCIR = (*("O-measure", "P-measure", "P+", "NCU", "EBR(max_grade=2)", "iRBU(max_grade=2)"),)
 OF_ASSESSORS = (
     *("AP-jg", "P-jg@10", "Rprec-jg", "alpha-DCG@10", "alpha-nDCG@10", "ERR-IA@10", "nERR-IA@10"),
     *("NRBP", "nNRBP", "P-IA@10", "AP-IA", "StRecall@5"),
 )
+#: Of complete rankings.
+OF_REVIEWS = ("WSS@0.8", "WSS(collection_size=40)@0.5", "last-rel")
+OF_INTENTS = ("D-nDCG@10", "D#-nDCG@10", "RBU")
 OF_PREFERENCES = (
     *("NumPrefsPoss", "NumPrefsFul", "NumPrefsFulRet", "prefs-simp", "prefs-simp-ret"),
     *("prefs-simp-imp", "prefs-pair", "prefs-pair-ret", "prefs-pair-imp", "prefs-avgjg"),
@@ -211,7 +222,7 @@ def _grades(random: Random, topics: int, pool: int) -> Any:
     return grades
 
 
-def rankings(random: Random, topics: int) -> Evaluate:
+def rankings(random: Random, topics: int, measures: tuple[str, ...] = OF_RANKINGS) -> Evaluate:
     """Seven of ten documents are judged, the relevant ones of the first places among them."""
     grades = _grades(random, topics, POOL)
     judged = random.random(grades.shape) < 0.7
@@ -220,7 +231,17 @@ def rankings(random: Random, topics: int) -> Evaluate:
         f"t{t}": _named(np.flatnonzero(known), of[known])
         for t, (of, known) in enumerate(zip(grades, judged, strict=True))
     }
-    return partial(cal.retrieval, qrels, _retrieved(random, grades), measures=OF_RANKINGS)
+    return partial(cal.retrieval, qrels, _retrieved(random, grades), measures=measures)
+
+
+def reviews(random: Random, topics: int) -> Evaluate:
+    """Every document is judged and retrieved."""
+    grades = _grades(random, topics, POOL)
+    every = np.arange(POOL)
+    qrels = {f"t{t}": _named(every, of) for t, of in enumerate(grades)}
+    seems = grades + random.normal(0, 0.8, grades.shape)
+    run = {f"t{t}": _named(every, of) for t, of in enumerate(seems)}
+    return partial(cal.retrieval, qrels, run, measures=OF_REVIEWS)
 
 
 def _of_groups(random: Random, topics: int, measures: tuple[str, ...]) -> Evaluate:
@@ -236,9 +257,9 @@ def _of_groups(random: Random, topics: int, measures: tuple[str, ...]) -> Evalua
     return partial(cal.retrieval, qrels, run, measures=measures)
 
 
-def assessors(random: Random, topics: int) -> Evaluate:
+def assessors(random: Random, topics: int, measures: tuple[str, ...] = OF_ASSESSORS) -> Evaluate:
     """Groups are those of assessors, or subtopics."""
-    return _of_groups(random, topics, OF_ASSESSORS)
+    return _of_groups(random, topics, measures)
 
 
 def preferences(random: Random, topics: int) -> Evaluate:
@@ -280,7 +301,29 @@ DESIGNS = (
     Design("averages", "ranks of six labels", label_ranks, 300_000),
     Design("numbers", "the other measures of lognormal numbers", residuals, 2_000_000),
     Design("topics", "the other measures of rankings", rankings, 10_000, "topics", (25, 50), 25),
+    Design(
+        "topics",
+        "user models",
+        partial(rankings, measures=OF_USERS),
+        10_000,
+        "topics",
+        (25, 50),
+        25,
+    ),
     Design("topics", "groups of judgments", assessors, 10_000, "topics", (25, 50), 25),
+    Design(
+        "topics",
+        "measures of NTCIR",
+        partial(rankings, measures=OF_NTCIR),
+        10_000,
+        "topics",
+        (25, 50),
+        25,
+    ),
+    Design(
+        "topics", "intents", partial(assessors, measures=OF_INTENTS), 10_000, "topics", (25, 50), 25
+    ),
+    Design("topics", "reviews", reviews, 10_000, "topics", (25, 50), 25),
     Design("topics", "preferences", preferences, 10_000, "topics", (25, 50), 25),
     OF_POINTS,
 )

@@ -103,3 +103,12 @@ def test_by_the_command(
     row = pd.read_csv(io.StringIO(out)).iloc[0]
     _, p, _ = dm_test(1.3 * ERRORS[:, 1], ERRORS[:, 0], 3, 2)
     assert float(row["p"]) == pytest.approx(p, rel=1e-3)
+
+
+def test_equal_differences_say_nothing_of_their_spread() -> None:
+    """As of the paired t test, which it is at h = 1."""
+    values = {"a": [1.0, 2.0, 3.0, 4.0], "b": [3.0, 4.0, 5.0, 6.0]}
+    ev = cal.from_values(values, measure="MAE", interval="none")
+    for test in ("t", "diebold-mariano"):
+        [d] = ev.compare(test=test, interval="none")
+        assert (d.value, d.test, math.isnan(d.p)) == (2.0, "none", True)

@@ -17,6 +17,7 @@ from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import Definition, Measure, definitions
+from calipers.measures.cwl_models import MODEL_PARAMETER_NAMES, USER_MODELS, model_parameters
 from calipers.statistics import (
     ClassRanks,
     ClusterMoments,
@@ -437,6 +438,12 @@ def _gains(random: Random) -> tuple[tuple[int, int], ...] | None:
             return tuple(gains.items()) or None
 
 
+def _costs(random: Random) -> tuple[tuple[int, float], ...] | None:
+    """Of unjudged documents, of those with negative grades, and of others."""
+    costs = {grade: random.choice([0.5, 1.0, 3.0]) for grade in range(-2, 4)}
+    return tuple(costs.items()) if random.random() < 0.5 else None
+
+
 SHARE = _between(0.0, 1.0, *(tenths / 10 for tenths in range(11)))
 
 #: Legal values of parameters, by name. A measure with a parameter of a new name needs an entry.
@@ -505,6 +512,16 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "exponent": _one_of(1, 2),
     "judged_only": _one_of(False, True),
     "ties": _one_of("id", "average"),
+    "user_model": _one_of(*USER_MODELS),
+    "gamma": _between(0.0, 1.0, 0.0, 1.0),
+    "effort": _between(0.0, 1.0, 0.0, 1.0),
+    "stopping": _one_of("uniform", "graded-uniform", "rank-biased"),
+    "stops": _one_of(None, ((1, 2.5), (2, 0.5)), ((3, 10),)),
+    "costs": _costs,
+    **dict.fromkeys(("A", "b1", "b2", "gain_med"), SHARE),
+    **dict.fromkeys(("R1", "R2"), _one_of(0.0, 1.0, 10.0, 1000.0)),
+    **dict.fromkeys(("hb", "hc"), _one_of(0.0, 0.5, 2.0)),
+    **dict.fromkeys(("half_life", "K", "L"), _one_of(0.5, 4.0, 100.0)),
 }
 
 RANDOM = st.integers(0, 2**32 - 1).map(Random)
@@ -522,12 +539,15 @@ def some_measure(definition: Definition, random: Random) -> Measure:
 
 def together(definition: Definition, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """The values that count beside each other: a base of logarithms, where there is one to choose;
-    of two that say how precision and recall are weighed, the first."""
+    of two that say how precision and recall are weighed, the first; of user models, their own."""
     usual, made = definition.parameters, dict(chosen)
     if "base" in made and made["dcg"] != "log-base":
         made["base"] = usual["base"]
     if {"alpha", "beta"} <= made.keys() and made["alpha"] is not None:
         made["beta"] = usual["beta"]
+    if "user_model" in made:
+        others = set(MODEL_PARAMETER_NAMES) - set(model_parameters(made["user_model"]))
+        made |= dict.fromkeys(others)
     return made
 
 

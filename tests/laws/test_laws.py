@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from kinds import KINDS, RANDOM, SCORES, WEIGHTS, Kind, merged, same, some_measure, together
 
 from calipers.measures import REASONS, TASKS, Definition, Measure, definitions, parse
+from calipers.measures.cwl_models import USER_MODELS
 from calipers.measures.undefined_reasons import EMPTY_MARGIN_REASONS
 from calipers.statistics import (
     ConfusionMatrix,
@@ -155,6 +156,14 @@ def edges(definition: Definition) -> list[Measure]:
         "tied": ["share", "optimistic", "pessimistic"],
         "tp": [1.0],
         "weights": [None, "linear", "quadratic"],
+        "gamma": [0.0, 0.5, 1.0],
+        "stopping": ["uniform", "graded-uniform", "rank-biased"],
+        "stops": [None, ((1, 3), (2, 1))],
+        "user_model": list(USER_MODELS),
+        "costs": [None, ((-1, 2.0), (1, 0.5))],
+        **{name: [0.5] for name in ("A", "b1", "b2", "gain_med")},
+        **{name: [10.0] for name in ("R1", "R2")},
+        **{name: [1.0] for name in ("hb", "hc", "half_life", "K", "L")},
     }
     names = list(definition.parameters)
     if definition.parameters.get("alpha", 0) is not None:  # only where it may be left out
@@ -259,7 +268,14 @@ def test_every_reason_has_a_text(definition: Definition) -> None:
 
 
 def better_or_equal(definition: Definition, a: Any, b: Any) -> Any:
-    """Whether ``a`` is no worse than ``b``, where both are defined."""
+    """Whether ``a`` is no worse than ``b``, where both are defined.
+
+    A user who stops when enough is found, whose costs depend on grades, or to whom what is known
+    by then is effort without use, may get less from a better ranking. WSS is work saved of that
+    for the retrieved documents, of which a perfect system has no others.
+    """
+    if {"costs", "effort"} & definition.parameters.keys() or definition.name == "WSS":
+        return np.ones(np.shape(a), bool)
     sign = 1 if definition.higher_is_better else -1
     return np.isnan(a) | np.isnan(b) | (sign * (a - b) >= -1e-9 * (1 + np.abs(b)))
 

@@ -36,7 +36,17 @@ OTHERS = {
         {"dcg": "exp-log2", "gains": {3: 2.5}},  # less than the 3 of grade 2
     ],
     "RBP": [{"gain": "topic-max"}, {"gain": "scale", "max_grade": 3}, {"cutoff": 2}],
-    "ERR": [{"cutoff": 2, "max_grade": 3}],
+    "ERR": [{"cutoff": 2, "max_grade": 3}, {"gains": {1: 1, 3: 7}, "max_grade": 3}],
+    "nERR": [{"cutoff": 2, "gains": {1: 1}}],
+    "EBR": [{"cutoff": 2, "beta": 0, "max_grade": 3}],
+    "iRBU": [{"cutoff": 2, "p": 0.5}, {"gains": {-1: 0.5, 2: 3}, "max_grade": 3}],
+    "NCU": [{"stopping": "uniform"}, {"stopping": "graded-uniform", "beta": 0}, {"gamma": 0}],
+    "TBG": [{"half_life": 2, "costs": {-1: 0.5, 0: 2}}],
+    "EU": [
+        {"user_model": "AP", "cutoff": 5},
+        {"user_model": "BPM", "T": 2, "hb": 0.5, "cutoff": 3},
+    ],
+    "ETC": [{"user_model": "IFT", "costs": {-1: 0.5, 0: 2, 1: 3}, "cutoff": 6}],
     "RBP-residual": [{"tail": "with-unjudged"}],
     "fallout": [{"cutoff": 2, "collection_size": 20}],
     "Judged": [{"cutoff": 2}],

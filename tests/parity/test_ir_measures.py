@@ -41,6 +41,8 @@ CWL = """
 P@5 P(rel=2)@10 RR RR(rel=2) AP AP(rel=2) RBP(rel=1) RBP(rel=2,p=0.5) RBP(rel=1,p=0.95)
 BPM(max_rel=4)@5 BPM(max_rel=4,T=2.)@10 BPM(max_rel=4,T=0.5)@1000 SDCG(max_rel=3)@5
 SDCG(max_rel=3)@100 INST(max_rel=3) INST(max_rel=3,T=2.) INST(max_rel=3,T=0.5)
+INSQ(max_rel=3) INSQ(max_rel=3,T=2.) NERR8(max_rel=3)@5 NERR8(max_rel=3)@1000 NERR9(max_rel=3)@10
+NERR10(max_rel=3) NERR10(max_rel=3,p=0.5) NERR11(max_rel=3) NERR11(max_rel=3,T=2.)
 """
 
 JUDGED = ["Judged", "Judged@1", "Judged@10"]

@@ -203,6 +203,7 @@ def procedure(estimate: PointEstimate, hypothesis: Hypothesis = DEFAULT_HYPOTHES
     if not forecasts.is_applicable(estimate, hypothesis.horizon) or not np.isfinite(estimate.value):
         return no_procedure("no_interval_of_test", estimate.value)
     error = forecasts.standard_error(estimate, hypothesis.horizon)
+    reason = None if error.se > estimate.tolerance else "no_spread"  # as of the paired t test
     return WaldProcedure(
         value=estimate.value,
         bounds=estimate.bounds,
@@ -210,7 +211,7 @@ def procedure(estimate: PointEstimate, hypothesis: Hypothesis = DEFAULT_HYPOTHES
         name=error.name,
         t_error=error,
         standard_error=error,
-        reason=None if np.isfinite(error.se) else "too_few_rows",
+        reason=reason if np.isfinite(error.se) else "too_few_rows",
     )
 
 

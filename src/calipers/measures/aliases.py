@@ -6,6 +6,8 @@ with other names, and parameters that are written into a name.
     trec_eval      set_F_0.25  Rprec_mult_1.20  rbp_p=0.8  ndcg_1=3,2=9  utility_2,-1,0,0
     ir_measures    NumRet(rel=1)  SetP(relative=True)  BPM(max_rel=3)@10  NRBP(beta=0.6)
     ranx           ndcg@10-l2  ndcg_burges@10  rbp.95
+    pyNTCIREVAL    NCUguBR
+    tar_eval       wss_95
     MTEB           ndcg_at_10
     scikit-learn   balanced_accuracy(adjusted=True)  f1_score  neg_log_loss
                    mean_tweedie_deviance  pinball(q=0.9)
@@ -137,6 +139,8 @@ def translate_name(name: str, at_suffix: str | None, values: Mapping[str, Any]) 
         _translate_ranx,
         _translate_trec_eval,
         _translate_ir_measures,
+        _translate_ntcireval,
+        _translate_tar_eval,
         _translate_f_index,
         _translate_classification,
         _translate_regression,
@@ -239,6 +243,10 @@ def _translate_trec_eval(name: str, at_suffix: str | None, values: ParameterValu
         raise ValueError(f"trec_eval's {match['name']} takes no {match['text']}") from None
 
 
+#: Measures whose grades ir_measures scales from ``min_rel`` to ``max_rel``.
+_SCALED_MEASURES = ("bpm", "inst", "insq", "sdcg", "nerr8", "nerr9", "nerr10", "nerr11")
+
+
 def _translate_ir_measures(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
     base = name.lower()
     if base == "numret" and "rel" in values:
@@ -250,7 +258,7 @@ def _translate_ir_measures(name: str, at_suffix: str | None, values: ParameterVa
         return "SetRelP" if relative else name, at_suffix, values
     if base in ("nrbp", "nnrbp") and "beta" in values:
         values["patience"] = values.pop("beta")
-    if base in ("bpm", "inst", "sdcg"):
+    if base in _SCALED_MEASURES:
         if values.pop("min_rel", 0) != 0:
             raise ValueError("min_rel has to be 0: grades are scaled from 0 to max_grade")
         if "max_rel" in values:
@@ -259,6 +267,26 @@ def _translate_ir_measures(name: str, at_suffix: str | None, values: ParameterVa
     if base == "sdcg" and values.get("dcg") == "log2":
         del values["dcg"]
     return name, at_suffix, values
+
+
+#: NCU of pyNTCIREVAL: how users stop, and whether their utility is precision or a blended ratio.
+_NCU = re.compile(r"NCU(?P<stopping>gu|rb)[-_]?(?P<utility>P|BR)", re.IGNORECASE)
+
+
+def _translate_ntcireval(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
+    match = _NCU.fullmatch(name)
+    if match is None:
+        return name, at_suffix, values
+    is_graded, is_precision = match["stopping"].lower() == "gu", match["utility"].lower() == "p"
+    stopping = {"stopping": "graded-uniform" if is_graded else "rank-biased"}
+    return "NCU", at_suffix, {**stopping, **({"beta": 0} if is_precision else {}), **values}
+
+
+def _translate_tar_eval(name: str, at_suffix: str | None, values: ParameterValues) -> ParsedName:
+    match = re.fullmatch(r"wss[-_](\d{2,3})", name, re.IGNORECASE)
+    if match is None or at_suffix is not None:
+        return name, at_suffix, values
+    return "WSS", None, {"recall": int(match[1]) / 100, **values}
 
 
 _KAPPA = re.compile(r"(linear|quadratic)[-_](?:weighted[-_])?kappa", re.IGNORECASE)

@@ -15,7 +15,10 @@ Gains: TypeAlias = "tuple[tuple[int, float], ...] | None"
 
 
 def grade_gain(
-    grade: IntArray, gains: Gains = None, dcg: str = "log2", min_grade: int | None = None
+    grade: IntArray | FloatArray,
+    gains: Gains = None,
+    dcg: str = "log2",
+    min_grade: int | None = None,
 ) -> FloatArray:
     """Return the gain of each grade."""
     gain = np.maximum(grade, 0).astype(np.float64)

@@ -8,10 +8,14 @@ from typing import Any
 
 from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
+from calipers.measures.cwl_models import MODEL_PARAMETER_NAMES, USER_MODELS, model_parameters
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
 
 #: Maximum length of the name of a measure, with its parameters.
 MAX_NAME_LENGTH = 1000
+
+#: Kinds of values that are numbers by grade.
+NUMBERS_BY_GRADE = ("gains", "costs", "stops")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +37,8 @@ class ParameterDomain:
     choices : tuple of str, default=()
         Possible values of a parameter that is not a number.
     holds : str, default="number"
-        Kind of value: ``"number"``, ``"numbers"``, ``"switch"`` or ``"gains"``.
+        Kind of value: ``"number"``, ``"numbers"``, ``"switch"``, or a mapping of grades to
+        ``"gains"``, ``"costs"`` or ``"stops"``.
     example : object, optional
         Value in examples of measures that require the parameter.
     description : str, default=""
@@ -72,8 +77,13 @@ class ParameterDomain:
             return None if isinstance(value, bool) else "True or False"
         if self.choices:
             return None if value in self.choices else f"one of {', '.join(self.choices)}"
-        if self.holds == "gains":
-            return None if _is_gains(value) else "grades and their gains, such as {1: 1, 2: 3}"
+        if self.holds in NUMBERS_BY_GRADE:
+            is_mapping = isinstance(value, tuple) and all(
+                isinstance(grade, int) and not self._is_invalid(number) for grade, number in value
+            )
+            bounds = f", each {self._describe_bounds()}" if self.low > -inf else ""
+            expected = f"grades and their {self.holds}{bounds}, such as {{1: 1, 2: 3}}"
+            return None if is_mapping else expected
         if self.holds == "numbers":
             is_valid = isinstance(value, tuple) and value and not any(map(self._is_invalid, value))
             return None if is_valid else f"several numbers, each {self._describe_bounds()}"
@@ -100,21 +110,15 @@ class ParameterDomain:
         return f"{phrase} {self.low:g} and {self.high:g}"
 
 
-def _is_gains(value: Any) -> bool:
-    number_types = (int, float)
-    return isinstance(value, tuple) and all(
-        isinstance(grade, int) and isinstance(gain, number_types) and abs(gain) < inf
-        for grade, gain in value
-    )
-
-
 #: Domain of each parameter; a name has the same domain in every measure.
 PARAMETERS: dict[str, ParameterDomain] = {
+    "A": ParameterDomain(low=0),
     "alpha": ParameterDomain(low=0, high=1),
     "base": ParameterDomain(low=1, open=True),
     "beta": ParameterDomain(low=0, infinite=True),
     "binning": ParameterDomain(choices=("equal-width", "equal-mass", "distinct")),
     "average": ParameterDomain(choices=("arithmetic", "geometric", "min", "max")),
+    **dict.fromkeys(("b1", "b2"), ParameterDomain(low=0)),
     "bins": ParameterDomain(low=1, integer=True),
     "collection_size": ParameterDomain(
         low=0,
@@ -125,24 +129,32 @@ PARAMETERS: dict[str, ParameterDomain] = {
     ),
     "cost_fn": ParameterDomain(low=0),
     "cost_fp": ParameterDomain(low=0),
+    "costs": ParameterDomain(low=0, open=True, holds="costs"),
     "coverage": ParameterDomain(low=0, high=1, open=True, example=0.9),
     "cutoff": ParameterDomain(low=1, integer=True, example=10),
     "dcg": ParameterDomain(choices=("log2", "exp-log2", "log-base")),
     "delta": ParameterDomain(low=0, high=0.5),
     "denominator": ParameterDomain(choices=("R", "min(k,R)", "found")),
     "exponent": ParameterDomain(low=1, high=2, integer=True),
+    "effort": ParameterDomain(low=0, high=1),
     "estimator": ParameterDomain(choices=("equal-width", "equal-mass", "sweep")),
     "fpr": ParameterDomain(low=0, high=1, example=0.1),
     "fitted": ParameterDomain(holds="switch"),
     "from_rates": ParameterDomain(holds="switch"),
     "gain": ParameterDomain(choices=("binary", "grade", "topic-max", "scale")),
+    "gain_med": ParameterDomain(low=0, high=1),
     "gains": ParameterDomain(holds="gains"),
+    "gamma": ParameterDomain(low=0, high=1),
     "groups": ParameterDomain(low=2, integer=True),
+    "half_life": ParameterDomain(low=0, open=True),
+    **dict.fromkeys(("hb", "hc"), ParameterDomain(low=0)),
     "ideal": ParameterDomain(choices=("judged", "uncut", "retrieved")),
     "judged_only": ParameterDomain(holds="switch"),
     "level": ParameterDomain(low=0, high=1, open=True, example=0.95),
     "loss": ParameterDomain(choices=("Brier", "log-loss")),
     "max_fpr": ParameterDomain(low=0, high=1, example=0.1),
+    "K": ParameterDomain(low=0, open=True, infinite=True),
+    "L": ParameterDomain(low=0, open=True),
     "k": ParameterDomain(low=1, integer=True, example=5),
     "max_grade": ParameterDomain(low=1, integer=True, example=3),
     "min_fpr": ParameterDomain(low=0, high=1),
@@ -161,11 +173,14 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "precision": ParameterDomain(low=0, high=1, example=0.9),
     "prevalence": ParameterDomain(low=0, high=1, example=0.1),
     "recall": ParameterDomain(low=0, high=1, example=0.9),
+    **dict.fromkeys(("R1", "R2"), ParameterDomain(low=0)),
     "recalls": ParameterDomain(low=0, high=1, holds="numbers"),
     "rel": ParameterDomain(integer=True),
     "scale": ParameterDomain(choices=("nominal", "ordinal", "interval", "ratio")),
     "sensitivity_share": ParameterDomain(low=0, high=1),
     "slope": ParameterDomain(choices=("one", "fitted")),
+    "stopping": ParameterDomain(choices=("uniform", "graded-uniform", "rank-biased")),
+    "stops": ParameterDomain(low=0, open=True, holds="stops"),
     "smoothing": ParameterDomain(low=1),
     "rule": ParameterDomain(choices=("least", "nearest", "nine-tenths")),
     "T": ParameterDomain(low=0, open=True),
@@ -177,6 +192,9 @@ PARAMETERS: dict[str, ParameterDomain] = {
     ),
     "weights": ParameterDomain(choices=("linear", "quadratic")),
     "to": ParameterDomain(choices=("points", "centers")),
+    "user_model": ParameterDomain(
+        choices=tuple(USER_MODELS), example="INST", description="the model of a user"
+    ),
     "variant": ParameterDomain(choices=("2009", "2012")),
     "volume": ParameterDomain(low=0, high=1, example=0.5),
     **{name: ParameterDomain() for name in ("tp", "fp", "fn", "tn")},
@@ -234,6 +252,15 @@ def check_combination(measure: str, defaults: Mapping[str, Any], values: Mapping
             f"(1 − α)/α), and alpha is {values['alpha']!r}, beta {values['beta']!r}; "
             "expected one of them"
         )
+    user_model = values.get("user_model")
+    if user_model is not None:
+        accepted = model_parameters(user_model)
+        for name in MODEL_PARAMETER_NAMES:
+            if name not in accepted and values.get(name) is not None:
+                raise UnknownMeasureError(
+                    f"{measure}: {name}= has no effect on the user model {user_model!r}; its "
+                    f"parameters: {', '.join(accepted) or 'none'}"
+                )
 
 
 def format_request(measure: str, parameter: str, suffix_parameter: str, infix: str | None) -> str:
@@ -260,7 +287,7 @@ def freeze(value: Any) -> Any:
 
 def format_literal(name: str, value: Any) -> str:
     """Format the value of a parameter as in parentheses of a name."""
-    if PARAMETERS[name].holds == "gains" and value is not None:
+    if PARAMETERS[name].holds in NUMBERS_BY_GRADE and value is not None:
         return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
     return repr(value).replace(", ", ",")
 

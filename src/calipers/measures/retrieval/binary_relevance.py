@@ -9,7 +9,12 @@ from typing import Any
 from calipers.lazy_imports import numpy as np
 from calipers.measures.counts import multiply_ignoring_zero, precision_weight
 from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION_TOO_SMALL
-from calipers.measures.retrieval.traits import NO_RELEVANT, ranking_measure, relevance_measure
+from calipers.measures.retrieval.traits import (
+    NO_RELEVANT,
+    ranking_measure,
+    relevance_measure,
+    unbounded_measure,
+)
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 ELEVEN_RECALLS = tuple(tenth / 10 for tenth in range(11))
@@ -291,17 +296,16 @@ def _required_count(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
     return np.maximum(n_documents_at_recall(recall, r.n_relevant(rel), "least"), np.sign(recall))
 
 
-@relevance_measure(
-    "P@recall",
-    suffix_parameter="recall",
-    undefined={
-        **NO_RELEVANT,
-        "recall_not_reached": lambda r, p: (
-            (r.n_relevant(p["rel"]) > 0)
-            & (r.n_relevant_retrieved(p["rel"]) < _required_count(r, p["recall"], p["rel"]))
-        ),
-    },
-)
+def _recall_not_reached_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+    """Return where the ranking ends before a recall, 1 if the measure has no other."""
+    required = _required_count(r, p.get("recall", 1.0), p["rel"])
+    return (r.n_relevant(p["rel"]) > 0) & (r.n_relevant_retrieved(p["rel"]) < required)
+
+
+RECALL_NOT_REACHED = {**NO_RELEVANT, "recall_not_reached": _recall_not_reached_mask}
+
+
+@relevance_measure("P@recall", suffix_parameter="recall", undefined=RECALL_NOT_REACHED)
 def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> FloatArray:
     """Precision at a recall threshold: the precision at the first rank where it is reached.
 
@@ -316,6 +320,57 @@ def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> Float
     if recall == 0:
         reached_mask = r.hit_mask(rel) & (r.rank == 1)
     return r.sum_by_topic(np.where(reached_mask, r.cumulative_hits(rel) / r.rank, 0.0))
+
+
+def _smaller_collection_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+    """Return where more was retrieved than the collection has, if its size is known."""
+    size = p["collection_size"]
+    return np.zeros(len(r), bool) if size is None else r.retrieved > size
+
+
+@ranking_measure(
+    "WSS",
+    aliases=("work-saved-over-sampling",),
+    suffix_parameter="recall",
+    # Its ends depend on the recall; within those of all recalls intervals would be far too wide.
+    range=(-1, inf),
+    undefined={**RECALL_NOT_REACHED, "collection_too_small": _smaller_collection_mask},
+    reference="Cohen, Hersh, Peterson and Yen 2006",
+)
+def work_saved_over_sampling(
+    r: JudgedRankings, recall: float = 0.95, rel: int = 1, collection_size: int | None = None
+) -> FloatArray:
+    """Work saved over sampling: recall − k/N, where k is the first rank where a recall is reached.
+
+    It is a measure of technology-assisted review: (TN + FN)/N at rank k, the proportion of the N
+    documents that nobody has to read, less 1 − recall, the proportion that a random order would
+    save. N is the number of retrieved documents, or ``collection_size``. It ranges from recall − 1
+    to recall and is undefined if the recall is never reached, without relevant documents, or if
+    more documents are retrieved than the collection has.
+    """
+    n_read = _rank_of_relevant(r, _required_count(r, recall, rel), rel)
+    return np.asarray(recall - n_read / (collection_size or np.maximum(r.retrieved, 1)))
+
+
+@unbounded_measure(
+    "last-rel",
+    range=(1, inf),
+    higher_is_better=False,
+    undefined=RECALL_NOT_REACHED,
+    reference="Kanoulas, Li, Azzopardi and Spijker 2017",
+)
+def last_relevant_rank(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Rank of the last relevant document: how many documents have to be read to find all of them.
+
+    It is 1 or more and undefined if not all relevant documents are retrieved, or if there are none.
+    """
+    return _rank_of_relevant(r, r.n_relevant(rel), rel)
+
+
+def _rank_of_relevant(r: JudgedRankings, number: FloatArray, rel: int) -> FloatArray:
+    """Return the rank of the relevant document of each topic with this number, 0 if it has none."""
+    reached_mask = r.hit_mask(rel) & (r.cumulative_hits(rel) == number[r.topic_index])
+    return r.sum_by_topic(np.where(reached_mask, r.rank, 0))
 
 
 @relevance_measure("system-efficiency", aliases=("efficiency",))

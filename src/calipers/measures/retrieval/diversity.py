@@ -18,12 +18,15 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazy_imports import numpy as np
+from calipers.measures.grade_gains import Gains, grade_gain
 from calipers.measures.registration import measure
 from calipers.measures.retrieval.assessor_groups import NO_RELEVANT
+from calipers.measures.retrieval.binary_relevance import cutoff_mask
 from calipers.statistics import FloatArray, GroupedRankings, IntArray
+from calipers.statistics.rankings import running_product, segment_sum
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -140,7 +143,7 @@ def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int
 
 @diversity_measure(
     "StRecall",
-    aliases=("strec", "subtopic_recall", "S-recall"),
+    aliases=("strec", "subtopic_recall", "S-recall", "I-rec"),
     perfect=1.0,
     reference="Zhai et al. 2003",
 )
@@ -151,6 +154,90 @@ def subtopic_recall(g: GroupedRankings, cutoff: int | None = None, rel: int = 1)
     """
     retrieved = _RetrievedJudgments(g, rel, cutoff)
     return retrieved.sum(retrieved.n_relevant_above == 0) / g.n_groups_with_relevant(rel)
+
+
+@diversity_measure("D-nDCG", aliases=("D_nDCG",), perfect=1.0, reference="Sakai and Song 2011")
+def d_ndcg(
+    g: GroupedRankings, cutoff: int | None = None, rel: int = 1, gains: Gains = None
+) -> FloatArray:
+    """D-nDCG: nDCG of global gains, a document's gains summed over the subtopics.
+
+    The gain of a document for a subtopic is its grade, unless ``gains`` maps the grade to another
+    gain, and 0 below ``rel``. All subtopics of a topic are equally probable. The discount is
+    1 / log₂(rank + 1), and the ideal list has all judged documents in decreasing order of global
+    gain, cut at k. It ranges from 0 to 1.
+    """
+    gain = np.where(g.level >= rel, np.maximum(grade_gain(g.level, gains), 0), 0.0)
+    global_gain = np.bincount(g.rank_index, gain, minlength=len(g.rank))
+    topic = np.repeat(np.arange(len(g)), np.diff(g.documents))
+    order = np.lexsort((-global_gain, topic))
+    ideal_rank = np.arange(len(order)) - g.documents[topic] + 1
+
+    def discounted(gain: npt.NDArray[Any], rank: IntArray) -> FloatArray:
+        within_mask = (rank > 0) & (cutoff_mask(rank, cutoff) > 0)
+        discount = np.where(within_mask, _log_discount(np.maximum(rank, 1)), 0.0)
+        return segment_sum(gain * discount, g.documents)
+
+    return discounted(global_gain, g.rank) / discounted(global_gain[order], ideal_rank)
+
+
+@diversity_measure(
+    "D#-nDCG",
+    aliases=("D♯-nDCG", "D_sharp_nDCG"),
+    perfect=1.0,
+    reference="Sakai and Song 2011",
+)
+def d_sharp_ndcg(
+    g: GroupedRankings,
+    cutoff: int | None = None,
+    rel: int = 1,
+    gamma: float = 0.5,
+    gains: Gains = None,
+) -> FloatArray:
+    """D♯-nDCG: γ·I-rec + (1 − γ)·D-nDCG, the diversity and the relevance of the first k documents.
+
+    I-rec is subtopic recall, StRecall. It ranges from 0 to 1.
+    """
+    diversity, relevance = subtopic_recall(g, cutoff, rel), d_ndcg(g, cutoff, rel, gains)
+    return gamma * diversity + (1 - gamma) * relevance
+
+
+@diversity_measure(
+    "RBU",
+    aliases=("rank-biased-utility",),
+    # Its ends depend on the parameters; intervals within those of all would be far too wide.
+    range=(-1, math.inf),
+    reference="Amigó, Spina and Carrillo-de-Albornoz 2018",
+)
+def rank_biased_utility(
+    g: GroupedRankings,
+    cutoff: int | None = None,
+    rel: int = 1,
+    p: float = 0.8,
+    effort: float = 0.03,
+) -> FloatArray:
+    """Rank-biased utility: (1 − p) Σ p^(rank − 1) · (utility of the document − effort).
+
+    The sum is over the retrieved documents. The utility of a document is the mean over the S
+    subtopics of θ·Π (1 − θ of the documents above), where θ = (2^grade − 1) / 2^m for the highest
+    grade m of the subtopic, so that what a user has seen is useless. The effort of reading a
+    document counts against rankings that go on without use. It ranges from −effort to 1 − p,
+    and is 0 if nothing is retrieved.
+    """
+    highest = np.zeros(len(g.group_names))
+    np.maximum.at(highest, g.judgment_group, g.level)
+    level = np.where(g.level >= rel, np.maximum(g.level, 0.0), 0.0)
+    theta = (np.exp2(level) - 1) / np.exp2(highest[g.judgment_group])
+    rank, rows = g.rank[g.rank_index], np.lexsort((g.rank[g.rank_index], g.judgment_group))
+    rows = rows[rank[rows] > 0]
+    offsets = np.searchsorted(g.judgment_group[rows], np.arange(len(g.group_names) + 1))
+    passed = running_product(1 - theta[rows], offsets) / (1 - theta[rows])
+    within_mask = cutoff_mask(rank[rows], cutoff)
+    utility = theta[rows] * passed * within_mask * p ** (rank[rows] - 1.0)
+    subtopics = g.n_groups_with_relevant(rel)
+    total = g.sum_by_topic(segment_sum(utility, offsets)) / subtopics
+    n_read = g.retrieved if cutoff is None else np.minimum(g.retrieved, cutoff)
+    return np.asarray((1 - p) * total - effort * (1 - p**n_read))
 
 
 class _RetrievedJudgments:

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.grade_gains import Gains, grade_gain
 from calipers.measures.retrieval.binary_relevance import cutoff_mask
 from calipers.measures.retrieval.traits import ranking_measure, unbounded_measure
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
-from calipers.statistics.rankings import segment_offsets, segment_sum
+from calipers.statistics.rankings import IdealRankings, segment_offsets, segment_sum
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
 
@@ -121,7 +124,7 @@ def _empty_ideal_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 
 @gain_measure(
     "nDCG",
-    aliases=("ndcg_cut", "ndcg_score", "normalised_dcg", "normalized_dcg"),
+    aliases=("MSnDCG", "ndcg_cut", "ndcg_score", "normalised_dcg", "normalized_dcg"),
     undefined={**NO_GAIN, "no_relevant_retrieved": _empty_ideal_mask},
     ties="linear",
     reference=JARVELIN,
@@ -233,16 +236,16 @@ def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     ) / best.sum_by_topic(best.gain)
 
 
-@gain_measure(
-    "Q",
-    aliases=("Q-measure",),
-    undefined={
-        "no_gain": lambda r, p: (
-            r.ideal_lengths(np.maximum(grade_gain(r.judged_grade, p["gains"]), 0)) == 0
-        )
-    },
-    reference="Sakai 2007",
-)
+#: Undefined without a positive gain, where negative gains count as none.
+NO_POSITIVE_GAIN = {
+    "no_gain": lambda r, p: (
+        r.ideal_lengths(np.maximum(grade_gain(r.judged_grade, p["gains"]), 0)) == 0
+    )
+}
+blended_measure = partial(ranking_measure, perfect=1.0, undefined=NO_POSITIVE_GAIN)
+
+
+@blended_measure("Q", aliases=("Q-measure", "QMeasure"), reference="Sakai 2007")
 def q_measure(
     r: JudgedRankings, cutoff: int | None = None, beta: float = 1.0, gains: Gains = None
 ) -> FloatArray:
@@ -254,9 +257,104 @@ def q_measure(
     gain, or by min(k, R) if cut at k. With β = 0 it is AP, and with β = ∞ only gains count. It
     ranges from 0 to 1 and is undefined if no judged document has a positive gain.
     """
+    r, gain, best = positive_gains(r, gains)
+    counted_mask = (gain > 0) & (cutoff_mask(r.rank, cutoff) > 0)
+    length = best.lengths if cutoff is None else np.minimum(best.lengths, cutoff)
+    ratio = blended_ratio(r, gain, best, beta)
+    return r.sum_by_topic(np.where(counted_mask, ratio, 0.0)) / length
+
+
+@blended_measure("O-measure", aliases=("OMeasure",), reference="Sakai 2006")
+def o_measure(r: JudgedRankings, beta: float = 1.0, gains: Gains = None) -> FloatArray:
+    """O-measure: the blended ratio of Q-measure at the first document with a gain.
+
+    It is reciprocal rank for graded relevance, (1 + β·g) / (i + β·G*) for a document of gain g at
+    rank i, where G* is the sum of the gains of the ideal list down to i; with β = 0 it is RR. It
+    ranges from 0 to 1 and is undefined if no judged document has a positive gain.
+    """
+    r, gain, best = positive_gains(r, gains)
+    first_mask = _first_mask(r, gain > 0)
+    return r.sum_by_topic(np.where(first_mask, blended_ratio(r, gain, best, beta), 0.0))
+
+
+@blended_measure("P-measure", aliases=("PMeasure",), monotone=False, reference="Sakai 2006")
+def p_measure(r: JudgedRankings, beta: float = 1.0, gains: Gains = None) -> FloatArray:
+    """P-measure: the blended ratio of Q-measure at the preferred rank.
+
+    It is the rank of the first of the retrieved documents with the largest gain among these: the
+    user looks for the best document. It ranges from 0 to 1 and is undefined if no judged document
+    has a positive gain.
+    """
+    r, gain, best = positive_gains(r, gains)
+    preferred_mask = _first_mask(r, (gain > 0) & (gain == r.max_by_topic(gain)[r.topic_index]))
+    return r.sum_by_topic(np.where(preferred_mask, blended_ratio(r, gain, best, beta), 0.0))
+
+
+@blended_measure("P+", aliases=("P-plus", "PPlusMeasure"), monotone=False, reference="Sakai 2006")
+def p_plus(r: JudgedRankings, beta: float = 1.0, gains: Gains = None) -> FloatArray:
+    """P⁺: the mean blended ratio of Q-measure over documents with a gain, to the preferred rank.
+
+    The preferred rank is that of P-measure, at which the user stops. It ranges from 0 to 1 and is
+    undefined if no judged document has a positive gain.
+    """
+    r, gain, best = positive_gains(r, gains)
+    preferred_mask = _first_mask(r, (gain > 0) & (gain == r.max_by_topic(gain)[r.topic_index]))
+    preferred_rank = r.sum_by_topic(np.where(preferred_mask, r.rank, 0))[r.topic_index]
+    counted_mask = (gain > 0) & (r.rank <= preferred_rank)
+    total = r.sum_by_topic(np.where(counted_mask, blended_ratio(r, gain, best, beta), 0.0))
+    return np.asarray(total / np.maximum(r.sum_by_topic(counted_mask), 1))
+
+
+@blended_measure("NCU", monotone=False, reference="Sakai and Robertson 2008")
+def normalized_cumulative_utility(
+    r: JudgedRankings,
+    stopping: str = "rank-biased",
+    beta: float = 1.0,
+    gamma: float = 0.95,
+    gains: Gains = None,
+    stops: Gains = None,
+) -> FloatArray:
+    """Normalized cumulative utility: the expected blended ratio where users stop, Σ Pr·BR.
+
+    Users stop at documents with a gain: with ``stopping='uniform'`` at each of the R judged ones
+    with the same probability Pr (as in Q-measure), with ``'graded-uniform'`` in proportion to the
+    gain, or to ``stops`` by grade, and with ``'rank-biased'`` at the jth of them with a probability
+    proportional to γ^(j − 1). The utility is the blended ratio of Q-measure, which with β = 0 is
+    precision. It ranges from 0 to 1 and is undefined if no judged document has a positive gain.
+    """  # noqa: D401  # a noun
+    r, gain, best = positive_gains(r, gains)
+    if stopping == "rank-biased":
+        weight = gamma ** (np.maximum(r.cumulative_sum(gain > 0), 1) - 1)
+        powers = np.concatenate([[0.0], np.cumsum(gamma ** np.arange(best.lengths.max(initial=0)))])
+        total = powers[best.lengths]
+    elif stopping == "graded-uniform":
+        weight, judged_weight = (
+            grade_gain(grade, gains if stops is None else stops)
+            for grade in (r.grade, r.judged_grade)
+        )
+        judged_gain = grade_gain(r.judged_grade, gains)
+        total = segment_sum(
+            np.where(judged_gain > 0, judged_weight * r.judged_count, 0.0), r.judged_offsets
+        )
+    else:
+        weight, total = np.ones(len(r.rank)), best.lengths.astype(np.float64)
+    utility = np.where(gain > 0, weight * blended_ratio(r, gain, best, beta), 0.0)
+    return np.asarray(r.sum_by_topic(utility) / total)
+
+
+def positive_gains(
+    r: JudgedRankings, gains: Gains
+) -> tuple[JudgedRankings, FloatArray, IdealRankings]:
+    """Return the rankings, the gain of each document, at least 0, and the ideal rankings."""
     r, gain = add_gains(r, gains)
-    gain = np.maximum(gain, 0)
     best = r.ideal_rankings(np.maximum(grade_gain(r.judged_grade, gains), 0))
+    return r, np.maximum(gain, 0), best
+
+
+def blended_ratio(
+    r: JudgedRankings, gain: FloatArray, best: IdealRankings, beta: float
+) -> FloatArray:
+    """Return the blended ratio of Q-measure at each document."""
     count_weight = 1 / (1 + beta)
     blended_sum = count_weight * r.cumulative_sum(gain > 0) + (1 - count_weight) * r.cumulative_sum(
         gain
@@ -264,9 +362,12 @@ def q_measure(
     ideal_blended = count_weight * r.rank + (1 - count_weight) * best.sum_to_rank(
         best.gain, r.topic_index, r.rank
     )
-    counted_mask = (gain > 0) & (cutoff_mask(r.rank, cutoff) > 0)
-    length = best.lengths if cutoff is None else np.minimum(best.lengths, cutoff)
-    return r.sum_by_topic(np.where(counted_mask, blended_sum / ideal_blended, 0.0)) / length
+    return np.asarray(blended_sum / ideal_blended)
+
+
+def _first_mask(r: JudgedRankings, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return which document is the first of the marked ones of its topic."""
+    return np.asarray(mask & (r.cumulative_sum(mask) == 1))
 
 
 def add_gains(
