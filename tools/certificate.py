@@ -28,8 +28,10 @@ def collected(folder: Path) -> Record:
     if not files:
         sys.exit(f"{folder} has no records: run pytest with --certificate {folder}")
     peers: Record = {}
+    differences: Record = {}
     for path in files:
         outcome = json.loads(path.read_text(encoding="utf-8"))
+        differences |= outcome["differences"]
         for peer, entry in outcome["peers"].items():
             merged = peers.setdefault(peer, {**entry, "measures": {}})
             for name, counts in entry["measures"].items():
@@ -38,7 +40,7 @@ def collected(folder: Path) -> Record:
         peer: {**entry, "measures": dict(sorted(entry["measures"].items()))}
         for peer, entry in sorted(peers.items(), key=lambda item: item[0].lower())
     }
-    return {"peers": ordered, "differences": outcome["differences"]}
+    return {"peers": ordered, "differences": dict(sorted(differences.items()))}
 
 
 def add(total: Record, counts: Mapping[str, Any]) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.measures.undefined_reasons import REASONS
+
 
 @dataclass(frozen=True)
 class Peer:
@@ -43,10 +45,19 @@ PEERS: Mapping[str, Peer] = {
         Peer("sample_eval", version="2011", source=SCRIPT),
         Peer("statAP_MQ_eval_v3", version="3 (2007)", source=SCRIPT),
         Peer("statAP_MQ_eval_v4", version="4 (2018)", source=SCRIPT),
+        Peer("pytrec_eval", "pytrec-eval-terrier"),
+        Peer("ir_measures", "ir_measures"),
+        Peer("pyndeval", "pyndeval"),
+        Peer("ranx", "ranx"),
+        Peer("ydf", "ydf"),
+        Peer("scikit-learn", "scikit-learn"),
+        Peer("ppi-python", "ppi-python"),
+        Peer("truescore", "truescore"),
     )
 }
 
-#: Documented reasons of differences, by the name with which a test refers to them.
+#: Documented reasons of differences, by the name with which a test refers to them. A reason for which
+#: Calipers has no value is one as well, by its name in `REASONS`: see `sentence`.
 DIFFERENCES: Mapping[str, str] = {
     "no_relevant": "No document of the topic is relevant: the value is undefined and the topic is left "
     "out of the mean. The peer has 0, 0/0 or no line.",
@@ -56,7 +67,23 @@ DIFFERENCES: Mapping[str, str] = {
     "a value, which is 0.",
     "not in the run": "The run omits the topic, which counts with 0. The peer leaves it out of its "
     "output and of the mean.",
+    "counts without the run": "The run omits the topic, whose judgments count all the same. The peer "
+    "has the default of the measure, which is 0.",
+    "nothing left to judge": "With `-J` no document of the topic is left: nothing was retrieved. The "
+    "peer divides by 0.",
+    "below the levels": "No document reaches the relevance level: `bpref` is undefined. The peer reads "
+    "beyond its table of levels.",
+    "gain below the level": "No document reaches the relevance level, although some have a gain, of "
+    "which `Rndcg` is made. The peer has 0.",
 }
+
+
+def sentence(reason: str) -> str:
+    """Why values differ; a KeyError if that is not documented."""
+    if reason in DIFFERENCES:
+        return DIFFERENCES[reason]
+    return f"Undefined here: {REASONS[reason]}. The peer has a number, such as 0, or 0/0."
+
 
 #: Values, and where a documented difference applies.
 Values = npt.ArrayLike
@@ -104,8 +131,8 @@ class Certificate:
         rtol, atol : float
             Tolerances as of `numpy.isclose`.
         because : mapping of str to array_like of bool, shape (n,)
-            Where a documented difference may occur, by its key in `DIFFERENCES`. Values that agree
-            there count as equal.
+            Where a documented difference may occur, by its key in `DIFFERENCES` or, where Calipers
+            has NaN, in `REASONS`. Values that agree there count as equal.
         where : callable
             Describes the value at an index, for the message of a failure.
 
@@ -120,8 +147,9 @@ class Certificate:
         entry = self.comparisons.setdefault(peer, {}).setdefault(measure, Comparison())
         assert peer in PEERS
         for reason, mask in (because or {}).items():
-            assert reason in DIFFERENCES
+            assert sentence(reason)
             explained = differs & np.broadcast_to(np.asarray(mask, bool), differs.shape)
+            assert reason not in REASONS or np.isnan(first[explained]).all(), f"{measure}: {reason}"
             if explained.any():
                 entry.differences[reason] = entry.differences.get(reason, 0) + int(explained.sum())
             differs &= ~explained
@@ -145,5 +173,10 @@ class Certificate:
                 }
                 for peer, measures in self.comparisons.items()
             },
-            "differences": dict(DIFFERENCES),
+            "differences": {
+                reason: sentence(reason)
+                for measures in self.comparisons.values()
+                for entry in measures.values()
+                for reason in entry.differences
+            },
         }
