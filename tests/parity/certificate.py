@@ -69,6 +69,22 @@ DIFFERENCES: Mapping[str, str] = {
     "output and of the mean.",
     "counts without the run": "The run omits the topic, whose judgments count all the same. The peer "
     "has the default of the measure, which is 0.",
+    "share of nothing": "A row or column of the matrix is empty: its shares are undefined. The peer "
+    "has 0.",
+    "straight across ties": "With tied scores the peer joins points of precision and recall by straight "
+    "lines; here the area follows the curve on which the tied rows are in random order.",
+    "precision before the score": "The peer multiplies each step of recall by the precision before it, "
+    "where everybody else takes that after it.",
+    "strict threshold": "The peer predicts positive above the threshold; here it is from the threshold "
+    "on.",
+    "relevant among the first": "The peer divides by the relevant rows among the first five, not by all "
+    "of the group.",
+    "highest grade is a hit": "The peer counts a hit if a row of the highest grade is first, also in a "
+    "group without a relevant row.",
+    "group without gain": "A group without gain has no value and is left out of the mean. The peer "
+    "counts it as 0.",
+    "order of tied rows": "Among tied rows the peer takes that which its sort puts first; here it is the "
+    "mean over all orders.",
     "nothing left to judge": "With `-J` no document of the topic is left: nothing was retrieved. The "
     "peer divides by 0.",
     "below the levels": "No document reaches the relevance level: `bpref` is undefined. The peer reads "
