@@ -7,9 +7,11 @@ counts, from which `tools/certificate.py` makes the tables of docs/migration.md.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,10 +33,22 @@ class Peer:
 
     def installed_version(self) -> str:
         """Version that takes part in the comparison."""
+        if self.source == RECORDED:
+            return str(recorded(self.name)["version"])
         return metadata.version(self.distribution) if self.distribution else self.version
 
 
 COMPILED, SCRIPT = "compiled from its source", "its script"
+#: Of packages that need older versions of what is installed, or very much: see `recorded`.
+RECORDED = "recorded values"
+
+
+def recorded(peer: str) -> dict[str, Any]:
+    """Values of a package that is not installed, with its version, its calls and the date."""
+    path = Path(__file__).with_name(f"{peer}.json")
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return record
+
 
 PEERS: Mapping[str, Peer] = {
     peer.name: peer
@@ -53,6 +67,12 @@ PEERS: Mapping[str, Peer] = {
         Peer("scikit-learn", "scikit-learn"),
         Peer("ppi-python", "ppi-python"),
         Peer("truescore", "truescore"),
+        Peer("krippendorff", "krippendorff"),
+        Peer("irrCAC", source=RECORDED),
+        Peer("netcal", source=RECORDED),
+        Peer("MLstatkit", "MLstatkit"),
+        Peer("SciPy", "scipy"),
+        Peer("statsmodels", "statsmodels"),
     )
 }
 
@@ -85,12 +105,20 @@ DIFFERENCES: Mapping[str, str] = {
     "counts it as 0.",
     "order of tied rows": "Among tied rows the peer takes that which its sort puts first; here it is the "
     "mean over all orders.",
+    "bins closed on the left": "Probabilities on the edges of bins: those of the peer are closed on the "
+    "left, ours on the right.",
     "nothing left to judge": "With `-J` no document of the topic is left: nothing was retrieved. The "
     "peer divides by 0.",
     "below the levels": "No document reaches the relevance level: `bpref` is undefined. The peer reads "
     "beyond its table of levels.",
     "gain below the level": "No document reaches the relevance level, although some have a gain, of "
     "which `Rndcg` is made. The peer has 0.",
+}
+
+
+#: Why calls of a program are not compared.
+OMISSIONS: Mapping[str, str] = {
+    "not offered": "Calipers does not offer it.",
 }
 
 
@@ -114,6 +142,8 @@ class Comparison:
     #: The largest relative or absolute tolerance; 0 where all printed digits have to be the same.
     tolerance: float = 0.0
     differences: dict[str, int] = field(default_factory=dict)
+    #: Calls that were not compared, by reason.
+    omitted: dict[str, int] = field(default_factory=dict)
 
 
 class Certificate:
@@ -178,6 +208,13 @@ class Certificate:
         entry.values += first.size
         entry.tolerance = max(entry.tolerance, rtol, atol)
 
+    def omit(self, peer: str, measure: str, reason: str) -> None:
+        """Count a call of the peer that is not compared, for a reason of `OMISSIONS`."""
+        assert peer in PEERS
+        assert reason in OMISSIONS
+        entry = self.comparisons.setdefault(peer, {}).setdefault(measure, Comparison())
+        entry.omitted[reason] = entry.omitted.get(reason, 0) + 1
+
     def record(self) -> dict[str, Any]:
         """Versions, counts and reasons, as JSON."""
         return {
@@ -194,5 +231,11 @@ class Certificate:
                 for measures in self.comparisons.values()
                 for entry in measures.values()
                 for reason in entry.differences
+            },
+            "omissions": {
+                reason: OMISSIONS[reason]
+                for measures in self.comparisons.values()
+                for entry in measures.values()
+                for reason in entry.omitted
             },
         }
