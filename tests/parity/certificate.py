@@ -107,6 +107,11 @@ DIFFERENCES: Mapping[str, str] = {
     "mean over all orders.",
     "bins closed on the left": "Probabilities on the edges of bins: those of the peer are closed on the "
     "left, ours on the right.",
+    "absent label": "A label that no row has is left out of the mean. The peer counts it with 0.",
+    "output without variance": "`force_finite=False`: an output whose truth is constant has no weight "
+    "here, and makes the mean NaN there.",
+    "place of tied classes": "Classes with the same score: the mean over their orders. The peer takes "
+    "them in the order of their names.",
     "nothing left to judge": "With `-J` no document of the topic is left: nothing was retrieved. The "
     "peer divides by 0.",
     "below the levels": "No document reaches the relevance level: `bpref` is undefined. The peer reads "
@@ -118,7 +123,13 @@ DIFFERENCES: Mapping[str, str] = {
 
 #: Why calls of a program are not compared.
 OMISSIONS: Mapping[str, str] = {
-    "not offered": "Calipers does not offer it.",
+    "not offered": "Calipers does not offer the option.",
+    "no measure": "It is no measure with a value: the message of `cal.measure` says what there is "
+    "instead.",
+    "curve": "A curve, whose points are compared on random data.",
+    "some of the classes": "`labels=` leaves out rows of the other classes, which Calipers keeps.",
+    "sums of probabilities": "Probabilities of a row do not add up to 1, which Calipers refuses.",
+    "no rows": "There are no rows, which Calipers refuses.",
 }
 
 
