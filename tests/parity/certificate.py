@@ -39,6 +39,7 @@ class Peer:
 
 
 COMPILED, SCRIPT = "compiled from its source", "its script"
+FORMULAS = "its formulas, written in the test"
 #: Of packages that need older versions of what is installed, or very much: see `recorded`.
 RECORDED = "recorded values"
 
@@ -71,6 +72,9 @@ PEERS: Mapping[str, Peer] = {
         Peer("irrCAC", source=RECORDED),
         Peer("netcal", source=RECORDED),
         Peer("MLstatkit", "MLstatkit"),
+        Peer("BEIR", version="2", source=FORMULAS),
+        Peer("MTEB", version="2", source=FORMULAS),
+        Peer("MS MARCO", version="2019", source=FORMULAS),
         Peer("SciPy", "scipy"),
         Peer("statsmodels", "statsmodels"),
     )
@@ -112,6 +116,13 @@ DIFFERENCES: Mapping[str, str] = {
     "here, and makes the mean NaN there.",
     "place of tied classes": "Classes with the same score: the mean over their orders. The peer takes "
     "them in the order of their names.",
+    "judged elsewhere": "A retrieved document is not judged for its topic, but for another. The peer "
+    "counts it as judged.",
+    "order of ids": "The peer sorts documents by the second character of their ids, where it means the "
+    "score.",
+    "limit at the edge": "None or all of the rows: the limit is 0 or 1, where the formula ends within.",
+    "approximate with ties": "Ties or zeros among the differences: the test is exact here. The peer has a "
+    "normal approximation, or leaves zeros out of the ranks.",
     "nothing left to judge": "With `-J` no document of the topic is left: nothing was retrieved. The "
     "peer divides by 0.",
     "below the levels": "No document reaches the relevance level: `bpref` is undefined. The peer reads "

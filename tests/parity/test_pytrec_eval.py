@@ -82,6 +82,12 @@ def test_every_measure_is_compared() -> None:
     assert bases | TEXTS == pytrec_eval.supported_measures
 
 
+@pytest.mark.parametrize(("theirs", "ours"), NAMES.items())
+def test_a_name_is_read_as_what_is_compared(theirs: str, ours: str) -> None:
+    rule = {"rule": "nine-tenths"} if "rule" in ours else {}
+    assert str(parse(theirs, "retrieval", rule)) == str(parse(ours, "retrieval"))
+
+
 def random_topics(
     generator: np.random.Generator, scores: str
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:

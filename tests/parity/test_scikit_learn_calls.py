@@ -15,7 +15,10 @@ import pytest
 from certificate import Certificate
 
 import calipers as cal
+from calipers.measures import TASKS, UnknownMeasureError, parse
 from calipers.measures.aliases import ALTERNATIVE_HINTS
+from calipers.measures.families import FAMILIES
+from calipers.measures.registry import find_candidates
 
 pytest.importorskip("sklearn.metrics.tests", reason="scikit-learn has no tests installed")
 from sklearn.utils.multiclass import type_of_target, unique_labels
@@ -493,3 +496,29 @@ def tolerance(arguments: Arguments) -> float:
     """Scores of 32 or 16 bits are summed as such there."""
     kinds = {getattr(column, "dtype", None) for column in arguments.values()}
     return 1e-5 if kinds & {np.dtype(np.float32), np.dtype(np.float16)} else 1e-10
+
+
+def test_names_are_read_as_what_is_compared() -> None:
+    measures = {
+        **{name: of for name, (of, _) in OF_LABELS.items()},
+        **F_LIKE,
+        "f1_score": "F",
+        "fbeta_score": "F",
+        **OF_PROBABILITIES,
+        **OF_LABEL_RANKS,
+        **OF_NUMBERS,
+        **OF_PARTITIONS,
+        **OF_POINTS,
+        "roc_auc_score": "AUC",
+        "average_precision_score": "AP",
+        "dcg_score": "DCG",
+    }
+    for name, of in measures.items():
+        # The default power of these is 0, of which they are other measures.
+        asked = f"{name}(power=1.5)" if "tweedie" in name else name
+        try:
+            read = parse(asked, TASKS["classification"])
+        except UnknownMeasureError:
+            read = parse(asked, tuple(FAMILIES))
+        measure = of.partition("(")[0]
+        assert find_candidates(measure, [read.definition.family]) == [read.definition], name
