@@ -1,10 +1,11 @@
 """The certificate of parity on docs/migration.md, from what tests of parity compared.
 
 pytest -m '' tests/parity --certificate build/certificate
-python tools/certificate.py build/certificate            # tests/parity/certificate.json, and the page
+python tools/certificate.py build/certificate            # writes the record and the page
 python tools/certificate.py build/certificate --check    # fails where the outcome is another one
 
-Programs that could not run (see tests/parity) keep what is recorded of them; with ``--all`` all have to.
+The record is tests/parity/certificate.json. Programs that could not run keep what it has of them;
+with ``--check --all`` all have to run.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def collected(folder: Path) -> Record:
     sentences: Record = {"differences": {}, "omissions": {}}
     for path in files:
         outcome = json.loads(path.read_text(encoding="utf-8"))
-        for kind, reasons in sentences.items():
-            reasons |= outcome[kind]
+        for kind, collected_so_far in sentences.items():
+            collected_so_far.update(outcome[kind])
         for peer, entry in outcome["peers"].items():
             merged = peers.setdefault(peer, {**entry, "measures": {}})
             for name, counts in entry["measures"].items():
@@ -102,7 +103,7 @@ def with_tables(page: str, record: Record) -> str:
     return "\n".join([f"{before}{BEGIN}", "", *tables(record), "", f"{END}{after}"])
 
 
-def merged(record: Record, outcome: Record) -> Record:
+def with_recorded(record: Record, outcome: Record) -> Record:
     """The outcome, with what is recorded of programs that could not run."""
     peers = {**record["peers"], **outcome["peers"]}
     ordered = dict(sorted(peers.items(), key=lambda item: item[0].lower()))
@@ -147,13 +148,15 @@ def main() -> None:
         print(message)
     page = PAGE.read_text(encoding="utf-8")
     if not arguments.check:
-        record = merged(record, outcome)
+        record = with_recorded(record, outcome)
         RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         PAGE.write_text(with_tables(page, record), encoding="utf-8")
     else:
         problems += changes(record, outcome)
         if page != with_tables(page, record):
-            problems.append("docs/migration.md is not what its record says: run tools/certificate.py")
+            problems.append(
+                "docs/migration.md is not what its record says: run tools/certificate.py"
+            )
     if problems:
         sys.exit("\n".join(problems))
 

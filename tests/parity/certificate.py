@@ -225,7 +225,7 @@ class Certificate:
             at = int(np.flatnonzero(differs)[0])
             raise AssertionError(
                 f"{measure} of {peer}: {int(differs.sum())} of {differs.size} values differ, first "
-                f"{where(at)}: {first[at]!r}, {peer} {second[at]!r}"
+                f"{where(at)}: {float(first[at])!r}, {peer} {float(second[at])!r}"
             )
         entry.values += first.size
         entry.tolerance = max(entry.tolerance, rtol, atol)

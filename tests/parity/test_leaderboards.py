@@ -18,19 +18,23 @@ Run = dict[str, dict[str, float]]
 
 def random_data(seed: int) -> tuple[Qrels, Run]:
     """60 topics, each with a relevant document and distinct scores, for their order of ties is that
-    in which documents are listed. Documents are judged for some topics and retrieved for others."""
+    in which documents are listed. In every second topic there are documents that are judged for
+    others only."""
     generator = np.random.default_rng([51, seed])
     qrels: Qrels = {}
     run: Run = {}
-    for topic in (f"t{t}" for t in range(60)):
+    for t in range(60):
+        topic, document = f"t{t}", "d" if t % 2 else f"d{t}-"
         pool = generator.permutation(200)[: int(generator.integers(12, 150))]
         judged = generator.random(len(pool)) < generator.uniform(0.1, 0.9)
         grades = generator.choice([0, 0, 0, 1, 2], len(pool))
-        qrels[topic] = {f"d{d}": int(g) for d, g in zip(pool[judged], grades[judged], strict=True)}
+        qrels[topic] = {
+            f"{document}{d}": int(g) for d, g in zip(pool[judged], grades[judged], strict=True)
+        }
         qrels[topic]["relevant"] = 1
         retrieved = generator.permutation(260)[: int(generator.integers(2, 150))]
         scores = generator.permutation(len(retrieved)).astype(float)
-        run[topic] = {f"d{d}": s for d, s in zip(retrieved, scores, strict=True)}
+        run[topic] = {f"{document}{d}": s for d, s in zip(retrieved, scores, strict=True)}
     return qrels, run
 
 
