@@ -54,7 +54,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, dict[str,
             *("-k", f"not ({LEFT_OUT})", "--pyargs"),
             *(f"sklearn.metrics.{module}" for module in MODULES),
         ],
-        check=True,
+        check=False,  # a test that looks at a function itself may fail; its calls are there
         cwd=folder,
         env={**os.environ, "PYTHONPATH": here, "RECORDED_CALLS": str(file), "PYTEST_ADDOPTS": ""},
         stdout=subprocess.DEVNULL,
