@@ -106,10 +106,18 @@ def with_tables(page: str, record: Record) -> str:
 def with_recorded(record: Record, outcome: Record) -> Record:
     """The outcome, with what is recorded of programs that could not run."""
     peers = {**record["peers"], **outcome["peers"]}
-    ordered = dict(sorted(peers.items(), key=lambda item: item[0].lower()))
+    counts = [c for entry in peers.values() for c in entry["measures"].values()]
+    used = {reason for c in counts for reason in (*c["differences"], *c["omitted"])}
     return {
-        "peers": ordered,
-        **{kind: {**record[kind], **outcome[kind]} for kind in ("differences", "omissions")},
+        "peers": dict(sorted(peers.items(), key=lambda item: item[0].lower())),
+        **{
+            kind: {
+                reason: sentence
+                for reason, sentence in sorted({**record[kind], **outcome[kind]}.items())
+                if reason in used
+            }
+            for kind in ("differences", "omissions")
+        },
     }
 
 

@@ -482,7 +482,7 @@ def test_each_call(calls: list[tuple[str, dict[str, Any], Any]], certificate: Ce
                 name, arguments, result
             ):
                 certificate.compare(
-                    "scikit-learn", label, value, theirs, rtol=tolerance(arguments),
+                    "scikit-learn", label, value, theirs,
                     because=dict.fromkeys(reasons, True), where=lambda _, call=arguments: call,
                 )  # fmt: skip
                 n_values += 1
@@ -490,12 +490,6 @@ def test_each_call(calls: list[tuple[str, dict[str, Any], Any]], certificate: Ce
             certificate.omit("scikit-learn", name, str(omitted))
     assert n_values > 3_000
     assert len({name for name, *_ in calls} & ADAPTERS.keys()) > 50
-
-
-def tolerance(arguments: Arguments) -> float:
-    """Scores of 32 or 16 bits are summed as such there."""
-    kinds = {getattr(column, "dtype", None) for column in arguments.values()}
-    return 1e-5 if kinds & {np.dtype(np.float32), np.dtype(np.float16)} else 1e-10
 
 
 def test_names_are_read_as_what_is_compared() -> None:
