@@ -135,7 +135,7 @@ DIFFERENCES: Mapping[str, str] = {
 #: Why calls of a program are not compared.
 OMISSIONS: Mapping[str, str] = {
     "not offered": "Calipers does not offer the option.",
-    "no measure": "It is no measure with a value: the message of `cal.measure` says what there is "
+    "no measure": "It is not a measure with one value: the message of `cal.measure` says what there is "
     "instead.",
     "curve": "A curve, whose points are compared on random data.",
     "some of the classes": "`labels=` leaves out rows of the other classes, which Calipers keeps.",

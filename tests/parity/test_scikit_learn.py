@@ -315,6 +315,22 @@ def test_errors_of_numbers(certificate: Certificate) -> None:
             certificate.compare("scikit-learn", function.__name__, values, expected, atol=0.0)
 
 
+@pytest.mark.parametrize("name", ["mean_poisson_deviance", "mean_gamma_deviance"])
+def test_deviances(name: str, certificate: Certificate) -> None:
+    """40 random columns, half of them weighted; a count of 0 in every second one of Poisson's."""
+    generator = np.random.default_rng(34)
+    for case in range(40):
+        n = int(generator.integers(1, 50))
+        predicted = generator.gamma(2.0, 10.0 ** generator.integers(-3, 4), n)
+        truth = predicted * generator.gamma(3.0, 1 / 3, n)
+        if "poisson" in name and case % 2:
+            truth[0] = 0
+        weight = generator.uniform(0.1, 5.0, n) if case % 4 > 1 else None
+        theirs = getattr(metrics, name)(truth, predicted, sample_weight=weight)
+        value = parse(name)(truth, predicted, weight=weight)
+        certificate.compare("scikit-learn", name, value, theirs, rtol=1e-11)
+
+
 def test_calling_a_measure_with_arrays(certificate: Certificate) -> None:
     """The same numbers straight from arrays: 100 cases."""
     generator = np.random.default_rng(26)
