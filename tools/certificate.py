@@ -127,15 +127,26 @@ def changes(record: Record, outcome: Record) -> Iterator[str]:
     Tests fail on a difference without a reason; so the counts of another version may be others, as
     scikit-learn's are of its own tests.
     """
-    before, now = record["peers"], outcome["peers"]
-    for peer in now:
-        if peer not in before:
+    for peer, now in outcome["peers"].items():
+        before = record["peers"].get(peer)
+        if before is None:
             yield f"{peer} is not in {RECORD.name}"
-        elif (
-            before[peer]["version"] == now[peer]["version"]
-            and before[peer]["measures"] != now[peer]["measures"]
-        ):
-            yield f"{peer}: counts differ from {RECORD.name}"
+        elif before["version"] == now["version"]:
+            for name, counts in now["measures"].items():
+                if counts != before["measures"].get(name):
+                    yield f"{peer}: the counts of {name} differ from {RECORD.name}"
+
+
+def absent(record: Record, outcome: Record) -> Iterator[str]:
+    """What is recorded and could not run: programs, and measures of a version that ran."""
+    for peer, before in record["peers"].items():
+        now = outcome["peers"].get(peer)
+        if now is None:
+            yield peer
+        elif before["version"] == now["version"]:
+            yield from (
+                f"{name} of {peer}" for name in before["measures"] if name not in now["measures"]
+            )
 
 
 def main() -> None:
@@ -147,10 +158,9 @@ def main() -> None:
     arguments = parser.parse_args()
     outcome = collected(arguments.folder)
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    absent = [peer for peer in record["peers"] if peer not in outcome["peers"]]
     problems = []
-    if absent:
-        message = f"not compared, because they could not run: {', '.join(absent)}"
+    if missing := [*absent(record, outcome)]:
+        message = f"not compared, because they could not run: {', '.join(missing)}"
         if arguments.all:
             problems.append(message)
         print(message)

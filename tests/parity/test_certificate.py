@@ -60,9 +60,16 @@ def outcome(values: int, version: str) -> dict[str, Any]:
 def test_what_the_check_says(tool: ModuleType) -> None:
     before = outcome(3, "1")
     assert [*tool.changes(before, outcome(3, "1"))] == []
-    assert [*tool.changes(before, outcome(4, "1"))] == ["ranx: counts differ from certificate.json"]
+    assert [*tool.changes(before, outcome(4, "1"))] == [
+        "ranx: the counts of f1 differ from certificate.json"
+    ]
     assert [*tool.changes(before, outcome(4, "2"))] == []
     assert [*tool.changes({"peers": {}}, before)] == ["ranx is not in certificate.json"]
+    fewer = outcome(3, "1")
+    del fewer["peers"]["ranx"]["measures"]["f1"]
+    assert [*tool.changes(before, fewer)] == []
+    assert [*tool.absent(before, fewer)] == ["f1 of ranx"]
+    assert [*tool.absent(before, {"peers": {}})] == ["ranx"]
 
 
 @pytest.mark.parametrize(("options", "fails"), [([], False), (["--all"], True)])
