@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from calipers.measures import TASKS, UnknownMeasureError, parse
 from calipers.measures.aliases import ALTERNATIVE_HINTS
 from calipers.measures.families import FAMILIES
 from calipers.measures.name_parsing import matching_definitions
+from calipers.measures.registry import definitions, normalize_name
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "migration.md"
+CERTIFICATE = Path(__file__).parent / "parity" / "certificate.json"
 
 RANX = (
     *("hits", "hit_rate", "precision", "recall", "f1", "r-precision", "mrr", "map", "bpref", "rbp"),
@@ -224,3 +227,51 @@ def test_a_fractional_grade_is_an_error_of_pytrec_eval() -> None:
     pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
     with pytest.raises(TypeError, match="integer"):
         pytrec_eval.RelevanceEvaluator({"1": {"a": 1.9}}, {"map"})
+
+
+def names_of(tool: str) -> dict[str, str]:
+    """Names of the measures of a tool, and under which name the certificate has each."""
+    if tool == "trec_eval":
+        return {name: name for name in MEASURES}
+    if tool == "pytrec_eval":
+        return {name: name for name in pytest.importorskip("pytrec_eval").supported_measures}
+    if tool == "ranx":
+        return {name: name for name in RANX}
+    if tool == "ir_measures":
+        registry = pytest.importorskip("ir_measures").measures.registry
+        return {name: measure.NAME for name, measure in registry.items()}
+    metrics = pytest.importorskip("sklearn.metrics")
+    scorers = {name: metrics.get_scorer(name)._score_func for name in metrics.get_scorer_names()}
+    functions = {name: name for name in metrics.__all__ if name[0].islower()}
+    return {**functions, **{name: function.__name__ for name, function in scorers.items()}}
+
+
+#: Spellings of measures that are a name of the tool and are not compared with it, and why.
+NOT_COMPARED = {
+    "trec_eval": {},
+    "pytrec_eval": {},
+    "ir_measures": {
+        "Accuracy": "means Success: see the page",
+        "Compat": "down to another depth: see the page",
+    },
+    "ranx": {},
+    "scikit-learn": {
+        "auc": "an area below points",
+        "positive_likelihood_ratio": "a scorer of class_likelihood_ratios",
+    },
+}
+
+
+@pytest.mark.parametrize("tool", NOT_COMPARED)
+def test_a_spelling_that_is_a_name_of_a_tool_is_compared_with_it(tool: str) -> None:
+    """So that no alias is registered whose value differs from that of the tool."""
+    record = json.loads(CERTIFICATE.read_text(encoding="utf-8"))["peers"][tool]["measures"]
+    compared = {name for name, counts in record.items() if counts["values"]}
+    spellings = {normalize_name(name) for d in definitions() for name in d.spellings}
+    uncompared = {
+        name
+        for name, there in names_of(tool).items()
+        if normalize_name(name) in spellings
+        and not any(re.fullmatch(rf"{re.escape(there)}([@(.].*|_[\dp].*)?", c) for c in compared)
+    }
+    assert uncompared == set(NOT_COMPARED[tool])

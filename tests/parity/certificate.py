@@ -7,13 +7,17 @@ counts, from which `tools/certificate.py` makes the tables of docs/migration.md.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from calipers.measures.undefined_reasons import REASONS
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,23 @@ class Peer:
 
     def installed_version(self) -> str:
         """Version that takes part in the comparison."""
+        if self.source == RECORDED:
+            return str(recorded(self.name)["version"])
         return metadata.version(self.distribution) if self.distribution else self.version
 
 
 COMPILED, SCRIPT = "compiled from its source", "its script"
+FORMULAS = "its formulas, written in the test"
+#: Of packages that need older versions of what is installed, or very much: see `recorded`.
+RECORDED = "recorded values"
+
+
+def recorded(peer: str) -> dict[str, Any]:
+    """Values of a package that is not installed, with its version, its calls and the date."""
+    path = Path(__file__).with_name(f"{peer}.json")
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return record
+
 
 PEERS: Mapping[str, Peer] = {
     peer.name: peer
@@ -43,10 +60,28 @@ PEERS: Mapping[str, Peer] = {
         Peer("sample_eval", version="2011", source=SCRIPT),
         Peer("statAP_MQ_eval_v3", version="3 (2007)", source=SCRIPT),
         Peer("statAP_MQ_eval_v4", version="4 (2018)", source=SCRIPT),
+        Peer("pytrec_eval", "pytrec-eval-terrier"),
+        Peer("ir_measures", "ir_measures"),
+        Peer("pyndeval", "pyndeval"),
+        Peer("ranx", "ranx"),
+        Peer("ydf", "ydf"),
+        Peer("scikit-learn", "scikit-learn"),
+        Peer("ppi-python", "ppi-python"),
+        Peer("truescore", "truescore"),
+        Peer("krippendorff", "krippendorff"),
+        Peer("irrCAC", source=RECORDED),
+        Peer("netcal", source=RECORDED),
+        Peer("MLstatkit", "MLstatkit"),
+        Peer("BEIR", version="2", source=FORMULAS),
+        Peer("MTEB", version="2", source=FORMULAS),
+        Peer("MS MARCO", version="2019", source=FORMULAS),
+        Peer("SciPy", "scipy"),
+        Peer("statsmodels", "statsmodels"),
     )
 }
 
-#: Documented reasons of differences, by the name with which a test refers to them.
+#: Documented reasons of differences, by the name with which a test refers to them. A reason for which
+#: Calipers has no value is one as well, by its name in `REASONS`: see `sentence`.
 DIFFERENCES: Mapping[str, str] = {
     "no_relevant": "No document of the topic is relevant: the value is undefined and the topic is left "
     "out of the mean. The peer has 0, 0/0 or no line.",
@@ -58,7 +93,65 @@ DIFFERENCES: Mapping[str, str] = {
     "those that are missing as not relevant. The peer has 0.",
     "not in the run": "The run omits the topic, which counts with 0. The peer leaves it out of its "
     "output and of the mean.",
+    "counts without the run": "The run omits the topic, whose judgments count all the same. The peer "
+    "has the default of the measure, which is 0.",
+    "share of nothing": "A row or column of the matrix is empty: its shares are undefined. The peer "
+    "has 0.",
+    "straight across ties": "With tied scores the peer joins points of precision and recall by straight "
+    "lines; here the area follows the curve on which the tied rows are in random order.",
+    "precision before the score": "The peer multiplies each step of recall by the precision before it, "
+    "where everybody else takes that after it.",
+    "strict threshold": "The peer predicts positive above the threshold; here it is from the threshold "
+    "on.",
+    "relevant among the first": "The peer divides by the relevant rows among the first five, not by all "
+    "of the group.",
+    "highest grade is a hit": "The peer counts a hit if a row of the highest grade is first, also in a "
+    "group without a relevant row.",
+    "group without gain": "A group without gain has no value and is left out of the mean. The peer "
+    "counts it as 0.",
+    "order of tied rows": "Among tied rows the peer takes that which its sort puts first; here it is the "
+    "mean over all orders.",
+    "bins closed on the left": "Probabilities on the edges of bins: those of the peer are closed on the "
+    "left, ours on the right.",
+    "absent label": "A label that no row has is left out of the mean. The peer counts it with 0.",
+    "output without variance": "`force_finite=False`: an output whose truth is constant has no weight "
+    "here, and makes the mean NaN there.",
+    "place of tied classes": "Classes with the same score: the mean over their orders. The peer takes "
+    "them in the order of their names.",
+    "judged elsewhere": "A retrieved document is not judged for its topic, but for another. The peer "
+    "counts it as judged.",
+    "order of ids": "The peer sorts documents by the second character of their ids, where it means the "
+    "score.",
+    "limit at the edge": "None or all of the rows: the limit is 0 or 1, where the formula ends within.",
+    "approximate with ties": "Ties or zeros among the differences: the test is exact here. The peer has a "
+    "normal approximation, or leaves zeros out of the ranks.",
+    "nothing left to judge": "With `-J` no document of the topic is left: nothing was retrieved. The "
+    "peer divides by 0.",
+    "below the levels": "No document reaches the relevance level: `bpref` is undefined. The peer reads "
+    "beyond its table of levels.",
+    "gain below the level": "No document reaches the relevance level, although some have a gain, of "
+    "which `Rndcg` is made. The peer has 0.",
 }
+
+
+#: Why calls of a program are not compared.
+OMISSIONS: Mapping[str, str] = {
+    "not offered": "Calipers does not offer the option.",
+    "no measure": "It is not a measure with one value: the message of `cal.measure` says what there is "
+    "instead.",
+    "curve": "A curve, whose points are compared on random data.",
+    "some of the classes": "`labels=` leaves out rows of the other classes, which Calipers keeps.",
+    "sums of probabilities": "Probabilities of a row do not add up to 1, which Calipers refuses.",
+    "no rows": "There are no rows, which Calipers refuses.",
+}
+
+
+def sentence(reason: str) -> str:
+    """Why values differ; a KeyError if that is not documented."""
+    if reason in DIFFERENCES:
+        return DIFFERENCES[reason]
+    return f"Undefined here: {REASONS[reason]}. The peer has a number, such as 0, or 0/0."
+
 
 #: Values, and where a documented difference applies.
 Values = npt.ArrayLike
@@ -73,6 +166,8 @@ class Comparison:
     #: The largest relative or absolute tolerance; 0 where all printed digits have to be the same.
     tolerance: float = 0.0
     differences: dict[str, int] = field(default_factory=dict)
+    #: Calls that were not compared, by reason.
+    omitted: dict[str, int] = field(default_factory=dict)
 
 
 class Certificate:
@@ -106,8 +201,8 @@ class Certificate:
         rtol, atol : float
             Tolerances as of `numpy.isclose`.
         because : mapping of str to array_like of bool, shape (n,)
-            Where a documented difference may occur, by its key in `DIFFERENCES`. Values that agree
-            there count as equal.
+            Where a documented difference may occur, by its key in `DIFFERENCES` or, where Calipers
+            has NaN, in `REASONS`. Values that agree there count as equal.
         where : callable
             Describes the value at an index, for the message of a failure.
 
@@ -122,8 +217,9 @@ class Certificate:
         entry = self.comparisons.setdefault(peer, {}).setdefault(measure, Comparison())
         assert peer in PEERS
         for reason, mask in (because or {}).items():
-            assert reason in DIFFERENCES
+            assert sentence(reason)
             explained = differs & np.broadcast_to(np.asarray(mask, bool), differs.shape)
+            assert reason not in REASONS or np.isnan(first[explained]).all(), f"{measure}: {reason}"
             if explained.any():
                 entry.differences[reason] = entry.differences.get(reason, 0) + int(explained.sum())
             differs &= ~explained
@@ -131,10 +227,17 @@ class Certificate:
             at = int(np.flatnonzero(differs)[0])
             raise AssertionError(
                 f"{measure} of {peer}: {int(differs.sum())} of {differs.size} values differ, first "
-                f"{where(at)}: {first[at]!r}, {peer} {second[at]!r}"
+                f"{where(at)}: {float(first[at])!r}, {peer} {float(second[at])!r}"
             )
         entry.values += first.size
         entry.tolerance = max(entry.tolerance, rtol, atol)
+
+    def omit(self, peer: str, measure: str, reason: str) -> None:
+        """Count a call of the peer that is not compared, for a reason of `OMISSIONS`."""
+        assert peer in PEERS
+        assert reason in OMISSIONS
+        entry = self.comparisons.setdefault(peer, {}).setdefault(measure, Comparison())
+        entry.omitted[reason] = entry.omitted.get(reason, 0) + 1
 
     def record(self) -> dict[str, Any]:
         """Versions, counts and reasons, as JSON."""
@@ -147,5 +250,16 @@ class Certificate:
                 }
                 for peer, measures in self.comparisons.items()
             },
-            "differences": dict(DIFFERENCES),
+            "differences": {
+                reason: sentence(reason)
+                for measures in self.comparisons.values()
+                for entry in measures.values()
+                for reason in entry.differences
+            },
+            "omissions": {
+                reason: OMISSIONS[reason]
+                for measures in self.comparisons.values()
+                for entry in measures.values()
+                for reason in entry.omitted
+            },
         }

@@ -6,11 +6,11 @@ distinct for the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from certificate import Certificate
 
 from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
@@ -103,82 +103,73 @@ def values(provider: Any, names: list[str], qrels: Any, run: Any) -> dict[tuple[
     }
 
 
-def pairs(
-    provider: Any, names: list[str], data: tuple[Qrels, Run]
-) -> Iterator[tuple[str, str, float, float]]:
-    """Measure, topic, our value and theirs, where both are defined."""
+def compare(
+    certificate: Certificate,
+    provider: Any,
+    names: list[str],
+    data: tuple[Qrels, Run],
+    atol: float = 1e-12,
+) -> int:
+    """Compare all topics; how many values both have."""
     qrels, run = data
     theirs = values(provider, names, qrels, run)
     rankings = JudgedRankings(**read_run("run", run, read_qrels(qrels)).arrays)
-    assert {topic for _, topic in theirs} == set(rankings.topics)
+    topics = rankings.topics
+    assert {topic for _, topic in theirs} == set(topics)
+    absent = np.array([topic not in run for topic in topics])
+    n_values = 0
     for name in names:
         measure = ours_named(name, provider)
-        for topic, value in zip(rankings.topics, measure.apply(rankings), strict=True):
-            expected = theirs[name, topic]
-            if np.isnan(value):
-                assert measure.reasons(rankings)
-                assert not expected > 0, (name, topic)
-            else:
-                yield name, topic, float(value), expected
+        ours = measure.apply(rankings)
+        expected = np.array([theirs[name, topic] for topic in topics])
+        undefined = np.isnan(ours)
+        assert not undefined.any() or measure.reasons(rankings)
+        assert not (expected[undefined] > 0).any(), name
+        because = {reason: at for reason, at in measure.reasons(rankings).items() if np.any(at)}
+        if name in ("NumQ", "NumRel"):
+            assert (expected[absent] == 0).all()
+            because["counts without the run"] = absent
+        certificate.compare(
+            "ir_measures", name, ours, expected, atol=atol, because=because,
+            where=topics.__getitem__,
+        )  # fmt: skip
+        n_values += int((~undefined).sum())
+    return n_values
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_trec_evals_measures(seed: int) -> None:
-    compared = 0
-    for name, topic, value, expected in pairs(
-        irm.pytrec_eval, TREC_EVAL.split(), random_data(seed, tied=True)
-    ):
-        absent = int(topic[1:]) % 25 == 0
-        if absent and name in ("NumQ", "NumRel"):
-            assert expected == 0  # what a topic scores that a run leaves out
-            assert value > 0 or name == "NumRel"
-            continue
-        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (name, topic)
-        compared += 1
-    assert compared > 15_000
+def test_trec_evals_measures(seed: int, certificate: Certificate) -> None:
+    data = random_data(seed, tied=True)
+    assert compare(certificate, irm.pytrec_eval, TREC_EVAL.split(), data) > 15_000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
-def test_the_cwl_framework(seed: int) -> None:
+def test_the_cwl_framework(seed: int, certificate: Certificate) -> None:
     pytest.importorskip("cwl", reason="cwl-eval is not installed")
-    compared = 0
-    data = random_data(seed, tied=False, topics=50)
-    for name, topic, value, expected in pairs(irm.cwl_eval, CWL.split(), data):
-        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (name, topic)
-        compared += 1
-    assert compared > 700
+    data = random_data(seed, tied=False, topics=16)
+    assert compare(certificate, irm.cwl_eval, CWL.split(), data) > 230
 
 
 @pytest.mark.parametrize(("provider", "names"), [("judged", JUDGED), ("msmarco", MS_MARCO)])
-def test_others(provider: str, names: list[str]) -> None:
-    compared = 0
-    data = random_data(8, tied=False)
+def test_others(provider: str, names: list[str], certificate: Certificate) -> None:
+    qrels, run = random_data(8, tied=False)
     if provider == "judged":
         # It takes documents of negative grades for judged.
-        data = (
-            {t: {d: max(g, 0) for d, g in judged.items()} for t, judged in data[0].items()},
-            data[1],
-        )
-    for name, topic, value, expected in pairs(irm.providers.registry[provider], names, data):
-        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (name, topic)
-        compared += 1
+        qrels = {t: {d: max(g, 0) for d, g in judged.items()} for t, judged in qrels.items()}
+    n_values = compare(certificate, irm.providers.registry[provider], names, (qrels, run))
     # Of topics that the run leaves out `Judged` is 0 there.
     left_out = TOPICS // 25 if provider == "judged" else 0
-    assert compared == (TOPICS - left_out) * len(names)
+    assert n_values == (TOPICS - left_out) * len(names)
 
 
-def test_gdeval() -> None:
+def test_gdeval(certificate: Certificate) -> None:
     """To the five digits that it prints. Of a topic without relevant documents it says nothing."""
     if not irm.gdeval.is_available():
         pytest.skip("gdeval needs Perl")
-    compared = 0
     data = random_data(9, tied=True, numbered=True)
-    for name, topic, value, expected in pairs(irm.gdeval, GDEVAL, data):
-        assert value == pytest.approx(expected, abs=0.50001e-5), (name, topic)
-        compared += 1
-    assert compared > 1_000
+    assert compare(certificate, irm.gdeval, GDEVAL, data, atol=0.50001e-5) > 1_000
 
 
 @pytest.mark.parametrize("cutoff", [1, 5, 20, None])
@@ -199,7 +190,7 @@ def test_expected_reciprocal_rank(cutoff: int | None) -> None:
 
 
 @pytest.mark.slow
-def test_ndeval() -> None:
+def test_ndeval(certificate: Certificate) -> None:
     pytest.importorskip("pyndeval", reason="pyndeval is not installed")
     generator = np.random.default_rng(12)
     judged = {
@@ -223,6 +214,6 @@ def test_ndeval() -> None:
     rankings = GroupedRankings(**judge_groups("run", run, read_groups(judged)).arrays)
     for name in NDEVAL.split():
         theirs = values(irm.pyndeval, [name], rows, documents)
-        measure = ours_named(name, irm.pyndeval, "diversity")
-        for topic, value in zip(rankings.topics, measure.apply(rankings), strict=True):
-            assert value == pytest.approx(theirs[name, topic], rel=1e-12), (name, topic)
+        ours = ours_named(name, irm.pyndeval, "diversity").apply(rankings)
+        expected = [theirs[name, topic] for topic in rankings.topics]
+        certificate.compare("ir_measures", name, ours, expected, where=rankings.topics.__getitem__)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from certificate import Certificate
 
 import calipers as cal
 
@@ -28,7 +29,7 @@ def grades(case: int) -> tuple[dict[str, Any], dict[str, Any], Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_mean_of_grades(case: int) -> None:
+def test_a_mean_of_grades(case: int, certificate: Certificate) -> None:
     judge, human, is_labeled = grades(case)
     evaluation = cal.scores(
         judge["A"], human=human["A"], measures=["mean-score"], score_range=(1, 5)
@@ -41,11 +42,11 @@ def test_a_mean_of_grades(case: int) -> None:
         judge["A"][~is_labeled],
         lam=estimate.judged.coefficient,
     )
-    assert estimate.value == pytest.approx(theirs.item(), rel=1e-12)
+    certificate.compare("ppi-python", "ppi_mean_pointestimate", estimate.value, theirs.item())
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_difference_of_two_systems(case: int) -> None:
+def test_a_difference_of_two_systems(case: int, certificate: Certificate) -> None:
     judge, human, is_labeled = grades(case)
     evaluation = cal.scores(
         judge, human=human, baseline="A", measures=["mean-score"], score_range=(1, 5)
@@ -56,4 +57,6 @@ def test_a_difference_of_two_systems(case: int) -> None:
     theirs = ppi_py.ppi_mean_pointestimate(
         h[is_labeled], f[is_labeled], f[~is_labeled], lam=difference.judged.coefficient
     )
-    assert difference.value == pytest.approx(theirs.item(), rel=1e-12, abs=1e-12)
+    certificate.compare(
+        "ppi-python", "ppi_mean_pointestimate of differences", difference.value, theirs.item()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from certificate import Certificate
 
 from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.measures import parse
@@ -53,7 +54,9 @@ def random_data(seed: int, topics: int = 12) -> tuple[Judgments, dict[str, dict[
 @pytest.mark.parametrize(
     ("alpha", "patience", "rel"), [(0.5, 0.5, 1), (0.25, 0.75, 2), (1.0, 0.5, 1), (0.0, 0.5, 1)]
 )
-def test_what_ndeval_computes(seed: int, alpha: float, patience: float, rel: int) -> None:
+def test_what_ndeval_computes(
+    seed: int, alpha: float, patience: float, rel: int, certificate: Certificate
+) -> None:
     judgments, run = random_data(seed)
     rows = [
         (topic, subtopic, document, grade)
@@ -73,16 +76,21 @@ def test_what_ndeval_computes(seed: int, alpha: float, patience: float, rel: int
     theirs = evaluator.evaluate([(t, d, s) for t, scored in run.items() for d, s in scored.items()])
     groups = read_groups(judgments)
     rankings = GroupedRankings(**judge_groups("run", run, groups).arrays)
+    any_relevant = np.array(
+        [
+            any(g >= rel for grades in judgments[topic].values() for g in grades.values())
+            for topic in rankings.topics
+        ]
+    )
     for name, (ours, cutoff) in asked.items():
         settings = {"rel": rel, "alpha": alpha, "patience": patience, "cutoff": cutoff}
         definition = parse(ours if cutoff is None else f"{ours}@{cutoff}", "diversity").definition
         measure = definition.bind({k: v for k, v in settings.items() if k in definition.parameters})
-        for topic, value in zip(rankings.topics, measure.apply(rankings), strict=True):
-            relevant = any(
-                g >= rel for grades in judgments[topic].values() for g in grades.values()
-            )
-            assert np.isnan(value) == (not relevant)
-            if relevant:
-                assert value == pytest.approx(theirs[topic][name], abs=1e-9), (topic, name)
-            else:  # 0 or 0/0
-                assert not theirs[topic][name] > 0
+        values = measure.apply(rankings)
+        np.testing.assert_array_equal(np.isnan(values), ~any_relevant)
+        expected = np.array([theirs[topic][name] for topic in rankings.topics])
+        assert not (expected[~any_relevant] > 0).any()  # 0 or 0/0
+        certificate.compare(
+            "pyndeval", name, values, expected, rtol=0.0, atol=1e-9,
+            because={"no_relevant": ~any_relevant}, where=rankings.topics.__getitem__,
+        )  # fmt: skip

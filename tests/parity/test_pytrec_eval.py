@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from certificate import Certificate
 
 import calipers as cal
 from calipers.measures import Measure, parse
@@ -81,6 +82,12 @@ def test_every_measure_is_compared() -> None:
     assert bases | TEXTS == pytrec_eval.supported_measures
 
 
+@pytest.mark.parametrize(("theirs", "ours"), NAMES.items())
+def test_a_name_is_read_as_what_is_compared(theirs: str, ours: str) -> None:
+    rule = {"rule": "nine-tenths"} if "rule" in ours else {}
+    assert str(parse(theirs, "retrieval", rule)) == str(parse(ours, "retrieval"))
+
+
 def random_topics(
     generator: np.random.Generator, scores: str
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
@@ -123,22 +130,23 @@ def values_of(ev: cal.Evaluation) -> tuple[tuple[str, ...], dict[str, Any]]:
     return ev.per_unit.ids, dict(ev.per_unit.values["run"])
 
 
-def undefined(measure: Measure, grades: list[int], level: int, retrieved: set[str]) -> bool:
-    """Whether nothing is relevant (or gains), or is retrieved, where the measure needs that."""
-    if measure.parameters.get("from_rates", True) and (
-        "nothing_retrieved" in measure.definition.undefined
-    ):
-        return not retrieved
-    if "no_gain" in measure.definition.undefined:
-        return max(grades) < 1
-    return "no_relevant" in measure.definition.undefined and max(grades) < level
+def undefined(measure: Measure, highest: int, level: int, n_retrieved: int) -> str:
+    """Reason if nothing is relevant (or gains), or is retrieved, where the measure needs that."""
+    needs = measure.definition.undefined
+    if measure.parameters.get("from_rates", True) and "nothing_retrieved" in needs:
+        return "" if n_retrieved else "nothing_retrieved"
+    if "no_gain" in needs:
+        return "" if highest >= 1 else "no_gain"
+    return "no_relevant" if "no_relevant" in needs and highest < level else ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("judged_only", [False, True])
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("scores", ["tied", "float32", "below float32"])
-def test_per_topic_values(scores: str, level: int, judged_only: bool) -> None:
+def test_per_topic_values(
+    scores: str, level: int, judged_only: bool, certificate: Certificate
+) -> None:
     """300 topics of each kind of scores; levels and -J share them."""
     qrels, run = random_topics(np.random.default_rng([11, len(scores)]), scores)
     theirs = pytrec_eval.RelevanceEvaluator(
@@ -156,32 +164,44 @@ def test_per_topic_values(scores: str, level: int, judged_only: bool) -> None:
         )
     )
     assert set(theirs) == set(ids) & set(run)
-    compared = left_out = 0
+    highest = np.array([max(qrels[topic].values()) for topic in ids])
+    n_retrieved = np.array(
+        [
+            sum(not judged_only or qrels[topic].get(d, -1) >= 0 for d in run.get(topic, ()))
+            for topic in ids
+        ]
+    )
+    absent = np.array([topic not in run for topic in ids])
+    nothing_left = ~absent & (n_retrieved == 0) & judged_only
+    assert 0 < nothing_left.sum() < len(ids) / 2 or not judged_only
     for name, measure in measures.items():
-        for topic, value in zip(ids, ours[str(measure)], strict=True):
-            grades = list(qrels[topic].values())
-            found = set(run.get(topic, ()))
-            if judged_only:
-                found &= {d for d, g in qrels[topic].items() if g >= 0}
-            assert np.isnan(value) == undefined(measure, grades, level, found), (topic, measure)
-            if topic not in theirs:
-                if name not in ("num_q", "num_rel", "utility"):
-                    assert not value > 0
-                continue
-            expected = theirs[topic][name]
-            if judged_only and not found:
-                left_out += 1  # nothing is left: it divides by 0
-            elif np.isnan(value):
-                # Above the highest level trec_eval's bpref reads past the end of an array.
-                assert expected == 0 or "bpref" in name or name == "gm_map"
-            elif name == "Rndcg" and max(grades) < level:
-                assert expected == 0  # no document is of the level, although some have a gain
-            else:
-                told = np.log(max(value, 1e-5)) if name.startswith("gm_") else value
-                assert told == pytest.approx(expected, rel=1e-12, abs=1e-12), (topic, measure)
-                compared += 1
-    assert compared > 9_000
-    assert left_out < compared / 2
+        values = np.asarray(ours[str(measure)])
+        expected = np.array([theirs.get(topic, {}).get(name, np.nan) for topic in ids])
+        reason = np.array(
+            [undefined(measure, *of, level, n) for *of, n in zip(highest, n_retrieved, strict=True)]
+        )
+        np.testing.assert_array_equal(np.isnan(values), reason != "")
+        if name not in ("num_q", "num_rel", "utility"):
+            assert not (values[absent] > 0).any()
+        beyond = (reason != "") & ("bpref" in name)
+        rest = (reason != "") & ~absent & ~beyond & ~nothing_left
+        smallest = 0.0
+        if name.startswith("gm_"):  # of a topic its logarithm
+            smallest = np.log(1e-5)
+            values = np.where(reason == "", np.log(np.maximum(values, 1e-5)), np.nan)
+        np.testing.assert_allclose(expected[rest], smallest, rtol=1e-12)
+        below = (name == "Rndcg") & (highest < level)
+        assert (expected[below & ~absent & ~nothing_left] == 0).all()
+        because = {
+            "not in the run": absent,
+            "nothing left to judge": nothing_left,
+            "below the levels": beyond,
+            **{str(each): reason == each for each in np.unique(reason[reason != ""])},
+            "gain below the level": below,
+        }
+        certificate.compare(
+            "pytrec_eval", name, values, expected, because=because, where=ids.__getitem__
+        )
 
 
 def test_float32_makes_a_difference() -> None:
@@ -194,7 +214,7 @@ def test_float32_makes_a_difference() -> None:
     assert (np.nan_to_num(exact) != np.nan_to_num(rounded)).mean() > 0.2
 
 
-def test_the_mean_as_trec_eval_takes_it() -> None:
+def test_the_mean_as_trec_eval_takes_it(certificate: Certificate) -> None:
     """``undefined="zero"`` over all topics is trec_eval -c."""
     qrels, run = random_topics(np.random.default_rng(3), "float32")
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg", "Rprec"}).evaluate(run)
@@ -203,35 +223,29 @@ def test_the_mean_as_trec_eval_takes_it() -> None:
     )
     for name, measure in (("map", "AP"), ("ndcg", "nDCG"), ("Rprec", "Rprec")):
         expected = sum(values[name] for values in theirs.values()) / len(qrels)
-        assert ev[measure].value == pytest.approx(expected, rel=1e-12)
+        certificate.compare("pytrec_eval", name, ev[measure].value, expected)
         assert ev[measure].n == len(qrels)
 
 
-@pytest.mark.parametrize("beta_squared", [0.25, 4.0])
-def test_the_parameter_of_set_f_is_beta_squared_there(beta_squared: float) -> None:
-    """300 topics each."""
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("set_F_0.25", {}), ("set_F_4", {}), ("11pt_avg_0.25,0.5,0.75", {"rule": "nine-tenths"})],
+)
+def test_parameters(name: str, rule: dict[str, str], certificate: Certificate) -> None:
+    """300 topics each. That of ``set_F`` is β² there."""
     qrels, run = random_topics(np.random.default_rng(13), "tied")
-    name = f"set_F.{beta_squared:g}"
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, {name}).evaluate(run)
+    told = name.replace("F_", "F.")
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {told}).evaluate(run)
     (printed,) = next(iter(theirs.values()))
-    ids, ours = values_of(
-        cal.retrieval(qrels, run, measures=str(parse(name, "retrieval")), interval="none")
-    )
-    (values,) = ours.values()
-    compared = 0
-    for topic, value in zip(ids, values, strict=True):
-        if topic in theirs and not np.isnan(value):
-            assert value == pytest.approx(theirs[topic][printed], rel=1e-12, abs=1e-12)
-            compared += 1
-    assert compared > 150
-
-
-def test_eleven_points_that_are_given() -> None:
-    qrels, run = random_topics(np.random.default_rng(17), "tied")
-    name = "11pt_avg_0.25,0.5,0.75"
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, {name}).evaluate(run)
-    measure = parse(name, "retrieval", {"rule": "nine-tenths"})
-    ids, ours = values_of(cal.retrieval(qrels, run, measures=str(measure), interval="none"))
-    for topic, value in zip(ids, ours[str(measure)], strict=True):
-        if topic in theirs and not np.isnan(value):
-            assert value == pytest.approx(theirs[topic]["11pt_avg"], rel=1e-12, abs=1e-12)
+    measure = parse(name, "retrieval", rule)
+    evaluation = cal.retrieval(qrels, run, measures=str(measure), interval="none", topics="both")
+    ids, ours = values_of(evaluation)
+    values = np.asarray(ours[str(measure)])
+    expected = np.array([theirs[topic][printed] for topic in ids])
+    undefined = np.isnan(values)
+    assert (~undefined).sum() > 150
+    assert (expected[undefined] == 0).all()
+    certificate.compare(
+        "pytrec_eval", name, values, expected, because={"no_relevant": undefined},
+        where=ids.__getitem__,
+    )  # fmt: skip

@@ -6,10 +6,9 @@ takes it a minute or so.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+from certificate import Certificate
 
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import parse
@@ -57,42 +56,46 @@ def random_data(grades: list[int], seed: int) -> tuple[Qrels, Run]:
     return qrels, run
 
 
-def compared(name: str, qrels: Qrels, run: Run, theirs: Any) -> tuple[int, int]:
-    """How many values are the same, and how many are undefined here and 0 there."""
+def compare(certificate: Certificate, names: list[str], qrels: Qrels, run: Run) -> tuple[int, int]:
+    """Compare all topics; how many values are the same, and how many undefined here and 0 there."""
+    theirs = ranx.Run.from_dict(run)
+    ranx.evaluate(ranx.Qrels.from_dict(qrels), theirs, names, make_comparable=True)
     rankings = JudgedRankings(**read_run("run", run, read_qrels(qrels)).arrays)
-    values = parse(name, "retrieval").apply(rankings)
-    level = 2 if name.endswith("-l2") else 1
-    undefined = 0
-    for topic, value in zip(rankings.topics, values, strict=True):
-        expected = theirs.scores[name][topic]
-        if np.isnan(value):
-            empty = name.startswith("precision") and "@" not in name and not run.get(topic)
-            assert empty or max(qrels[topic].values()) < level, (topic, name)
-            assert expected == 0
-            undefined += 1
-        else:
-            assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (topic, name)
-    return len(values) - undefined, undefined
+    topics = rankings.topics
+    highest = np.array([max(qrels[topic].values()) for topic in topics])
+    absent = np.array([topic not in run for topic in topics])
+    n_values = n_undefined = 0
+    for name in names:
+        values = parse(name, "retrieval").apply(rankings)
+        expected = np.array([theirs.scores[name][topic] for topic in topics])
+        undefined = np.isnan(values)
+        empty = absent & (name.removesuffix("-l2") == "precision")
+        no_relevant = highest < (2 if name.endswith("-l2") else 1)
+        assert (empty | no_relevant)[undefined].all(), name
+        assert (expected[undefined] == 0).all(), name
+        because = {"nothing_retrieved": undefined & empty, "no_relevant": undefined & no_relevant}
+        certificate.compare(
+            "ranx", name, values, expected, because=because, where=topics.__getitem__
+        )
+        n_undefined += int(undefined.sum())
+        n_values += int((~undefined).sum())
+    return n_values, n_undefined
 
 
 @pytest.mark.parametrize("grades", [[0, 1], [0, 0, 0, 1, 2, 3], [-2, -1, 0, 0, 1, 2, 4]])
-def test_per_topic_values(grades: list[int]) -> None:
+def test_per_topic_values(grades: list[int], certificate: Certificate) -> None:
     qrels, run = random_data(grades, len(grades))
     names = [f"{name}{level}" for name in NAMES for level in ("", "-l2")]
-    theirs = ranx.Run.from_dict(run)
-    ranx.evaluate(ranx.Qrels.from_dict(qrels), theirs, names, make_comparable=True)
-    counts = np.array([compared(name, qrels, run, theirs) for name in names])
-    assert (counts.sum(axis=0) > (25_000, 1_000)).all()
+    n_values, n_undefined = compare(certificate, names, qrels, run)
+    assert n_values > 25_000
+    assert n_undefined > 1_000
 
 
 @pytest.mark.parametrize("grades", [[0, 1], [0, 0, 0, 1, 2, 3]])
-def test_bpref(grades: list[int]) -> None:
+def test_bpref(grades: list[int], certificate: Certificate) -> None:
     """Where each topic has a relevant and another judged document: it divides by the number of
     both, and one 0/0 leaves further topics of its batch without their values. Negative grades are
     no different from 0 to it."""
     qrels, run = random_data(grades, len(grades))
     qrels = {t: {**judged, "both": 3, "kinds": 0} for t, judged in qrels.items()}
-    names = ["bpref", "bpref-l2"]
-    theirs = ranx.Run.from_dict(run)
-    ranx.evaluate(ranx.Qrels.from_dict(qrels), theirs, names, make_comparable=True)
-    assert [compared(name, qrels, run, theirs) for name in names] == [(TOPICS, 0)] * 2
+    assert compare(certificate, ["bpref", "bpref-l2"], qrels, run) == (2 * TOPICS, 0)

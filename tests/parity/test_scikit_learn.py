@@ -7,13 +7,15 @@ are defined, and where they are not, the margin has to be empty.
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from certificate import Certificate
 
 import calipers as cal
-from calipers.measures import parse
+from calipers.measures import Measure, parse
 from calipers.statistics import (
     ConfusionMatrix,
     ContingencyTable,
@@ -21,6 +23,7 @@ from calipers.statistics import (
     Moments,
     ScoreTable,
     SparseConfusionMatrix,
+    Statistic,
 )
 
 sklearn = pytest.importorskip("sklearn")
@@ -34,6 +37,50 @@ def quick() -> Any:
     """Thousands of calls: its checks of parameters are not what is tested here."""
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         yield
+
+
+def compare(
+    certificate: Certificate, name: str, measure: Measure, statistic: Statistic, theirs: float
+) -> float:
+    """Compare a value, which may be undefined here for its reason, and return it."""
+    value = float(measure.apply(statistic))
+    because = {reason: True for reason, at in measure.reasons(statistic).items() if np.any(at)}
+    certificate.compare("scikit-learn", name, value, theirs, because=because)
+    return value
+
+
+#: What values of counts are taken from.
+FUNCTIONS = {
+    **dict.fromkeys(("TP", "FP", "FN", "TN"), "confusion_matrix"),
+    "accuracy": "accuracy_score",
+    "error-rate": "zero_one_loss",
+    **dict.fromkeys(
+        (
+            "precision",
+            "FDR",
+            "recall",
+            "FNR",
+            "NPV",
+            "FOR",
+            "specificity",
+            "FPR",
+            "markedness",
+            "J",
+        ),
+        "precision_recall_fscore_support",
+    ),
+    "G-mean": "precision_recall_fscore_support",
+    "F1": "f1_score",
+    "F2": "fbeta_score",
+    "F0.5": "fbeta_score",
+    "Jaccard": "jaccard_score",
+    "balanced-accuracy": "balanced_accuracy_score",
+    "adjusted-balanced-accuracy": "balanced_accuracy_score(adjusted=True)",
+    "MCC": "matthews_corrcoef",
+    "LR+": "class_likelihood_ratios",
+    "LR-": "class_likelihood_ratios",
+    "kappa": "cohen_kappa_score",
+}
 
 
 def random_binary(
@@ -90,7 +137,6 @@ def of_matrix(
         "markedness": (precision + npv - 1, called and passed),
         "J": (recall + specificity - 1, positive and negative),
         "G-mean": ((recall * specificity) ** 0.5, positive and negative),
-        "prevalence": (np.average(truth, weights=weight), True),
     }
     if positive and negative:
         out["balanced-accuracy"] = (
@@ -114,7 +160,7 @@ def of_matrix(
 
 
 @pytest.mark.slow
-def test_measures_of_counts() -> None:
+def test_measures_of_counts(certificate: Certificate) -> None:
     """100 random cases, a third each without weights, with real and with whole ones."""
     generator = np.random.default_rng(20)
     compared = undefined = 0
@@ -122,14 +168,14 @@ def test_measures_of_counts() -> None:
         truth, predicted, _, weight = random_binary(generator, case)
         matrix = ConfusionMatrix.from_codes(truth, predicted, weight=weight)
         for name, (expected, defined) in of_matrix(truth, predicted, weight).items():
-            value = float(parse(name, "counts").apply(matrix))
-            if defined:
-                assert value == pytest.approx(expected, **CLOSE), (case, name)
-                compared += 1
-            else:
-                assert np.isnan(value), (case, name)
-                undefined += 1
-    assert compared > 1_680
+            measure = parse(name, "counts")
+            value = compare(certificate, FUNCTIONS[name], measure, matrix, expected)
+            assert np.isnan(value) != defined, (case, name)
+            compared += defined
+            undefined += not defined
+        prevalence = float(parse("prevalence").apply(matrix))
+        assert prevalence == pytest.approx(np.average(truth, weights=weight), **CLOSE)
+    assert compared > 1_580
     assert undefined > 288
 
 
@@ -146,33 +192,30 @@ def test_an_empty_margin_is_undefined_where_scikit_learn_has_a_number(name: str)
 
 
 @pytest.mark.slow
-def test_areas() -> None:
+def test_areas(certificate: Certificate) -> None:
     """400 random cases: AUC and AP, half of them with tied scores, two thirds with weights."""
     generator = np.random.default_rng(21)
     compared = undefined = 0
     for case in range(400):
         truth, _, score, weight = random_binary(generator, case)
         table = ScoreTable.from_rows(truth.astype(bool), score, weight)
-        auc, ap = (float(parse(name, "scores").apply(table)) for name in ("AUC", "AP"))
-        if len(set(truth)) == 2:
-            expected = metrics.roc_auc_score(truth, score, sample_weight=weight)
-            assert auc == pytest.approx(expected, **CLOSE), case
-            compared += 1
-        else:
-            assert np.isnan(auc)
-            undefined += 1
-        if truth.any():
-            expected = metrics.average_precision_score(truth, score, sample_weight=weight)
-            assert ap == pytest.approx(expected, **CLOSE), case
-            compared += 1
-        else:
-            assert np.isnan(ap)
-            undefined += 1
+        for name, ours, defined in (
+            ("roc_auc_score", "AUC", len(set(truth)) == 2),
+            ("average_precision_score", "AP", truth.any()),
+        ):
+            measure = parse(ours, "scores")
+            if defined:
+                theirs = getattr(metrics, name)(truth, score, sample_weight=weight)
+                compare(certificate, name, measure, table, theirs)
+                compared += 1
+            else:
+                assert np.isnan(measure.apply(table))
+                undefined += 1
     assert compared > 384
     assert undefined > 144
 
 
-def test_curves() -> None:
+def test_curves(certificate: Certificate) -> None:
     """150 random cases: every point of the ROC curve and of the precision-recall curve."""
     generator = np.random.default_rng(22)
     compared = 0
@@ -182,17 +225,19 @@ def test_curves() -> None:
             continue
         steps = ScoreTable.from_rows(truth.astype(bool), score, weight).confusion()
         fpr, tpr, _ = metrics.roc_curve(truth, score, sample_weight=weight, drop_intermediate=False)
-        np.testing.assert_allclose(parse("FPR").apply(steps), fpr, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(
-            parse("recall", "counts").apply(steps), tpr, rtol=1e-12, atol=1e-12
-        )
+        ours = {name: parse(name, "counts").apply(steps) for name in ("FPR", "recall", "precision")}
+        certificate.compare("scikit-learn", "roc_curve", ours["FPR"], fpr)
+        certificate.compare("scikit-learn", "roc_curve", ours["recall"], tpr)
+        # Nothing is predicted positive at its last point; scikit-learn puts 1 there.
         precision, recall, _ = metrics.precision_recall_curve(truth, score, sample_weight=weight)
-        ours = parse("precision", "counts").apply(steps)
-        assert np.isnan(ours[0])  # nothing is predicted positive; scikit-learn puts 1 there
-        np.testing.assert_allclose(ours[1:], precision[:-1][::-1], rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(
-            parse("recall", "counts").apply(steps)[1:], recall[:-1][::-1], rtol=1e-12, atol=1e-12
-        )
+        first = np.arange(len(precision)) == 0
+        assert np.isnan(ours["precision"][0])
+        because = {"nothing_predicted_positive": first}
+        certificate.compare(
+            "scikit-learn", "precision_recall_curve", ours["precision"], precision[::-1],
+            because=because,
+        )  # fmt: skip
+        certificate.compare("scikit-learn", "precision_recall_curve", ours["recall"], recall[::-1])
         compared += 1
     assert compared > 63
 
@@ -219,7 +264,7 @@ def test_the_lower_trapezoid() -> None:
 
 
 @pytest.mark.slow
-def test_losses_of_probabilities() -> None:
+def test_losses_of_probabilities(certificate: Certificate) -> None:
     """200 random cases: log loss and Brier score."""
     generator = np.random.default_rng(24)
     for case in range(200):
@@ -227,27 +272,21 @@ def test_losses_of_probabilities() -> None:
         truth = generator.integers(0, 2, n)
         probability = generator.uniform(1e-6, 1 - 1e-6, n)
         weight = generator.uniform(0.1, 5.0, n) if case % 2 else None
-        for name, expected in (
-            (
-                "log-loss",
-                metrics.log_loss(truth, probability, sample_weight=weight, labels=[0, 1]),
-            ),
-            (
-                "Brier",
-                metrics.brier_score_loss(
-                    truth, probability, sample_weight=weight, pos_label=1, labels=[0, 1]
-                ),
-            ),
+        options: dict[str, Any] = {"sample_weight": weight, "labels": [0, 1]}
+        for function, name, more in (
+            ("log_loss", "log-loss", {}),
+            ("brier_score_loss", "Brier", {"pos_label": 1}),
         ):
+            theirs = getattr(metrics, function)(truth, probability, **options, **more)
             definition = parse(name).definition
             assert definition.row_formula is not None
             losses = definition.row_formula(truth.astype(float), probability)
             value = float(parse(name).apply(Moments.from_rows(losses, weight)))
-            assert value == pytest.approx(expected, rel=1e-11, abs=1e-12), (case, name)
+            certificate.compare("scikit-learn", function, value, theirs, rtol=1e-11)
 
 
 @pytest.mark.slow
-def test_errors_of_numbers() -> None:
+def test_errors_of_numbers(certificate: Certificate) -> None:
     """3,000 columns of predictions: RMSE, MSE and MAE, half of them weighted."""
     generator = np.random.default_rng(25)
     for case in range(30):
@@ -273,10 +312,26 @@ def test_errors_of_numbers() -> None:
                 )
                 for j in range(50)
             ]
-            np.testing.assert_allclose(values, expected, rtol=1e-12)
+            certificate.compare("scikit-learn", function.__name__, values, expected, atol=0.0)
 
 
-def test_calling_a_measure_with_arrays() -> None:
+@pytest.mark.parametrize("name", ["mean_poisson_deviance", "mean_gamma_deviance"])
+def test_deviances(name: str, certificate: Certificate) -> None:
+    """40 random columns, half of them weighted; a count of 0 in every second one of Poisson's."""
+    generator = np.random.default_rng(34)
+    for case in range(40):
+        n = int(generator.integers(1, 50))
+        predicted = generator.gamma(2.0, 10.0 ** generator.integers(-3, 4), n)
+        truth = predicted * generator.gamma(3.0, 1 / 3, n)
+        if "poisson" in name and case % 2:
+            truth[0] = 0
+        weight = generator.uniform(0.1, 5.0, n) if case % 4 > 1 else None
+        theirs = getattr(metrics, name)(truth, predicted, sample_weight=weight)
+        value = parse(name)(truth, predicted, weight=weight)
+        certificate.compare("scikit-learn", name, value, theirs, rtol=1e-11)
+
+
+def test_calling_a_measure_with_arrays(certificate: Certificate) -> None:
     """The same numbers straight from arrays: 100 cases."""
     generator = np.random.default_rng(26)
     for _ in range(50):
@@ -285,19 +340,15 @@ def test_calling_a_measure_with_arrays() -> None:
         probability = generator.uniform(0.01, 0.99, n)
         predicted = (probability >= 0.5).astype(int)
         weight = generator.uniform(0.1, 2.0, n)
-        options = {"sample_weight": weight}
-        pairs = [
-            ("roc_auc", probability, metrics.roc_auc_score(truth, probability, **options)),
-            ("log_loss", probability, metrics.log_loss(truth, probability, **options)),
-            ("accuracy", predicted, metrics.accuracy_score(truth, predicted, **options)),
-            (
-                "mean_squared_error",
-                probability,
-                metrics.mean_squared_error(truth, probability, **options),
-            ),
-        ]
-        for name, prediction, expected in pairs:
-            assert parse(name)(truth, prediction, weight=weight) == pytest.approx(expected, **CLOSE)
+        for function, name, prediction in (
+            ("roc_auc_score", "roc_auc", probability),
+            ("log_loss", "log_loss", probability),
+            ("accuracy_score", "accuracy", predicted),
+            ("mean_squared_error", "mean_squared_error", probability),
+        ):
+            theirs = getattr(metrics, function)(truth, prediction, sample_weight=weight)
+            value = parse(name)(truth, prediction, weight=weight)
+            certificate.compare("scikit-learn", function, value, theirs)
 
 
 def random_classes(
@@ -314,7 +365,7 @@ def random_classes(
 
 
 @pytest.mark.slow
-def test_averages_over_classes() -> None:
+def test_averages_over_classes(certificate: Certificate) -> None:
     """75 random cases: macro, micro and weighted averages, and every class against the rest.
 
     A class that occurs without a value is 0 there and makes the mean undefined here; a class that
@@ -332,7 +383,7 @@ def test_averages_over_classes() -> None:
         # nan where it divides by zero, but F1 is 0 where one of the two is.
         for name, values in zip(("precision", "recall", "F1"), by_class, strict=False):
             ours = [float(parse(f"{name}[c{i}]", "counts").apply(matrix)) for i in range(k)]
-            np.testing.assert_allclose(ours, values, rtol=1e-12, atol=1e-12)
+            certificate.compare("scikit-learn", "precision_recall_fscore_support", ours, values)
         zero = options | {"zero_division": 0.0}
         for average in ("macro", "micro", "weighted"):
             theirs = metrics.precision_recall_fscore_support(
@@ -340,13 +391,13 @@ def test_averages_over_classes() -> None:
             )
             occurs = np.union1d(truth, predicted) if average == "macro" else np.unique(truth)
             for at, name in enumerate(("precision", "recall", "F1")):
-                value = float(parse(f"{average}-{name}", "counts").apply(matrix))
-                if average == "micro" or not np.isnan(by_class[at][occurs]).any():
-                    assert value == pytest.approx(theirs[at], **CLOSE), (case, average, name)
-                    compared += 1
-                else:
-                    assert np.isnan(value), (case, average, name)
-                    undefined += 1
+                label = f"precision_recall_fscore_support(average={average!r})"
+                measure = parse(f"{average}-{name}", "counts")
+                value = compare(certificate, label, measure, matrix, theirs[at])
+                defined = average == "micro" or not np.isnan(by_class[at][occurs]).any()
+                assert np.isnan(value) != defined, (case, average, name)
+                compared += defined
+                undefined += not defined
         some = generator.choice(np.union1d(truth, predicted), 2)
         options |= {"labels": np.unique(some), "zero_division": 0.0}
         for average in ("macro", "micro", "weighted"):
@@ -355,16 +406,16 @@ def test_averages_over_classes() -> None:
             )
             for at, name in enumerate(("precision", "recall", "F1")):
                 named = [f"c{i}" for i in np.unique(some)]
-                value = float(parse(f"{average}-{name}(labels={named})").apply(matrix))
-                if not np.isnan(value):
-                    assert value == pytest.approx(theirs[at], **CLOSE), (case, average, name)
-                    compared += 1
+                label = f"precision_recall_fscore_support(average={average!r}, labels=…)"
+                measure = parse(f"{average}-{name}(labels={named})")
+                value = compare(certificate, label, measure, matrix, theirs[at])
+                compared += not np.isnan(value)
     assert compared > 600
     assert undefined > 24
 
 
 @pytest.mark.slow
-def test_measures_of_several_classes() -> None:
+def test_measures_of_several_classes(certificate: Certificate) -> None:
     """100 random cases: accuracy, balanced accuracy, Matthews correlation, κ."""
     generator = np.random.default_rng(28)
     compared = 0
@@ -374,35 +425,39 @@ def test_measures_of_several_classes() -> None:
             continue
         matrix = ConfusionMatrix.from_codes(truth, predicted, [f"c{i}" for i in range(k)], weight)
         options = {"sample_weight": weight}
-        expected = {
-            "accuracy": (metrics.accuracy_score(truth, predicted, **options), True),
-            "MCC": (
-                metrics.matthews_corrcoef(truth, predicted, **options),
-                len(set(predicted)) > 1,
-            ),
+        theirs = {
+            ("accuracy_score", "accuracy"): metrics.accuracy_score(truth, predicted, **options),
+            ("matthews_corrcoef", "MCC"): metrics.matthews_corrcoef(truth, predicted, **options),
         }
         for weights in (None, "linear", "quadratic"):
             of_kappa = {**options, "labels": range(k), "weights": weights}
+            name = f"(weights={weights!r})" if weights else ""
             kappa = metrics.cohen_kappa_score(truth, predicted, **of_kappa)
-            expected[f"kappa(weights={weights!r})"] = (kappa, True)
-        if set(predicted) <= set(truth):
-            for name, adjusted in (("", False), ("adjusted-", True)):
-                options["adjusted"] = adjusted
-                balanced = metrics.balanced_accuracy_score(truth, predicted, **options)
-                expected[f"{name}balanced-accuracy"] = (balanced, True)
+            theirs[f"cohen_kappa_score{name}", f"kappa{name}"] = kappa
+        for name, adjusted in (("", False), ("(adjusted=True)", True)):
+            options["adjusted"] = adjusted
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a class is predicted that no row has
+                value = metrics.balanced_accuracy_score(truth, predicted, **options)
+            key = f"balanced_accuracy_score{name}", "adjusted-" * adjusted + "balanced-accuracy"
+            theirs[key] = value
+        defined = {
+            "MCC": len(set(predicted)) > 1,
+            "balanced-accuracy": set(predicted) <= set(truth),
+            "adjusted-balanced-accuracy": set(predicted) <= set(truth),
+        }
         many = SparseConfusionMatrix.from_codes(truth, predicted, matrix.labels, weight)
-        for name, (theirs, defined) in expected.items():
-            if defined:
-                for held in (matrix, many):
-                    value = float(parse(name, "counts").apply(held))
-                    assert value == pytest.approx(theirs, **CLOSE), (case, name)
-                compared += 1
+        for (label, name), value in theirs.items():
+            for held in (matrix, many):
+                own = compare(certificate, label, parse(name, "counts"), held, value)
+                assert np.isnan(own) != defined.get(name, True), (case, name)
+            compared += defined.get(name, True)
     assert compared > 480
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("undefined", "value"), [("zero", 0.0), ("one", 1.0)])
-def test_values_by_agreement(undefined: str, value: float) -> None:
+def test_values_by_agreement(undefined: str, value: float, certificate: Certificate) -> None:
     """25 random cases, small enough that classes lack a value: zero_division. Of classes that do
     not occur scikit-learn is not told."""
     generator = np.random.default_rng(31)
@@ -425,15 +480,17 @@ def test_values_by_agreement(undefined: str, value: float) -> None:
             theirs = metrics.precision_recall_fscore_support(
                 truth, predicted, average=average, **options
             )[at]
-            assert ev[name].value == pytest.approx(theirs, **CLOSE), (case, name)
+            label = f"precision_recall_fscore_support(average={average!r}, zero_division={value:g})"
+            certificate.compare("scikit-learn", label, ev[name].value, theirs)
         theirs = metrics.precision_score(truth, predicted, average=None, **options)
-        assert [ev[name].value for name in each] == pytest.approx(list(theirs), **CLOSE)
+        label = f"precision_score(average=None, zero_division={value:g})"
+        certificate.compare("scikit-learn", label, [ev[name].value for name in each], theirs)
         stood += sum(bool(ev[name].undefined) for name in each)
     assert stood > 7
 
 
 @pytest.mark.slow
-def test_averages_of_areas_over_classes() -> None:
+def test_averages_of_areas_over_classes(certificate: Certificate) -> None:
     """30 random cases: one against the rest, one against one, and all pooled; with whole weights
     scikit-learn, which takes none for pairs, is given the rows as often."""
     generator = np.random.default_rng(30)
@@ -456,16 +513,18 @@ def test_averages_of_areas_over_classes() -> None:
             average = "weighted" if "weighted" in name else "macro"
             options = {"multi_class": name[8:11], "average": average, "labels": range(k)}
             theirs = metrics.roc_auc_score(*rows, **options)
-            assert ev[str(parse(name))].value == pytest.approx(theirs, **CLOSE), (case, name)
+            certificate.compare("scikit-learn", name, ev[str(parse(name))].value, theirs)
         one_hot = np.eye(k)[truth].ravel()
         theirs = metrics.roc_auc_score(one_hot, score.ravel(), sample_weight=np.repeat(often, k))
-        assert ev["micro-AUC"].value == pytest.approx(theirs, **CLOSE), case
+        certificate.compare(
+            "scikit-learn", "roc_auc_score(average='micro')", ev["micro-AUC"].value, theirs
+        )
         compared += 1
     assert compared > 10
 
 
 @pytest.mark.slow
-def test_tables_of_confusion() -> None:
+def test_tables_of_confusion(certificate: Certificate) -> None:
     """50 random cases: counts and all normalisations; a share of nothing is 0 there, none here."""
     generator = np.random.default_rng(29)
     for case in range(50):
@@ -481,12 +540,17 @@ def test_tables_of_confusion() -> None:
                 truth, predicted, labels=range(k), sample_weight=weight, normalize=theirs
             )
             table = ev.confusion.table(normalize=ours)
-            np.testing.assert_allclose(np.nan_to_num(table), expected, rtol=1e-12)
+            label = f"confusion_matrix(normalize={theirs!r})" if theirs else "confusion_matrix"
+            certificate.compare(
+                "scikit-learn", label, table.ravel(), expected.ravel(), atol=0.0,
+                because={"share of nothing": np.isnan(table.ravel())},
+            )  # fmt: skip
+            assert (expected[np.isnan(table)] == 0).all()
             turned = ev.confusion.table("predicted-rows", normalize=ours)
             np.testing.assert_array_equal(turned, table.T)
 
 
-def test_the_report_of_classes() -> None:
+def test_the_report_of_classes(certificate: Certificate) -> None:
     """Every number of ``classification_report``, from labels that are text."""
     generator = np.random.default_rng(31)
     names = np.array(["child", "man", "woman"])
@@ -501,19 +565,18 @@ def test_the_report_of_classes() -> None:
         ), *(f"{name}[{label}]" for label in names for name in ("precision", "recall", "F1"))],
     )  # fmt: skip
     assert ev.confusion is not None
-    assert ev["accuracy"].value == pytest.approx(report["accuracy"], **CLOSE)
-    for ours, theirs in (("precision", "precision"), ("recall", "recall"), ("F1", "f1-score")):
-        for average in ("macro", "weighted"):
-            expected = report[f"{average} avg"][theirs]
-            assert ev[f"{average}-{ours}"].value == pytest.approx(expected, **CLOSE)
-        for label in names:
-            assert ev[f"{ours}[{label}]"].value == pytest.approx(report[label][theirs], **CLOSE)
+    theirs = {"accuracy": report["accuracy"]}
+    for ours, name in (("precision", "precision"), ("recall", "recall"), ("F1", "f1-score")):
+        theirs |= {f"{how}-{ours}": report[f"{how} avg"][name] for how in ("macro", "weighted")}
+        theirs |= {f"{ours}[{label}]": report[label][name] for label in names}
+    values = [ev[name].value for name in theirs]
+    certificate.compare("scikit-learn", "classification_report", values, [*theirs.values()])
     for row in ev.confusion.class_rows():
         assert row["truth"] == report[row["class"]]["support"]
 
 
 @pytest.mark.slow
-def test_probabilities_of_several_classes() -> None:
+def test_probabilities_of_several_classes(certificate: Certificate) -> None:
     """50 random cases: log loss, Brier score, and accuracy among the best k without ties."""
     generator = np.random.default_rng(32)
     for case in range(50):
@@ -524,14 +587,18 @@ def test_probabilities_of_several_classes() -> None:
             measures=["log-loss", "Brier", "top-1-accuracy", "top-2-accuracy"],
         )  # fmt: skip
         options: dict[str, Any] = {"sample_weight": weight, "labels": range(k)}
-        expected = {
-            "log-loss": metrics.log_loss(truth, probability, **options),
-            "Brier": metrics.brier_score_loss(truth, probability, scale_by_half=False, **options),
-            "top-1-accuracy": metrics.top_k_accuracy_score(truth, probability, k=1, **options),
-            "top-2-accuracy": metrics.top_k_accuracy_score(truth, probability, k=2, **options),
-        }
-        for name, value in expected.items():
-            assert ev[name].value == pytest.approx(value, rel=1e-11, abs=1e-12), (case, name)
+        top = metrics.top_k_accuracy_score
+        for label, name, theirs in (
+            ("log_loss", "log-loss", metrics.log_loss(truth, probability, **options)),
+            (
+                "brier_score_loss(scale_by_half=False)",
+                "Brier",
+                metrics.brier_score_loss(truth, probability, scale_by_half=False, **options),
+            ),
+            ("top_k_accuracy_score", "top-1-accuracy", top(truth, probability, k=1, **options)),
+            ("top_k_accuracy_score", "top-2-accuracy", top(truth, probability, k=2, **options)),
+        ):
+            certificate.compare("scikit-learn", label, ev[name].value, theirs, rtol=1e-11)
 
 
 def test_the_place_of_tied_classes_does_not_depend_on_their_names() -> None:
@@ -599,7 +666,7 @@ def test_a_constant_answer_has_the_area_of_the_prevalence() -> None:
 
 
 @pytest.mark.slow
-def test_several_labels_in_a_row() -> None:
+def test_several_labels_in_a_row(certificate: Certificate) -> None:
     """100 random tables of labels; a row without any is left out here where it has no value."""
     generator = np.random.default_rng(33)
     for case in range(50):
@@ -625,8 +692,8 @@ def test_several_labels_in_a_row() -> None:
         ev = cal.multilabel(
             truth, predicted, weight=weight, interval="none", measures=list(expected)
         )
-        for name, value in expected.items():
-            assert ev[name].value == pytest.approx(value, **CLOSE), (case, name)
+        for name, theirs in expected.items():
+            certificate.compare("scikit-learn", f"multilabel {name}", ev[name].value, theirs)
 
 
 # ---------------------------------------------------------------------------------------- clusters
@@ -652,7 +719,9 @@ OF_PARTITIONS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "parameters"), OF_PARTITIONS)
-def test_clusters_against_classes(name: str, parameters: dict[str, Any]) -> None:
+def test_clusters_against_classes(
+    name: str, parameters: dict[str, Any], certificate: Certificate
+) -> None:
     """Also of trivial partitions; where pairs are missing or chance says all, it has 0 or 1 and we
     have nothing."""
     generator = np.random.default_rng(8)
@@ -668,12 +737,14 @@ def test_clusters_against_classes(name: str, parameters: dict[str, Any]) -> None
             cases.append((truth, np.where(generator.random(n) < noise, other, truth)))
     for truth, cluster in cases:
         table = contingency(truth, cluster)
-        value = float(measure.apply(table))
+        options = ", ".join(f"{key}={value!r}" for key, value in theirs.items())
+        label = f"{name}({options})" if options else name
+        value = compare(
+            certificate, label, measure, table, getattr(metrics, name)(truth, cluster, **theirs)
+        )
         if np.isnan(value):
             assert any(bool(where) for where in measure.reasons(table).values())
             assert max(table.n_nonempty) == len(truth)  # each point is alone
-        else:
-            assert value == pytest.approx(getattr(metrics, name)(truth, cluster, **theirs), **CLOSE)
 
 
 @pytest.mark.parametrize(
@@ -683,17 +754,19 @@ def test_clusters_against_classes(name: str, parameters: dict[str, Any]) -> None
         *((f"{name}_score", {}) for name in ("silhouette", "davies_bouldin", "calinski_harabasz")),
     ],
 )
-def test_clusters_of_points(name: str, options: dict[str, str]) -> None:
+def test_clusters_of_points(name: str, options: dict[str, str], certificate: Certificate) -> None:
     generator = np.random.default_rng(4)
     for n, d, k in ((6, 1, 2), (40, 3, 3), (300, 8, 7), (300, 2, 40)):
         points = generator.normal(size=(n, d)) * 3 + 100
         cluster = generator.integers(0, k, n)
         found = cal.clustering(points, cluster, measures=[name], interval="none", **options)
         expected = getattr(metrics, name)(points, cluster, **options)
-        assert found.estimates[0].value == pytest.approx(expected, rel=1e-10, abs=1e-10)
+        label = f"{name}(metric={options['metric']!r})" if options else name
+        value = found.estimates[0].value
+        certificate.compare("scikit-learn", label, value, expected, rtol=1e-10, atol=1e-10)
 
 
-def test_some_of_the_classes_beside_labels_of_scikit_learn() -> None:
+def test_some_of_the_classes_beside_labels_of_scikit_learn(certificate: Certificate) -> None:
     """Rows of all classes stay, weights and cells with them; only what is averaged is chosen."""
     truth, predicted = list("aabbccddaabbccabcd"), list("abbbccdcaababcabdd")
     of = {"precision": metrics.precision_score, "recall": metrics.recall_score}
@@ -707,7 +780,8 @@ def test_some_of_the_classes_beside_labels_of_scikit_learn() -> None:
             theirs = of[name](
                 truth, predicted, labels=["a", "c"], average=how, sample_weight=weight
             )
-            assert made.value == pytest.approx(theirs, **CLOSE)
+            label = f"{of[name].__name__}(average={how!r}, labels=…)"
+            certificate.compare("scikit-learn", label, made.value, theirs)
             assert made.low < made.value < made.high
 
 
@@ -715,7 +789,9 @@ def test_some_of_the_classes_beside_labels_of_scikit_learn() -> None:
 @pytest.mark.parametrize(
     ("undefined", "value"), [("zero", 0.0), ("one", 1.0), ("omit", float("nan"))]
 )
-def test_zero_division_of_classes_that_are_absent(undefined: str, value: float) -> None:
+def test_zero_division_of_classes_that_are_absent(
+    undefined: str, value: float, certificate: Certificate
+) -> None:
     """30 tables of a few rows, of classes that labels names though no row has them, or that are
     never predicted; averages of all, and of some."""
     generator, compared = np.random.default_rng(27), 0
@@ -728,6 +804,13 @@ def test_zero_division_of_classes_that_are_absent(undefined: str, value: float) 
     }
     if value == value:  # it has no NaN
         scores["Jaccard"] = metrics.jaccard_score
+    functions = {
+        "precision": "precision_score",
+        "recall": "recall_score",
+        "F1": "f1_score",
+        "F2": "fbeta_score",
+        "Jaccard": "jaccard_score",
+    }
     for case in range(30):
         n = int(generator.integers(1, 7))
         there = names[: int(generator.integers(2, 5))]
@@ -748,20 +831,21 @@ def test_zero_division_of_classes_that_are_absent(undefined: str, value: float) 
                 truth, said, labels=some if part else names, average=how, zero_division=value,
                 sample_weight=weight,
             )  # fmt: skip
-            same = pytest.approx(theirs, **CLOSE, nan_ok=True)
-            assert estimate.value == same, (truth, said, estimate.measure)
+            label = f"{functions[name]}(average={how!r}, zero_division={value:g})"
+            certificate.compare("scikit-learn", label, estimate.value, theirs)
             compared += 1
         if len(set(truth)) > 2:  # none is named: those that occur
             found = cal.classification(truth, said, measures=["macro-F1"], **options)
             theirs = metrics.f1_score(
                 truth, said, average="macro", zero_division=value, sample_weight=weight
             )
-            assert found.estimates[0].value == pytest.approx(theirs, **CLOSE, nan_ok=True)
+            label = f"f1_score(average='macro', zero_division={value:g})"
+            certificate.compare("scikit-learn", label, found.estimates[0].value, theirs)
     assert compared > 288
 
 
 @pytest.mark.slow
-def test_zero_division_of_labels() -> None:
+def test_zero_division_of_labels(certificate: Certificate) -> None:
     """Of rows with several labels each column counts, also one that no row has."""
     generator = np.random.default_rng(28)
     kinds = {
@@ -769,7 +853,7 @@ def test_zero_division_of_labels() -> None:
         "recall": metrics.recall_score,
         "F1": metrics.f1_score,
     }
-    for case in range(8):
+    for _ in range(8):
         shape = int(generator.integers(1, 5)), 4
         truth, said = ((generator.random(shape) < 0.25).astype(int) for _ in range(2))
         for undefined, value in (("zero", 0.0), ("one", 1.0), ("omit", np.nan)):
@@ -781,4 +865,5 @@ def test_zero_division_of_labels() -> None:
             for name in names:
                 how, _, kind = name.partition("-")
                 theirs = kinds[kind](truth, said, average=how, zero_division=value)
-                assert ev[name].value == pytest.approx(theirs, **CLOSE, nan_ok=True), (case, name)
+                label = f"multilabel {name} (zero_division={value:g})"
+                certificate.compare("scikit-learn", label, ev[name].value, theirs)

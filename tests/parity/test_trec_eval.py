@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from certificate import Certificate
 
 from calipers.cli.trec_eval import run
 from calipers.cli.trec_eval.evaluation import evaluate
@@ -74,7 +75,9 @@ def random_files(generator: np.random.Generator, folder: Path, *, topics: int) -
 
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("judged_only", [False, True])
-def test_every_value_of_pytrec_eval(level: int, judged_only: bool, tmp_path: Path) -> None:
+def test_every_value_of_pytrec_eval(
+    level: int, judged_only: bool, tmp_path: Path, certificate: Certificate
+) -> None:
     """300 topics, and 36 measures with their usual and with other parameters: to the last digits,
     and to the four digits that are printed."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -104,7 +107,9 @@ def test_every_value_of_pytrec_eval(level: int, judged_only: bool, tmp_path: Pat
         assert {topic.decode() for topic in outcome.topics} == set(theirs)
         for line in outcome.lines:
             expected = np.array([theirs[topic.decode()][line.name] for topic in outcome.topics])
-            np.testing.assert_allclose(line.values, expected, rtol=1e-12, atol=1e-12)
+            certificate.compare(
+                "pytrec_eval", line.name, line.values, expected, where=outcome.topics.__getitem__
+            )
             assert [f"{v:6.4f}" for v in line.values] == [f"{v:6.4f}" for v in expected], line.name
             compared += len(expected)
     assert compared > 25_000

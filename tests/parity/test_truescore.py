@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from certificate import Certificate
 
 import calipers as cal
 
@@ -26,7 +27,7 @@ def verdicts(case: int) -> tuple[Any, Any, Any, Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_pass_rate_is_stratified_by_the_verdict(case: int) -> None:
+def test_a_pass_rate_is_stratified_by_the_verdict(case: int, certificate: Certificate) -> None:
     judge, _, truth, labeled = verdicts(case)
     human = np.full(len(judge), np.nan)
     human[labeled] = truth[labeled]
@@ -34,24 +35,26 @@ def test_a_pass_rate_is_stratified_by_the_verdict(case: int) -> None:
     strata = np.where(judge == 1, "passed", "failed")
     sizes = {name: float((strata == name).mean()) for name in ("passed", "failed")}
     theirs = ts.post_stratified_estimate(judge, truth[labeled], labeled, strata, sizes, min_gold=2)
-    assert estimate.value == pytest.approx(theirs.point, rel=1e-12)
+    certificate.compare("truescore", "post_stratified_estimate", estimate.value, theirs.point)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_mid_p_of_mcnemar(case: int) -> None:
+def test_mid_p_of_mcnemar(case: int, certificate: Certificate) -> None:
     judge, second, *_ = verdicts(case)
     ours = cal.scores({"old": judge, "new": second}).compare(baseline="old", test="mid-p")
     theirs = ts.mcnemar(second, judge)
-    assert ours["pass-rate"].p == pytest.approx(theirs.p_value, rel=1e-9)
-    assert ours["pass-rate"].value == pytest.approx(theirs.difference, rel=1e-12, abs=1e-15)
+    found = ours["pass-rate"]
+    certificate.compare("truescore", "mcnemar: p", found.p, theirs.p_value, rtol=1e-9, atol=0.0)
+    certificate.compare("truescore", "mcnemar: difference", found.value, theirs.difference)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_agreement_of_judge_and_labels(case: int) -> None:
+def test_agreement_of_judge_and_labels(case: int, certificate: Certificate) -> None:
     judge, _, truth, labeled = verdicts(case)
     ratings = {"judge": judge[labeled].astype(int), "human": truth[labeled].astype(int)}
     ours = cal.agreement(ratings, measures=["Gwet-AC1", "Krippendorff-alpha"], interval="none")
     first, second = (np.asarray(column, float) for column in ratings.values())
     ac1, alpha = (estimate.value for estimate in ours)
-    assert ac1 == pytest.approx(ts.gwet_ac1(first, second), rel=1e-12)
-    assert alpha == pytest.approx(ts.krippendorff_alpha(np.stack([first, second])), rel=1e-9)
+    certificate.compare("truescore", "gwet_ac1", ac1, ts.gwet_ac1(first, second))
+    theirs = ts.krippendorff_alpha(np.stack([first, second]))
+    certificate.compare("truescore", "krippendorff_alpha", alpha, theirs, rtol=1e-9)
