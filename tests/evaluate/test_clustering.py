@@ -337,7 +337,8 @@ def test_clusterings_of_the_same_points_are_compared() -> None:
     for name in OF_POINTS:
         better = ev.comparison["far", "near", name]
         assert (better.value < 0) == (cal.measure(name).higher_is_better is True)
-        assert better.p_adjusted < 1e-4 or name == "Davies-Bouldin"  # of centers at one place
+        # They divide by the distance of centers, which is hardly above 0 where clusters are random.
+        assert better.p_adjusted < 1e-4 or name in ("Davies-Bouldin", "Xie-Beni")
         alike = ev.comparison["same", "near", name]
         assert (alike.value, alike.p) == (0, 1)
 

@@ -220,11 +220,13 @@ SEVERAL: dict[str, tuple[list[str], list[str]]] = {
 @pytest.mark.parametrize("positive", [None, "a"])
 @pytest.mark.parametrize("case", SEVERAL)
 def test_several_classes(case: str, positive: str | None, tmp_path: Path) -> None:
-    """With a class named positive, all others are one."""
+    """With a class named positive, all others are one. A single value is refused where classes
+    have an order that is not stated, so that those measures have a test of their own."""
     truth, predicted = SEVERAL[case]
     measures = [
         parse(name, "counts")
         for m in list_measures("counts")
+        if m.depends_on_class_order is None or positive is not None
         for name in [str(m)] * (m.is_multiclass or positive is not None)
         + [f"{how}-{m}" for how in ("macro", "micro", "weighted")]
     ]

@@ -63,6 +63,8 @@ PEERS: Mapping[str, Peer] = {
         Peer("pytrec_eval", "pytrec-eval-terrier"),
         Peer("ir_measures", "ir_measures"),
         Peer("pyndeval", "pyndeval"),
+        Peer("cwl-eval", "cwl-eval"),
+        Peer("pyNTCIREVAL", "pyNTCIREVAL"),
         Peer("ranx", "ranx"),
         Peer("ydf", "ydf"),
         Peer("scikit-learn", "scikit-learn"),
@@ -139,7 +141,8 @@ OMISSIONS: Mapping[str, str] = {
     "not offered": "Calipers does not offer the option.",
     "no measure": "It is not a measure with one value: the message of `cal.measure` says what there is "
     "instead.",
-    "curve": "A curve, whose points are compared on random data.",
+    "curve": "A curve and no value; points of ROC and precision-recall curves are compared on random "
+    "data.",
     "some of the classes": "`labels=` leaves out rows of the other classes, which Calipers keeps.",
     "sums of probabilities": "Probabilities of a row do not add up to 1, which Calipers refuses.",
     "no rows": "There are no rows, which Calipers refuses.",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from certificate import Certificate
 
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import parse
@@ -36,7 +37,7 @@ MEASURES: dict[str, Callable[[list[int]], Any]] = {
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_what_pyntcireval_computes(name: str) -> None:
+def test_what_pyntcireval_computes(name: str, certificate: Certificate) -> None:
     generator = np.random.default_rng(1)
     for _ in range(40):
         pool = generator.integers(0, 4, generator.integers(2, 25)).tolist()
@@ -47,5 +48,10 @@ def test_what_pyntcireval_computes(name: str) -> None:
         ranked = [(f"d{i}", qrels["q"].get(f"d{i}")) for i in found]
         run = {"q": {document: -float(i) for i, (document, _) in enumerate(ranked)}}
         r = JudgedRankings(**read_run("run", run, read_qrels(qrels)).arrays)
-        expected = MEASURES[name](levels).compute(ranked)
-        assert parse(name, "retrieval").apply(r)[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        metric = MEASURES[name](levels)
+        certificate.compare(
+            "pyNTCIREVAL",
+            type(metric).__name__,
+            parse(name, "retrieval").apply(r),
+            [metric.compute(ranked)],
+        )
