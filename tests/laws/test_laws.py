@@ -560,7 +560,7 @@ def test_moving_a_relevant_document_up_is_never_worse(data: st.DataObject) -> No
     better = [*grades[:place], below, above, *grades[place + 2 :]]
     before, after = (JudgedRankings.from_rankings([g], [missed]) for g in (grades, better))
     for definition in definitions("retrieval"):
-        if definition.higher_is_better is None:
+        if definition.higher_is_better is None or not definition.monotone:
             continue
         measure = some_measure(definition, random)
         a, b = measure.apply(after), measure.apply(before)
