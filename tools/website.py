@@ -339,7 +339,10 @@ _TABLES = [
 def worked(d: Definition) -> Iterator[str]:
     """The lines of a session that computes it on small data."""
     setup, ask = EXAMPLES[d.family]
-    ask = ask.replace("{name!r}", repr(str(d.example()))).replace("'", '"')
+    name = str(d.example())
+    # A name with quotes of its own stands in the others.
+    quoted = f'"{name}"' if '"' not in name else repr(name)
+    ask = ask.replace("'", '"').replace("{name!r}", quoted)
     names: dict[str, Any] = {"cal": cal}
     exec(setup, names)
     estimates = list(eval(ask, names))
