@@ -26,6 +26,7 @@ from calipers.evaluation.availability import (
     get_availability,
     unavailable_reason,
 )
+from calipers.evaluation.conventions import CONVENTIONS
 from calipers.evaluation.tasks import JUDGE, TASKS
 from calipers.evaluation.tasks import OPTIONS as DECLARED
 
@@ -330,6 +331,20 @@ def undefined(task: str, engine: str, base: Any) -> None:
         how["data"] = table().append_column("none", pa.array(np.zeros(ROWS, int)))
     zero, one = (values(run(task, engine, **how, undefined=to))[0] for to in ("zero", "one"))
     assert one - zero == pytest.approx(1.0 if task == "classification" else 1 / 3)
+
+
+def conventions(task: str, engine: str, base: Any) -> None:
+    """They set options of the task, name the measures as the tool does, and are stated."""
+    tool = {"retrieval": "trec_eval", "ranking": "ydf"}.get(task, "sklearn")
+    name = {"retrieval": "map", "ranking": "MAP"}.get(task, ASKED[task]["measures"][1])
+    found = run(task, engine, conventions=tool, measures=[name])
+    assert found.provenance["conventions"]["tool"].startswith(CONVENTIONS[tool].tool)
+    assert found.notes[0].startswith("Conventions of")
+    if task in ("ranking", "retrieval"):  # the one without a relevant row counts with 0
+        assert values(found)[0] == pytest.approx(values(base)[0] * 29 / 30)
+        assert found.requested_names["AP"] == name
+    else:
+        assert values(found)[0] == pytest.approx(values(base)[1])
 
 
 def baseline(task: str, engine: str, base: Any) -> None:
