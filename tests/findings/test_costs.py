@@ -21,7 +21,7 @@ DISTINCT = 300
 SMALL = ROWS // 2
 #: How often rows are evaluated anew where a rule takes more: what other threads of the process take,
 #: as those of a Dask cluster that another test has begun, is counted as well, but not every time.
-TRIES = 3
+TRIES = 10
 DRAWS = [name for name in dir(_core) if name.startswith("bootstrap")]
 
 

@@ -194,7 +194,9 @@ def _turns(location: str, row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]
     }
     for turn in turns:
         values = dict(turn) if isinstance(turn, dict) else {}
-        turn_number = values.pop("number", None) or values.pop("turn_id", None)
+        turn_number = (
+            values.pop("turn_id", None) if "turn_id" in values else values.pop("number", None)
+        )
         if number in (None, "") or turn_number in (None, ""):
             raise InputError(
                 f"{location}: a turn of conversation {format_value(number)} has no number, "
@@ -204,7 +206,7 @@ def _turns(location: str, row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]
             field: values.pop(name)
             for field, names in (("title", _UTTERANCES), ("description", _RESOLVED_UTTERANCES))
             for name in names
-            if name in values
+            if name in values and not (name == "utterance" and "raw_utterance" in turn)
         }
         details = {**shared, **values}
         yield {"topic": f"{number}_{turn_number}", **utterances, "details": details}
@@ -222,7 +224,8 @@ def _parse_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
             raise InputError(f"{location}: expected a JSON object: {reason}") from None
         if not isinstance(row, dict):
             raise InputError(f"{location}: expected a JSON object, is {format_value(row)}")
-        yield number, replace(_parse_row(location, row), source=line)
+        for topic_row in _turns(location, row):
+            yield number, replace(_parse_row(location, topic_row), source=line)
 
 
 def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:

@@ -57,6 +57,7 @@ class Conventions:
     def translate(self, name: Any) -> Any:
         """Return the name of a measure as Calipers reads it."""
         if isinstance(name, str):
+            name = name.strip()
             for pattern, template in self.names.items():
                 match = re.fullmatch(pattern, name, re.IGNORECASE)
                 if match is not None:
@@ -67,6 +68,7 @@ class Conventions:
 _TREC_EVAL_NAMES = {
     r"iprec_at_recall_([\d.]+)": r"IPrec(rule='nearest')@\1",
     r"11pt_avg": "11pt-avg(rule='nearest')",
+    r"11pt_avg_([\d.,]+)": r"11pt-avg(recalls=[\1],rule='nearest')",
     r"rbp": "RBP(p=0.9,gain='topic-max')",
 }
 _OFFICIAL = (
@@ -74,7 +76,11 @@ _OFFICIAL = (
     *("recip_rank", *(f"iprec_at_recall_{tenth / 10:.2f}" for tenth in range(11))),
     *(f"P_{k}" for k in _CUTOFFS),
 )
+_LOG_LOSS = r"(?:neg_)?log[-_ ]?loss(?:_score)?|(?:binary[-_ ])?cross[-_ ]?entropy"
 _CLIPPED_LOSS = "log-loss(delta=2.220446049250313e-16)"
+
+#: Names that stand for several measures.
+_DEFAULTS = ("default", "official")
 
 #: The tools by the name that ``conventions=`` and ``--as`` accept.
 CONVENTIONS: Mapping[str, Conventions] = {
@@ -93,7 +99,7 @@ CONVENTIONS: Mapping[str, Conventions] = {
         "omits, scores 0; scores are rounded to 32 bits",
         names={
             r"IPrec@([\d.]+)": r"IPrec(rule='nine-tenths')@\1",
-            r"IPrec\(([^)]*)\)@([\d.]+)": r"IPrec(\1,rule='nine-tenths')@\2",
+            r"IPrec\(((?:(?!rule)[^)])*)\)@([\d.]+)": r"IPrec(\1,rule='nine-tenths')@\2",
         },
     ),
     "beir": Conventions(
@@ -135,9 +141,9 @@ CONVENTIONS: Mapping[str, Conventions] = {
             "regression": {},
             "clustering": {},
         },
-        "an undefined measure of labels is 0, also in averages over classes; the log loss clips "
-        "probabilities at 2.2e-16",
-        names={r"(?:neg_)?log_?loss": _CLIPPED_LOSS},
+        "an undefined measure of labels is 0, also in averages over classes; a requested log_loss "
+        "clips probabilities at 2.2e-16",
+        names={_LOG_LOSS: _CLIPPED_LOSS},
     ),
     "ydf": Conventions(
         "ydf",
@@ -146,10 +152,10 @@ CONVENTIONS: Mapping[str, Conventions] = {
             "ranking": {"undefined": "zero"},
             "regression": {},
         },
-        "an undefined measure of labels and a group without a relevant row are 0; the log loss "
+        "an undefined measure of labels and a group without a relevant row are 0; a requested loss "
         "clips probabilities at 2.2e-16",
         {"ranking": ["NDCG@5", "MRR@5"]},
-        {r"(?:log_?)?loss": _CLIPPED_LOSS},
+        {_LOG_LOSS: _CLIPPED_LOSS, r"loss": _CLIPPED_LOSS},
     ),
 }  # fmt: skip
 
@@ -191,11 +197,16 @@ def set_conventions(task: str, arguments: MutableMapping[str, Any]) -> Conventio
     conventions = read_conventions(arguments["conventions"], task)
     for option, value in conventions.options[task].items():
         arguments.setdefault(option, value)
-    requested = arguments.get("measures")
+    requested, default = arguments.get("measures"), conventions.default_measures.get(task)
     if requested is None:
-        requested = conventions.default_measures.get(task)
+        requested = default
+    if isinstance(arguments.get("primary"), str):
+        arguments["primary"] = conventions.translate(arguments["primary"])
     if requested is not None:
-        names = [requested] if isinstance(requested, str | Measure) else requested
+        names = [requested] if isinstance(requested, str | Measure) else list(requested)
+        if default is not None:
+            # Names that stand for the measures that the tool reports.
+            names = [n for name in names for n in (default if name in _DEFAULTS else [name])]
         arguments["measures"] = [conventions.translate(name) for name in names]
         requested_names = {
             translated: name
@@ -222,10 +233,15 @@ def state_conventions(
         for translated, name in conventions.requested_names.items()
         if (canonical := evaluation.canonical_name(translated)) in evaluation.measures
     }
+    names = {**evaluation.requested_names, **names}
+    comparison = evaluation.comparison
+    if comparison is not None:
+        comparison = replace(comparison, requested_names=names)
     recorded = {**evaluation.provenance.get("conventions", {}), "tool": conventions.tool}
     return replace(
         evaluation,
         notes=(note, *evaluation.notes),
-        requested_names={**evaluation.requested_names, **names},
+        requested_names=names,
+        comparison=comparison,
         provenance={**evaluation.provenance, "conventions": recorded},
     )

@@ -495,7 +495,8 @@ association = partial(rate, higher_is_better=None, no_skill=None, is_multiclass=
 def cramers_v(c: ConfusionMatrix) -> FloatArray:
     """Cramér's V, the association of true and predicted classes: √(χ²/(n(K − 1))).
 
-    χ² is that of Pearson's test of independence, and K the number of classes that occur. It does
+    χ² is that of Pearson's test of independence, and K the number of true classes or of predicted
+    ones, whichever is less. It does
     not depend on which class is called which, so that it can be 1 where all predictions are wrong;
     for two classes it is |MCC|. It ranges from 0 to 1
     and is above 0 by chance. It is undefined if all rows belong to one class, or are all predicted
@@ -507,7 +508,10 @@ def cramers_v(c: ConfusionMatrix) -> FloatArray:
         return np.asarray(np.square(counts) / np.where(products > 0, products, 1.0))
 
     mean_square = np.maximum(c.cell_sum(terms) - 1, 0.0)
-    root_mean_square = np.sqrt(mean_square / (_present_mask(c).sum(axis=-1) - 1))
+    n_true, n_predicted = (
+        np.count_nonzero(margin > 0, axis=-1) for margin in (c.truth_margin, c.prediction_margin)
+    )
+    root_mean_square = np.sqrt(mean_square / (np.minimum(n_true, n_predicted) - 1))
     return np.asarray(np.minimum(root_mean_square, 1.0))
 
 
