@@ -256,6 +256,8 @@ def test_conversations(tmp_path: Path) -> None:
             cal.InputError, match=r"topics.json:1: a turn of conversation 7 has no num"
         ):
             read(tmp_path, json.dumps([{"number": 7, "turns": turns}]), "topics.json")
+    [first, second] = read(tmp_path, json.dumps(cast[0]), "topics.jsonl")
+    assert (first.topic, second.title) == ("31_1", "And x?")
     text = json.dumps({"id": "a", "input": "who?", "output": [{"answer": "b"}]})
     [topic] = read(tmp_path, text, "kilt.jsonl")
     assert (topic.topic, topic.title, topic.details) == ("a", "who?", {"output": [{"answer": "b"}]})

@@ -195,3 +195,11 @@ def test_areas_of_examples_as_in_scikit_learn() -> None:
     assert rest["example-AUC"].value == pytest.approx(
         metrics.roc_auc_score(np.delete(truth, 3, 0), np.delete(scores, 3, 0), average="samples")
     )
+
+
+def test_cramers_v_of_fewer_predicted_classes() -> None:
+    """The divisor is that of the shorter margin."""
+    association = stats.contingency.association([[2, 0], [0, 2], [0, 2]], method="cramer")
+    truth, predicted = [0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1]
+    evaluation = cal.classification(truth, predicted, measures="Cramer-V", interval="none")
+    assert evaluation["Cramer-V"].value == pytest.approx(association) == pytest.approx(1.0)

@@ -183,3 +183,33 @@ def test_unknown_conventions(task: str, arguments: Any, message: str) -> None:
 def test_conventions_of_another_task() -> None:
     with pytest.raises(cal.InputError, match="trec_eval 10 has no task classification; expected"):
         cal.classification([0, 1], [0, 1], conventions="trec_eval")
+
+
+def test_names_of_the_tool_are_read_everywhere() -> None:
+    qrels, first = random_data(0)
+    second = {topic: {d: -s for d, s in scores.items()} for topic, scores in first.items()}
+    runs, names = {"a": first, "b": second}, ["map", "rbp", "11pt_avg_0.25,0.5"]
+    evaluation = cal.retrieval(qrels, runs, measures=names, primary="rbp", conventions="trec_eval")
+    comparison = evaluation.comparison
+    assert comparison is not None
+    assert comparison.primary == "RBP(p=0.9,gain='topic-max')"
+    again = cal.Evaluation.from_json(evaluation.to_json())
+    for name in names:
+        difference = evaluation["b", name].value - evaluation["a", name].value
+        assert comparison[name].value == pytest.approx(difference, abs=1e-12)
+        assert again["a", name].value == evaluation["a", name].value
+    assert evaluation["a", names[2]].measure == "11pt-avg(recalls=(0.25,0.5),rule='nearest')"
+
+
+@pytest.mark.parametrize("name", ["default", "official", ["official"]])
+def test_names_that_stand_for_the_measures_of_the_tool(name: Any) -> None:
+    qrels, run = random_data(0)
+    options: dict[str, Any] = {"conventions": "trec_eval", "interval": "none"}
+    asked, default = (
+        [e.measure for e in cal.retrieval(qrels, run, measures=m, **options)] for m in (name, None)
+    )
+    assert asked == default
+    given = cal.retrieval(
+        qrels, run, measures="IPrec(rule='least')@0.3", conventions="ir_measures", interval="none"
+    )
+    assert [e.measure for e in given] == ["IPrec@0.3"]

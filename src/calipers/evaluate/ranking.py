@@ -168,10 +168,10 @@ def ranking(
         ``"nan"``: a group whose value is undefined (for example, without relevant rows) is left out
         of the mean and counted. ``"zero"``: it scores 0.
     conventions : str, optional
-        Conventions of another tool, whose values are reproduced: ``"trec_eval"``,
-        ``"ir_measures"``, ``"beir"``, ``"mteb"``, ``"msmarco"``, ``"sklearn"`` or ``"ydf"``. It
-        sets the options in which the tool differs, its default measures and the meaning of its
-        names; options that are given take precedence. A note states what was set.
+        Conventions of another tool: ``"trec_eval"``, ``"ir_measures"``, ``"beir"``, ``"mteb"``,
+        ``"msmarco"``, ``"sklearn"`` or ``"ydf"``. It sets the options in which the tool differs,
+        its default measures and the meaning of its names; options that are given take precedence. A
+        note states what was set.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.

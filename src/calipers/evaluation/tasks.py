@@ -146,17 +146,15 @@ OPTIONS: Mapping[str, Argument] = {
         ),
         Argument(
             "conventions",
-            "Conventions of another tool, whose values are reproduced: trec_eval, ir_measures, "
-            "beir, mteb, msmarco, sklearn or ydf. It sets the options in which the tool differs, "
-            "its default measures and the meaning of its names; options that are given take "
-            "precedence.",
+            "Conventions of another tool: trec_eval, ir_measures, beir, mteb, msmarco, sklearn or "
+            "ydf. It sets the options in which the tool differs, its default measures and the "
+            "meaning of its names; options that are given take precedence.",
             flag="--as",
             metavar="TOOL",
-            description="Conventions of another tool, whose values are reproduced: "
-            '``"trec_eval"``, ``"ir_measures"``, ``"beir"``, ``"mteb"``, ``"msmarco"``, '
-            '``"sklearn"`` or ``"ydf"``. It sets the options in which the tool differs, its '
-            "default measures and the meaning of its names; options that are given take "
-            "precedence. A note states what was set.",
+            description='Conventions of another tool: ``"trec_eval"``, ``"ir_measures"``, '
+            '``"beir"``, ``"mteb"``, ``"msmarco"``, ``"sklearn"`` or ``"ydf"``. It sets the '
+            "options in which the tool differs, its default measures and the meaning of its names; "
+            "options that are given take precedence. A note states what was set.",
         ),
         Argument(
             "measures",
