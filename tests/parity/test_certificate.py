@@ -29,12 +29,12 @@ def tool() -> ModuleType:
 def test_a_difference_needs_a_reason_where_it_is() -> None:
     made = Certificate()
     for because in (None, {"absent label": [True, False]}):
-        with pytest.raises(AssertionError, match=r"f1 of ranx: 1 of 2 values differ, first 1: 2"):
-            made.compare("ranx", "f1", [1, 2], [1, 3], because=because)
-    assert made.record()["peers"]["ranx"]["measures"]["f1"]["values"] == 0
-    made.compare("ranx", "f1", [1, 2], [1, 3], because={"absent label": [False, True]})
-    made.compare("ranx", "f1", [1, np.nan], [1, np.nan], because={"absent label": True})
-    [counts] = made.record()["peers"]["ranx"]["measures"].values()
+        with pytest.raises(AssertionError, match=r"f1 of gdeval: 1 of 2 values differ, first 1: 2"):
+            made.compare("gdeval", "f1", [1, 2], [1, 3], because=because)
+    assert made.record()["peers"]["gdeval"]["measures"]["f1"]["values"] == 0
+    made.compare("gdeval", "f1", [1, 2], [1, 3], because={"absent label": [False, True]})
+    made.compare("gdeval", "f1", [1, np.nan], [1, np.nan], because={"absent label": True})
+    [counts] = made.record()["peers"]["gdeval"]["measures"].values()
     assert counts["values"] == 4
     assert counts["differences"] == {"absent label": 1}
 
@@ -42,34 +42,34 @@ def test_a_difference_needs_a_reason_where_it_is() -> None:
 def test_reasons_are_documented_and_those_of_calipers_are_without_a_value() -> None:
     made = Certificate()
     with pytest.raises(KeyError, match="because"):
-        made.compare("ranx", "f1", 1, 1, because={"because": True})
+        made.compare("gdeval", "f1", 1, 1, because={"because": True})
     with pytest.raises(AssertionError, match="one_class"):
-        made.compare("ranx", "f1", 1, 2, because={"one_class": True})
-    made.compare("ranx", "f1", np.nan, 2, because={"one_class": True})
+        made.compare("gdeval", "f1", 1, 2, because={"one_class": True})
+    made.compare("gdeval", "f1", np.nan, 2, because={"one_class": True})
     assert made.record()["differences"]["one_class"].startswith("Undefined here: all rows belong")
     with pytest.raises(AssertionError):
-        made.omit("ranx", "f1", "whatever")
+        made.omit("gdeval", "f1", "whatever")
 
 
 def outcome(values: int, version: str) -> dict[str, Any]:
     counts = {"values": values, "tolerance": 1e-12, "differences": {}, "omitted": {}}
     peer = {"version": version, "source": "its package", "measures": {"f1": counts}}
-    return {"peers": {"ranx": peer}, "differences": {}, "omissions": {}}
+    return {"peers": {"gdeval": peer}, "differences": {}, "omissions": {}}
 
 
 def test_what_the_check_says(tool: ModuleType) -> None:
     before = outcome(3, "1")
     assert [*tool.changes(before, outcome(3, "1"))] == []
     assert [*tool.changes(before, outcome(4, "1"))] == [
-        "ranx: the counts of f1 differ from certificate.json"
+        "gdeval: the counts of f1 differ from certificate.json"
     ]
     assert [*tool.changes(before, outcome(4, "2"))] == []
-    assert [*tool.changes({"peers": {}}, before)] == ["ranx is not in certificate.json"]
+    assert [*tool.changes({"peers": {}}, before)] == ["gdeval is not in certificate.json"]
     fewer = outcome(3, "1")
-    del fewer["peers"]["ranx"]["measures"]["f1"]
+    del fewer["peers"]["gdeval"]["measures"]["f1"]
     assert [*tool.changes(before, fewer)] == []
-    assert [*tool.absent(before, fewer)] == ["f1 of ranx"]
-    assert [*tool.absent(before, {"peers": {}})] == ["ranx"]
+    assert [*tool.absent(before, fewer)] == ["f1 of gdeval"]
+    assert [*tool.absent(before, {"peers": {}})] == ["gdeval"]
 
 
 @pytest.mark.parametrize(("options", "fails"), [([], False), (["--all"], True)])
