@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::Line;
 use crate::parallel::{Crew, detached};
+use crate::parts::{ClusterSums, LANES, Lanes, Parts};
 use crate::scores::{TableColumns, contiguous, same_length, table_columns};
 
 /// Sums are taken over so many addends at a time, so that long ones lose no digits.
@@ -617,11 +618,6 @@ pub fn score_table_without<'py>(
     Ok(table_columns(py, scores, sums, squares))
 }
 
-/// So many parts are left out at a time, each in a table of its own.
-const LANES: usize = 8;
-
-type Lanes = [f64; LANES];
-
 /// Running sums, one for each lane.
 #[derive(Clone, Copy, Default)]
 struct LaneSums {
@@ -643,30 +639,25 @@ impl LaneSums {
     }
 }
 
-/// Rows by descending score, each with its part and its cluster.
+/// Rows by descending score.
 struct Rows<'a> {
     positive: &'a [bool],
     last: &'a [bool],
-    part_of: &'a [u8],
-    weight: Option<&'a [f64]>,
-    cluster: &'a [u32],
-    clusters: usize,
+    parts: Parts<'a>,
 }
 
 /// Areas, and by cluster what the rows of either class move, each without the rows of one part.
 struct Remaining {
     areas: Lanes,
-    moved: Vec<[Lanes; 2]>,
+    moved: ClusterSums,
 }
 
 impl Rows<'_> {
     /// The weight of a row in each lane: none where its part is left out.
     #[inline]
     fn weights(&self, row: usize, first: usize) -> Lanes {
-        let mut weights = [self.weight.map_or(1.0, |weight| weight[row]); LANES];
-        if let Some(own) = weights.get_mut(usize::from(self.part_of[row]).wrapping_sub(first)) {
-            *own = 0.0;
-        }
+        let mut weights = [self.parts.weight(row); LANES];
+        self.parts.leave_out(row, first, &mut weights);
         weights
     }
 
@@ -706,12 +697,12 @@ impl Rows<'_> {
         first: usize,
         block: std::ops::Range<usize>,
         moved: &[Lanes; 2],
-        sums: &mut [[Lanes; 2]],
+        sums: &mut ClusterSums,
     ) {
         for row in block {
             let class = usize::from(!self.positive[row]);
             let weights = self.weights(row, first);
-            let sum = &mut sums[self.cluster[row] as usize][class];
+            let sum = &mut self.parts.of_row(row, sums)[class];
             for lane in 0..LANES {
                 sum[lane] += weights[lane] * moved[class][lane];
             }
@@ -741,7 +732,7 @@ impl Rows<'_> {
         let areas: Lanes = std::array::from_fn(|lane| won[lane] / (won[lane] + lost[lane]));
         let of_positives = positives.map(f64::recip);
         let of_negatives = negatives.map(f64::recip);
-        let mut sums = vec![[[0.0; LANES]; 2]; self.clusters];
+        let mut sums = self.parts.no_sums();
         self.blocks(crew, first, |block, above, own| {
             let mut moved = [[0.0; LANES]; 2];
             for lane in 0..LANES {
@@ -789,7 +780,7 @@ impl Rows<'_> {
         let below: [Lanes; 2] = below.map(|sums| std::array::from_fn(|lane| sums.get(lane)));
         let of_positives = positives.map(f64::recip);
         let mut passed = [LaneSums::default(); 2];
-        let mut sums = vec![[[0.0; LANES]; 2]; self.clusters];
+        let mut sums = self.parts.no_sums();
         addends = 0;
         self.blocks(crew, first, |block, above, own| {
             let mut moved = [[0.0; LANES]; 2];
@@ -844,37 +835,26 @@ pub fn areas_without<'py>(
     let (part_of, cluster) = (contiguous(&part_of), contiguous(&cluster));
     let weight = weight.as_ref().map(contiguous);
     same_length("last", last.len(), positive.len())?;
-    same_length("part_of", part_of.len(), positive.len())?;
-    same_length("cluster", cluster.len(), positive.len())?;
-    if let Some(weight) = &weight {
-        same_length("weight", weight.len(), positive.len())?;
-    }
-    if cluster.iter().any(|&cluster| cluster as usize >= clusters) {
-        return Err(PyValueError::new_err("a cluster is none of those counted"));
-    }
     let rows = Rows {
         positive: &positive,
         last: &last,
-        part_of: &part_of,
-        weight: weight.as_deref(),
-        cluster: &cluster,
-        clusters,
+        parts: Parts::new(
+            &part_of,
+            weight.as_deref(),
+            &cluster,
+            clusters,
+            positive.len(),
+        )?,
     };
     let (areas, moved) = detached(py, [positive.len(), parts], |crew| {
         let found = crew.map(0..parts.div_ceil(LANES), |_, at| {
             rows.remaining(crew, at * LANES, area)
         });
-        let (mut areas, mut moved) = (vec![0.0; parts], vec![0.0; parts * 2 * clusters]);
-        for part in 0..parts {
-            let (found, lane) = (&found[part / LANES], part % LANES);
-            areas[part] = found.areas[lane];
-            for class in 0..2 {
-                for (cluster, sums) in found.moved.iter().enumerate() {
-                    moved[(2 * part + class) * clusters + cluster] = sums[class][lane];
-                }
-            }
-        }
-        (areas, moved)
+        let areas: Vec<f64> = (0..parts)
+            .map(|part| found[part / LANES].areas[part % LANES])
+            .collect();
+        let sums: Vec<_> = found.iter().map(|remaining| &remaining.moved).collect();
+        (areas, rows.parts.by_part(&sums, parts))
     })?;
     Ok((areas.into_pyarray(py), moved.into_pyarray(py)))
 }

@@ -18,6 +18,7 @@ pub mod matrices;
 pub mod moments;
 mod order;
 pub mod parallel;
+mod parts;
 pub mod powers;
 pub mod random;
 pub mod randomize;

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::Line;
 use crate::parallel::{Crew, detached};
+use crate::parts::{ClusterSums, LANES, Lanes, Parts};
 use crate::scores::{contiguous, same_length};
 
 /// So many powers, the first of which is 1.
@@ -92,9 +93,6 @@ pub fn power_sums<'py>(
 
 // ------------------------------------------------------------------------------ lines of logits
 
-/// So many lines are computed at a time.
-const LANES: usize = 8;
-
 /// Up to here the terms of e^x − 1 below give all its digits.
 const NEAR: f64 = 1.0 / 32.0;
 
@@ -116,14 +114,11 @@ fn grown(x: f64) -> f64 {
     (sum * x + 1.0) * x
 }
 
-/// Rows with the logit of a probability, each with its part and its cluster.
+/// Rows with the logit of a probability.
 struct Rows<'a> {
     logit: &'a [f64],
     positive: &'a [bool],
-    part_of: &'a [u8],
-    weight: Option<&'a [f64]>,
-    cluster: &'a [u32],
-    clusters: usize,
+    parts: Parts<'a>,
 }
 
 impl Rows<'_> {
@@ -132,7 +127,7 @@ impl Rows<'_> {
     ///
     /// The lines are close to that in their middle: with σ at that one and e the exponential of the
     /// distance to it, σ·e/(1 + σ·(e − 1)) is on the other one.
-    fn residuals(&self, crew: Crew, first: usize, lines: [&[f64]; 2]) -> Vec<[[f64; LANES]; 2]> {
+    fn residuals(&self, crew: Crew, first: usize, lines: [&[f64]; 2]) -> ClusterSums {
         let count = lines[0].len().min(first + LANES) - first;
         let middle = lines.map(|of| of[first]);
         let mut apart = [[0.0; LANES]; 2];
@@ -142,15 +137,14 @@ impl Rows<'_> {
             }
         }
         let most = apart.map(|of| of.iter().fold(0.0, |most: f64, x| most.max(x.abs())));
-        let mut sums = vec![[[0.0; LANES]; 2]; self.clusters];
+        let mut sums = self.parts.no_sums();
         for (row, &x) in crew.watched(self.logit.iter().enumerate()) {
-            let weight = self.weight.map_or(1.0, |weight| weight[row]);
+            let weight = self.parts.weight(row);
             if weight == 0.0 {
                 continue;
             }
             let fitted = 1.0 / (1.0 + (-(middle[0] + middle[1] * x)).exp());
-            let distances: [f64; LANES] =
-                std::array::from_fn(|lane| apart[0][lane] + apart[1][lane] * x);
+            let distances: Lanes = std::array::from_fn(|lane| apart[0][lane] + apart[1][lane] * x);
             let is_near = most[0] + most[1] * x.abs() <= NEAR;
             let risen = if is_near {
                 distances.map(grown)
@@ -163,14 +157,11 @@ impl Rows<'_> {
             } else {
                 [-fitted, -fitted]
             };
-            let mut residuals: [f64; LANES] = std::array::from_fn(|lane| {
+            let mut residuals: Lanes = std::array::from_fn(|lane| {
                 weight * (start + growth * risen[lane]) / (1.0 + fitted * risen[lane])
             });
-            if let Some(own) = residuals.get_mut(usize::from(self.part_of[row]).wrapping_sub(first))
-            {
-                *own = 0.0;
-            }
-            let sum = &mut sums[self.cluster[row] as usize];
+            self.parts.leave_out(row, first, &mut residuals);
+            let sum = self.parts.of_row(row, &mut sums);
             for lane in 0..LANES {
                 sum[0][lane] += residuals[lane];
                 sum[1][lane] += residuals[lane] * x;
@@ -202,37 +193,18 @@ pub fn residuals_without<'py>(
     let weight = weight.as_ref().map(contiguous);
     let (intercepts, slopes) = (contiguous(&intercepts), contiguous(&slopes));
     same_length("positive", positive.len(), logit.len())?;
-    same_length("part_of", part_of.len(), logit.len())?;
-    same_length("cluster", cluster.len(), logit.len())?;
     same_length("slopes", slopes.len(), intercepts.len())?;
-    if let Some(weight) = &weight {
-        same_length("weight", weight.len(), logit.len())?;
-    }
-    if cluster.iter().any(|&cluster| cluster as usize >= clusters) {
-        return Err(PyValueError::new_err("a cluster is none of those counted"));
-    }
     let rows = Rows {
         logit: &logit,
         positive: &positive,
-        part_of: &part_of,
-        weight: weight.as_deref(),
-        cluster: &cluster,
-        clusters,
+        parts: Parts::new(&part_of, weight.as_deref(), &cluster, clusters, logit.len())?,
     };
     let parts = intercepts.len();
     let found = detached(py, [logit.len(), parts], |crew| {
         let found = crew.map(0..parts.div_ceil(LANES), |_, at| {
             rows.residuals(crew, at * LANES, [&intercepts, &slopes])
         });
-        let mut out = vec![0.0; parts * 2 * clusters];
-        for part in 0..parts {
-            for power in 0..2 {
-                for (cluster, sums) in found[part / LANES].iter().enumerate() {
-                    out[(2 * part + power) * clusters + cluster] = sums[power][part % LANES];
-                }
-            }
-        }
-        out
+        rows.parts.by_part(&found.iter().collect::<Vec<_>>(), parts)
     })?;
     Ok(found.into_pyarray(py))
 }

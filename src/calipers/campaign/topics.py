@@ -178,6 +178,12 @@ def _parse_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
 _TURN_LISTS = ("turn", "turns")
 _UTTERANCES = ("raw_utterance", "utterance")
 _RESOLVED_UTTERANCES = ("manual_rewritten_utterance", "resolved_utterance")
+_TURN_NUMBERS = ("turn_id", "number")
+
+
+def _pop_first(values: dict[str, Any], names: Iterable[str]) -> Any:
+    """Remove the first of these names that is there, and return its value, or None."""
+    return next((values.pop(name) for name in names if name in values), None)
 
 
 def _turns(location: str, row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -194,19 +200,15 @@ def _turns(location: str, row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]
     }
     for turn in turns:
         values = dict(turn) if isinstance(turn, dict) else {}
-        turn_number = (
-            values.pop("turn_id", None) if "turn_id" in values else values.pop("number", None)
-        )
+        turn_number = _pop_first(values, _TURN_NUMBERS)
         if number in (None, "") or turn_number in (None, ""):
             raise InputError(
                 f"{location}: a turn of conversation {format_value(number)} has no number, "
                 "expected number or turn_id"
             )
         utterances = {
-            field: values.pop(name)
-            for field, names in (("title", _UTTERANCES), ("description", _RESOLVED_UTTERANCES))
-            for name in names
-            if name in values and not (name == "utterance" and "raw_utterance" in turn)
+            "title": _pop_first(values, _UTTERANCES),
+            "description": _pop_first(values, _RESOLVED_UTTERANCES),
         }
         details = {**shared, **values}
         yield {"topic": f"{number}_{turn_number}", **utterances, "details": details}

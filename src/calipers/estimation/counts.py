@@ -21,7 +21,11 @@ from calipers.estimation.undefined import count_undefined, undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.clusters import cr2
 from calipers.inference.gradients import cell_gradient, influential_mask, measure_value
-from calipers.inference.influence import DERIVATIVE_STEP, MAX_JACKKNIFE_GROUPS
+from calipers.inference.influence import (
+    DERIVATIVE_STEP,
+    MAX_JACKKNIFE_GROUPS,
+    difference_beyond_rounding,
+)
 from calipers.inference.intervals import Interval
 from calipers.inference.multinomial_cells import (
     DERIVATIVE_ROUNDING,
@@ -478,7 +482,12 @@ def evaluate_together(measures: Sequence[Any], matrices: Sequence[ConfusionMatri
             for position, cell in enumerate(cells):
                 index = (slice(None), *cell)
                 upper, lower = values[1 + 2 * position], values[2 + 2 * position]
-                derivatives[index] = _central_differences(upper, lower, steps[index])
+                np.divide(
+                    difference_beyond_rounding(upper, lower),
+                    2 * steps[index],
+                    out=derivatives[index],
+                    where=steps[index] > 0,
+                )
         for k, matrix in enumerate(matrices):
             undefined = count_undefined(
                 {reason: condition[k] for reason, condition in conditions.items()}, matrix.rows
@@ -491,13 +500,6 @@ def evaluate_together(measures: Sequence[Any], matrices: Sequence[ConfusionMatri
 
 def _store(matrix: ConfusionMatrix, key: tuple[str, Any], result: Any) -> None:
     cached(matrix, key, lambda: result)
-
-
-def _central_differences(upper: FloatArray, lower: FloatArray, steps: FloatArray) -> FloatArray:
-    differences = upper - lower
-    # Differences of the size of rounding error are a slope of 0.
-    differences = np.where(np.abs(differences) <= 1e-14 * np.abs(upper), 0.0, differences)
-    return np.divide(differences, 2 * steps, out=np.zeros(len(steps)), where=steps > 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from calipers.data.trec import (
 )
 from calipers.engines.base import Engine
 from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.conventions import TREC_CUTOFFS
 from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.finding_inputs import from_labeled_topics, from_runs
 from calipers.evaluation.options import MeasureNames, make_settings
@@ -63,9 +64,6 @@ DEFAULT_MEASURES = (
     "NumRel",
     "NumRelRet",
 )
-
-#: The cutoffs of trec_eval.
-TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 
 #: Names that stand for several measures.
 MEASURE_SETS = {

@@ -16,7 +16,7 @@ from weakref import WeakSet
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, format_value, input_row_numbers
-from calipers.evaluation.conventions import set_conventions, state_conventions
+from calipers.evaluation.conventions import read_conventions, set_conventions, state_conventions
 from calipers.evaluation.options import Options
 from calipers.evaluation.tasks import TARGETS
 from calipers.measures import Measure
@@ -243,10 +243,12 @@ def validate_arguments(
         if bound.arguments.get("conventions") is None:
             with input_row_numbers():
                 return function(*bound.args, **bound.kwargs)
-        conventions = set_conventions(function_name, bound.arguments)
+        conventions = read_conventions(bound.arguments["conventions"], function_name)
+        names = set_conventions(conventions, function_name, bound.arguments)
         with input_row_numbers():
             evaluation: Any = function(*bound.args, **bound.kwargs)
-        return state_conventions(evaluation, conventions, bound.arguments)  # type: ignore[return-value]
+        stated: Any = state_conventions(evaluation, conventions, bound.arguments, names)
+        return stated  # type: ignore[no-any-return]
 
     _VALIDATED_FUNCTIONS.add(checked)  # type: ignore[arg-type]
     # doctest looks for examples in functions of the module alone, and here.

@@ -11,6 +11,7 @@ from calipers.caching import cached, cached_property
 from calipers.inference.clusters import merge_class_sums
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import leave_one_out_sums
+from calipers.statistics.logits import clipped_logit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -112,11 +113,8 @@ class ComplementClusters:
 
         lines = [(0.0, 1.0) if fit is None else (fit.intercept, fit.slope) for fit in fits]
         intercepts, slopes = np.array(lines).T
-        with np.errstate(divide="ignore"):  # rows of weight 0 may be certain
-            p = np.clip(rows.score, delta, 1 - delta).astype(np.float64)
-            logit = np.log(p) - np.log1p(-p)
         sums = _core.residuals_without(
-            logit,
+            clipped_logit(rows.score.astype(np.float64, copy=False), delta),
             rows.positive,
             self.subset_codes,
             rows.weight,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TaskOptions = Mapping[str, Mapping[str, Any]]
 
 #: Cutoffs of trec_eval and of BEIR.
-_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _BEIR_CUTOFFS = (1, 3, 5, 10, 100, 1000)
 
 
@@ -43,8 +43,6 @@ class Conventions:
         Measures by task that the tool reports by default, in its names.
     names : mapping
         Patterns of names that the tool reads otherwise than Calipers, to the names here.
-    requested_names : mapping
-        Of the measures of a call, the names that were requested, by the names here.
     """
 
     tool: str
@@ -52,7 +50,6 @@ class Conventions:
     statement: str
     default_measures: Mapping[str, Sequence[str]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
-    requested_names: Mapping[str, str] = field(default_factory=dict)
 
     def translate(self, name: Any) -> Any:
         """Return the name of a measure as Calipers reads it."""
@@ -74,10 +71,22 @@ _TREC_EVAL_NAMES = {
 _OFFICIAL = (
     *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
     *("recip_rank", *(f"iprec_at_recall_{tenth / 10:.2f}" for tenth in range(11))),
-    *(f"P_{k}" for k in _CUTOFFS),
+    *(f"P_{k}" for k in TREC_CUTOFFS),
 )
 _LOG_LOSS = r"(?:neg_)?log[-_ ]?loss(?:_score)?|(?:binary[-_ ])?cross[-_ ]?entropy"
 _CLIPPED_LOSS = "log-loss(delta=2.220446049250313e-16)"
+
+_SHARED_TOPICS = (
+    "means are over topics that the judgments and all runs share; a topic without a relevant "
+    "document scores 0"
+)
+_JUDGED_TOPICS = (
+    "means are over all judged topics; a topic without a relevant document, or that a run omits, "
+    "scores 0"
+)
+_ROUNDED_SCORES = "scores are rounded to 32 bits"
+#: What BEIR and MTEB average: values of pytrec_eval over the topics that it evaluates.
+_PYTREC_EVAL: TaskOptions = {"retrieval": {"topics": "both", "undefined": "zero", "float32": True}}
 
 #: Names that stand for several measures.
 _DEFAULTS = ("default", "official")
@@ -87,16 +96,14 @@ CONVENTIONS: Mapping[str, Conventions] = {
     "trec_eval": Conventions(
         "trec_eval 10",
         {"retrieval": {"topics": "both", "undefined": "zero"}},
-        "means are over topics that the judgments and all runs share; a topic without a relevant "
-        "document scores 0",
+        _SHARED_TOPICS,
         {"retrieval": _OFFICIAL},
         _TREC_EVAL_NAMES,
     ),
     "ir_measures": Conventions(
         "ir_measures 0.4",
         {"retrieval": {"topics": "qrels", "undefined": "zero", "float32": True}},
-        "means are over all judged topics; a topic without a relevant document, or that a run "
-        "omits, scores 0; scores are rounded to 32 bits",
+        f"{_JUDGED_TOPICS}; {_ROUNDED_SCORES}",
         names={
             r"IPrec@([\d.]+)": r"IPrec(rule='nine-tenths')@\1",
             r"IPrec\(((?:(?!rule)[^)])*)\)@([\d.]+)": r"IPrec(\1,rule='nine-tenths')@\2",
@@ -104,9 +111,8 @@ CONVENTIONS: Mapping[str, Conventions] = {
     ),
     "beir": Conventions(
         "BEIR 2",
-        {"retrieval": {"topics": "both", "undefined": "zero", "float32": True}},
-        "means are over topics that the judgments and all runs share; a topic without a relevant "
-        "document scores 0; scores are rounded to 32 bits",
+        _PYTREC_EVAL,
+        f"{_SHARED_TOPICS}; {_ROUNDED_SCORES}",
         {
             "retrieval": [
                 f"{name}@{k}" for name in ("NDCG", "MAP", "Recall", "P") for k in _BEIR_CUTOFFS
@@ -115,9 +121,8 @@ CONVENTIONS: Mapping[str, Conventions] = {
     ),
     "mteb": Conventions(
         "MTEB",
-        {"retrieval": {"topics": "both", "undefined": "zero", "float32": True}},
-        "means are over topics that the judgments and all runs share; a topic without a relevant "
-        "document scores 0; scores are rounded to 32 bits",
+        _PYTREC_EVAL,
+        f"{_SHARED_TOPICS}; {_ROUNDED_SCORES}",
         {
             "retrieval": [
                 f"{name}_at_{k}"
@@ -129,8 +134,7 @@ CONVENTIONS: Mapping[str, Conventions] = {
     "msmarco": Conventions(
         "MS MARCO's script",
         {"retrieval": {"topics": "qrels", "undefined": "zero"}},
-        "means are over all judged topics; a topic without a relevant document, or that a run "
-        "omits, scores 0",
+        _JUDGED_TOPICS,
         {"retrieval": ["MRR@10"]},
     ),
     "sklearn": Conventions(
@@ -179,46 +183,48 @@ def read_conventions(name: str, task: str) -> Conventions:
     return CONVENTIONS[name]
 
 
-def set_conventions(task: str, arguments: MutableMapping[str, Any]) -> Conventions:
-    """Set the options of the requested conventions among the arguments of a call.
+def set_conventions(
+    conventions: Conventions, task: str, arguments: MutableMapping[str, Any]
+) -> dict[str, str]:
+    """Set the options of conventions among the arguments of a call.
 
     Parameters
     ----------
+    conventions : Conventions
+        Conventions of a tool that has the task.
     task : str
         Name of the task.
     arguments : dict
-        Arguments that were given; options of the conventions are added unless they were given.
+        Arguments that were given; options of the conventions are added unless they were given, and
+        names of measures are replaced by those here.
 
     Returns
     -------
-    Conventions
-        The conventions.
+    dict of str to str
+        Requested names of the measures, by the names here.
     """
-    conventions = read_conventions(arguments["conventions"], task)
     for option, value in conventions.options[task].items():
         arguments.setdefault(option, value)
+    if isinstance(arguments.get("primary"), str):
+        arguments["primary"] = conventions.translate(arguments["primary"])
     requested, default = arguments.get("measures"), conventions.default_measures.get(task)
     if requested is None:
         requested = default
-    if isinstance(arguments.get("primary"), str):
-        arguments["primary"] = conventions.translate(arguments["primary"])
-    if requested is not None:
-        names = [requested] if isinstance(requested, str | Measure) else list(requested)
-        if default is not None:
-            # Names that stand for the measures that the tool reports.
-            names = [n for name in names for n in (default if name in _DEFAULTS else [name])]
-        arguments["measures"] = [conventions.translate(name) for name in names]
-        requested_names = {
-            translated: name
-            for name, translated in zip(names, arguments["measures"], strict=True)
-            if isinstance(name, str)
-        }
-        return replace(conventions, requested_names=requested_names)
-    return conventions
+    if requested is None:
+        return {}
+    names = [requested] if isinstance(requested, str | Measure) else list(requested)
+    if default is not None:
+        # Names that stand for the measures that the tool reports.
+        names = [n for name in names for n in (default if name in _DEFAULTS else [name])]
+    measures = arguments["measures"] = [conventions.translate(name) for name in names]
+    return {m: name for m, name in zip(measures, names, strict=True) if isinstance(name, str)}
 
 
 def state_conventions(
-    evaluation: Evaluation, conventions: Conventions, arguments: Mapping[str, Any]
+    evaluation: Evaluation,
+    conventions: Conventions,
+    arguments: Mapping[str, Any],
+    requested_names: Mapping[str, str],
 ) -> Evaluation:
     """Return the evaluation with the names of the tool, and with its conventions stated."""
     exceptions = [
@@ -228,12 +234,11 @@ def state_conventions(
     ]
     exception = f" Except: {', '.join(exceptions)}." if exceptions else ""
     note = f"Conventions of {conventions.tool}: {conventions.statement}.{exception}"
-    names = {
-        canonical: name
-        for translated, name in conventions.requested_names.items()
-        if (canonical := evaluation.canonical_name(translated)) in evaluation.measures
-    }
-    names = {**evaluation.requested_names, **names}
+    names = dict(evaluation.requested_names)
+    for measure, name in requested_names.items():
+        canonical = evaluation.canonical_name(measure)
+        if canonical in evaluation.measures:
+            names[canonical] = name
     comparison = evaluation.comparison
     if comparison is not None:
         comparison = replace(comparison, requested_names=names)

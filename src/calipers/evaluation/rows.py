@@ -226,7 +226,7 @@ class InMemorySample(Sample):
             systems: Mapping[str, Any],
             estimates: Mapping[tuple[str, Measure], PointEstimate],
         ) -> None:
-            if within is not None:
+            if within is not None and within.has_few_pairs:
                 rows = definition.row_indices[index]
                 slice_sample = replace(self._on_rows(rows, systems), point_estimates=estimates)
                 within.add(definition.column, definition.names[index], slice_sample)

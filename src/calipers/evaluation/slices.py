@@ -47,7 +47,7 @@ from calipers.statistics import (
 )
 from calipers.statistics.calibration import ProbabilityLevels
 from calipers.statistics.differences import subtract_values
-from calipers.statistics.logits import LogitSums, RecalibrationFit
+from calipers.statistics.logits import LogitSums, RecalibrationFit, clipped_logit
 from calipers.statistics.sparse_confusion import ConfusionReplicates
 
 if TYPE_CHECKING:
@@ -464,9 +464,7 @@ class Subsets:
 
     def _logit_sums(self, problem: BinaryOutput, delta: float) -> list[LogitSums] | None:
         assert problem.probability is not None
-        p = np.clip(problem.probability, delta, 1 - delta)
-        with np.errstate(divide="ignore"):
-            logit = np.log(p) - np.log1p(-p)
+        logit = clipped_logit(problem.probability, delta)
         sums = LogitSums.from_subsets(
             logit, problem.labels.positive, problem.weight, self.definition.byte_codes, len(self)
         )
@@ -808,16 +806,16 @@ def slice_systems(
     ``visit`` is called for each slice while its rows and estimates are in memory.
     """
     n_slices = sum(len(cut.names) for cut in definitions)
-    rows: list[SliceEstimate] = []
+    tables: list[list[list[SliceEstimate]]] = []  # by column, system and slice
     slices = track(
         ((cut, k) for cut in definitions for k in range(len(cut.names))), "slicing", n_slices
     )
     for cut, k in slices:
         if k == 0:
             all_subsets = [Subsets(system, cut, measures, n_tests=n_slices) for system in systems]
-            system_rows: list[list[SliceEstimate]] = [[] for _ in systems]
+            tables.append([[] for _ in systems])
         point_estimates: dict[tuple[str, Measure], PointEstimate] = {}
-        for subsets, slice_rows in zip(all_subsets, system_rows, strict=True):
+        for subsets, slice_rows in zip(all_subsets, tables[-1], strict=True):
             estimates = _estimate_slice(subsets, k, measures, slice_rows)
             point_estimates |= {(subsets.system.name, m): e for m, e in estimates.items()}
         visit(
@@ -828,8 +826,7 @@ def slice_systems(
         )
         for subsets in all_subsets:
             subsets.forget(k)
-        if k == len(cut.names) - 1:
-            rows += [row for slice_rows in system_rows for row in slice_rows]
+    rows = [row for table in tables for slice_rows in table for row in slice_rows]
     return Slices(_adjust_p(rows), settings.level, HOLM.name)
 
 

@@ -29,7 +29,7 @@ class WithinSliceComparison:
     """Comparison of the pairs of systems of a comparison on the rows of each slice.
 
     As in the comparison, the primary measure is one family and all other measures are another,
-    each with all its pairs and slices. Nothing is compared if there are too many pairs.
+    each with all its pairs and slices.
     """
 
     def __init__(self, sample: Sample, comparison: Comparison) -> None:
@@ -37,10 +37,13 @@ class WithinSliceComparison:
         self._pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
         self._statistics_by_measure: dict[Measure, list[DifferenceStatistics]] = {}
 
+    @property
+    def has_few_pairs(self) -> bool:
+        """Whether the pairs are few enough to be compared on every slice."""
+        return len(self._pairs) <= MAX_PAIRS_WITHIN_SLICES
+
     def add(self, column: str, name: str, slice_sample: Sample) -> None:
         """Compare the systems on a slice of a column."""
-        if len(self._pairs) > MAX_PAIRS_WITHIN_SLICES:
-            return
         # No measure is primary: with several slices no difference is a family by itself.
         options = ComparisonOptions(slice_sample, self._sample.settings, DEFAULT_HYPOTHESIS, None)
         for measure, slice_statistics in options.statistics_by_measure(
@@ -65,8 +68,9 @@ class WithinSliceComparison:
 def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[SliceDifference, ...]:
     """Compare the pairs of a comparison on the rows of each slice."""
     within = WithinSliceComparison(sample, comparison)
-    for definition, name, slice_sample in sample.iterate_slices():
-        within.add(definition.column, name, slice_sample)
+    if within.has_few_pairs:
+        for definition, name, slice_sample in sample.iterate_slices():
+            within.add(definition.column, name, slice_sample)
     return within.differences()
 
 

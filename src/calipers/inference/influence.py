@@ -254,12 +254,15 @@ def numerical_derivatives(
             shifted = np.repeat(values[None], len(indices), axis=0)
             shifted[np.arange(len(indices)), indices] += sign * steps
             results.append(function(shifted))
-        differences = results[0] - results[1]
-        # Differences of the size of rounding error are a slope of 0. (A result that does not depend
-        # on the values at all is one number instead of one for each row.)
-        differences = np.where(np.abs(differences) <= 1e-14 * np.abs(results[0]), 0.0, differences)
-        out[indices] = differences / (2 * steps)
+        # A result that does not depend on the values at all is one number, not one for each row.
+        out[indices] = difference_beyond_rounding(*results) / (2 * steps)
     return out
+
+
+def difference_beyond_rounding(upper: FloatArray, lower: FloatArray) -> FloatArray:
+    """Return the differences of two results; 0 for those of the size of rounding error."""
+    differences = upper - lower
+    return np.where(np.abs(differences) <= 1e-14 * np.abs(upper), 0.0, differences)
 
 
 def _auc_influence(table: ScoreTable) -> ScoreInfluence:

@@ -496,11 +496,10 @@ def cramers_v(c: ConfusionMatrix) -> FloatArray:
     """Cramér's V, the association of true and predicted classes: √(χ²/(n(K − 1))).
 
     χ² is that of Pearson's test of independence, and K the number of true classes or of predicted
-    ones, whichever is less. It does
-    not depend on which class is called which, so that it can be 1 where all predictions are wrong;
-    for two classes it is |MCC|. It ranges from 0 to 1
-    and is above 0 by chance. It is undefined if all rows belong to one class, or are all predicted
-    to belong to one class.
+    ones, whichever is less. It does not depend on which class is called which, so that it can be 1
+    where all predictions are wrong; for two classes it is |MCC|. It ranges from 0 to 1 and is above
+    0 by chance. It is undefined if all rows belong to one class, or are all predicted to belong to
+    one class.
     """
 
     def terms(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:

@@ -349,6 +349,19 @@ class LogitSummary(Statistic):
         return sums.fit(start, fit_slope=fit_slope) if np.isfinite(start).all() else None
 
 
+def clipped_logit(probability: FloatArray, delta: float) -> FloatArray:
+    """Compute the logit of probabilities that are clipped to [Δ, 1 − Δ] for ``delta`` = Δ.
+
+    Examples
+    --------
+    >>> clipped_logit(np.array([0.0, 0.5]), 0.25).round(4).tolist()
+    [-1.0986, 0.0]
+    """
+    p = np.clip(probability, delta, 1 - delta)
+    with np.errstate(divide="ignore"):  # rows of weight 0 may be certain
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+
 def _bin_range(logit_ranges: FloatArray, width: float) -> tuple[int, int]:
     """Return the number of the bin of the smallest logit, and how many bins there are."""
     lowest = math.floor(float(logit_ranges[:, 0].min()) / width)
