@@ -844,7 +844,7 @@ def procedure(estimate: PointEstimate, test: str = "auto") -> Procedure:
 
         return serial.widen_procedure(estimate, selected)
 
-    return cached(estimate, ("procedure", test), choose)
+    return cached(estimate, ("procedure", test, estimate.settings.methods), choose)
 
 
 def _select_procedure(estimate: PointEstimate, test: str) -> tuple[MethodRule, Procedure]:
@@ -920,7 +920,8 @@ def _difference_interval(estimate: PointEstimate, level: float, test: str) -> In
 
 
 def _default_selection(estimate: PointEstimate) -> tuple[MethodRule, Procedure]:
-    return cached(estimate, "default procedure", lambda: _select_procedure(estimate, "auto"))
+    key = ("default procedure", estimate.settings.methods)
+    return cached(estimate, key, lambda: _select_procedure(estimate, "auto"))
 
 
 def _limits_procedure(estimate: PointEstimate) -> Procedure | None:
