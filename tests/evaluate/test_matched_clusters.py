@@ -6,13 +6,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.optimize import linear_sum_assignment
 
 import calipers as cal
 from calipers.estimation.cluster_geometry import ClusterDispersion
 from calipers.inference.settings import Settings
 from calipers.statistics import ClusterMoments, ContingencyTable
-from calipers.statistics.contingency import _assigned_rows
 
 
 def drawn(seed: int, points: int, classes: int, clusters: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,19 +55,6 @@ def test_accuracy_by_all_assignments(seed: int, classes: int, clusters: int) -> 
         for tables, points in table.leave_one_out(separates_matched=True)
     )
     assert sums == pytest.approx(sum(left_out), abs=1e-9)
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 3), (4, 9), (12, 12)])
-def test_assignments_cost_as_little_as_in_scipy(rows: int, columns: int) -> None:
-    """Many matrices at once, with ties and empty cells; −1 stands for columns without a row."""
-    random = np.random.default_rng(rows)
-    costs = -random.integers(0, 6, (40, rows, columns)).astype(float)
-    costs[:5] = 0.0
-    for matrix, assigned in zip(costs, _assigned_rows(costs), strict=True):
-        has_row = assigned >= 0
-        assert sorted(assigned[has_row]) == list(range(rows))
-        found = matrix[assigned[has_row], np.flatnonzero(has_row)].sum()
-        assert found == pytest.approx(matrix[linear_sum_assignment(matrix)].sum(), abs=1e-9)
 
 
 def test_accuracy_of_two_clusterings() -> None:

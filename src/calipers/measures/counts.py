@@ -6,7 +6,6 @@ and N = FP + TN. Every formula applies over leading axes: replicates, thresholds
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
@@ -623,53 +622,13 @@ def accuracy_p_value(c: ConfusionMatrix) -> FloatArray:
     (Σw)²/Σw², and the binomial distribution is interpolated by the beta distribution. Clusters are
     not accounted for. It ranges from 0 to 1 and is undefined without rows.
     """
+    # No other measure needs SciPy, which is imported only here.
+    from scipy.special import betainc
+
     n = c.effective_size("total")
     correct = np.asarray(c.correct / c.total * n)
-    tail = np.vectorize(_binomial_tail, otypes=[np.float64])
-    return np.asarray(tail(correct, n, no_information_rate(c)))
-
-
-def _binomial_tail(successes: float, n: float, p: float) -> float:
-    """Compute P(X ≥ successes) for X ~ Binomial(n, p), interpolated by the beta distribution.
-
-    It is the regularized incomplete beta function I_p(s, n − s + 1), by its continued fraction
-    (Abramowitz and Stegun 1964, 26.5.8), which takes some √n terms.
-
-    >>> _binomial_tail(2.0, 3.0, 0.5)
-    0.5
-    """
-    a, b = successes, n - successes + 1
-    if not a > 0 or p >= 1:
-        return 1.0
-    if p <= 0 or math.isnan(p):
-        return 0.0 if p <= 0 else math.nan
-    is_upper = p > (a + 1) / (a + b + 2)
-    x = 1 - p if is_upper else p
-    first, second = (b, a) if is_upper else (a, b)
-    numerator, denominator = 1.0, 1 - (first + second) * x / (first + 1)
-    denominator = 1 / denominator
-    fraction, k = denominator, 1
-    while k < _MAX_FRACTION_TERMS:
-        odd_term = k * (second - k) * x / ((first + 2 * k - 1) * (first + 2 * k))
-        even_term = -(first + k) * (first + second + k) * x
-        even_term /= (first + 2 * k) * (first + 2 * k + 1)
-        change = 1.0
-        for term in (odd_term, even_term):
-            denominator = 1 / (1 + term * denominator)
-            numerator = 1 + term / numerator
-            change *= numerator * denominator
-        fraction *= change
-        if abs(change - 1) < 1e-15:
-            break
-        k += 1
-    log_scale = first * math.log(x) + second * math.log1p(-x)
-    log_scale += math.lgamma(first + second) - math.lgamma(first) - math.lgamma(second)
-    tail = math.exp(log_scale) * fraction / first
-    return 1 - tail if is_upper else tail
-
-
-#: Number of terms of a continued fraction.
-_MAX_FRACTION_TERMS = 100_000
+    tail = betainc(np.maximum(correct, 1e-300), n - correct + 1, no_information_rate(c))
+    return np.where(correct > 0, tail, 1.0)
 
 
 @agreement(

@@ -179,17 +179,17 @@ class ContingencyTable(Statistic):
 
         It is found by the Hungarian method (Kuhn 1955).
         """
+        # No other statistic needs SciPy, which is imported only here.
+        from scipy.optimize import linear_sum_assignment
+
         flat_counts = self.cell_counts.reshape(-1, self.cell_counts.shape[-1])
-        shape, codes = (len(self.classes), len(self.clusters)), (self.class_of, self.cluster_of)
-        if shape[0] > shape[1]:  # every row of a table is assigned
-            shape, codes = shape[::-1], codes[::-1]
+        counts = np.zeros((len(self.classes), len(self.clusters)))
         out = np.zeros(flat_counts.shape, bool)
-        step = max(1, _MAX_BATCH_VALUES // max(1, shape[0] * shape[1]))
-        for begin in range(0, len(out), step):
-            counts = flat_counts[begin : begin + step]
-            costs = np.zeros((len(counts), *shape))
-            costs[:, codes[0], codes[1]] = -counts
-            out[begin : begin + step] = _assigned_rows(costs)[:, codes[1]] == codes[0]
+        for matched, cells in zip(out, flat_counts, strict=True):
+            counts[self.class_of, self.cluster_of] = cells
+            is_matched = np.zeros(counts.shape, bool)
+            is_matched[linear_sum_assignment(counts, maximize=True)] = True
+            matched[:] = is_matched[self.class_of, self.cluster_of]
         return out.reshape(self.cell_counts.shape)
 
     @cached_property
@@ -316,67 +316,6 @@ def _reduce_cells(
             np.take(values, order, axis=-1), start, axis=-1
         )
     return out
-
-
-def _assigned_rows(costs: FloatArray) -> IntArray:
-    """Return the row that is assigned to each column at least total cost; −1 if none is.
-
-    Rows are assigned one after the other, along the shortest augmenting path (Jonker and Volgenant
-    1987), in many matrices at once.
-
-    Parameters
-    ----------
-    costs : ndarray of shape (b, rows, columns)
-        Costs, with no more rows than columns.
-
-    Returns
-    -------
-    ndarray of shape (b, columns)
-        Index of the row of each column.
-
-    Examples
-    --------
-    >>> _assigned_rows(np.array([[[4.0, 1.0, 3.0], [2.0, 0.0, 5.0]]])).tolist()
-    [[1, 0, -1]]
-    """
-    n_matrices, n_rows, n_columns = costs.shape
-    every = np.arange(n_matrices)
-    row_prices, column_prices = (np.zeros((n_matrices, n + 1)) for n in (n_rows, n_columns))
-    # Column 0 is that of the row to be assigned; rows are numbered from 1, and 0 is none.
-    row_of, previous = (np.zeros((n_matrices, n_columns + 1), np.int64) for _ in range(2))
-    for row in range(1, n_rows + 1):
-        row_of[:, 0] = row
-        column = np.zeros(n_matrices, np.int64)
-        distance = np.full((n_matrices, n_columns + 1), np.inf)
-        is_visited = np.zeros((n_matrices, n_columns + 1), bool)
-        active = every
-        while len(active):
-            current_column = column[active]
-            is_visited[active, current_column] = True
-            current_row = row_of[active, current_column]
-            reduced = costs[active, current_row - 1] - row_prices[active, current_row][:, None]
-            reduced -= column_prices[active, 1:]
-            visited, distances, steps = (x[active] for x in (is_visited, distance, previous))
-            is_shorter = ~visited[:, 1:] & (reduced < distances[:, 1:])
-            distances[:, 1:] = np.where(is_shorter, reduced, distances[:, 1:])
-            steps[:, 1:] = np.where(is_shorter, current_column[:, None], steps[:, 1:])
-            open_distances = np.where(visited, np.inf, distances)
-            nearest = open_distances.argmin(axis=1)
-            shortest = open_distances.min(axis=1)[:, None]
-            rises = np.zeros((len(active), n_rows + 1))
-            np.put_along_axis(rises, row_of[active], np.where(visited, shortest, 0.0), axis=1)
-            row_prices[active] += rises
-            column_prices[active] -= np.where(visited, shortest, 0.0)
-            distance[active] = np.where(visited, distances, distances - shortest)
-            previous[active], column[active] = steps, nearest
-            active = active[row_of[active, nearest] > 0]
-        active = every
-        while len(active):  # back along the path
-            before = previous[active, column[active]]
-            row_of[active, column[active]] = row_of[active, before]
-            column[active] = before
-            active = active[before > 0]
-    return row_of[:, 1:] - 1
 
 
 def _log(values: FloatArray) -> FloatArray:
