@@ -13,6 +13,7 @@ pub mod dirichlet;
 pub mod distances;
 pub mod groups;
 pub mod isotonic;
+pub mod json;
 pub mod labels;
 pub mod matrices;
 pub mod moments;
@@ -53,6 +54,8 @@ mod _core {
     use crate::groups::{first_hits, rank_groups};
     #[pymodule_export]
     use crate::isotonic::{isotonic_blocks, isotonic_fits};
+    #[pymodule_export]
+    use crate::json::json_depth_excess;
     #[pymodule_export]
     use crate::labels::label_order;
     #[pymodule_export]

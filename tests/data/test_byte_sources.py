@@ -380,3 +380,32 @@ def test_null_is_found_however_it_is_cut(size: int) -> None:
         line = before.count(b"\n") + 1
         with pytest.raises(InputError, match=f"x:{line}: expected a JSON object, is null"):
             read(before + b"null\n")
+
+
+@pytest.mark.parametrize("level", ['[{"y": [', "["])
+def test_values_that_nest_deep_are_refused(level: str, tmp_path: Path) -> None:
+    """Arrow would overflow its stack, also where the column is not read."""
+    closing = level.replace('"y": ', "").translate(str.maketrans("[{", "]}"))[::-1]
+    n_levels = 30_000 // (level.count("[") + level.count("{"))
+    row = '{"a": 1, "x": ' + level * n_levels + closing * n_levels + "}\n"
+    path = written(tmp_path, "x.jsonl", b'{"a": 0, "x": []}\n' + row.encode())
+    message = "x.jsonl:2: a value nests more than 100 levels deep"
+    with pytest.raises(InputError, match=message):
+        read_table(path)
+    with pytest.raises(InputError, match=message):
+        list(Stream.from_input(path).batches(["a"]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_levels_are_counted_however_text_is_cut(size: int) -> None:
+    """Brackets in strings do not count, and those of a line that is not whole end with it."""
+
+    def read(text: bytes) -> bytes:
+        stream = JsonLines("x", io.BytesIO(text))
+        return b"".join(iter(lambda: stream.read(size), b""))
+
+    fine = b'{"a": "' + b"[" * 200 + b'\\"' + b"{" * 200 + b'", "b": [{}]}\n' * 3 + b'{"a": "[[\n'
+    fine += b"[" * 99 + b"\n" + b'{"c": ' + b"[" * 99 + b"]" * 99 + b"}\n"
+    assert read(fine) == fine
+    with pytest.raises(InputError, match="x:8: a value nests more than 100 levels deep"):
+        read(fine + b"\n" + b"[" * 101)

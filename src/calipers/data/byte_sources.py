@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from calipers._core import json_depth_excess
 from calipers.data.errors import InputError
 from calipers.lazy_dataclasses import dataclass
 
@@ -311,29 +312,40 @@ class CheckedText(io.RawIOBase):
             yield [(number, last_line)]
 
 
+#: Number of lists and objects within each other that a value of JSON may have.
+MAX_JSON_DEPTH = 100
+
 #: A line that is null, and the beginning of a line that may be null.
 _NULL = re.compile(rb"\n[ \t\r]*null")
 _MAYBE_NULL = re.compile(rb"\n[ \t\r]*(n|nu|nul)?\Z")
 
 
 class JsonLines(io.RawIOBase):
-    """Stream of JSON Lines for Arrow in which no line is null.
+    """Stream of JSON Lines for Arrow in which no line is null and no value nests too deep.
 
-    Arrow would abort the whole process on a block that begins with null.
+    Arrow would abort the whole process on a block that begins with null, and overflow its stack on
+    thousands of lists within each other.
     """
 
     def __init__(self, name: str, stream: Any) -> None:
         super().__init__()
         self._name, self._stream = name, stream
         self._line, self._partial_line = 1, b"\n"  # the beginning of a line that may be null
+        self._position = (0, False, False)  # within the line: depth, in a string, after a backslash
 
     def readable(self) -> bool:
         """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read the next bytes, and check that no line is null."""
+        """Read the next bytes, and check that no line is null or nests too deep."""
         block: bytes = self._stream.read(size)
+        excess, self._position = json_depth_excess(block, self._position, MAX_JSON_DEPTH)
+        if excess is not None:
+            line = self._line + block[:excess].count(b"\n")
+            raise InputError(
+                f"{self._name}:{line}: a value nests more than {MAX_JSON_DEPTH} levels deep"
+            )
         text = self._partial_line + block
         match = _NULL.search(text)
         if match is not None:
