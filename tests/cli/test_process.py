@@ -233,6 +233,23 @@ main()
     assert done.stderr.strip() in ("", "interrupted")
 
 
+def test_an_error_that_an_interrupt_caused_is_an_interrupt(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As where a module that is interrupted raises an ImportError."""
+
+    def command() -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise ImportError("cannot import name 'x'") from error
+
+    with pytest.raises(ImportError) as caught:
+        command()
+    assert process._report_error(caught.value) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
 @pytest.mark.slow
 def test_a_signal_ends_the_command_at_once(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
@@ -282,6 +299,33 @@ def test_a_signal_ends_the_wait_for_a_writer(folder: Path) -> None:
             running.kill()
     assert [running.returncode for running in waiting] == [130] * len(lines)
     assert told == ["interrupted"] * len(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_copy_of_the_input(folder: Path, number: signal.Signals) -> None:
+    """A run in another format than TREC's is copied from a pipe, which is not yet at its end."""
+    copies = folder / "copies"
+    copies.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-m", "calipers", "retrieval", "q", "-"],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(copies)},
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdin is not None
+        assert running.stderr is not None
+        running.stdin.write(b'{"query_id": "1", "doc_id": "a", "score": 1.0}\n' * 10_000)
+        running.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not list(copies.rglob("*.jsonl")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        running.send_signal(number)
+        assert running.wait(timeout=20) == -number
+        assert running.stderr.read().decode().strip() == f"ended by {number.name}"
+    assert not list(copies.iterdir())
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +21,13 @@ EXIT_INTERNAL = 70
 EXIT_NO_MEMORY = 71
 EXIT_INTERRUPTED = 130
 
+#: Signals that end the command after it has removed what it stored, by the exit code of a shell.
+_END_SIGNALS = {
+    128 + number: number
+    for name in ("SIGTERM", "SIGHUP")
+    if (number := getattr(signal, name, None)) is not None
+}
+
 #: Flag of --debug, at any position of a command line.
 DEBUG = "--debug"
 
@@ -31,6 +39,7 @@ def run(command: Callable[[], Any]) -> NoReturn:
     sys.meta_path.insert(0, _PandasBlocker())
     plugins.IMPORT_HOOKS.append(allow_pandas)
     _StandardStream.progress_line = start_progress_line()
+    _raise_end_signals()
     try:
         # Outside standalone mode click returns the code of an Exit; commands return None.
         code = command() or 0
@@ -45,6 +54,9 @@ def run(command: Callable[[], Any]) -> NoReturn:
     except OSError as error:
         code = code or _report_error(error)
         _redirect_to_null(sys.stdout.fileno())
+    if code in _END_SIGNALS:
+        # As if nothing had caught it: who sent it sees that it ended the process.
+        os.kill(os.getpid(), _END_SIGNALS[code])
     if code in (EXIT_NO_MEMORY, EXIT_INTERRUPTED):
         # At once: threads of libraries that found no memory either may never end, or abort the
         # process; and Python may end it by the signal, if that came while it imported something.
@@ -56,6 +68,34 @@ def run(command: Callable[[], Any]) -> NoReturn:
             sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+class _EndSignal(BaseException):
+    """Signal that asks the process to end, raised so that files and folders are removed."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def _raise_end_signals() -> None:
+    """Raise an exception on the first signal that would end the process, unless it is handled.
+
+    A second signal ends the process at once, and so does the first one in a forked child.
+    """
+    process = os.getpid()
+
+    def end(number: int, frame: object) -> NoReturn:
+        for each in handled:
+            signal.signal(each, signal.SIG_DFL)
+        if os.getpid() != process:
+            os.kill(os.getpid(), number)
+        raise _EndSignal(number)
+
+    handled = [n for n in _END_SIGNALS.values() if signal.getsignal(n) is signal.SIG_DFL]
+    with suppress(ValueError):  # outside the main thread
+        for number in handled:
+            signal.signal(number, end)
 
 
 def _is_own_process() -> bool:
@@ -124,6 +164,7 @@ def write_stderr(text: str) -> None:
 
 def _report_error(error: BaseException) -> int:
     """Report an error, and return its exit code."""
+    error = _find_stop(error) or error
     click = sys.modules.get("click")  # without which no error is one of its
     if click is not None and isinstance(error, click.ClickException):
         with suppress(OSError):
@@ -133,6 +174,9 @@ def _report_error(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt) or (click and isinstance(error, click.Abort)):
         write_stderr("interrupted")
         return EXIT_INTERRUPTED
+    if isinstance(error, _EndSignal):
+        write_stderr(f"ended by {error}")
+        return 128 + error.number
     if isinstance(error, BrokenPipeError):
         return 0  # the reader of our output has gone
     if DEBUG in sys.argv[1:]:
@@ -152,6 +196,13 @@ def _report_error(error: BaseException) -> int:
         return EXIT_INTERNAL
     write_stderr(f"calipers: {error}")
     return code
+
+
+def _find_stop(error: BaseException | None) -> BaseException | None:
+    """Return the interrupt or signal that an error followed from; an import may replace it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | _EndSignal):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _user_error_code(error: BaseException) -> int | None:
