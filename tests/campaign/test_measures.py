@@ -14,11 +14,11 @@ import pytest
 
 import calipers as cal
 from calipers.campaign import operations, report, sampling
+from calipers.campaign.audit_log import audit_log
 from calipers.campaign.judgment_import import import_judgments
 from calipers.campaign.pooling import depth_pool
 from calipers.campaign.quality import assess_quality
-from calipers.campaign.records import Topic
-from calipers.campaign.storage import FORMAT_VERSION
+from calipers.campaign.records import Event, Topic
 from calipers.measures import parse
 from calipers.measures.errors import UnknownMeasureError
 from calipers.report.blocks import Figures, Table
@@ -161,14 +161,18 @@ def test_files_of_the_first_version_are_opened_as_they_are(tmp_path: Path) -> No
     path = tmp_path / "c.campaign"
     made(path, goal="top-3", measures=["AP"]).close()
     with sqlite3.connect(path) as file:
-        assert file.execute("PRAGMA user_version").fetchone() == (FORMAT_VERSION,) == (2,)
         file.execute("DELETE FROM about WHERE key = 'measures'")
+        file.execute("DROP TRIGGER events_are_not_replaced")
+        file.execute("ALTER TABLE events DROP COLUMN digest")
         file.execute("PRAGMA user_version = 1")
     file.close()
     with cal.Campaign.open(path) as campaign:
         assert campaign.info.measures == ()
         assert operations.select_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
         campaign.add_topics([Topic("3", "three")])
+        campaign.record(Event("e", "ada", "3", "d", grade=1))
+        assert campaign.chain_head() is None
+        assert audit_log(campaign)[0].digest is None
     with sqlite3.connect(path) as file:
         assert file.execute("PRAGMA user_version").fetchone() == (1,)
     file.close()

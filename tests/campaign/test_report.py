@@ -47,7 +47,7 @@ def test_the_headline_names_whoever_has_a_run_that_moves() -> None:
 
     def said(*of: LeaveOneGroupOut) -> str:
         check = QualityReport(1, 1, 1, of, (), (), (), ())
-        return report._headlines(CampaignStatus("c", "top-3", *[1] * 9, (), ()), check)[1]
+        return report._headlines(CampaignStatus("c", "top-3", *[1] * 9, None, (), ()), check)[1]
 
     same, moved = left("ants", {"a": (1, 1)}), left("bees", {"b": (2, 2), "c": (3, 4)})
     assert said(same) == (

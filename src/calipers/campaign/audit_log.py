@@ -10,7 +10,7 @@ from calipers.campaign.store import Campaign
 
 
 class AuditEntry(NamedTuple):
-    """Event, with the values before and after it.
+    """Event, with the values before and after it, and its digest in the chain of events.
 
     The value is the grade, or for a preference 1, 0 or −1 relative to ``document``; it is None if
     there is none.
@@ -30,6 +30,7 @@ class AuditEntry(NamedTuple):
     display_position: int | None
     note: str | None
     replaces: int | None
+    digest: str | None
 
 
 def audit_log(
@@ -52,6 +53,7 @@ def audit_log(
 def _replay(campaign: Campaign) -> Iterator[AuditEntry]:
     stacks: dict[tuple[Any, ...], list[LoggedEvent]] = {}
     event_by_number: dict[int, LoggedEvent] = {}
+    digests = campaign.event_digests()
     for event in campaign.events():
         event_by_number[event.event] = event
         target = event if event.kind != "undo" else event_by_number[event.replaces or 0]
@@ -69,7 +71,7 @@ def _replay(campaign: Campaign) -> Iterator[AuditEntry]:
         yield AuditEntry(
             event.event, event.time, event.assessor, event.topic, event.document,
             target.other_document, action, before, after, target.is_repeat, event.seconds,
-            event.display_position, event.note, event.replaces,
+            event.display_position, event.note, event.replaces, digests.get(event.event),
         )  # fmt: skip
 
 

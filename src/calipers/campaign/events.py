@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import astuple, fields, replace
 from datetime import datetime, timezone
 
+from calipers.campaign import chain
 from calipers.campaign.records import EditConflict, Event, RecordResult
-from calipers.campaign.storage import KINDS, list_columns
+from calipers.campaign.storage import KINDS, column_name, has_chain, list_columns
 from calipers.data.errors import InputError, format_value
 
 #: Kinds of events with a grade, and the view that has their current values.
@@ -58,9 +59,20 @@ def record_event(
 
 def insert_event(connection: sqlite3.Connection, event: Event) -> int:
     """Record an event that has been checked, and return its number."""
+    stored = replace(
+        event,
+        time=event.time or now(),
+        # As SQLite returns them, so that their digest is that of what is stored.
+        grade=None if event.grade is None else int(event.grade),
+        seconds=None if event.seconds is None else float(event.seconds),
+    )
+    if has_chain(connection):
+        value_by_column = dict(zip(map(column_name, _FIELDS), astuple(stored), strict=True))
+        value_by_column["again"] = int(stored.is_repeat)
+        return chain.append(connection, [value_by_column[name] for name in chain.COLUMNS[1:]])
     cursor = connection.execute(
         f"INSERT INTO events ({list_columns(_FIELDS)}) VALUES ({', '.join('?' * len(_FIELDS))})",
-        astuple(replace(event, time=event.time or now())),
+        astuple(stored),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid

@@ -246,7 +246,9 @@ def _is_cyclic(preferences: list[Preference]) -> bool:
 def export_runs(campaign: Campaign) -> dict[str, ExportFile]:
     """Export the runs as TREC files, by file name."""
     return {
-        f"{file_name(name)}.run": ExportFile(zlib.decompress(content))
+        f"{file_name(name)}.run": ExportFile(
+            campaign.decode(f"run {format_value(name)}", zlib.decompress, content)
+        )
         for name, content in campaign.read("SELECT run, content FROM runs ORDER BY run")
     }
 

@@ -214,7 +214,7 @@ def _is_judged(campaign: Campaign) -> bool:
 def pool_settings(campaign: Campaign) -> list[dict[str, Any]]:
     """Return the settings of each pool, in order."""
     rows = campaign.read("SELECT settings FROM pools ORDER BY pool")
-    return [json.loads(settings) for (settings,) in rows]
+    return [campaign.decode("the settings of a pool", json.loads, settings) for (settings,) in rows]
 
 
 def pooled_depth(campaign: Campaign) -> int | None:

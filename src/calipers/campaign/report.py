@@ -11,7 +11,7 @@ from typing import Any
 
 from calipers.campaign import assessor_agreement, operations, pooling
 from calipers.campaign.quality import QualityReport, assess_quality, quality_warnings
-from calipers.campaign.status import CampaignStatus, campaign_status
+from calipers.campaign.status import CampaignStatus, campaign_status, format_chain
 from calipers.campaign.store import Campaign
 from calipers.campaign.system_scores import score_systems
 from calipers.evaluate.curves import averaged_curves
@@ -591,6 +591,7 @@ def _provenance(campaign: Campaign) -> list[tuple[str, str]]:
         ("Measures", ", ".join(info.measures) or "those of the goal"),
         *((f"Pool {number}", settings) for number, settings in enumerate(pools, 1)),
         ("Events", f"{last[1]}" + (f", the last at {last[0]}" if last[0] else "")),
+        ("Chain of events", format_chain(campaign)),
         ("Final grades", "adjudicated, else the majority of persons; ties: the lower grade"),
         ("Calipers", info.version),
     ]

@@ -492,7 +492,11 @@ def get_settings(campaign: Campaign) -> DisplaySettings:
     rows = campaign.read("SELECT value FROM about WHERE key = ?", (_SETTINGS_KEY,))
     if not rows:
         return DisplaySettings()
-    settings = json.loads(rows[0][0])
+    return campaign.decode("the display settings", _parse_settings, rows[0][0])
+
+
+def _parse_settings(text: str) -> DisplaySettings:
+    settings = json.loads(text)
     return DisplaySettings(
         **{_FORMER_SETTINGS.get(name, name): settings[name] for name in settings}
     )

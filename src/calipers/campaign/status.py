@@ -11,6 +11,7 @@ from calipers.campaign.adjudication import adjudicated_grades
 from calipers.campaign.records import Judgment, Preference
 from calipers.campaign.store import Campaign
 from calipers.lazy_dataclasses import dataclass
+from calipers.report.numbers import format_count
 
 
 class AssessorStatus(NamedTuple):
@@ -60,7 +61,8 @@ class CampaignStatus:
 
     ``judged`` is the number of the documents ``to_judge`` that persons have judged, and
     ``additional_judged`` the number of other documents that they have judged, such as those of an
-    imported file.
+    imported file. ``chain`` is the digest of the last event, the head of the chain of events (None
+    in files of earlier versions).
     """
 
     name: str
@@ -74,6 +76,7 @@ class CampaignStatus:
     judged: int
     additional_judged: int
     events: int
+    chain: str | None
     by_assessor: tuple[AssessorStatus, ...]
     by_topic: tuple[TopicStatus, ...]
 
@@ -83,6 +86,14 @@ class CampaignStatus:
             "by_assessor": [row._asdict() for row in self.by_assessor],
             "by_topic": [row._asdict() for row in self.by_topic],
         }
+
+
+def format_chain(campaign: Campaign) -> str:
+    """Return a line with the head of the chain of events, to be published with what it proves."""
+    head = campaign.chain_head()
+    if head is None:
+        return "events are not chained: the file is of an earlier version of Calipers"
+    return f"{format_count(head.events, 'events')}, head of their chain: {head.digest or 'none'}"
 
 
 def campaign_status(campaign: Campaign) -> CampaignStatus:
@@ -104,6 +115,7 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
         table: campaign.read(f"SELECT count(*) FROM {table}")[0][0]
         for table in ("participants", "topics", "runs", "documents", "events")
     }
+    head = campaign.chain_head()
     return CampaignStatus(
         info.name,
         info.goal,
@@ -115,6 +127,7 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
             campaign, {row.topic: row.to_judge for row in by_topic}, sampled
         ),
         by_topic=by_topic,
+        chain=None if head is None else head.digest,
         **counts,
     )
 

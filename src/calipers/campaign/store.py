@@ -150,20 +150,7 @@ class Campaign(CampaignFile):
     def info(self) -> CampaignInfo:
         """Name, goal, grades, measures and origin of the campaign."""
         value_by_key = dict(self.read("SELECT key, value FROM about"))
-        grades = {
-            int(grade): meaning for grade, meaning in json.loads(value_by_key["grades"]).items()
-        }
-        measures = tuple(
-            json.loads(value_by_key.get("measures", "[]"))
-        )  # files of version 1 have none
-        return CampaignInfo(
-            value_by_key["name"],
-            value_by_key["goal"],
-            grades,
-            value_by_key["created"],
-            value_by_key["version"],
-            measures,
-        )
+        return self.decode("the description of the campaign", _parse_info, value_by_key)
 
     @property
     def participants(self) -> list[str]:
@@ -182,7 +169,14 @@ class Campaign(CampaignFile):
             "SELECT topic, title, description, narrative, keywords, kind, author, details, source "
             "FROM topics ORDER BY position"
         )
-        return [Topic(*(*fields, json.loads(details), source)) for *fields, details, source in rows]
+        return [
+            self.decode(
+                f"topic {format_value(row[0])}",
+                lambda row: Topic(*(*row[:-2], _parse_object(row[-2]), row[-1])),
+                row,
+            )
+            for row in rows
+        ]
 
     def runs(self) -> dict[str, StoredRun]:
         """Return the runs by name.
@@ -193,11 +187,18 @@ class Campaign(CampaignFile):
             Runs, sorted by participant and name.
         """
         return {
-            run: StoredRun(run, participant, _parse_run_scores(content))
+            run: StoredRun(
+                run,
+                participant,
+                self.decode(f"run {format_value(run)}", _parse_run_scores, content),
+            )
             for run, participant, content in self.read(
                 "SELECT run, participant, content FROM runs ORDER BY participant, run"
             )
         }
+
+    def _decode_run(self, run: str, content: bytes) -> dict[str, dict[str, float]]:
+        return self.decode(f"run {format_value(run)}", _parse_run_scores, content)
 
     def documents(self) -> list[str]:
         """Return the ids of the documents whose content is stored.
@@ -270,7 +271,14 @@ class Campaign(CampaignFile):
             "SELECT assessor, participant, kind, role, token_hash, details FROM assessors "
             "ORDER BY assessor"
         )
-        return {row[0]: Assessor(*(*row, json.loads(details))) for *row, details in rows}
+        return {
+            row[0]: self.decode(
+                f"assessor {format_value(row[0])}",
+                lambda row: Assessor(*(*row[:-1], _parse_object(row[-1]))),
+                row,
+            )
+            for row in rows
+        }
 
     def assignments(self) -> dict[str, list[str]]:
         """Return the topics assigned to each assessor.
@@ -565,6 +573,32 @@ def _check_grades(grades: Mapping[int, str]) -> dict[int, str]:
     if len(grades) < 2:
         raise InputError("grades: expected two or more")
     return dict(sorted(grades.items()))
+
+
+def _parse_info(value_by_key: Mapping[str, str]) -> CampaignInfo:
+    """Return the description of a campaign from the table ``about``."""
+    grades = _parse_object(value_by_key["grades"])
+    return CampaignInfo(
+        value_by_key["name"],
+        parse_goal(value_by_key["goal"]).name,
+        _check_grades({int(grade): meaning for grade, meaning in grades.items()}),
+        value_by_key["created"],
+        value_by_key["version"],
+        tuple(
+            events.check_name(name, "measure")
+            for name in json.loads(
+                value_by_key.get("measures", "[]")
+            )  # files of version 1 have none
+        ),
+    )
+
+
+def _parse_object(text: str) -> dict[str, Any]:
+    """Return an object of JSON."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("expected an object")
+    return value
 
 
 def _parse_run_scores(content: bytes) -> dict[str, dict[str, float]]:

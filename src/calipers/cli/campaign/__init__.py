@@ -25,6 +25,7 @@ COMMANDS = {
     "check": "Assess the reliability and power of the test collection.",
     "report": "Write the report of a campaign as HTML or a document.",
     "log": "List all recorded events with their authors and times.",
+    "backup": "Copy a campaign to a new file, also while assessors judge.",
     "export": "Export judgments, preferences, topics, runs and tables.",
 }
 

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA_FORMATS, format_table, result_options, write_result
+from calipers.cli.campaign.shared import (
+    DATA_FORMATS,
+    backup_before_replacing,
+    format_table,
+    result_options,
+    write_result,
+)
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import flag_option, option_with_default, repeatable_option
 from calipers.cli.output import format_and_file
@@ -67,6 +73,8 @@ def command(
     is_dry_run = options.pop("dry_run")
     with Campaign.open(file, readonly=is_dry_run) as campaign:
         topics = list(dict.fromkeys(entry.topic for entry in campaign.pool()))
+        if options["replace"] and not is_dry_run:
+            backup_before_replacing(campaign, "assignments")
         assignment = operations.assign_topics(
             campaign,
             extra_judged=operations.spread_topics(topics, overlap) if overlap else twice,

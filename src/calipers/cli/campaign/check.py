@@ -58,11 +58,13 @@ def command(file: str, **options: Any) -> None:
     """
     kind, path = format_and_file(options, DATA_FORMATS, "the check")
     from calipers.campaign.quality import assess_quality
+    from calipers.campaign.status import format_chain
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
         report = assess_quality(campaign, **options)
-    write_result(asdict(report), list(_format_report(report)), kind, path)
+        chain = format_chain(campaign)
+    write_result(asdict(report), [*_format_report(report), "", chain], kind, path)
 
 
 def _format_report(report: Any) -> Iterator[str | Table]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from calipers.cli.campaign.shared import backup_before_replacing
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import flag_option, text_option
 from calipers.cli.process import write_stderr
@@ -45,6 +46,8 @@ def command(
     from calipers.report.numbers import format_count
 
     with Campaign.open(file) as campaign:
+        if replace:
+            backup_before_replacing(campaign, "documents")
         new, missing = add_documents(
             campaign,
             sources,

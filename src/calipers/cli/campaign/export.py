@@ -88,14 +88,17 @@ def command(file: str, *, force: bool, **options: Any) -> None:
       calipers campaign export web.campaign --sampled web.sample
       calipers campaign export web.campaign --tables everything/
     """
+    from calipers.campaign.status import format_chain
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
+        chain = format_chain(campaign)
         exports_by_path = {**_export_files(campaign, options), **_export_folders(campaign, options)}
     if not exports_by_path:
         raise click.UsageError("give one or more of --qrels, --sampled, --prefs, --judgments, "
                                "--topics, --runs or --tables")  # fmt: skip
     _write_exports(exports_by_path, force=force)
+    write_stderr(f"{file}: {chain}")
 
 
 def _export_files(

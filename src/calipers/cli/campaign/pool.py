@@ -10,6 +10,7 @@ import click
 from calipers.cli.campaign.shared import (
     DATA_FORMATS,
     Depth,
+    backup_before_replacing,
     format_table,
     result_options,
     write_result,
@@ -113,6 +114,8 @@ def command(file: str, **options: Any) -> None:
             pool = pooling.select_top_documents(
                 rankings, settings["take"], settings["by"], options["parameter"]
             )
+        if replace and not is_dry_run:
+            backup_before_replacing(campaign, "pooled")
         summary = operations.add_pool(
             campaign, pool, settings, replace=replace, write=not is_dry_run
         )

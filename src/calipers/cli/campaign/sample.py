@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA_FORMATS, format_table, result_options, write_result
+from calipers.cli.campaign.shared import (
+    DATA_FORMATS,
+    backup_before_replacing,
+    format_table,
+    result_options,
+    write_result,
+)
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import flag_option, option_with_default, repeatable_option
 from calipers.cli.output import format_and_file
@@ -72,6 +78,8 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
             "method": "sample", "depth": depths[-1], "strata": list(strata),
             "seed": options["seed"],
         }  # fmt: skip
+        if options["replace"] and not options["dry_run"]:
+            backup_before_replacing(campaign, "pooled")
         added = operations.add_pool(
             campaign, pool, settings, sample=sample, replace=options["replace"],
             write=not options["dry_run"],

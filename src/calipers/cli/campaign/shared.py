@@ -10,9 +10,11 @@ import click
 
 from calipers.cli.options import choice_option, repeatable_option
 from calipers.cli.output import format_options, write_document, write_output
+from calipers.cli.process import write_stderr
 from calipers.evaluation.task import MAX_INT
 
 if TYPE_CHECKING:
+    from calipers.campaign.store import Campaign
     from calipers.report.blocks import Block, Table
 
 #: Data formats of results, in addition to documents.
@@ -54,6 +56,13 @@ class Depth(click.ParamType):  # type: ignore[type-arg]
             return self._number.convert(value, param, ctx)
         except click.BadParameter as error:
             self.fail(f"{error.message.rstrip('.')}; or all.", param, ctx)
+
+
+def backup_before_replacing(campaign: Campaign, table: str) -> None:
+    """Copy a campaign before rows of a table are replaced, if it has any, and say where it is."""
+    if campaign.read(f"SELECT 1 FROM {table} LIMIT 1"):
+        path = campaign.backup()
+        write_stderr(f"{path}: the campaign before this replacement")
 
 
 def result_options(command: Any) -> Any:

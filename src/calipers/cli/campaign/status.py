@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA_FORMATS, format_table, result_options, write_result
+from calipers.cli.campaign.shared import (
+    DATA_FORMATS,
+    format_table,
+    result_options,
+    write_result,
+)
 from calipers.cli.files import Command, InputFile
 from calipers.cli.output import format_and_file
 
@@ -29,12 +34,13 @@ def command(file: str, **options: Any) -> None:
       calipers campaign status digits.campaign
     """
     kind, path = format_and_file(options, DATA_FORMATS, "the status")
-    from calipers.campaign.status import campaign_status
+    from calipers.campaign.status import campaign_status, format_chain
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
         status = campaign_status(campaign)
-    write_result(status.to_dict(), list(_format_status(status)), kind, path)
+        chain = format_chain(campaign)
+    write_result(status.to_dict(), [*_format_status(status), "", chain], kind, path)
 
 
 def _format_status(status: CampaignStatus) -> Iterator[str | Table]:
