@@ -101,6 +101,81 @@ def test_a_link_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(site: S
         assert (status, "set-cookie" in headers) == (403, False)
 
 
+@pytest.mark.parametrize("secure", [True, False])
+def test_the_cookie_is_secure_where_the_page_is(campaign: cal.Campaign, secure: bool) -> None:
+    """Also behind a proxy, which the server itself is asked by in HTTP."""
+    site = Site(campaign)
+    desks = SessionManager(campaign, ["ada"], DisplaySettings(repeats=0))
+    site.app = application(desks, list_origins("127.0.0.1", 8321, "https://judge.example"))
+    origin = "https://judge.example" if secure else HERE
+    body = {"token": site.token}
+    status, headers, _ = site.ask(
+        "POST", "/a/ada/api/enter", body, origin=origin, host=origin.partition("//")[2]
+    )
+    assert (status, "Secure" in headers["set-cookie"]) == (200, secure)
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"seconds": 1e308}, 422),
+        ({"seconds": -1}, 422),
+        ({"seconds": 10**400}, 400),
+        ({"seconds": float("inf")}, 400),
+        ({"seconds": float("nan")}, 400),
+        ({"seconds": True}, 422),
+        ({"replaces": "\ud800"}, 400),
+        ({"replaces": 10**400}, 400),
+        ({"replaces": ["x"]}, 400),
+        ({"note": "\0", "kind": "note"}, 400),
+        ({"note": "\udfff", "kind": "note"}, 400),
+        ({"id": "\ud800"}, 400),
+        ({"task": "\ud800"}, 400),
+        ({"task": 10**400}, 400),
+        ({"grade": 10**400}, 400),
+        ({"grade": 2**62}, 422),
+        ({"kind": {}}, 400),
+        ({"\ud800": 1}, 400),
+    ],
+)
+def test_fields_that_cannot_be_stored(site: Site, changed: dict[str, Any], status: int) -> None:
+    """None is recorded, none is an internal error, and the page goes on."""
+    code, _, body = site.ask("POST", "/a/ada/api/events", {**site.event(), **changed})
+    assert code == status, body
+    assert not site.campaign.events()
+    assert site.ask("POST", "/a/ada/api/events", site.event())[0] == 200
+
+
+def test_tokens_that_are_no_text(site: Site) -> None:
+    for token in ("\ud800", 10**400, ["x"]):
+        status, _, _ = site.ask("POST", "/a/ada/api/enter", {"token": token}, cookie=None)
+        assert status == 400
+
+
+def test_durations_of_earlier_files_do_not_stop_the_page(site: Site) -> None:
+    """As an event of 1e308 s did for good."""
+    for _ in range(4):
+        assert site.ask("POST", "/a/ada/api/events", site.event())[0] == 200
+    with site.campaign.write() as connection:
+        connection.execute("DROP TRIGGER events_are_not_changed")
+        connection.execute("UPDATE events SET seconds = 1e308")
+    desks = SessionManager(site.campaign, ["ada", "bob"], DisplaySettings(repeats=0))
+    site.app = application(desks, list_origins("127.0.0.1", 8321))
+    assert site.get("session")["progress"]["done"] == 4
+
+
+def test_an_internal_error_is_answered(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("no\nmore")
+
+    monkeypatch.setattr(SessionManager, "next_tasks", fail)
+    status, _, body = site.ask("GET", "/a/ada/api/queue")
+    assert (status, json.loads(body)) == (500, {"error": "internal error"})
+    assert capsys.readouterr().err == "calipers: internal error: ZeroDivisionError: no\\nmore\n"
+
+
 def test_judging(site: Site) -> None:
     event = site.event()
     status, _, body = site.ask("POST", "/a/ada/api/events", event)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 import unicodedata
 from collections.abc import Mapping
@@ -19,6 +18,9 @@ _VIEWS = {"grade": "grades", "preference": "preferences", "adjudication": "adjud
 
 #: Maximum numbers of characters of a name and of a note.
 _MAX_NAME_LENGTH, _MAX_NOTE_LENGTH = 1000, 100_000
+
+#: Longest duration of a judgment: some 100 days.
+MAX_SECONDS = 1e7
 
 _FIELDS = tuple(field.name for field in fields(Event))
 
@@ -97,13 +99,15 @@ def check_event(event: Event, grades: Mapping[int, str]) -> None:
     if (event.grade is not None or allowed) and event.grade not in allowed:
         expected = ", ".join(map(str, sorted(allowed))) or "none"
         raise InputError(f"grade {format_value(event.grade)}, expected {expected}")
-    if event.note is not None and not _is_text(event.note):
+    if event.note is not None and not is_text(event.note):
         raise InputError("the note contains an invalid character")
     if event.note is not None and len(event.note) > _MAX_NOTE_LENGTH:
         raise InputError(f"the note has more than {_MAX_NOTE_LENGTH} characters")
     seconds = event.seconds
-    if seconds is not None and (not math.isfinite(seconds) or seconds < 0):
-        raise InputError(f"seconds {format_value(seconds)}, expected a number from 0")
+    if seconds is not None and not 0 <= seconds <= MAX_SECONDS:
+        raise InputError(
+            f"seconds {format_value(seconds)}, expected a number from 0 to {MAX_SECONDS:.0f}"
+        )
     for number in (event.display_position, event.replaces):
         if number is not None and not 0 <= number < 2**63:
             raise InputError(f"{format_value(number)} is not the number of an event or a position")
@@ -117,7 +121,7 @@ def check_name(name: object, label: str) -> str:
         raise InputError(
             f"{label} {format_value(name)} has more than {_MAX_NAME_LENGTH} characters"
         )
-    if not _is_text(name):
+    if not is_text(name):
         raise InputError(f"{label} {format_value(name)} contains an invalid character")
     if any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in name):
         raise InputError(
@@ -126,7 +130,7 @@ def check_name(name: object, label: str) -> str:
     return name
 
 
-def _is_text(text: str) -> bool:
+def is_text(text: str) -> bool:
     """Return whether SQLite can store the text unchanged."""
     return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 

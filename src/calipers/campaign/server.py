@@ -10,8 +10,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import socket
 import sqlite3
+import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from importlib.resources import files
@@ -19,6 +21,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from calipers.campaign.events import is_text
 from calipers.campaign.records import EditConflict
 from calipers.campaign.sessions import BusyError, SessionManager
 from calipers.data.errors import InputError, format_value
@@ -158,9 +161,7 @@ def application(sessions: SessionManager, origins: Collection[str]) -> Starlette
     from starlette.middleware import Middleware
     from starlette.routing import Route
 
-    pages = _RequestHandlers(
-        sessions, secure=all(origin.startswith("https:") for origin in origins)
-    )
+    pages = _RequestHandlers(sessions)
     return Starlette(
         routes=[
             Route("/", pages.not_found),
@@ -188,8 +189,8 @@ class _HTTPError(Exception):
 class _RequestHandlers:
     """Handlers of the requests."""
 
-    def __init__(self, sessions: SessionManager, *, secure: bool) -> None:
-        self._sessions, self._secure = sessions, secure
+    def __init__(self, sessions: SessionManager) -> None:
+        self._sessions = sessions
         self._html, self._policy = page()
         self._cookie = f"calipers-{sessions.id}"
 
@@ -223,7 +224,8 @@ class _RequestHandlers:
                 token,
                 max_age=_COOKIE_DAYS * 86_400,
                 path=f"/a/{slug}/",
-                secure=self._secure,
+                # As the browser sees it: before this server there may be a proxy for HTTPS.
+                secure=request.headers.get("origin", "").startswith("https:"),
                 httponly=True,
                 samesite="strict",
             )
@@ -311,6 +313,11 @@ class _RequestHandlers:
             # events.)
             busy_file = isinstance(error.__context__, sqlite3.Error)
             return _json_response({"error": str(error)}, 503 if busy_file else 422)
+        except Exception as error:
+            # The page keeps its events and sends them again.
+            text = f"calipers: internal error: {type(error).__name__}: {error}"
+            print(text.encode("unicode_escape").decode(), file=sys.stderr, flush=True)
+            return _json_response({"error": "internal error"}, 500)
 
 
 async def _run_in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -336,7 +343,22 @@ async def _read_json_body(request: Request) -> dict[str, Any]:
         data = None
     if not isinstance(data, dict):
         raise _HTTPError(400, "expected a JSON object")
+    for key, value in data.items():
+        if not _is_storable(key) or not _is_storable(value):
+            raise _HTTPError(
+                400,
+                f"{format_value(key)}: expected valid text, a finite number of 64 bits, or null",
+            )
     return data
+
+
+def _is_storable(value: object) -> bool:
+    """Return whether a value of JSON is one that SQLite and JSON can have, without nested ones."""
+    if isinstance(value, str):
+        return is_text(value)
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return value is None or (isinstance(value, float) and math.isfinite(value))
 
 
 # ----------------------------------------------------------------------------------------- serving

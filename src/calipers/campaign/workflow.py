@@ -23,6 +23,7 @@ from itertools import islice
 from statistics import median
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
+from calipers.campaign.events import MAX_SECONDS
 from calipers.campaign.records import LoggedEvent, Topic
 from calipers.data.errors import InputError, format_value
 from calipers.lazy_dataclasses import dataclass
@@ -398,7 +399,7 @@ class AssessorSession:
             sum(self._counts[each][i] for each in requested_topics) for i in range(3)
         )
         times = [
-            e.seconds
+            min(e.seconds, MAX_SECONDS)  # files of earlier versions may have more
             for e in self.last_actions(_MAX_RECENT)
             if e.kind != "skip" and e.seconds is not None
         ]
