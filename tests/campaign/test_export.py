@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,9 @@ def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
     if kind == "parquet":
         events = parquet.read_table(pa.BufferReader(made["events.parquet"].content)).to_pylist()
         assert events[2]["replaces"] == 2
+        assert events[-1]["digest"] == campaign_status(judged).chain
+        topics = parquet.read_table(pa.BufferReader(made["topics.parquet"].content)).to_pylist()
+        assert [row["source"] for row in topics] == [t.source for t in judged.topics()]
         assert parquet.read_table(pa.BufferReader(made["documents.parquet"].content)).num_rows == 0
     if kind == "csv":
         rows = list(csv.DictReader(made["rankings.csv"].content.decode().splitlines()))
@@ -246,6 +250,22 @@ def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
         }
     if kind in ("csv", "tsv"):
         assert "'=misread" in made[f"events.{kind}"].content.decode()
+
+
+def test_no_table_is_left_if_one_cannot_be_written(judged: cal.Campaign, tmp_path: Path) -> None:
+    """As on a disk that is full after the first ones: here a file has at most 400 bytes."""
+    judged.close()
+    folder = tmp_path / "tables"
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400)); "
+        "from calipers.cli import main; main()"
+    )
+    words = ["campaign", "export", judged.path, "--tables", str(folder), "--tables-format", "csv"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (3, f"calipers: {folder}/judgments.csv: File too large\n")
+    assert not list(folder.iterdir())
 
 
 @pytest.mark.parametrize("end", ["csv", "tsv", "json", "jsonl", "parquet"])

@@ -24,7 +24,7 @@ _QUERIES = {
     "about": "SELECT key, value FROM about ORDER BY key",
     "participants": "SELECT participant FROM participants ORDER BY participant",
     "topics": "SELECT topic, position, author, title, description, narrative, keywords, kind, "
-    "details FROM topics ORDER BY position",
+    "details, source FROM topics ORDER BY position",
     "runs": "SELECT run, participant, digest, added FROM runs ORDER BY participant, run",
     "documents": "SELECT document, media, title, length(body) AS bytes, body FROM documents "
     "ORDER BY document",
@@ -66,7 +66,7 @@ def read_tidy_table(campaign: Campaign, name: str) -> pa.Table:
     """
     if name == "rankings":
         names = ["run", "participant", "topic", "document", "rank", "score"]
-        rows = [
+        rows: list[tuple[Any, ...]] = [
             (run.run, run.participant, topic, document, rank, score)
             for run in campaign.runs().values()
             for topic, scores in run.scores.items()
@@ -75,6 +75,9 @@ def read_tidy_table(campaign: Campaign, name: str) -> pa.Table:
     else:
         names = _column_names(_QUERIES[name])
         rows = campaign.read(_QUERIES[name])
+    if name == "events":
+        digests = campaign.event_digests()
+        names, rows = [*names, "digest"], [(*row, digests.get(row[0])) for row in rows]
     return build_table(names, [dict(zip(names, row, strict=True)) for row in rows])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,11 +167,15 @@ def _write_exports(exports_by_path: Mapping[str, tuple[str, ExportFile]], *, for
     check_late_files(
         "the export", [path for option, path in targets if option in ("--runs", "--tables")]
     )
+    # No file gets its name before all are on the disk, which may be full.
+    with ExitStack() as stack:
+        for path, (_, exported) in exports_by_path.items():
+            if path != DASH:
+                stream = stack.enter_context(atomic_writer(path))
+                stream.write(exported.content)
+                stream.flush()
     for path, (_, exported) in exports_by_path.items():
         if path == DASH:
             sys.stdout.buffer.write(exported.content)
-        else:
-            with atomic_writer(path) as stream:
-                stream.write(exported.content)
         for note in exported.notes:
             write_stderr(f"{path}: {note}")
