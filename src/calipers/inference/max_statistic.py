@@ -112,23 +112,20 @@ class MaxStatistic:
             p = np.minimum(p, self.n_tests * (1 + (side == 0)) * t_upper_tail(t, df))
         return np.where(np.isnan(t), np.nan, p)
 
-    def adjust_p(self, p: float, side: int = 0) -> float:
-        """Return the adjusted p-value of a test with p-value ``p``, two-sided or of one side.
+    def adjust_p(self, p: FloatArray | float, side: int = 0) -> FloatArray:
+        """Return the adjusted p-values of tests with p-values ``p``, two-sided or of one side.
 
-        It is the probability, under the null hypothesis, that the smallest p-value of the family is
-        at most ``p``.
+        They are the probabilities, under the null hypothesis, that the smallest p-value of the
+        family is at most ``p``.
         """
         from scipy.special import ndtri
 
-        if math.isnan(p):
-            return math.nan
-        z = float(-ndtri(p / 2 if side == 0 else p))
+        z = -ndtri(np.asarray(p) / 2 if side == 0 else p)
         maxima, n_replicates = self._ascending[side], self.replicates.shape[1]
-        reached = n_replicates - maxima.searchsorted(z * (1 - math.copysign(_TIE_TOLERANCE, z)))
-        proportion = float(
-            permutation_p_values(np.asarray(reached), n_replicates, exact=self.is_exact)
-        )
-        return min(proportion, self.n_tests * p, 1.0)
+        reached = n_replicates - maxima.searchsorted(z * (1 - np.copysign(_TIE_TOLERANCE, z)))
+        proportion = permutation_p_values(reached, n_replicates, exact=self.is_exact)
+        adjusted = np.minimum(np.minimum(proportion, self.n_tests * p), 1.0)
+        return np.where(np.isnan(p), math.nan, adjusted)
 
     def critical_value(self, tail: float) -> float:
         """Return the largest |t| with a p-value above twice the ``tail``.
@@ -177,9 +174,8 @@ class MaxTProcedure(Procedure):
             return unadjusted_p
         side = {"two-sided": 0, "greater": 1, "less": -1}[alternative] * self.sign
         if self.maxima.is_normal:
-            adjusted_p = self.maxima.adjust_p(
-                self.procedure.family_procedure.p(null_value, alternative), side
-            )
+            family_p = self.procedure.family_procedure.p(null_value, alternative)
+            adjusted_p = float(self.maxima.adjust_p(family_p, side))
         elif math.isfinite(self.se):
             difference = self.sign * (self.value - null_value)
             t = 0.0 if difference == 0 else difference / self.se if self.se > 0 else math.nan
