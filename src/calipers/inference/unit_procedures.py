@@ -156,10 +156,8 @@ class UnitProcedures:
             one_sided_p[index] = max(
                 one_sided_p[index], mean.tails(0.0)[0 if self.value[index] > 0 else 1]
             )
-        p = np.minimum(1.0, 2 * np.maximum(one_sided_p, 2.0**-self.n_differing))
-        for index in np.flatnonzero(one_sided_p > 0.5):  # the other side may be smaller
-            p[index] = self[int(index)].p()
-        return np.asarray(p)
+        # The p-value of the other side, from which the difference points away, is ½ or more.
+        return np.minimum(1.0, 2 * np.maximum(one_sided_p, 2.0**-self.n_differing))
 
     def limits(self, tail: float) -> tuple[FloatArray, FloatArray]:
         """Return the confidence limits of all pairs, with a tail on either side."""
