@@ -32,7 +32,9 @@ def systems() -> np.ndarray:
 def test_arrays_have_what_procedures_of_single_pairs_have(name: str) -> None:
     table, settings = systems(), Settings()
     readings = [
-        estimate_over_topics([TopicRows(measure(name, family="retrieval"), values, None, settings)])[0]
+        estimate_over_topics(
+            [TopicRows(measure(name, family="retrieval"), values, None, settings)]
+        )[0]
         for values in table
     ]
     pairs = [(a, b) for a in range(len(table)) for b in range(len(table)) if a != b]
@@ -46,7 +48,9 @@ def test_arrays_have_what_procedures_of_single_pairs_have(name: str) -> None:
     has_opposite_side, has_sign_limit = 0, 0
     for index, single in enumerate(singles):
         assert isinstance(single, WaldProcedure)
-        assert procedures[index].t_error == single.t_error
+        error, expected_error = procedures[index].t_error, single.t_error
+        assert (error.name, error.df) == (expected_error.name, expected_error.df)
+        assert error.se == pytest.approx(expected_error.se, rel=1e-13)
         assert procedures.p[index] == pytest.approx(single.p(), rel=1e-12)
         assert procedures.standard_error[index] == pytest.approx(single.standard_error.se)
         has_opposite_side += single._one_sided_p(0.0, 1 if single.value > 0 else -1) > 0.5

@@ -167,6 +167,10 @@ class MaxTProcedure(Procedure):
     sign: int = 1
     se: float = math.nan
 
+    @cached_property
+    def _joint_procedure(self) -> Procedure:
+        return self.procedure.family_procedure
+
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the adjusted p-value, by Bonferroni if its statistic is undefined."""
         unadjusted_p = self.procedure.p(null_value, alternative)
@@ -174,7 +178,7 @@ class MaxTProcedure(Procedure):
             return unadjusted_p
         side = {"two-sided": 0, "greater": 1, "less": -1}[alternative] * self.sign
         if self.maxima.is_normal:
-            family_p = self.procedure.family_procedure.p(null_value, alternative)
+            family_p = self._joint_procedure.p(null_value, alternative)
             adjusted_p = float(self.maxima.adjust_p(family_p, side))
         elif math.isfinite(self.se):
             difference = self.sign * (self.value - null_value)
@@ -192,8 +196,8 @@ class MaxTProcedure(Procedure):
         """Return the confidence limit on one side."""
         if not self.maxima.is_normal and self.se > 0:
             end = self.value - side * self.maxima.critical_value(tail) * self.se
-        elif self.maxima.is_normal and self.procedure.family_procedure.reason is None:
-            joint = self.procedure.family_procedure
+        elif self.maxima.is_normal and self._joint_procedure.reason is None:
+            joint = self._joint_procedure
             end = joint.cached_limit(self.maxima.single_test_tail(tail), side)
             if joint is self.procedure and isinstance(joint, WaldProcedure):
                 return end  # a limit at a smaller tail

@@ -24,7 +24,7 @@ from calipers.inference.point_estimate import NO_SPREAD, PointEstimate
 from calipers.inference.procedures import WaldProcedure, tail_probability
 from calipers.inference.variance_estimators import StandardError
 from calipers.lazy_dataclasses import dataclass
-from calipers.statistics import Moments, subtract_values
+from calipers.statistics import subtract_values
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray
@@ -67,6 +67,11 @@ class UnitProcedures:
         Numbers of units whose difference is above 0, 0 and below 0.
     endpoints : ndarray of shape (n_pairs, 2)
         Positions of the half units of the Bayesian bootstrap; NaN if there are none.
+    standard_error : ndarray
+        Standard errors that sample size plans use; if few units differ, the larger of ``se`` and
+        that of the Bayesian bootstrap.
+    p : ndarray
+        Two-sided p-values of no difference.
     """
 
     table: FloatArray
@@ -77,30 +82,47 @@ class UnitProcedures:
     se: FloatArray
     signs: IntArray
     endpoints: FloatArray
+    standard_error: FloatArray
+    p: FloatArray
 
     @classmethod
     def from_table(
         cls, table: FloatArray, pairs: IntArray, bounds: tuple[float, float], error_name: str
     ) -> UnitProcedures:
         """Compute them from the values of the units."""
-        n_pairs = len(pairs)
-        value, se, endpoints = np.empty(n_pairs), np.empty(n_pairs), np.empty((n_pairs, 2))
-        signs = np.empty((n_pairs, 3), np.int64)
-        n_units = table.shape[1]
+        from scipy.special import stdtr
+
+        n_pairs, n = len(pairs), table.shape[1]
+        value, se, p, standard_error = np.empty((4, n_pairs))
+        signs, endpoints = np.empty((n_pairs, 3), np.int64), np.empty((n_pairs, 2))
         for batch, differences in _iterate_differences(table, pairs):
             above, below = (np.count_nonzero(x, axis=1) for x in (differences > 0, differences < 0))
-            signs[batch] = np.column_stack([above, n_units - above - below, below])
-            low, high = differences.min(axis=1).tolist(), differences.max(axis=1).tolist()
-            moments = [Moments.from_rows(row) for row in differences]
-            means = [float(entry.mean) for entry in moments]
-            value[batch], se[batch] = means, [entry.standard_error for entry in moments]
+            signs[batch] = np.column_stack([above, n - above - below, below])
+            mean, extremes = differences.mean(axis=1), (differences.min(1), differences.max(1))
+            sum_of_squares = np.square(differences - mean[:, None]).sum(axis=1)
+            value[batch], se[batch] = mean, np.sqrt(sum_of_squares / (n - 1) / n)
             endpoints[batch] = [
-                endpoints_about_mean(extremes, mean, n_differing, bounds[1]) or (math.nan, math.nan)
-                for extremes, mean, n_differing in zip(
-                    zip(low, high, strict=True), means, (above + below).tolist(), strict=True
+                endpoints_about_mean((low, high), center, n_differing, bounds[1])
+                or (math.nan, math.nan)
+                for low, high, center, n_differing in zip(
+                    *(x.tolist() for x in (*extremes, mean, above + below)), strict=True
                 )
             ]
-        return cls(table, pairs, bounds, error_name, value, se, signs, endpoints)
+            augmented_means = AugmentedMean.from_rows(differences, endpoints[batch])
+            with np.errstate(divide="ignore", invalid="ignore"):  # of pairs that do not differ
+                t_tail = stdtr(n - 1, -np.abs(mean) / se[batch])
+            # The p-value of the other side, from which the difference points away, is ½ or more.
+            tails = [
+                augmented.tails(0.0)[0 if center > 0 else 1]
+                for augmented, center in zip(augmented_means, mean.tolist(), strict=True)
+            ]
+            minimum_p = 2.0 ** -(above + below)
+            p[batch] = np.minimum(1.0, 2 * np.maximum(np.maximum(t_tail, tails), minimum_p))
+            spread = np.zeros(len(mean))
+            for index in np.flatnonzero(2 * (above + below) < n).tolist():
+                spread[index] = augmented_means[index].standard_deviation
+            standard_error[batch] = np.maximum(se[batch], spread)
+        return cls(table, pairs, bounds, error_name, value, se, signs, endpoints, standard_error, p)
 
     @property
     def df(self) -> float:
@@ -128,14 +150,6 @@ class UnitProcedures:
                 & np.isfinite(self.endpoints).all(axis=1)
             )
 
-    @cached_property
-    def standard_error(self) -> FloatArray:
-        """Standard errors that sample size plans use; if few units differ, the larger of both."""
-        out = self.se.copy()
-        for index, mean in self._augmented_means(2 * self.n_differing < self.table.shape[1]):
-            out[index] = max(out[index], mean.standard_deviation)
-        return out
-
     @property
     def effect_size(self) -> list[float]:
         """Hedges' g of each pair."""
@@ -145,26 +159,15 @@ class UnitProcedures:
             for value, se in zip(self.value.tolist(), self.se.tolist(), strict=True)
         ]
 
-    @cached_property
-    def p(self) -> FloatArray:
-        """Two-sided p-values of no difference."""
-        from scipy.special import stdtr
-
-        with np.errstate(divide="ignore", invalid="ignore"):  # of pairs that do not differ
-            one_sided_p = stdtr(self.df, -np.abs(self.value) / self.se)
-        for index, mean in self._augmented_means():
-            one_sided_p[index] = max(
-                one_sided_p[index], mean.tails(0.0)[0 if self.value[index] > 0 else 1]
-            )
-        # The p-value of the other side, from which the difference points away, is ½ or more.
-        return np.minimum(1.0, 2 * np.maximum(one_sided_p, 2.0**-self.n_differing))
-
     def limits(self, tail: float) -> tuple[FloatArray, FloatArray]:
         """Return the confidence limits of all pairs, with a tail on either side."""
         distance = self._t_distance(tail)
         low, high = self.value - distance, self.value + distance
-        for index, mean in self._augmented_means():
-            low[index], high[index] = mean.outer_limits(tail, float(low[index]), float(high[index]))
+        for batch, differences in _iterate_differences(self.table, self.pairs):
+            means = AugmentedMean.from_rows(differences, self.endpoints[batch])
+            ends = zip(means, low[batch].tolist(), high[batch].tolist(), strict=True)
+            limits = np.array([mean.outer_limits(tail, *end) for mean, *end in ends])
+            low[batch], high[batch] = limits.T
         has_wide_sign_test = 2.0**-self.n_differing > tail
         return (
             np.where(has_wide_sign_test, np.minimum(low, 0.0), low),
@@ -175,23 +178,15 @@ class UnitProcedures:
         quantile = intervals.t_quantile(1 - 2 * tail, self.df)
         return np.asarray(quantile * self.se)
 
-    def _augmented_means(
-        self, mask: npt.NDArray[np.bool_] | None = None
-    ) -> Iterator[tuple[int, AugmentedMean]]:
-        """Yield the distribution of the mean difference of each pair, by index."""
-        indices = np.arange(len(self.pairs)) if mask is None else np.flatnonzero(mask)
-        for batch, differences in _iterate_differences(self.table, self.pairs[indices]):
-            means = AugmentedMean.from_rows(differences, self.endpoints[indices[batch]])
-            yield from zip(indices[batch].tolist(), means, strict=True)
-
     def __len__(self) -> int:
         return len(self.pairs)
 
     def __getitem__(self, index: int) -> WaldProcedure:
         """Return the procedure of one pair."""
         error = StandardError(float(self.se[index]), self.error_name, self.df)
-        mask = np.arange(len(self.pairs)) == index
-        [(_, augmented_mean)] = self._augmented_means(mask)
+        first, second = self.table[self.pairs[index]]
+        differences = subtract_values(first, second)[None]
+        [augmented_mean] = AugmentedMean.from_rows(differences, self.endpoints[[index]])
         return WaldProcedure(
             value=float(self.value[index]),
             bounds=self.bounds,
