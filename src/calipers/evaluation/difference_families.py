@@ -317,17 +317,29 @@ class DifferenceFamily:
     ) -> list[Difference]:
         """Return differences by one measure, each adjusted by a procedure of its own."""
         statistics = list(statistics)
+        if not statistics:
+            return []
         procedures = self._joint_procedures(statistics, maxima, orientation)
+        alternative = statistics[0].fields["alternative"]
+        p_values = (
+            MaxTProcedure.normal_p_values(procedures, 0.0, alternative)
+            if maxima.is_normal
+            else [procedure.p(0.0, alternative) for procedure in procedures]
+        )
         tails = [tail_probability(self.settings.level)] * len(statistics)
         return [
-            self._adjusted_row(entry.fields, procedure, size)
-            for entry, procedure, size in zip(
-                statistics, procedures, _minimum_detectable(procedures, tails), strict=True
+            self._adjusted_row(entry.fields, procedure, p, size)
+            for entry, procedure, p, size in zip(
+                statistics,
+                procedures,
+                p_values,
+                _minimum_detectable(procedures, tails),
+                strict=True,
             )
         ]
 
     def _adjusted_row(
-        self, fields: dict[str, Any], procedure: Procedure, min_detectable: float
+        self, fields: dict[str, Any], procedure: Procedure, p_adjusted: float, min_detectable: float
     ) -> Difference:
         """Return a difference with the adjusted p-values and interval of a procedure."""
         margin = None if math.isnan(fields["margin"]) else fields["margin"]
@@ -336,7 +348,7 @@ class DifferenceFamily:
         )
         equivalent = hypotheses.equivalence_result(procedure, margin)
         adjusted = {
-            "p_adjusted": procedure.p(0.0, fields["alternative"]),
+            "p_adjusted": p_adjusted,
             "min_detectable": min_detectable,
             "p_noninferiority": math.nan if inferior is None else inferior.p,
             "p_equivalence": math.nan if equivalent is None else equivalent.p,
@@ -373,7 +385,7 @@ class DifferenceFamily:
 
     def _joint_procedures(
         self, statistics: Sequence[DifferenceStatistics], maxima: MaxStatistic, orientation: int
-    ) -> list[Procedure]:
+    ) -> list[MaxTProcedure]:
         """Max-t procedures of the differences by one measure, adjusted for the family."""
         procedures = [entry.procedure for entry in statistics]
         errors = np.full(len(statistics), math.nan)

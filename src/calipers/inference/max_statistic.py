@@ -152,6 +152,10 @@ class MaxStatistic:
         return cached(self, ("single", tail), compute)
 
 
+#: Side of each alternative: that of |t|, t or −t.
+_SIDES = {"two-sided": 0, "greater": 1, "less": -1}
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MaxTProcedure(Procedure):
     """Procedure of a difference in a family, adjusted by the maximum statistic.
@@ -173,14 +177,13 @@ class MaxTProcedure(Procedure):
 
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the adjusted p-value, by Bonferroni if its statistic is undefined."""
+        if self.maxima.is_normal:
+            return self.normal_p_values([self], null_value, alternative)[0]
         unadjusted_p = self.procedure.p(null_value, alternative)
         if math.isnan(unadjusted_p):
             return unadjusted_p
-        side = {"two-sided": 0, "greater": 1, "less": -1}[alternative] * self.sign
-        if self.maxima.is_normal:
-            family_p = self._joint_procedure.p(null_value, alternative)
-            adjusted_p = float(self.maxima.adjust_p(family_p, side))
-        elif math.isfinite(self.se):
+        side = _SIDES[alternative] * self.sign
+        if math.isfinite(self.se):
             difference = self.sign * (self.value - null_value)
             t = 0.0 if difference == 0 else difference / self.se if self.se > 0 else math.nan
             adjusted_p = float(self.maxima.p(np.array([t]), np.ones(1), side)[0])
@@ -191,6 +194,27 @@ class MaxTProcedure(Procedure):
             if math.isnan(adjusted_p)
             else max(unadjusted_p, adjusted_p)
         )
+
+    @staticmethod
+    def normal_p_values(
+        procedures: Sequence[MaxTProcedure], null_value: float, alternative: str
+    ) -> list[float]:
+        """Return the adjusted p-values of differences by one measure in a family that is normal."""
+        maxima, side = procedures[0].maxima, _SIDES[alternative] * procedures[0].sign
+        unadjusted_p, family_p = (
+            np.array([procedure.p(null_value, alternative) for procedure in column])
+            for column in (
+                [entry.procedure for entry in procedures],
+                [entry._joint_procedure for entry in procedures],
+            )
+        )
+        adjusted_p = maxima.adjust_p(family_p, side)
+        p: list[float] = np.where(
+            np.isnan(adjusted_p),
+            np.minimum(1.0, unadjusted_p * maxima.n_tests),
+            np.maximum(unadjusted_p, adjusted_p),
+        ).tolist()
+        return p
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
