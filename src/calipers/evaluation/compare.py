@@ -37,7 +37,7 @@ from calipers.inference.hypotheses import (
 )
 from calipers.inference.intervals import no_interval
 from calipers.inference.max_statistic import PairVectors
-from calipers.inference.method_selection import uses_units
+from calipers.inference.method_selection import has_unit_rule
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure
@@ -446,7 +446,7 @@ class ComparisonOptions:
         difference = means.estimates[pairs[0][0]] - means.estimates[pairs[0][1]]
         error = difference.standard_error
         has_units = 2 <= means.values.shape[1] <= MAX_GROUPS and np.isfinite(means.values).all()
-        if not (has_units and uses_units(difference) and isinstance(error, StandardError)):
+        if not (has_units and has_unit_rule(difference) and isinstance(error, StandardError)):
             return None
         index_by_name = {name: j for j, name in enumerate(means.estimates)}
         pair_indices = np.array([[index_by_name[name] for name in pair] for pair in pairs])

@@ -885,7 +885,7 @@ def _make_procedure(estimate: PointEstimate, rule: MethodRule) -> Procedure | No
     return procedure_by_name(estimate, rule.method)
 
 
-def uses_units(estimate: PointEstimate) -> bool:
+def has_unit_rule(estimate: PointEstimate) -> bool:
     """Check whether the procedure of a difference is by default that of its units, if they vary."""
     is_default = not estimate.settings.methods and estimate.procedure_by_method is None
     return is_default and estimate.order is None and method_rules(estimate)[0] is UNIT_RULES[0]

@@ -165,9 +165,9 @@ class UnitProcedures:
         low, high = self.value - distance, self.value + distance
         for batch, differences in _iterate_differences(self.table, self.pairs):
             means = AugmentedMean.from_rows(differences, self.endpoints[batch])
-            ends = zip(means, low[batch].tolist(), high[batch].tolist(), strict=True)
-            limits = np.array([mean.outer_limits(tail, *end) for mean, *end in ends])
-            low[batch], high[batch] = limits.T
+            t_limits = zip(low[batch].tolist(), high[batch].tolist(), strict=True)
+            limits = [mean.outer_limits(tail, *x) for mean, x in zip(means, t_limits, strict=True)]
+            low[batch], high[batch] = np.transpose(limits)
         has_wide_sign_test = 2.0**-self.n_differing > tail
         return (
             np.where(has_wide_sign_test, np.minimum(low, 0.0), low),
