@@ -361,9 +361,14 @@ class ComparisonOptions:
         # One at a time, so that the replicates of each difference are released.
         total = len(pairs) * len(self.source.measures)
         pair_vectors = PairVectors.for_pairs(pairs, len(self.source.measures))
-        remaining = [measure for measure in self.source.measures if measure not in tables]
-        differences = self.source.differences(pairs, self.settings, remaining) if remaining else ()
-        for pair, measure, estimate in track(differences, "comparing", total):
+        # None are all of them.
+        measures = frozenset(self.source.measures) - tables.keys() if tables else None
+        has_remaining = measures is None or len(measures) > 0
+        differences = (
+            self.source.differences(pairs, self.settings, measures) if has_remaining else ()
+        )
+        n_steps = total - len(pairs) * len(tables)
+        for pair, measure, estimate in track(differences, "comparing", n_steps):
             if measure not in by_measure:
                 margin = _measure_margin(self.margin, measure)
                 by_measure[measure] = str(measure), replace(self.hypothesis, margin=margin), []

@@ -70,9 +70,10 @@ class SeparateRowsSample(InMemorySample):
             for k, (name, system) in enumerate(self.systems_by_name.items())
         }
         names, sizes = list(systems), [system.n_rows for system in systems.values()]
+        compared_measures = self.compared_measures(measures)
         for pair in pairs:
             indices = names.index(pair[0]), names.index(pair[1])
-            for measure in self.compared_measures(measures):
+            for measure in compared_measures:
                 first, second = (systems[name].point_estimate(measure) for name in pair)
                 yield pair, measure, independent_difference(first, second, sizes, indices)
 

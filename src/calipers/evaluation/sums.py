@@ -384,8 +384,9 @@ class StreamedSample(Sample):
         """Yield the difference of each pair of systems on every measure that has a direction."""
         self.check_no_resampling(settings)
         self.passes.compare_pairs(pairs)
+        compared_measures = self.compared_measures(measures)
         for pair in pairs:
-            for measure in self.compared_measures(measures):
+            for measure in compared_measures:
                 difference = self.passes.difference(pair, measure, settings)
                 if difference is not None:
                     yield pair, measure, difference
