@@ -65,6 +65,12 @@ class TopicSummary:
         """Whether all topics have a value."""
         return bool(self.defined_mask.all())
 
+    @property
+    def is_simple_mean(self) -> bool:
+        """Whether the value is the mean of all topics, which are independent and count equally."""
+        has_units = self.unit_weight is None and self.clusters is None and self.order is None
+        return has_units and self.summary.kind == "mean" and self.is_complete
+
     @cached_property
     def all_columns(self) -> list[FloatArray]:
         """Columns whose means the summary uses; NaN for topics without a value."""

@@ -926,7 +926,7 @@ class _BiasTests:
 
     def _min_detectable(self, error: StandardError) -> float:
         level = self._settings.level
-        return float(hypotheses.minimum_detectable_differences([error], level)[0])
+        return float(hypotheses.minimum_detectable_differences([error.se], [error.df], level)[0])
 
     def _system_biases(self) -> Iterator[JudgeBias]:
         """Compare the errors on systems: all pairs, or each with all others if there are many.

@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from calipers.caching import LazySequence, cached_property
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.estimation.human_labels import judged_sample
@@ -17,6 +19,7 @@ from calipers.evaluation.difference_families import (
     TUKEY,
     DifferenceFamily,
     DifferenceStatistics,
+    DifferenceTable,
     make_families,
 )
 from calipers.evaluation.folds import FoldValues
@@ -34,15 +37,19 @@ from calipers.inference.hypotheses import (
 )
 from calipers.inference.intervals import no_interval
 from calipers.inference.max_statistic import PairVectors
+from calipers.inference.method_selection import has_unit_rule
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure
 from calipers.inference.settings import Settings
+from calipers.inference.unit_procedures import UnitMeans, UnitProcedures
+from calipers.inference.variance_estimators import StandardError
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure, parse_by_task
 from calipers.measures.precision_recall import TASK
 from calipers.progress import track
 from calipers.results import Comparison, Difference, Evaluation, OmnibusTest
+from calipers.statistics.histogram import MAX_GROUPS
 
 #: Adjustments for multiplicity by option: name and error rate. The first two are also tests.
 ADJUSTMENT_METHODS: Mapping[str, tuple[str, str]] = {
@@ -261,7 +268,7 @@ def paired_comparison(
     for test_family in families:
         differences_by_measure |= test_family.adjust(method)
     name, controls = ADJUSTMENT_METHODS[
-        method if any(len(test_family.all_statistics) > 1 for test_family in families) else "none"
+        method if any(test_family.n_differences > 1 for test_family in families) else "none"
     ]
     return Comparison(
         tuple(row for measure in statistics_by_measure for row in differences_by_measure[measure]),
@@ -343,18 +350,25 @@ class ComparisonOptions:
         *,
         with_vectors: bool,
         with_limits: bool = True,
-    ) -> dict[Measure, list[DifferenceStatistics]]:
+    ) -> Mapping[Measure, Sequence[DifferenceStatistics]]:
         """Compute the statistics of each difference, by measure.
 
         Without limits the interval of a single difference is left out.
         """
+        tables = {} if with_limits else self._difference_tables(pairs)
         by_measure: dict[Measure, tuple[str, Hypothesis, list[DifferenceStatistics]]] = {}
         is_applicable, has_weights, has_separate_samples, is_reduced = False, False, False, False
         # One at a time, so that the replicates of each difference are released.
         total = len(pairs) * len(self.source.measures)
         pair_vectors = PairVectors.for_pairs(pairs, len(self.source.measures))
-        differences = self.source.differences(pairs, self.settings)
-        for pair, measure, estimate in track(differences, "comparing", total):
+        # None are all of them.
+        measures = frozenset(self.source.measures) - tables.keys() if tables else None
+        has_remaining = measures is None or len(measures) > 0
+        differences = (
+            self.source.differences(pairs, self.settings, measures) if has_remaining else ()
+        )
+        n_steps = total - len(pairs) * len(tables)
+        for pair, measure, estimate in track(differences, "comparing", n_steps):
             if measure not in by_measure:
                 margin = _measure_margin(self.margin, measure)
                 by_measure[measure] = str(measure), replace(self.hypothesis, margin=margin), []
@@ -401,7 +415,71 @@ class ComparisonOptions:
             raise InputError(
                 f"the test {self.hypothesis.test!r} applies to none of the measures{reason}"
             )
-        return {measure: statistics for measure, (_, _, statistics) in by_measure.items()}
+        statistics_by_measure = {m: statistics for m, (_, _, statistics) in by_measure.items()}
+        if not tables:
+            return statistics_by_measure
+        all_statistics = {**statistics_by_measure, **tables}
+        return {m: all_statistics[m] for m in self.source.measures if m in all_statistics}
+
+    def _difference_tables(
+        self, pairs: Sequence[tuple[str, str]]
+    ) -> dict[Measure, DifferenceTable]:
+        """Compute the statistics of measures whose differences are those of a table of units."""
+        tables: dict[Measure, DifferenceTable] = {}
+        if self.hypothesis != DEFAULT_HYPOTHESIS:
+            return tables
+        for measure in self.source.measures:
+            has_margin = _measure_margin(self.margin, measure) is not None
+            is_directed = measure.definition.higher_is_better is not None
+            means = (
+                self.source.unit_means(measure, self.settings)
+                if is_directed and not has_margin
+                else None
+            )
+            table = None if means is None else self._difference_table(pairs, measure, means)
+            if table is not None:
+                tables[measure] = table
+        return tables
+
+    def _difference_table(
+        self, pairs: Sequence[tuple[str, str]], measure: Measure, means: UnitMeans
+    ) -> DifferenceTable | None:
+        """Return the table of a measure, or None if its differences are computed in another way.
+
+        Pairs that hardly differ are computed one by one.
+        """
+        difference = means.estimates[pairs[0][0]] - means.estimates[pairs[0][1]]
+        error = difference.standard_error
+        has_units = 2 <= means.values.shape[1] <= MAX_GROUPS and np.isfinite(means.values).all()
+        if not (has_units and has_unit_rule(difference) and isinstance(error, StandardError)):
+            return None
+        index_by_name = {name: j for j, name in enumerate(means.estimates)}
+        pair_indices = np.array([[index_by_name[name] for name in pair] for pair in pairs])
+        procedures = UnitProcedures.from_table(
+            means.values, pair_indices, difference.bounds, error.name
+        )
+        regular_mask = procedures.is_regular(self.settings.level)
+        if not regular_mask.any():
+            return None
+        indices = np.flatnonzero(~regular_mask).tolist()
+        first_regular = int(regular_mask.argmax())
+        estimates = {
+            pair: estimate
+            for pair, _, estimate in self.source.differences(
+                [pairs[j] for j in (first_regular, *indices)], self.settings, [measure]
+            )
+        }
+        statistics = {}
+        for index in (first_regular, *indices):
+            estimate = estimates[pairs[index]]
+            fields, procedure = _difference_fields(
+                str(measure), *pairs[index], estimate, self.hypothesis, with_limits=False
+            )
+            statistics[index] = DifferenceStatistics(fields, procedure)
+        shared_fields = statistics.pop(first_regular).fields
+        return DifferenceTable.from_procedures(
+            shared_fields, pairs, procedures, means.estimates, statistics
+        )
 
     def recompute(
         self, names: Sequence[tuple[str, str, str]], n_resamples: int

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from calipers.evaluation.shared import ComparisonSource
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
+    from calipers.inference.unit_procedures import UnitProcedures
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
 
@@ -112,11 +114,113 @@ class DifferenceStatistics:
         return float(self.fields["value"])
 
 
+@dataclass(frozen=True, eq=False)
+class DifferenceTable(Sequence[DifferenceStatistics]):
+    """Statistics of the differences of many pairs by one measure, as arrays.
+
+    Items are made when they are read, as by adjustments that treat one difference after another.
+
+    Attributes
+    ----------
+    shared_fields : dict
+        Fields that all differences have in common.
+    columns : dict of list
+        Fields in which they differ, of all pairs.
+    procedures : UnitProcedures
+        Their procedures.
+    single_statistics : dict of int to DifferenceStatistics
+        Those of the pairs that are computed one by one, by index.
+    """
+
+    shared_fields: dict[str, Any]
+    columns: dict[str, list[Any]]
+    procedures: UnitProcedures
+    single_statistics: Mapping[int, DifferenceStatistics]
+
+    @classmethod
+    def from_procedures(
+        cls,
+        shared_fields: dict[str, Any],
+        pairs: Sequence[tuple[str, str]],
+        procedures: UnitProcedures,
+        estimates: Mapping[str, PointEstimate],
+        single_statistics: Mapping[int, DifferenceStatistics],
+    ) -> DifferenceTable:
+        """Create it from the fields of one of the differences and the procedures of all."""
+        above, equal, below = procedures.signs.T.tolist()
+        if shared_fields["higher_is_better"] is False:
+            above, below = below, above
+        columns = {
+            "system": [system for system, _ in pairs],
+            "baseline": [baseline for _, baseline in pairs],
+            "value": procedures.value.tolist(),
+            "p": procedures.p.tolist(),
+            "effect_size": procedures.effect_size,
+            "undefined": [estimates[system].undefined for system, _ in pairs],
+            "differing": procedures.n_differing.tolist(),
+            "standard_error": procedures.standard_error.tolist(),
+            "wins": above,
+            "ties": equal,
+            "losses": below,
+        }
+        return cls(shared_fields, columns, procedures, single_statistics)
+
+    def __len__(self) -> int:
+        return len(self.procedures)
+
+    @overload
+    def __getitem__(self, index: int) -> DifferenceStatistics: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[DifferenceStatistics]: ...
+    def __getitem__(
+        self, index: int | slice
+    ) -> DifferenceStatistics | Sequence[DifferenceStatistics]:
+        if isinstance(index, slice):
+            return [self[j] for j in range(len(self))[index]]
+        index = range(len(self))[index]
+        if index in self.single_statistics:
+            return self.single_statistics[index]
+        fields = {name: column[index] for name, column in self.columns.items()}
+        return DifferenceStatistics({**self.shared_fields, **fields}, self.procedures[index])
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Systems of each difference."""
+        return list(zip(self.columns["system"], self.columns["baseline"], strict=True))
+
+    def adjust(self, maxima: MaxStatistic, level: float, *, has_limits: bool) -> list[Difference]:
+        """Return the differences adjusted by a normal maximum statistic.
+
+        Those that are computed one by one have the values of the table, to be replaced.
+        """
+        procedures, tail = self.procedures, tail_probability(level)
+        columns: dict[str, list[Any]] = dict(self.columns)
+        low, high = procedures.limits(maxima.single_test_tail(tail))
+        low, high = np.minimum(low, procedures.value), np.maximum(high, procedures.value)
+        columns["p_adjusted"] = np.maximum(procedures.p, maxima.adjust_p(procedures.p)).tolist()
+        columns["min_detectable"] = _minimum_detectable_of_widths(
+            procedures.standard_error,
+            np.full(len(self), procedures.df),
+            (high - low) / 2,
+            np.full(len(self), tail),
+        )
+        shared_fields = self.shared_fields
+        if has_limits:
+            columns["low"] = np.maximum(low, procedures.bounds[0]).tolist()
+            columns["high"] = np.minimum(high, procedures.bounds[1]).tolist()
+            shared_fields = {**shared_fields, "method": GAUSSIAN_METHOD, "interval_reason": None}
+        shared_fields = {name: x for name, x in shared_fields.items() if name not in columns}
+        return [
+            Difference(**shared_fields, **dict(zip(columns, row, strict=True)))
+            for row in zip(*columns.values(), strict=True)
+        ]
+
+
 def make_families(
-    statistics_by_measure: Mapping[Measure, list[DifferenceStatistics]], primary: str | None
-) -> list[dict[Measure, list[DifferenceStatistics]]]:
+    statistics_by_measure: Mapping[Measure, Sequence[DifferenceStatistics]], primary: str | None
+) -> list[dict[Measure, Sequence[DifferenceStatistics]]]:
     """Split differences into those of the primary measure and those of all other measures."""
-    families: tuple[dict[Measure, list[DifferenceStatistics]], ...] = {}, {}
+    families: tuple[dict[Measure, Sequence[DifferenceStatistics]], ...] = {}, {}
     for measure, statistics in statistics_by_measure.items():
         families[str(measure) != primary][measure] = statistics
     return [family for family in families if family]
@@ -147,6 +251,11 @@ class DifferenceFamily:
             for statistics in measure_statistics
         ]
 
+    @property
+    def n_differences(self) -> int:
+        """Number of differences."""
+        return sum(map(len, self.statistics_by_measure.values()))
+
     @cached_property
     def unadjusted(self) -> list[Difference]:
         """Unadjusted differences."""
@@ -165,7 +274,7 @@ class DifferenceFamily:
 
     def adjust(self, method: str) -> dict[Measure, list[Difference]]:
         """Return the differences adjusted by a method, by measure."""
-        if len(self.all_statistics) < 2 or method == "none":
+        if self.n_differences < 2 or method == "none":
             rows = self.unadjusted
         elif method == MAX_T:
             rows = self._adjust_by_maximum()
@@ -175,7 +284,7 @@ class DifferenceFamily:
             rows = self._adjust_by_steps(method)
         remaining = iter(rows)
         return {
-            measure: [next(remaining) for _ in measure_statistics]
+            measure: list(islice(remaining, len(measure_statistics)))
             for measure, measure_statistics in self.statistics_by_measure.items()
         }
 
@@ -183,17 +292,54 @@ class DifferenceFamily:
 
     def _adjust_by_maximum(self) -> list[Difference]:
         """Return differences with p-values and intervals from the distribution of the maximum."""
-        procedures, tail = self._joint_procedures, tail_probability(self.settings.level)
-        sizes = _minimum_detectable(procedures, [tail] * len(self.all_statistics))
+        orientations = self._orientations
+        maxima = self._max_statistic(orientations)
+        rows: list[Difference] = []
+        for statistics, orientation in zip(
+            self.statistics_by_measure.values(), orientations, strict=True
+        ):
+            if not (isinstance(statistics, DifferenceTable) and maxima.is_normal):
+                rows += self._adjust_singly(statistics, maxima, orientation)
+                continue
+            adjusted = statistics.adjust(maxima, self.settings.level, has_limits=self._has_limits)
+            singles = statistics.single_statistics
+            for index, row in zip(
+                singles,
+                self._adjust_singly(list(singles.values()), maxima, orientation),
+                strict=True,
+            ):
+                adjusted[index] = row
+            rows += adjusted
+        return rows
+
+    def _adjust_singly(
+        self, statistics: Sequence[DifferenceStatistics], maxima: MaxStatistic, orientation: int
+    ) -> list[Difference]:
+        """Return differences by one measure, each adjusted by a procedure of its own."""
+        statistics = list(statistics)
+        if not statistics:
+            return []
+        procedures = self._joint_procedures(statistics, maxima, orientation)
+        alternative = statistics[0].fields["alternative"]
+        p_values = (
+            MaxTProcedure.normal_p_values(procedures, 0.0, alternative)
+            if maxima.is_normal
+            else [procedure.p(0.0, alternative) for procedure in procedures]
+        )
+        tails = [tail_probability(self.settings.level)] * len(statistics)
         return [
-            self._adjusted_row(statistics.fields, procedure, size)
-            for statistics, procedure, size in zip(
-                self.all_statistics, procedures, sizes, strict=True
+            self._adjusted_row(entry.fields, procedure, p, size)
+            for entry, procedure, p, size in zip(
+                statistics,
+                procedures,
+                p_values,
+                _minimum_detectable(procedures, tails),
+                strict=True,
             )
         ]
 
     def _adjusted_row(
-        self, fields: dict[str, Any], procedure: Procedure, min_detectable: float
+        self, fields: dict[str, Any], procedure: Procedure, p_adjusted: float, min_detectable: float
     ) -> Difference:
         """Return a difference with the adjusted p-values and interval of a procedure."""
         margin = None if math.isnan(fields["margin"]) else fields["margin"]
@@ -202,7 +348,7 @@ class DifferenceFamily:
         )
         equivalent = hypotheses.equivalence_result(procedure, margin)
         adjusted = {
-            "p_adjusted": procedure.p(0.0, fields["alternative"]),
+            "p_adjusted": p_adjusted,
             "min_detectable": min_detectable,
             "p_noninferiority": math.nan if inferior is None else inferior.p,
             "p_equivalence": math.nan if equivalent is None else equivalent.p,
@@ -215,12 +361,17 @@ class DifferenceFamily:
         limits = self._limits(row.method, interval)
         return replace(row, **limits) if limits else row
 
+    @property
+    def _has_limits(self) -> bool:
+        """Whether intervals were requested."""
+        return self.settings.interval != "none" or bool(self.settings.methods)
+
     def _limits(self, method: str, interval: Interval) -> dict[str, Any]:
         """Return the fields of other limits, if intervals were requested.
 
         ``method`` is the method of the limits that they replace.
         """
-        if self.settings.interval == "none" and not self.settings.methods:
+        if not self._has_limits:
             return {}
         name = interval.method
         if self.settings.methods and not interval.reason:
@@ -232,28 +383,19 @@ class DifferenceFamily:
             "interval_reason": interval.reason,
         }
 
-    @cached_property
-    def _joint_procedures(self) -> list[Procedure]:
-        """Max-t procedures of the differences, adjusted for the family."""
-        orientations = self._orientations
-        signs = np.repeat(
-            orientations,
-            [len(measure_statistics) for measure_statistics in self.statistics_by_measure.values()],
-        )
-        maxima = self._max_statistic(orientations, signs)
-        errors = np.full(len(self.all_statistics), math.nan)
+    def _joint_procedures(
+        self, statistics: Sequence[DifferenceStatistics], maxima: MaxStatistic, orientation: int
+    ) -> list[MaxTProcedure]:
+        """Max-t procedures of the differences by one measure, adjusted for the family."""
+        procedures = [entry.procedure for entry in statistics]
+        errors = np.full(len(statistics), math.nan)
         if not maxima.is_normal:
-            errors = np.array(
-                [_standard_error(statistics.procedure) for statistics in self.all_statistics]
-            )
-            values = np.array([statistics.value for statistics in self.all_statistics])
-            units = np.array([float(statistics.fields["n"]) for statistics in self.all_statistics])
+            errors = np.array([_standard_error(procedure) for procedure in procedures])
+            values = np.array([entry.value for entry in statistics])
+            units = np.array([float(entry.fields["n"]) for entry in statistics])
             # A standard error of the size of rounding errors carries no information.
             errors[(errors <= ROUNDING_TOLERANCE * np.abs(values)) & (values != 0)] = math.nan
-            for measure_slice in self._measure_slices:
-                errors[measure_slice] = max_statistic.floored_standard_errors(
-                    values[measure_slice], errors[measure_slice], units[measure_slice]
-                )
+            errors = max_statistic.floored_standard_errors(values, errors, units)
         return [
             MaxTProcedure(
                 value=procedure.value,
@@ -266,25 +408,11 @@ class DifferenceFamily:
                 reason=procedure.reason,
                 procedure=procedure,
                 maxima=maxima,
-                sign=int(sign),
-                se=float(se),
+                sign=orientation,
+                se=se,
             )
-            for procedure, sign, se in zip(self._procedures, signs, errors, strict=True)
+            for procedure, se in zip(procedures, errors.tolist(), strict=True)
         ]
-
-    @property
-    def _measure_slices(self) -> list[slice]:
-        """Slices of the list of differences that belong to each measure."""
-        boundaries = np.cumsum(
-            [
-                0,
-                *(
-                    len(measure_statistics)
-                    for measure_statistics in self.statistics_by_measure.values()
-                ),
-            ]
-        ).tolist()
-        return [slice(*boundaries[j : j + 2]) for j in range(len(self.statistics_by_measure))]
 
     @property
     def _orientations(self) -> list[int]:
@@ -303,7 +431,7 @@ class DifferenceFamily:
             for fields in first_fields
         ]
 
-    def _max_statistic(self, orientations: Sequence[int], signs: FloatArray) -> MaxStatistic:
+    def _max_statistic(self, orientations: Sequence[int]) -> MaxStatistic:
         """Return the null distribution of the maximum statistic.
 
         Values of units are permuted where that is not too costly; otherwise the distribution is
@@ -324,7 +452,7 @@ class DifferenceFamily:
             n_units, n_replicates = len(oriented_tables[0]), n_randomizations(settings)
             if (
                 n_units <= MAX_RANDOMIZED_UNITS
-                and n_units * len(self.all_statistics) * n_replicates <= MAX_RANDOMIZATION_STEPS
+                and n_units * self.n_differences * n_replicates <= MAX_RANDOMIZATION_STEPS
             ):
                 index = None if self.baseline is None else source.systems.index(self.baseline)
                 table, weight = np.stack(oriented_tables, axis=2), self._unit_weights(n_units)
@@ -332,38 +460,43 @@ class DifferenceFamily:
                     table, index, n_replicates, settings.seed, weight
                 )
             vectors = self._unit_vectors(tables)
-        slice_keys = [unit_table.slice_key for unit_table in self.all_statistics]
-        return max_statistic.gaussian_maxima(vectors, settings.seed, slice_keys, signs.tolist())
+        slice_keys: list[tuple[str, str]] = []
+        signs: list[float] = []
+        for statistics, orientation in zip(
+            self.statistics_by_measure.values(), orientations, strict=True
+        ):
+            signs += [orientation] * len(statistics)
+            slice_keys += (
+                [("", "")] * len(statistics)
+                if isinstance(statistics, DifferenceTable)
+                else [entry.slice_key for entry in statistics]
+            )
+        return max_statistic.gaussian_maxima(vectors, settings.seed, slice_keys, signs)
 
     def _unit_vectors(self, tables: Sequence[FloatArray | None]) -> list[TestVector]:
         """Return the vectors of differences of means of units, from the values of the units."""
         vectors: list[TestVector] = []
-        pairs = [
-            (statistics.fields["system"], statistics.fields["baseline"])
-            for statistics in self.all_statistics[self._measure_slices[0]]
-        ]
-        pair_vectors = PairVectors.for_pairs(pairs, len(tables))
-        for measure, unit_table, index in zip(
-            self.statistics_by_measure, tables, self._measure_slices, strict=True
+        first_statistics = next(iter(self.statistics_by_measure.values()))
+        pair_vectors = PairVectors.for_pairs(_get_pairs(first_statistics), len(tables))
+        for (measure, measure_statistics), unit_table in zip(
+            self.statistics_by_measure.items(), tables, strict=True
         ):
             assert unit_table is not None
             weight = self.source.unit_weights(measure)
-            system_pairs = self._system_pairs(index)
+            system_pairs = self._system_pairs(measure_statistics)
             if pair_vectors is not None and not np.isnan(unit_table).any():
                 deviations = unit_table - np.average(unit_table, axis=0, weights=weight)
                 if weight is not None:
                     deviations *= weight[:, None]
                 vectors += pair_vectors.reduce_table(deviations, system_pairs)
                 continue
-            for statistics, (first, second) in zip(
-                self.all_statistics[index], system_pairs, strict=True
-            ):
+            for statistics, (first, second) in zip(measure_statistics, system_pairs, strict=True):
                 column = np.nan_to_num(
                     unit_table[:, first] - unit_table[:, second] - statistics.value
                 )
                 column = column if weight is None else column * weight
                 if pair_vectors is None:
-                    vectors.append(max_statistic.sketch_vector(column, len(self.all_statistics)))
+                    vectors.append(max_statistic.sketch_vector(column, self.n_differences))
                     continue
                 names = statistics.fields["system"], statistics.fields["baseline"]
                 vectors.append(pair_vectors.reduce(column, str(measure), *names))
@@ -394,13 +527,9 @@ class DifferenceFamily:
             return None
         return np.column_stack([np.ones(units) if w is None else w for w in weights])
 
-    def _system_pairs(self, measure_slice: slice) -> list[tuple[int, int]]:
+    def _system_pairs(self, statistics: Sequence[DifferenceStatistics]) -> list[tuple[int, int]]:
         index_by_name = {name: j for j, name in enumerate(self.source.systems)}
-        all_fields = (entry.fields for entry in self.all_statistics[measure_slice])
-        return [
-            (index_by_name[entry["system"]], index_by_name[entry["baseline"]])
-            for entry in all_fields
-        ]
+        return [(index_by_name[a], index_by_name[b]) for a, b in _get_pairs(statistics)]
 
     # --- Other ways -------------------------------------------------------------------------------
 
@@ -477,9 +606,7 @@ class DifferenceFamily:
     def _adjust_by_range(self) -> list[Difference]:
         """Adjust each measure by the randomized Tukey HSD, or by Holm where that does not apply."""
         adjusted: list[Difference] = []
-        for (measure, measure_statistics), measure_slice in zip(
-            self.statistics_by_measure.items(), self._measure_slices, strict=True
-        ):
+        for measure, measure_statistics in self.statistics_by_measure.items():
             measure_family = replace(self, statistics_by_measure={measure: measure_statistics})
             values = self.source.unit_values(measure)
             table = None if values is None else values[~np.isnan(values).any(axis=1)]
@@ -513,13 +640,13 @@ class DifferenceFamily:
                 )
                 for row, pair in zip(
                     adjust_p_values(measure_family.unadjusted, "holm"),
-                    self._system_pairs(measure_slice),
+                    self._system_pairs(measure_statistics),
                     strict=True,
                 )
             ]
             mean_differences = [
                 float(table[:, a].mean() - table[:, b].mean())
-                for a, b in self._system_pairs(measure_slice)
+                for a, b in self._system_pairs(measure_statistics)
             ]
             mean_mask = np.isclose(
                 mean_differences, [row.value for row in rows], rtol=1e-9, atol=1e-12
@@ -621,11 +748,21 @@ def _stepdown_interval(step: Interval, single_step: Interval) -> Interval:
 def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
     """Return the minimum detectable differences, given the tail probability of each interval."""
     errors = [procedure.standard_error for procedure in procedures]
-    widths = np.array(
-        [procedure.half_width(tail) for procedure, tail in zip(procedures, tails, strict=True)]
+    return _minimum_detectable_of_widths(
+        np.array([error.se for error in errors]),
+        np.array([math.nan if error.df is None else error.df for error in errors]),
+        np.array([procedure.half_width(x) for procedure, x in zip(procedures, tails, strict=True)]),
+        np.array(tails),
     )
-    se = np.array([error.se for error in errors])
-    df = np.array([math.nan if error.df is None else error.df for error in errors])
+
+
+def _minimum_detectable_of_widths(
+    se: FloatArray, df: FloatArray, widths: FloatArray, tails: FloatArray
+) -> list[float]:
+    """Return the minimum detectable differences, given half the length of each interval.
+
+    ``df`` is NaN for normal errors.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where((se > 0) & np.isfinite(widths), widths / se, math.nan)
     upper_tails = np.where(
@@ -634,13 +771,18 @@ def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float])
         max_statistic.t_upper_tail(t, np.nan_to_num(df)),
     )
     levels = 1 - 2 * upper_tails
-    levels = np.where(levels > 0, levels, 1 - 2 * np.asarray(tails))
+    levels = np.where(levels > 0, levels, 1 - 2 * tails)
     # Levels are capped: where one is 1, the half-width itself is the minimum detectable difference.
-    sizes = hypotheses.minimum_detectable_differences(
-        errors, np.minimum(levels, _MAX_TEST_LEVEL).tolist()
-    )
+    sizes = hypotheses.minimum_detectable_differences(se, df, np.minimum(levels, _MAX_TEST_LEVEL))
     detectable: list[float] = np.where(levels > _MAX_TEST_LEVEL, widths, sizes).tolist()
     return detectable
+
+
+def _get_pairs(statistics: Sequence[DifferenceStatistics]) -> list[tuple[str, str]]:
+    """Return the systems of each difference."""
+    if isinstance(statistics, DifferenceTable):
+        return statistics.pairs
+    return [(entry.fields["system"], entry.fields["baseline"]) for entry in statistics]
 
 
 def adjust_p_values(rows: Sequence[Difference], adjust: str) -> list[Difference]:

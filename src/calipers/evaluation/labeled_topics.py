@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -223,15 +223,23 @@ class LabeledTopicScores(TopicScores):
         return {"judged": judged_sample(reading)}
 
     def differences(
-        self, pairs: Sequence[tuple[str, str]], settings: Settings
+        self,
+        pairs: Sequence[tuple[str, str]],
+        settings: Settings,
+        measures: Container[Measure] | None = None,
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the paired difference of each pair of systems on every measure with a direction."""
         estimates = {name: self.point_estimates(name, settings) for name in self.values}
         for pair in pairs:
             for j, measure in enumerate(self.measures):
-                if measure.definition.higher_is_better is not None:
+                is_compared = measures is None or measure in measures
+                if is_compared and measure.definition.higher_is_better is not None:
                     first, second = (estimates[name][j] for name in pair)
                     yield pair, measure, first - second
+
+    def unit_means(self, measure: Measure, settings: Settings) -> None:
+        """Return None, as the values of most topics are those of the judge."""
+        return
 
     def unit_values(self, measure: Measure) -> None:
         """Return None, as the values of most topics are those of the judge."""

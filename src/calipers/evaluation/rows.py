@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -123,17 +123,20 @@ class InMemorySample(Sample):
             yield self.estimate(name, measure, estimate)
 
     def differences(
-        self, pairs: Sequence[tuple[str, str]], settings: Settings
+        self,
+        pairs: Sequence[tuple[str, str]],
+        settings: Settings,
+        measures: Container[Measure] | None = None,
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the difference of each pair of systems on every measure that has a direction."""
         systems = {
             name: system.with_settings(settings) for name, system in self.systems_by_name.items()
         }
-        measures = self.directed_measures
+        compared_measures = self.compared_measures(measures)
         # Each system is in many pairs: its estimates are made once, with what they compute.
         estimates: dict[tuple[str, int], PointEstimate] = {}
         for pair in pairs:
-            for index, measure in enumerate(measures):
+            for index, measure in enumerate(compared_measures):
                 for name in pair:
                     if (name, index) not in estimates:
                         is_same = systems[name] is self.systems_by_name[name]

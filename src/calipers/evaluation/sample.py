@@ -10,7 +10,7 @@ differences, findings and slices are computed from a sample.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
+    from calipers.inference.unit_procedures import UnitMeans
     from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Finding, Slices, StoredPredictions
     from calipers.statistics import FloatArray, UnitSums
@@ -458,6 +459,10 @@ class Sample(ABC):
             m for m, d in definitions if d.higher_is_better is not None and d.interval != "none"
         )
 
+    def compared_measures(self, measures: Container[Measure] | None) -> tuple[Measure, ...]:
+        """Return those of some measures that are compared, or all of them for None."""
+        return tuple(m for m in self.directed_measures if measures is None or m in measures)
+
     # --- Point estimates -------------------------------------------------------------------------
 
     @abstractmethod
@@ -513,9 +518,19 @@ class Sample(ABC):
 
     @abstractmethod
     def differences(
-        self, pairs: Sequence[tuple[str, str]], settings: Settings
+        self,
+        pairs: Sequence[tuple[str, str]],
+        settings: Settings,
+        measures: Container[Measure] | None = None,
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
-        """Yield the difference of each pair of systems on every measure that has a direction."""
+        """Yield the difference of each pair of systems on every measure that has a direction.
+
+        They are only those of the ``measures``, if these are passed.
+        """
+
+    def unit_means(self, measure: Measure, settings: Settings) -> UnitMeans | None:
+        """Return None, because rows are too many for a table of their differences."""
+        return None
 
     # --- The rows --------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ They are evaluated next to each other, and compared as independent samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -57,7 +57,10 @@ class SeparateRowsSample(InMemorySample):
         return (INDEPENDENT_NOTE,)
 
     def differences(
-        self, pairs: Sequence[tuple[str, str]], settings: Settings
+        self,
+        pairs: Sequence[tuple[str, str]],
+        settings: Settings,
+        measures: Container[Measure] | None = None,
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the difference of each pair of systems, as independent samples."""
         systems = {
@@ -67,9 +70,10 @@ class SeparateRowsSample(InMemorySample):
             for k, (name, system) in enumerate(self.systems_by_name.items())
         }
         names, sizes = list(systems), [system.n_rows for system in systems.values()]
+        compared_measures = self.compared_measures(measures)
         for pair in pairs:
             indices = names.index(pair[0]), names.index(pair[1])
-            for measure in self.directed_measures:
+            for measure in compared_measures:
                 first, second = (systems[name].point_estimate(measure) for name in pair)
                 yield pair, measure, independent_difference(first, second, sizes, indices)
 

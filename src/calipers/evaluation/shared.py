@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
+    from calipers.inference.unit_procedures import UnitMeans
     from calipers.results import Evaluation
     from calipers.statistics import FloatArray, Statistic, UnitSums
 
@@ -71,12 +72,18 @@ class ComparisonSource(Protocol):
         """Notes on the units."""
 
     def differences(
-        self, pairs: Sequence[tuple[str, str]], settings: Settings
+        self,
+        pairs: Sequence[tuple[str, str]],
+        settings: Settings,
+        measures: Container[Measure] | None = None,
     ) -> Iterable[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the difference of each pair of systems on every measure that has a direction.
 
-        The pairs keep their order.
+        They are only those of the ``measures``, if these are passed. The pairs keep their order.
         """
+
+    def unit_means(self, measure: Measure, settings: Settings) -> UnitMeans | None:
+        """Return the systems whose values are means of values of the same units, or None."""
 
     def unit_values(self, measure: Measure) -> FloatArray | None:
         """Return the value of each unit and system, of shape (n_units, n_systems), or None.

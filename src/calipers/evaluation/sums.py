@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -376,13 +376,17 @@ class StreamedSample(Sample):
             yield self.estimate(name, measure)
 
     def differences(
-        self, pairs: Sequence[tuple[str, str]], settings: Settings
+        self,
+        pairs: Sequence[tuple[str, str]],
+        settings: Settings,
+        measures: Container[Measure] | None = None,
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the difference of each pair of systems on every measure that has a direction."""
         self.check_no_resampling(settings)
         self.passes.compare_pairs(pairs)
+        compared_measures = self.compared_measures(measures)
         for pair in pairs:
-            for measure in self.directed_measures:
+            for measure in compared_measures:
                 difference = self.passes.difference(pair, measure, settings)
                 if difference is not None:
                     yield pair, measure, difference

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from calipers.evaluation.shared import (
 )
 from calipers.inference.method_limits import MIN_CLUSTER_DF
 from calipers.inference.summaries import Summary
+from calipers.inference.unit_procedures import UnitMeans
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.progress import track
@@ -460,11 +461,16 @@ class TopicScores:
         return tuple(out)
 
     def differences(
-        self, pairs: Sequence[tuple[str, str]], settings: Settings
+        self,
+        pairs: Sequence[tuple[str, str]],
+        settings: Settings,
+        measures: Container[Measure] | None = None,
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the paired difference of each pair of systems on every measure with a direction."""
         directed_indices = [
-            j for j, m in enumerate(self.measures) if m.definition.higher_is_better is not None
+            j
+            for j, m in enumerate(self.measures)
+            if m.definition.higher_is_better is not None and (measures is None or m in measures)
         ]
         if not directed_indices:
             return
@@ -495,6 +501,18 @@ class TopicScores:
                 requests, paired_differences(estimate_pairs, settings), strict=True
             ):
                 yield pair, self.measures[j], difference
+
+    def unit_means(self, measure: Measure, settings: Settings) -> UnitMeans | None:
+        """Return the systems, if all have a value on all topics, which count equally, or None."""
+        j = self.measures.index(measure)
+        topic_rows = [self.topic_rows(system, j, settings) for system in self.values]
+        if not all(topics.is_simple_mean for topics in topic_rows):
+            return None
+        estimates = [estimate_over_topics([topics])[0] for topics in topic_rows]
+        return UnitMeans(
+            dict(zip(self.values, estimates, strict=True)),
+            np.stack([topics.all_columns[0] for topics in topic_rows]),
+        )
 
     def unit_values(self, measure: Measure) -> FloatArray | None:
         """Return the value of each topic and system, of shape (n_topics, n_systems), or None.

@@ -289,6 +289,15 @@ class AugmentedMean:
             relative_weight[:-2] = weight[used_mask] * total.sum() / (total @ weight)
         return cls(_DirichletMean(x, relative_weight, mass))
 
+    @classmethod
+    def from_rows(cls, table: FloatArray, endpoints: FloatArray) -> list[AugmentedMean]:
+        """Create that of each row of a table of unequal values, with finite ends of its own.
+
+        ``endpoints`` has shape (n_rows, 2).
+        """
+        mass = _unit_mass(table.shape[1], 2)
+        return [cls(_DirichletMean(x, None, mass)) for x in np.hstack([table, endpoints])]
+
     @property
     def standard_deviation(self) -> float:
         """Standard deviation of the mean."""

@@ -17,7 +17,7 @@ from calipers.inference.method_limits import POWER
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure, WaldProcedure, no_procedure
-from calipers.inference.variance_estimators import NAN, StandardError
+from calipers.inference.variance_estimators import NAN
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray
 
@@ -166,18 +166,22 @@ ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 
 def minimum_detectable_differences(
-    errors: Sequence[StandardError], level: float | Sequence[float]
+    se: Sequence[float] | FloatArray,
+    df: Sequence[float | None] | FloatArray,
+    level: float | FloatArray,
 ) -> FloatArray:
     """Return the minimum detectable difference for each standard error.
+
+    Without degrees of freedom, None or NaN, it is normal.
 
     It is the smallest true difference that a two-sided test detects with probability :data:`POWER`,
     if the variability is as observed here.
     """
-    if not any(error.se > 0 for error in errors):
-        return np.full(len(errors), NAN)
+    if not (np.asarray(se) > 0).any():
+        return np.full(len(se), NAN)
     from calipers.inference.power import detectable_differences
 
-    return detectable_differences([e.se for e in errors], [e.df for e in errors], level, POWER)
+    return detectable_differences(se, df, level, POWER)
 
 
 # --- Tests ----------------------------------------------------------------------------------------

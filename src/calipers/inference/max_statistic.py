@@ -112,23 +112,20 @@ class MaxStatistic:
             p = np.minimum(p, self.n_tests * (1 + (side == 0)) * t_upper_tail(t, df))
         return np.where(np.isnan(t), np.nan, p)
 
-    def adjust_p(self, p: float, side: int = 0) -> float:
-        """Return the adjusted p-value of a test with p-value ``p``, two-sided or of one side.
+    def adjust_p(self, p: FloatArray | float, side: int = 0) -> FloatArray:
+        """Return the adjusted p-values of tests with p-values ``p``, two-sided or of one side.
 
-        It is the probability, under the null hypothesis, that the smallest p-value of the family is
-        at most ``p``.
+        They are the probabilities, under the null hypothesis, that the smallest p-value of the
+        family is at most ``p``.
         """
         from scipy.special import ndtri
 
-        if math.isnan(p):
-            return math.nan
-        z = float(-ndtri(p / 2 if side == 0 else p))
+        z = -ndtri(np.asarray(p) / 2 if side == 0 else p)
         maxima, n_replicates = self._ascending[side], self.replicates.shape[1]
-        reached = n_replicates - maxima.searchsorted(z * (1 - math.copysign(_TIE_TOLERANCE, z)))
-        proportion = float(
-            permutation_p_values(np.asarray(reached), n_replicates, exact=self.is_exact)
-        )
-        return min(proportion, self.n_tests * p, 1.0)
+        reached = n_replicates - maxima.searchsorted(z * (1 - np.copysign(_TIE_TOLERANCE, z)))
+        proportion = permutation_p_values(reached, n_replicates, exact=self.is_exact)
+        adjusted = np.minimum(np.minimum(proportion, self.n_tests * p), 1.0)
+        return np.where(np.isnan(p), math.nan, adjusted)
 
     def critical_value(self, tail: float) -> float:
         """Return the largest |t| with a p-value above twice the ``tail``.
@@ -155,6 +152,10 @@ class MaxStatistic:
         return cached(self, ("single", tail), compute)
 
 
+#: Side of each alternative: that of |t|, t or −t.
+_SIDES = {"two-sided": 0, "greater": 1, "less": -1}
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MaxTProcedure(Procedure):
     """Procedure of a difference in a family, adjusted by the maximum statistic.
@@ -170,17 +171,19 @@ class MaxTProcedure(Procedure):
     sign: int = 1
     se: float = math.nan
 
+    @cached_property
+    def _joint_procedure(self) -> Procedure:
+        return self.procedure.family_procedure
+
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the adjusted p-value, by Bonferroni if its statistic is undefined."""
+        if self.maxima.is_normal:
+            return self.normal_p_values([self], null_value, alternative)[0]
         unadjusted_p = self.procedure.p(null_value, alternative)
         if math.isnan(unadjusted_p):
             return unadjusted_p
-        side = {"two-sided": 0, "greater": 1, "less": -1}[alternative] * self.sign
-        if self.maxima.is_normal:
-            adjusted_p = self.maxima.adjust_p(
-                self.procedure.family_procedure.p(null_value, alternative), side
-            )
-        elif math.isfinite(self.se):
+        side = _SIDES[alternative] * self.sign
+        if math.isfinite(self.se):
             difference = self.sign * (self.value - null_value)
             t = 0.0 if difference == 0 else difference / self.se if self.se > 0 else math.nan
             adjusted_p = float(self.maxima.p(np.array([t]), np.ones(1), side)[0])
@@ -192,12 +195,33 @@ class MaxTProcedure(Procedure):
             else max(unadjusted_p, adjusted_p)
         )
 
+    @staticmethod
+    def normal_p_values(
+        procedures: Sequence[MaxTProcedure], null_value: float, alternative: str
+    ) -> list[float]:
+        """Return the adjusted p-values of differences by one measure in a family that is normal."""
+        maxima, side = procedures[0].maxima, _SIDES[alternative] * procedures[0].sign
+        unadjusted_p, family_p = (
+            np.array([procedure.p(null_value, alternative) for procedure in column])
+            for column in (
+                [entry.procedure for entry in procedures],
+                [entry._joint_procedure for entry in procedures],
+            )
+        )
+        adjusted_p = maxima.adjust_p(family_p, side)
+        p: list[float] = np.where(
+            np.isnan(adjusted_p),
+            np.minimum(1.0, unadjusted_p * maxima.n_tests),
+            np.maximum(unadjusted_p, adjusted_p),
+        ).tolist()
+        return p
+
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
         if not self.maxima.is_normal and self.se > 0:
             end = self.value - side * self.maxima.critical_value(tail) * self.se
-        elif self.maxima.is_normal and self.procedure.family_procedure.reason is None:
-            joint = self.procedure.family_procedure
+        elif self.maxima.is_normal and self._joint_procedure.reason is None:
+            joint = self._joint_procedure
             end = joint.cached_limit(self.maxima.single_test_tail(tail), side)
             if joint is self.procedure and isinstance(joint, WaldProcedure):
                 return end  # a limit at a smaller tail

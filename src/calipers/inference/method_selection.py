@@ -885,6 +885,12 @@ def _make_procedure(estimate: PointEstimate, rule: MethodRule) -> Procedure | No
     return procedure_by_name(estimate, rule.method)
 
 
+def has_unit_rule(estimate: PointEstimate) -> bool:
+    """Check whether the procedure of a difference is by default that of its units, if they vary."""
+    is_default = not estimate.settings.methods and estimate.procedure_by_method is None
+    return is_default and estimate.order is None and method_rules(estimate)[0] is UNIT_RULES[0]
+
+
 def _is_uninformative(estimate: PointEstimate, procedure: Procedure) -> bool:
     """Check whether a procedure has no interval, or one without length."""
     if procedure.reason is not None:

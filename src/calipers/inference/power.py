@@ -114,9 +114,9 @@ def _upper_tail(critical: Any, shift: Any, df: Any) -> Any:
 
 
 def detectable_differences(
-    se: Sequence[float],
-    df: Sequence[float | None],
-    level: float | Sequence[float] = 0.95,
+    se: Sequence[float] | FloatArray,
+    df: Sequence[float | None] | FloatArray,
+    level: float | FloatArray = 0.95,
     power: float = 0.8,
 ) -> FloatArray:
     """Return the minimum detectable differences of two-sided tests.
@@ -126,8 +126,8 @@ def detectable_differences(
     se : sequence of float
         Standard errors of the differences.
     df : sequence of float or None
-        Degrees of freedom of each test; None for a normal test.
-    level : float or sequence of float, default=0.95
+        Degrees of freedom of each test; None or NaN for a normal test.
+    level : float or array of float, default=0.95
         Level of all tests, or of each.
     power : float, default=0.8
         Power.
@@ -152,8 +152,9 @@ def detectable_differences(
     """
     errors = np.asarray(se, np.float64)
     valid_mask = np.isfinite(errors) & (errors > 0)
-    valid_mask &= [freedom is None or freedom >= 1 for freedom in df]
-    freedoms = np.array([0.0 if freedom is None else freedom for freedom in df])
+    freedoms = np.array(df, np.float64)  # None is NaN
+    valid_mask &= np.isnan(freedoms) | (freedoms >= 1)
+    freedoms = np.nan_to_num(freedoms)
     shift = np.full(len(errors), NAN)
     tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[valid_mask]
     distinct, test_index = np.unique(tests, axis=0, return_inverse=True)
