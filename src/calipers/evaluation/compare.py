@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -38,7 +37,7 @@ from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure
 from calipers.inference.settings import Settings
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.measures import Measure, parse_by_task
 from calipers.measures.precision_recall import TASK
 from calipers.progress import track
