@@ -228,3 +228,60 @@ def test_more_fields_than_slots_of_a_base() -> None:
 
     made = Unslotted(5, f=2)
     assert (made.a, made.d, made.f, vars(made)) == (5, 2.0, 2, {"f": 2})
+
+
+class Counted:
+    """Class with a field that the constructor does not take."""
+
+    a: int
+    doubled: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "doubled", 2 * self.a)
+
+
+class WithConstructor:
+    """Class with a constructor of its own."""
+
+    a: int
+
+    def __init__(self, a: int) -> None:
+        object.__setattr__(self, "a", abs(a))
+
+
+class Plain:
+    """Class with fields alone, and a value that is computed once."""
+
+    a: int
+    made: list[int] = field(default_factory=list)
+
+    @cached_property
+    def twice(self) -> int:
+        return 2 * self.a
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("cls", [Counted, WithConstructor, Plain])
+@pytest.mark.parametrize("decorate", [dataclasses.dataclass, lazy_dataclasses.dataclass])
+def test_a_copy_with_other_values_is_that_of_the_standard_library(
+    cls: Any, decorate: Any, frozen: bool
+) -> None:
+    made = decorate(frozen=frozen)(type(cls.__name__, (cls,), dict(vars(cls))))(3)
+    assert getattr(made, "twice", 6) == 6
+    copies = [replace(made, a=-4) for replace in (dataclasses.replace, lazy_dataclasses.replace)]
+    assert vars(copies[0]) == vars(copies[1])
+    assert type(copies[1]) is type(made)
+    assert getattr(copies[1], "twice", -8) == -8
+    assert made.a == 3
+    for replace in (dataclasses.replace, lazy_dataclasses.replace):
+        with pytest.raises(TypeError, match="unknown"):
+            replace(made, unknown=1)
+
+
+def test_a_copy_of_slots_has_other_values() -> None:
+    @lazy_dataclasses.dataclass(frozen=True, slots=True)
+    class Slots:
+        a: int
+        b: int = 2
+
+    assert lazy_dataclasses.replace(Slots(1), b=3) == Slots(1, 3)

@@ -646,21 +646,14 @@ struct Rows<'a> {
     parts: Parts<'a>,
 }
 
-/// Areas, and by cluster what the rows of either class move, each without the rows of one part.
+/// Areas, and by cluster what the rows of either class move, each without the rows of one part; of
+/// independent rows the sum of the squares of that.
 struct Remaining {
     areas: Lanes,
     moved: ClusterSums,
 }
 
 impl Rows<'_> {
-    /// The weight of a row in each lane: none where its part is left out.
-    #[inline]
-    fn weights(&self, row: usize, first: usize) -> Lanes {
-        let mut weights = [self.parts.weight(row); LANES];
-        self.parts.leave_out(row, first, &mut weights);
-        weights
-    }
-
     /// The blocks of equal scores downwards: their rows, the weights of either class above them, and
     /// their own.
     #[inline]
@@ -673,7 +666,7 @@ impl Rows<'_> {
         let (mut above, mut own, mut start) = ([[0.0; LANES]; 2], [[0.0; LANES]; 2], 0);
         for (row, &last) in crew.watched(self.last.iter().enumerate()) {
             let class = usize::from(!self.positive[row]);
-            let weights = self.weights(row, first);
+            let weights = self.parts.weights(row, first);
             for lane in 0..LANES {
                 own[class][lane] += weights[lane];
             }
@@ -690,7 +683,7 @@ impl Rows<'_> {
         above
     }
 
-    /// Adds what the rows of a block move to the sums of their clusters.
+    /// Adds what the rows of a block move to the sums of their clusters, or its squares.
     #[inline]
     fn add(
         &self,
@@ -699,12 +692,18 @@ impl Rows<'_> {
         moved: &[Lanes; 2],
         sums: &mut ClusterSums,
     ) {
+        let squared = self.parts.without_clusters();
         for row in block {
             let class = usize::from(!self.positive[row]);
-            let weights = self.weights(row, first);
+            let weights = self.parts.weights(row, first);
+            let own: Lanes = std::array::from_fn(|lane| weights[lane] * moved[class][lane]);
             let sum = &mut self.parts.of_row(row, sums)[class];
             for lane in 0..LANES {
-                sum[lane] += weights[lane] * moved[class][lane];
+                sum[lane] += if squared {
+                    own[lane] * own[lane]
+                } else {
+                    own[lane]
+                };
             }
         }
     }
@@ -815,7 +814,8 @@ impl Rows<'_> {
 /// `areas_without(name, positive, last, part_of, weight, cluster, parts, clusters)`: an area without
 /// the rows of each part in turn, and by part, class (positive rows first) and cluster the sum of
 /// what the remaining rows move it, from the rows by descending score: their class, whether each is
-/// the last of its score, their part, weight and cluster.
+/// the last of its score, their part, weight and cluster. Without clusters, of which there is one
+/// then, it is the sum of the squares of what rows move.
 #[pyfunction]
 #[pyo3(signature = (name, positive, last, part_of, weight, cluster, parts, clusters))]
 #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
@@ -826,14 +826,15 @@ pub fn areas_without<'py>(
     last: PyReadonlyArray1<'py, bool>,
     part_of: PyReadonlyArray1<'py, u8>,
     weight: Option<PyReadonlyArray1<'py, f64>>,
-    cluster: PyReadonlyArray1<'py, u32>,
+    cluster: Option<PyReadonlyArray1<'py, u32>>,
     parts: usize,
     clusters: usize,
 ) -> PyResult<(Line<'py>, Line<'py>)> {
     let area = (name != "AUC").then(|| Area::named(name)).transpose()?;
     let (positive, last) = (contiguous(&positive), contiguous(&last));
-    let (part_of, cluster) = (contiguous(&part_of), contiguous(&cluster));
+    let part_of = contiguous(&part_of);
     let weight = weight.as_ref().map(contiguous);
+    let cluster = cluster.as_ref().map(contiguous);
     same_length("last", last.len(), positive.len())?;
     let rows = Rows {
         positive: &positive,
@@ -841,7 +842,7 @@ pub fn areas_without<'py>(
         parts: Parts::new(
             &part_of,
             weight.as_deref(),
-            &cluster,
+            cluster.as_deref(),
             clusters,
             positive.len(),
         )?,

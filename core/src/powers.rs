@@ -197,7 +197,13 @@ pub fn residuals_without<'py>(
     let rows = Rows {
         logit: &logit,
         positive: &positive,
-        parts: Parts::new(&part_of, weight.as_deref(), &cluster, clusters, logit.len())?,
+        parts: Parts::new(
+            &part_of,
+            weight.as_deref(),
+            Some(&cluster),
+            clusters,
+            logit.len(),
+        )?,
     };
     let parts = intercepts.len();
     let found = detached(py, [logit.len(), parts], |crew| {

@@ -128,7 +128,7 @@ def areas_without(
     last: _Bools,
     part_of: npt.NDArray[np.uint8],
     weight: _Floats | None,
-    cluster: npt.NDArray[np.uint32],
+    cluster: npt.NDArray[np.uint32] | None,
     parts: int,
     clusters: int,
 ) -> tuple[_Floats, _Floats]: ...

@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import calipers as cal
 from calipers._core import areas_without, residuals_without
 from calipers.inference.influence import measure_influence
-from calipers.statistics import ScoreOrder, ScoreTable
+from calipers.statistics import ScoreOrder, ScoreTable, SubsetScores
 
 PARTS, CLUSTERS = 11, 17  # more parts than are left out at a time
 
@@ -64,6 +64,35 @@ def test_areas_without_a_part_are_those_of_the_other_rows(
             expected = np.bincount(cluster[rest], moved * of_class, CLUSTERS)
             found = sums.reshape(PARTS, 2, CLUSTERS)[left_out, k]
             assert_allclose(found, expected, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["AUC", "AP", "PR-AUC", "AP-DG"])
+@pytest.mark.parametrize("decimals", [0, 1, 12])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_areas_of_independent_rows_have_the_errors_of_their_tables(
+    name: str, decimals: int, weighted: bool
+) -> None:
+    positive, score, weight, part, _ = rows(decimals, weighted=weighted)
+    order = ScoreOrder(score)
+    table = ScoreTable.from_rows(positive, score, weight)
+    sorted_rows = SubsetScores.from_rows(order, table.scores, positive, weight, part)
+    for left_out, summary in enumerate(sorted_rows.complement_areas(name)):
+        rest = part != left_out
+        rest_weight = None if weight is None else weight[rest]
+        expected = ScoreTable.from_rows(positive[rest], score[rest], rest_weight)
+        assert summary.area(name) == pytest.approx(expected.area(name), rel=1e-12)
+        for total in ("positive", "negative", "positive_squares", "negative_squares"):
+            sums = (getattr(each, f"total_{total}") for each in (summary, expected))
+            assert next(sums) == pytest.approx(next(sums), rel=1e-12)
+
+
+def test_an_area_of_classes_of_one_row_has_no_error() -> None:
+    positive = np.array([True, False, True, False, False])
+    score, part = np.array([0.9, 0.8, 0.4, 0.3, 0.1]), np.array([0, 0, 1, 1, 1], np.uint8)
+    table = ScoreTable.from_rows(positive, score)
+    sorted_rows = SubsetScores.from_rows(ScoreOrder(score), table.scores, positive, None, part)
+    for summary, value in zip(sorted_rows.complement_areas("AUC"), (1.0, 1.0), strict=True):
+        assert summary.area("AUC") == pytest.approx((value, float("nan")), nan_ok=True)
 
 
 @pytest.mark.parametrize("distance", [1e-3, 0.02, 3.0])

@@ -21,6 +21,7 @@ from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import estimate_mean_loss
 from calipers.estimation.scores import ScoredRows
 from calipers.evaluation.slice_definitions import define_slices
+from calipers.evaluation.slices import complement_settings
 from calipers.inference import intervals, paired_tests, proportions, two_samples
 from calipers.inference import method_limits as limits
 from calipers.inference.clusters import ClusterIndex
@@ -421,6 +422,56 @@ def test_rows_that_are_their_own_clusters_are_no_clusters() -> None:
     assert with_clusters == without
 
 
+def estimate_of_rows(
+    d: dict[str, npt.NDArray[Any]],
+    measure: Any,
+    rows: npt.NDArray[np.bool_],
+    weight: npt.NDArray[np.float64] | None,
+    clusters: ClusterIndex | None = None,
+    settings: Settings = Settings(),  # noqa: B008
+) -> Any:
+    """Return the estimate of a measure of two classes from some rows alone."""
+    truth, p = d["truth"][rows], d["probability"][rows]
+    w = None if weight is None else weight[rows]
+    of = None if clusters is None else clusters.take_rows(rows)
+    if measure.definition.statistic is ConfusionMatrix:
+        names = ("False", "True")
+        return ClassCounts.from_codes(truth, p >= 0.5, names, settings, w, of).point_estimate(
+            measure
+        )
+    if measure.definition.statistic is ScoreTable:
+        scores = ScoredRows(truth, p, w, of, settings)
+        is_probability = measure.definition.reads == "probabilities"
+        return (ProbabilityRows(scores) if is_probability else scores).point_estimate(measure)
+    losses = measure.losses(truth.astype(float), p)
+    return estimate_mean_loss(measure, losses, w, of, settings)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_rest_of_independent_rows_is_that_of_its_rows(
+    weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Areas of all complements in one pass, and replicates of weighted ones from their sums."""
+    monkeypatch.setattr("calipers.evaluation.slices.BLOCK_ROWS", 0)
+    d = many()
+    weight = d["weight"] if weighted else None
+    names = ("AUC", "gini", "AP", "PR-AUC", "PR-AUC-DG", "recall", "balanced-accuracy", "F1", "MCC")
+    found = sliced(d, weight=weight, measures=names)
+    for row in found:
+        measure = parse(row.estimate.measure, ("counts", "scores"))
+        inside = d["site"] == row.slice
+        first, second = (
+            estimate_of_rows(d, measure, rows, weight, None, settings)
+            for rows, settings in ((inside, Settings()), (~inside, complement_settings(Settings())))
+        )
+        assert row.vs_rest.value == pytest.approx(first.value - second.value, rel=1e-9, abs=1e-12)
+        interval, test = two_samples.compare_samples(first, second, lambda e=second: e)
+        assert (row.vs_rest.test, row.vs_rest.p) == (test.name, pytest.approx(test.p, rel=1e-9))
+        if "Holm" not in row.vs_rest.method:
+            limits = row.vs_rest.low, row.vs_rest.high
+            assert limits == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_clusters_of_the_rest_are_those_of_its_rows(weighted: bool) -> None:
     """Every estimate of the rest of a slice from its rows, and the two compared."""
@@ -429,26 +480,12 @@ def test_clusters_of_the_rest_are_those_of_its_rows(weighted: bool) -> None:
     names = (*MEASURES, "AP", "PR-AUC-DG", "calibration-slope", "calibration-intercept", "KS")
     found = sliced(d, cluster=d["user"], weight=weight, measures=names)
     clusters = ClusterIndex.from_names(d["user"], weight)
-
-    def estimate(measure: Any, rows: npt.NDArray[np.bool_]) -> Any:
-        truth, p = d["truth"][rows], d["probability"][rows]
-        w, of = None if weight is None else weight[rows], clusters.take_rows(rows)
-        if measure.definition.statistic is ConfusionMatrix:
-            names = ("False", "True")
-            return ClassCounts.from_codes(truth, p >= 0.5, names, Settings(), w, of).point_estimate(
-                measure
-            )
-        if measure.definition.statistic is ScoreTable:
-            scores = ScoredRows(truth, p, w, of, Settings())
-            is_probability = measure.definition.reads == "probabilities"
-            return (ProbabilityRows(scores) if is_probability else scores).point_estimate(measure)
-        losses = measure.losses(truth.astype(float), p)
-        return estimate_mean_loss(measure, losses, w, of, Settings())
-
     for row in found:
         measure = parse(row.estimate.measure, ("counts", "scores", "probabilities", "calibration"))
         inside = d["site"] == row.slice
-        first, second = estimate(measure, inside), estimate(measure, ~inside)
+        first, second = (
+            estimate_of_rows(d, measure, rows, weight, clusters) for rows in (inside, ~inside)
+        )
         assert row.vs_rest.value == pytest.approx(first.value - second.value, rel=1e-9, abs=1e-12)
         interval, test = two_samples.compare_samples(first, second, lambda e=second: e)
         if "[B]" in interval.method:  # drawn for all measures together

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +21,7 @@ from calipers.inference.variance_estimators import (
     StandardError,
     VarianceEstimator,
 )
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.measures import parse
 from calipers.statistics import FloatArray, Moments, ScoreTable, effective_size
 from calipers.statistics.base import BLOCK_ROWS, dot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,9 @@ from calipers.inference.variance_estimators import (
     VarianceEstimator,
     has_same_values,
 )
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
+from calipers.statistics.base import BLOCK_ROWS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -289,12 +290,9 @@ class ClassCounts:
 
     @cached_property
     def _cluster_counts(self) -> FloatArray | None:
-        """Cell counts of each cluster, (clusters, C), or None.
-
-        They are None without clusters, and if there are more of them than rows.
-        """
+        """Cell counts of each cluster, (clusters, C), or None if they are many."""
         clusters, cells = self.clusters, len(self.cells.cell_index)
-        if clusters is None or clusters.n_codes * cells > len(clusters.codes):
+        if clusters is None or not _has_few_counts(clusters, cells):
             return None
         return clusters.cell_weights(self._row_cell_index, (cells,))
 
@@ -318,9 +316,8 @@ class ClassCounts:
         ``cluster_counts`` are the cell counts of each cluster in a subset of the rows, whose matrix
         is ``total``. The result is None if counts are not known, or if nothing has influence.
         """
-        cluster_counts = self._cluster_counts if cluster_counts is None else cluster_counts
         if cluster_counts is None:
-            return None
+            return self._own_cluster_influence(measure)
         occupied_mask = cluster_counts.any(axis=0)
         derivatives = np.where(occupied_mask, self._gradient(measure, total), 0.0)
         if not derivatives.any():
@@ -330,6 +327,25 @@ class ClassCounts:
             cluster_counts @ derivatives,
             denominator if denominator.any() else cluster_counts.sum(axis=1),
         )
+
+    def _own_cluster_influence(self, measure: Any) -> tuple[FloatArray, FloatArray] | None:
+        """Return the result of :meth:`cluster_influence` of all rows.
+
+        That of the last measure is kept: its interval and its tests need it one after the other.
+        """
+        if self._cluster_counts is None:
+            return None
+        last = next(iter(self._last_cluster_influence), None)
+        if last is None or last[0] != measure:
+            last = measure, self.cluster_influence(measure, self._cluster_counts)
+            self._last_cluster_influence[:] = [last]
+        return last[1]
+
+    @cached_property
+    def _last_cluster_influence(
+        self,
+    ) -> list[tuple[Any, tuple[FloatArray, FloatArray] | None]]:
+        return []
 
     def influence(self, measure: Any, total: ConfusionMatrix | None = None) -> Influence:
         """Return the influence values of a measure, times the weights of the rows.
@@ -429,6 +445,14 @@ class ClassCounts:
         if not self._pair_cache or self._pair_cache[0].second is not second:
             self._pair_cache[:] = [PairedCounts(self, second)]
         return self._pair_cache[0]
+
+
+def _has_few_counts(clusters: ClusterIndex, n_cells: int) -> bool:
+    """Return whether the counts of all cells in each cluster take little memory.
+
+    A slice has the codes of all clusters, most of which may have few rows in it.
+    """
+    return clusters.n_codes * n_cells <= max(len(clusters.codes), BLOCK_ROWS)
 
 
 def _cached_values(
@@ -551,9 +575,9 @@ class PairedCounts:
 
     @cached_property
     def _cluster_counts(self) -> FloatArray | None:
-        """Cell counts of each cluster, (clusters, C), or None if there are more than rows."""
+        """Cell counts of each cluster, (clusters, C), or None if they are many."""
         clusters, cells = self.cells.clusters, len(self.cells.cell_index)
-        if clusters is None or clusters.n_codes * cells > len(clusters.codes):
+        if clusters is None or not _has_few_counts(clusters, cells):
             return None
         return clusters.cell_weights(self.cells.row_cell_index(), (cells,))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import IntervalFunction, PointEstimate, UnitValues
 from calipers.inference.resampling import bootstrap_means, bootstrap_weighted_means
 from calipers.inference.variance_estimators import Influence, MeanVariance, StandardError
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.measures.regression import SQUARED_LOSSES
 from calipers.statistics import FloatArray, Histogram, Moments, SkewMoments
 from calipers.statistics.histogram import MAX_TAIL_VALUES

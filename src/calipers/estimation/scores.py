@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,16 +36,17 @@ from calipers.inference.variance_estimators import (
     TwoClassVariance,
     VarianceEstimator,
 )
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
 from calipers.statistics.base import BLOCK_ROWS
-from calipers.statistics.scores import DEFAULT_AREAS
+from calipers.statistics.scores import DEFAULT_AREAS, AreaSummary
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
+    from calipers.measures.definition import AreaTransform
 
 #: Kinds of areas, by ``definition.interval``.
 _KIND_BY_INTERVAL = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision-recall area"}
@@ -293,11 +293,18 @@ def estimate_from_table(
 
 
 def estimate_area(
-    measure: MeasureLike, value: float, settings: Settings, n_rows: int
+    measure: MeasureLike,
+    value: float,
+    settings: Settings,
+    n_rows: int,
+    summary: AreaSummary | None = None,
 ) -> PointEstimate:
-    """Estimate an area whose value is known and defined, without its table."""
+    """Estimate an area whose value is known and defined, without its table.
+
+    ``summary`` has the areas of independent rows, which give its standard error and intervals.
+    """
     definition = measure.definition
-    return PointEstimate(
+    estimate = PointEstimate(
         value=value,
         kind=_kind(measure),
         settings=settings,
@@ -305,6 +312,16 @@ def estimate_area(
         bounds=definition.range,
         higher_is_better=definition.higher_is_better,
         transform="logit" if definition.range == (0, 1) else None,
+    )
+    if summary is None:
+        return estimate
+    assert definition.area is not None
+    se = definition.area.scale * summary.area(definition.area.name)[1]
+    return replace(
+        estimate,
+        effective_sizes=lambda: intervals.class_sizes(summary)[::-1],
+        compute_error=lambda: StandardError(se, "delta"),
+        methods=_area_intervals(definition.area, value, summary),
     )
 
 
@@ -571,13 +588,20 @@ def _transform_interval(curve_area: Any, interval: Interval) -> Interval:
 def _table_intervals(
     measure: MeasureLike, value: float, table: ScoreTable
 ) -> dict[str, IntervalFunction]:
-    """Return the intervals of a measure of independent rows, from the table alone.
-
-    Those of a linear function of an AUC, A = (value − shift)/scale, are transformed back.
-    """
+    """Return the intervals of a measure of independent rows, from the table alone."""
     curve_area = measure.definition.area
     if curve_area is None:
         return fallback_intervals(measure, value, table)
+    return _area_intervals(curve_area, value, table)
+
+
+def _area_intervals(
+    curve_area: AreaTransform, value: float, table: ScoreTable | AreaSummary
+) -> dict[str, IntervalFunction]:
+    """Return the intervals of an area of independent rows.
+
+    Those of a linear function of an AUC, A = (value − shift)/scale, are transformed back.
+    """
     if curve_area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
         methods: dict[str, IntervalFunction] = {
@@ -591,7 +615,7 @@ def _table_intervals(
         return {**methods, "area": on_logit, "logit": on_logit}
 
     def transformed(
-        method: Callable[[float, ScoreTable, float], Interval], level: float
+        method: Callable[[float, ScoreTable | AreaSummary, float], Interval], level: float
     ) -> Interval:
         return _transform_interval(
             curve_area, method((value - curve_area.shift) / curve_area.scale, table, level)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -44,7 +43,7 @@ from calipers.inference.procedures import Procedure
 from calipers.inference.settings import Settings
 from calipers.inference.unit_procedures import UnitMeans, UnitProcedures
 from calipers.inference.variance_estimators import StandardError
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.measures import Measure, parse_by_task
 from calipers.measures.precision_recall import TASK
 from calipers.progress import track

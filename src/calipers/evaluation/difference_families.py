@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, overload
 
@@ -34,7 +34,7 @@ from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.procedures import Procedure, WaldProcedure, tail_probability
 from calipers.inference.two_samples import INDEPENDENT_SAMPLES
 from calipers.inference.variance_estimators import StandardError
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.report.verdict import significance_level
 from calipers.results import Difference
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -29,7 +28,7 @@ from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import NO_SPREAD, PointEstimate
 from calipers.inference.settings import Settings
 from calipers.inference.variance_estimators import GroupedInfluence, StandardError
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.measures import Measure
 from calipers.progress import track
 from calipers.report.verdict import significance_level
@@ -45,6 +44,7 @@ from calipers.statistics import (
     SubsetScores,
     leave_one_out_sums,
 )
+from calipers.statistics.base import BLOCK_ROWS
 from calipers.statistics.calibration import ProbabilityLevels
 from calipers.statistics.differences import subtract_values
 from calipers.statistics.logits import LogitSums, RecalibrationFit, clipped_logit
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.time_order import TimeOrder
     from calipers.results import Comparison
+    from calipers.statistics.scores import AreaSummary
     from calipers.systems.base import SystemOutput
     from calipers.systems.binary import BinaryOutput
 
@@ -350,10 +351,15 @@ class Subsets:
 
     def complement_table(self, subset_index: int, measure: Measure) -> ScoreTable | None:
         """Return the table of scores of the complement, or None if the measure does not use one."""
+        rows = self._subset_scores(measure)
+        return None if rows is None else ScoreTable.leave_out_subset(rows, subset_index)
+
+    def _subset_scores(self, measure: Measure) -> SubsetScores | None:
+        """Return the rows of all subsets by score, or None if the measure does not use scores."""
         problem = score_output(self.system, measure)
         if problem is None:
             return None
-        rows = cached(
+        return cached(
             self,
             ("rows", id(problem)),
             lambda: SubsetScores.from_rows(
@@ -364,7 +370,27 @@ class Subsets:
                 self.definition.byte_codes,
             ),
         )
-        return ScoreTable.leave_out_subset(rows, subset_index)
+
+    def complement_area_summaries(self, measure: Measure) -> list[AreaSummary] | None:
+        """Return an area of each complement of independent rows, with its standard error.
+
+        The result is None for other measures, if an area is undefined or nothing has influence,
+        and for few rows, whose tables give equal subsets equal areas to the last digit.
+        """
+        area = measure.definition.area
+        if area is None or self.system.clusters is not None:
+            return None
+        rows = self._subset_scores(measure)
+        if rows is None or len(rows.positive) <= BLOCK_ROWS or len(self) < 2:
+            return None
+
+        def compute_summaries() -> list[AreaSummary] | None:
+            summaries = rows.complement_areas(area.name)
+            terms = np.array([summary.area(area.name) for summary in summaries])
+            usable = np.isfinite(terms).all() and (terms[:, 1] > NO_SPREAD).all()
+            return summaries if usable else None
+
+        return cached(self, ("summaries", id(rows), area.name), compute_summaries)
 
     def complement_fit(self, subset_index: int, measure: Measure) -> RecalibrationFit | None:
         """Return the recalibration fit of the complement for a measure that is a coefficient of it.
@@ -642,6 +668,12 @@ class Complement:
             return estimate_area(
                 measure, float(area[1][self.subset_index]), self.settings, self._n_rows
             )
+        summaries = self.subsets.complement_area_summaries(measure)
+        if summaries is not None:
+            transform, summary = measure.definition.area, summaries[self.subset_index]
+            assert transform is not None
+            value = transform.scale * summary.area(transform.name)[0] + transform.shift
+            return estimate_area(measure, value, self.settings, self._n_rows, summary)
         if measure.definition.coefficient is not None:
             return None  # its variance requires the rows
         is_additive = self.subsets.complement_statistics(measure) is not None
@@ -683,14 +715,18 @@ class Complement:
                     return self.subsets.complement_replicates(
                         self.subset_index, measure, self.settings
                     )
-            elif counts is not None and self._is_count_based:
+            elif counts is not None and self._is_count_based(counts):
                 return counts.replicates([measure])[measure]
         return self.estimate_source.point_estimate(measure).interval_replicates
 
-    @property
-    def _is_count_based(self) -> bool:
-        """Whether counts determine the rows, so that they can be resampled."""
-        return self.subsets.system.weight is None and self.subsets.system.clusters is None
+    def _is_count_based(self, counts: ClassCounts) -> bool:
+        """Return whether counts determine the rows, so that they can be resampled.
+
+        Those of unequal weights are resampled by their sums.
+        """
+        system = self.subsets.system
+        is_weighted = system.weight is not None
+        return system.clusters is None and (not is_weighted or counts.cells.needs_weight_sums)
 
     def _needs_row_draws(self, counts: ClassCounts) -> bool:
         """Return whether rows are resampled rather than the cells of a matrix of many classes."""

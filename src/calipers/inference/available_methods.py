@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +37,8 @@ from calipers.inference.procedures import (
     no_procedure,
 )
 from calipers.inference.transformations import TRANSFORMATIONS
-from calipers.inference.variance_estimators import NAN, Influence, StandardError
-from calipers.lazy_dataclasses import dataclass
+from calipers.inference.variance_estimators import NAN, GroupedInfluence, Influence, StandardError
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import (
     Histogram,
     UnitDifferences,
@@ -209,17 +208,10 @@ def _cluster_wilson_interval(
 ) -> Interval:
     """Return Wilson's interval of the value as a proportion of the range of values."""
     assert estimate.clusters is not None
-    (low, high), influence = (
-        estimate.bounds,
-        None if estimate.influence is None else estimate.influence(),
-    )
+    low, high = estimate.bounds
     length = high - low
     proportion = min(max((estimate.value - low) / length, 0.0), 1.0)
-    denominator = (
-        estimate.clusters.cluster_weights
-        if influence is None
-        else influence.variance_estimator.cluster_sums(influence.column)[1]
-    )
+    denominator = _cluster_denominator(estimate)
     scaled = error.se / length, error.df or 0.0
     rows = (estimate.effective_sizes() or (effective_rows(estimate),))[0]
     is_proportion = estimate.kind in _PROPORTION_KINDS
@@ -230,6 +222,19 @@ def _cluster_wilson_interval(
     name = estimate.clusters.annotate_method(f"{interval.method}, cluster-robust")
     limits = low + length * interval.low, low + length * interval.high
     return Interval(*limits, name, se=error.se)
+
+
+def _cluster_denominator(estimate: PointEstimate) -> FloatArray:
+    """Return the contribution of each cluster to the denominator of an estimate."""
+    assert estimate.clusters is not None
+    if isinstance(estimate.influence, GroupedInfluence):
+        sums = estimate.influence.cluster_sums()
+        if sums is not None:
+            return sums[1]
+    influence = None if estimate.influence is None else estimate.influence()
+    if influence is None:
+        return estimate.clusters.cluster_weights
+    return influence.variance_estimator.cluster_sums(influence.column)[1]
 
 
 def _bootstrap_name(estimate: PointEstimate) -> str:

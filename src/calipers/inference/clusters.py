@@ -11,7 +11,6 @@ of weight w counts w times.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from calipers.caching import cached, cached_property
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import effective_size_from_weights
 from calipers.statistics.base import dot
 

@@ -6,19 +6,19 @@ Every function returns an :class:`Interval` with the name of the method.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.inference.transformations import TRANSFORMATIONS, Transformation, expit
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import effective_size
 from calipers.statistics.base import BLOCK_ROWS, dot, sample_quantiles
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, ScoreTable
+    from calipers.statistics.scores import AreaSummary
 
 NAN = float("nan")
 
@@ -202,7 +202,7 @@ def hanley_mcneil_se(area: float, positives: float, negatives: float) -> float:
     return math.sqrt(max(variance, 0.0))
 
 
-def delong_se(table: ScoreTable) -> float:
+def delong_se(table: ScoreTable | AreaSummary) -> float:
     """Return DeLong's standard error of the area under the ROC curve.
 
     It is the root of the variance of the placements of positives divided by their number, plus the
@@ -212,7 +212,7 @@ def delong_se(table: ScoreTable) -> float:
     return table.area("AUC")[1]
 
 
-def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
+def auc_interval(area: float, table: ScoreTable | AreaSummary, level: float) -> Interval:
     """Return the default interval of an AUC.
 
     It is DeLong's on the logit scale; near the ends of the range the wider, on either side, of this
@@ -223,8 +223,8 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
     ----------
     area : float
         The AUC.
-    table : ScoreTable
-        Table of the scores.
+    table : ScoreTable or AreaSummary
+        Table of the scores, or its area.
     level : float
         Confidence level.
 
@@ -254,7 +254,7 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
     return Interval(low, high, "Hanley-McNeil [H] or DeLong, logit: the wider", se=se)
 
 
-def class_sizes(table: ScoreTable) -> tuple[float, float]:
+def class_sizes(table: ScoreTable | AreaSummary) -> tuple[float, float]:
     """Return Kish's effective number of positives and of negatives; 0 if there are none."""
     return (
         effective_size(table.total_positive, table.total_positive_squares),
@@ -262,13 +262,13 @@ def class_sizes(table: ScoreTable) -> tuple[float, float]:
     )
 
 
-def hanley_interval(area: float, table: ScoreTable, level: float) -> Interval:
+def hanley_interval(area: float, table: ScoreTable | AreaSummary, level: float) -> Interval:
     """Return Wald's interval of an AUC with Hanley and McNeil's standard error [H]."""
     interval = normal_interval(area, hanley_mcneil_se(area, *class_sizes(table)), level)
     return replace(interval, method="Hanley-McNeil [H]").clip(0.0, 1.0)
 
 
-def delong_interval(area: float, table: ScoreTable, level: float) -> Interval:
+def delong_interval(area: float, table: ScoreTable | AreaSummary, level: float) -> Interval:
     """Return Wald's interval of an AUC with DeLong's standard error."""
     interval = normal_interval(area, delong_se(table), level)
     return replace(interval, method="DeLong").clip(0.0, 1.0)

@@ -11,7 +11,6 @@ margins, are one object, which :func:`procedure` chooses once. Limits of sample 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,7 @@ from calipers.inference.procedures import (
     tail_probability,
 )
 from calipers.inference.variance_estimators import StandardError
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.plugins import NameTakenError
 
 #: The methods that resample rows or clusters.

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,7 +29,7 @@ from calipers.caching import cached_property
 from calipers.inference import intervals, paired_tests
 from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.variance_estimators import NAN, Influence, StandardError
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import Moments, count_signs, subtract_values
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from calipers.inference.intervals import ROUNDING_TOLERANCE, Interval
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.roots import bracketed_root
 from calipers.inference.variance_estimators import NAN, StandardError
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import FloatArray
 
 #: Largest tail probability for which limits are computed.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -37,7 +36,7 @@ from calipers.inference.variance_estimators import (
     StandardError,
     VarianceEstimator,
 )
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics.differences import subtract_values
 
 if TYPE_CHECKING:

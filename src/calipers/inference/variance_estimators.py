@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import Moments, effective_size_from_weights
 from calipers.statistics.base import dot
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers.caching import cached_property
 from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import FloatArray, Statistic
+from calipers.statistics.base import FloatArray, Statistic, leave_one_out_sums
 from calipers.statistics.confusion import ConfusionMatrix
 
 if TYPE_CHECKING:
@@ -144,6 +144,97 @@ class SubsetScores:
             None if weight is None else weight[rows],
             np.bincount(subset_codes).tolist(),
         )
+
+    def complement_areas(self, name: str) -> list[AreaSummary]:
+        """Compute an area of the rows of all subsets but each one, in one pass over the rows.
+
+        Parameters
+        ----------
+        name : {"AUC", "PR-AUC", "AP", "AP-DG"}
+            Name of the area.
+
+        Returns
+        -------
+        list of AreaSummary
+            Areas without each subset, with the standard errors of :meth:`ScoreTable.area`.
+        """
+        from calipers import _core
+
+        n_subsets = len(self.subset_sizes)
+        values, squared_influence = _core.areas_without(
+            name,
+            self.positive,
+            self.is_last_of_score,
+            self.subset_codes,
+            self.weight,
+            None,
+            n_subsets,
+            1,
+        )
+        weights, squares = self._complement_weights
+        with np.errstate(divide="ignore", invalid="ignore"):  # classes without rows
+            n = np.square(weights) / squares
+            corrections = np.where(n > 1, n / (n - 1), np.nan)
+            variances = (squared_influence.reshape(n_subsets, 2) * corrections).sum(axis=1)
+        errors = np.sqrt(variances)
+        return [
+            AreaSummary(*weights[k], *squares[k], {name: (float(values[k]), float(errors[k]))})
+            for k in range(n_subsets)
+        ]
+
+    @cached_property
+    def _complement_weights(self) -> tuple[FloatArray, FloatArray]:
+        """Weights, and squared weights, of either class without each subset, shape ``(S, 2)``."""
+        shape = len(self.subset_sizes), 2
+        index = 2 * self.subset_codes.astype(np.intp) + ~self.positive
+        powers = (None,) if self.weight is None else (self.weight, np.square(self.weight))
+        sums = [
+            np.stack(
+                leave_one_out_sums(
+                    list(np.bincount(index, power, 2 * shape[0]).astype(np.float64).reshape(shape))
+                )
+            )
+            for power in powers
+        ]
+        return sums[0], sums[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class AreaSummary:
+    """Areas of a table of scores, and the weights of its classes, without the scores.
+
+    Parameters
+    ----------
+    total_positive, total_negative : float
+        Weight of the positives and of the negatives.
+    total_positive_squares, total_negative_squares : float
+        Sums of their squared weights.
+    areas : dict of str to (float, float)
+        Areas by name, each with its standard error.
+    """
+
+    total_positive: float
+    total_negative: float
+    total_positive_squares: float
+    total_negative_squares: float
+    areas: dict[str, tuple[float, float]]
+
+    def area(self, name: str) -> tuple[float, float]:
+        """Return an area and its standard error, as :meth:`ScoreTable.area` does.
+
+        Parameters
+        ----------
+        name : {"AUC", "PR-AUC", "AP", "AP-DG"}
+            Name of the area.
+
+        Returns
+        -------
+        value : float
+            The area.
+        standard_error : float
+            Its standard error.
+        """
+        return self.areas[name]
 
 
 @dataclass(frozen=True, eq=False)
