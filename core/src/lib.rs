@@ -13,7 +13,8 @@ pub mod dirichlet;
 pub mod distances;
 pub mod groups;
 pub mod isotonic;
-pub mod labels;
+pub mod label_areas;
+mod labels;
 pub mod matrices;
 pub mod moments;
 mod order;
@@ -53,6 +54,8 @@ mod _core {
     use crate::groups::{first_hits, rank_groups};
     #[pymodule_export]
     use crate::isotonic::{isotonic_blocks, isotonic_fits};
+    #[pymodule_export]
+    use crate::label_areas::label_areas;
     #[pymodule_export]
     use crate::labels::label_order;
     #[pymodule_export]
