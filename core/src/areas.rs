@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::Line;
-use crate::parallel::{Crew, detached};
+use crate::parallel::{Chunks, Crew, detached};
 use crate::parts::{ClusterSums, LANES, Lanes, Parts};
 use crate::scores::{TableColumns, contiguous, same_length, table_columns};
 
@@ -42,7 +42,7 @@ impl Sum {
 /// An area that is a sum over blocks of g(T, F, t, f)/P, with T positives and F negatives above a
 /// block, t and f in it, and P positives in all.
 #[derive(Clone, Copy)]
-enum Area {
+pub enum Area {
     /// AP: t times the precision below the block.
     Steps,
     /// PR-AUC: t times the mean precision above and below, and a crossing where classes are tied.
@@ -61,6 +61,11 @@ impl Area {
                 "area is {name}, expected AP, PR-AUC or AP-DG"
             ))),
         }
+    }
+
+    /// None is the AUC, which is not such a sum.
+    pub fn of_any(name: &str) -> PyResult<Option<Self>> {
+        (name != "AUC").then(|| Self::named(name)).transpose()
     }
 
     /// A block without positives adds nothing, whatever is above it.
@@ -202,7 +207,7 @@ fn moved(
 const STRETCH: usize = 1 << 14;
 
 /// A table of scores: the weights of either class at each, and the sums of their squares.
-struct Table<'a> {
+pub struct Table<'a> {
     own: [&'a [f64]; 2],
     squares: [&'a [f64]; 2],
     /// The weights above each stretch.
@@ -222,7 +227,7 @@ struct Place {
 type Powers = [f64; 4];
 
 impl<'a> Table<'a> {
-    fn of(crew: Crew, own: [&'a [f64]; 2], squares: [&'a [f64]; 2]) -> Self {
+    pub fn of(crew: Crew, own: [&'a [f64]; 2], squares: [&'a [f64]; 2]) -> Self {
         // In the order in which `add_up` goes down, so that both end at the same weight.
         let sums = |[a, b]: [&[f64]; 2], stretch: usize| {
             let range = stretch * STRETCH..a.len().min((stretch + 1) * STRETCH);
@@ -290,8 +295,41 @@ impl<'a> Table<'a> {
         crew.map(0..self.starts.len(), |_, stretch| work(stretch))
     }
 
-    /// An area, its standard error and its acceleration.
-    fn spread(&self, crew: Crew, area: Area) -> [f64; 3] {
+    /// The effective number of rows of either class.
+    pub fn effective_rows(&self) -> [f64; 2] {
+        std::array::from_fn(|class| {
+            self.weight[class] * self.weight[class] / self.total_squares[class]
+        })
+    }
+
+    /// The squares and cubes of what rows move, as `of` gives it at the places of a stretch, downwards.
+    /// It is kept in `moved`, which has room for all scores or for none.
+    fn powers<M: FnMut(&Place) -> [f64; 2]>(
+        &self,
+        crew: Crew,
+        moved: &mut [[f64; 2]],
+        of: impl Fn(usize) -> M + Sync + Send,
+    ) -> Vec<Powers> {
+        let mut rooms: Vec<&mut [[f64; 2]]> = if moved.is_empty() {
+            self.starts.iter().map(|_| &mut [][..]).collect()
+        } else {
+            moved.chunks_mut(STRETCH).collect()
+        };
+        crew.map(Chunks(&mut rooms[..], 1), |stretch, rooms| {
+            let mut of = of(stretch);
+            self.add_up(stretch, |at, place, powers| {
+                let moved = of(&place);
+                if let Some(room) = rooms[0].get_mut(at - stretch * STRETCH) {
+                    *room = moved;
+                }
+                place.raise(moved, powers);
+            })
+        })
+    }
+
+    /// An area, its standard error and its acceleration; and what the rows of either class at each
+    /// score move it, where there is room for that.
+    pub fn spread(&self, crew: Crew, area: Area, moved: &mut [[f64; 2]]) -> [f64; 3] {
         let block =
             |place: &Place| area.of(place.above[0], place.above[1], place.own[0], place.own[1]);
         let parts = self.each(crew, |stretch| {
@@ -313,26 +351,26 @@ impl<'a> Table<'a> {
         }
         let total = self.weight[0];
         value /= total;
-        let powers = self.each(crew, |stretch| {
+        let powers = self.powers(crew, moved, |stretch| {
             // The same of the blocks still to come in the stretch, and of those below it.
             let (mut inner, outer) = ([parts[stretch][1], parts[stretch][2]], below[stretch]);
-            self.add_up(stretch, |_, place, powers| {
+            move |place: &Place| {
                 let mut own = [0.0; 2];
                 if place.own[0] > 0.0 {
-                    let block = block(&place);
+                    let block = block(place);
                     inner = [inner[0] - block.above[0], inner[1] - block.above[1]];
                     own = block.own;
                 }
                 let positive = own[0] + inner[0] + outer[0] - value;
                 let negative = own[1] + inner[1] + outer[1];
-                place.raise([positive / total, negative / total], powers);
-            })
+                [positive / total, negative / total]
+            }
         });
         self.varies(value, &powers)
     }
 
-    /// The AUC, `DeLong`'s standard error of it, and its acceleration.
-    fn delong(&self, crew: Crew) -> [f64; 3] {
+    /// The same of the AUC, with `DeLong`'s standard error.
+    pub fn delong(&self, crew: Crew, moved: &mut [[f64; 2]]) -> [f64; 3] {
         let negatives = self.weight[1];
         let pairs = self.each(crew, |stretch| {
             self.add_up(
@@ -348,13 +386,13 @@ impl<'a> Table<'a> {
         // Not over P·N, whose rounding would leave separated classes of fractional weight off 1.
         let value = won / (won + lost);
         let [of_positives, of_negatives] = self.weight.map(f64::recip);
-        let powers = self.each(crew, |stretch| {
-            self.add_up(stretch, |_, place, powers| {
+        let powers = self.powers(crew, moved, |_| {
+            move |place: &Place| {
                 let ([up, uf], [t, f]) = (place.above, place.own);
                 let beaten = 1.0 - (uf + f / 2.0) * of_negatives - value;
                 let beating = (up + t / 2.0) * of_positives - value;
-                place.raise([beaten * of_positives, beating * of_negatives], powers);
-            })
+                [beaten * of_positives, beating * of_negatives]
+            }
         });
         self.varies(value, &powers)
     }
@@ -364,8 +402,9 @@ impl<'a> Table<'a> {
     /// ΣI³/(6·(ΣI²)^1.5) where all rows weigh one.
     fn varies(&self, value: f64, powers: &[Powers]) -> [f64; 3] {
         let total = |of: usize| powers.iter().map(|powers| powers[of]).sum::<f64>();
+        let sizes = self.effective_rows();
         let variance = |class: usize| {
-            let n = self.weight[class] * self.weight[class] / self.total_squares[class];
+            let n = sizes[class];
             if n > 1.0 {
                 total(class) * (n / (n - 1.0))
             } else {
@@ -412,18 +451,14 @@ pub fn area_errors(
     for column in &columns[1..] {
         same_length("a column", column.len(), columns[0].len())?;
     }
-    // None is the AUC.
-    let areas = names.iter().map(|name| match name.as_str() {
-        "AUC" => Ok(None),
-        _ => Area::named(name).map(Some),
-    });
+    let areas = names.iter().map(|name| Area::of_any(name));
     let areas = areas.collect::<PyResult<Vec<_>>>()?;
     detached(py, [columns[0].len(), areas.len()], |crew| {
         let [positive, negative, of_positive, of_negative] = columns.each_ref().map(|c| &**c);
         let table = Table::of(crew, [positive, negative], [of_positive, of_negative]);
         let found = areas.into_iter().map(|area| match area {
-            Some(area) => table.spread(crew, area).into(),
-            None => table.delong(crew).into(),
+            Some(area) => table.spread(crew, area, &mut []).into(),
+            None => table.delong(crew, &mut []).into(),
         });
         found.collect()
     })
@@ -485,7 +520,7 @@ pub fn area_bounds(
     negative: PyReadonlyArray1<'_, f64>,
     merged: PyReadonlyArray1<'_, bool>,
 ) -> PyResult<(f64, f64)> {
-    let area = (name != "AUC").then(|| Area::named(name)).transpose()?;
+    let area = Area::of_any(name)?;
     let (positive, negative) = (contiguous(&positive), contiguous(&negative));
     let merged = contiguous(&merged);
     same_length("negative", negative.len(), positive.len())?;
@@ -830,7 +865,7 @@ pub fn areas_without<'py>(
     parts: usize,
     clusters: usize,
 ) -> PyResult<(Line<'py>, Line<'py>)> {
-    let area = (name != "AUC").then(|| Area::named(name)).transpose()?;
+    let area = Area::of_any(name)?;
     let (positive, last) = (contiguous(&positive), contiguous(&last));
     let part_of = contiguous(&part_of);
     let weight = weight.as_ref().map(contiguous);

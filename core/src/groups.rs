@@ -56,6 +56,47 @@ fn grade_of(key: u128) -> i64 {
     (!(key as u64) ^ 1 << 63).cast_signed()
 }
 
+/// So many of the last bits of a score make room for the number of a row of its group.
+const NUMBER: u32 = 10;
+
+/// Rows whose scores begin alike are sorted by insertion, if there are no more than these.
+const ALIKE: usize = 24;
+
+/// Sorts keys: of small groups by the first bits of the scores, half as wide, with the number of the
+/// row in the place of the others; those that begin alike are then put in order by all that they are.
+fn sort(crew: Crew, keys: &mut Vec<u128>, short: &mut Vec<u64>, sorted: &mut Vec<u128>) {
+    const NUMBERS: u64 = (1 << NUMBER) - 1;
+    if keys.len() > 1 << NUMBER {
+        return crew.sort(keys);
+    }
+    short.clear();
+    let of_scores = keys.iter().map(|key| (key >> 64) as u64 & !NUMBERS);
+    short.extend(of_scores.zip(0..).map(|(score, number)| score | number));
+    short.sort_unstable();
+    sorted.clear();
+    sorted.extend(short.iter().map(|&key| keys[(key & NUMBERS) as usize]));
+    let mut first = 0;
+    for at in 1..=short.len() {
+        let ends = at == short.len() || (short[at] ^ short[first]) > NUMBERS;
+        if ends {
+            let alike = &mut sorted[first..at];
+            if alike.len() > ALIKE {
+                alike.sort_unstable();
+            } else {
+                for end in 1..alike.len() {
+                    let mut place = end;
+                    while place > 0 && alike[place - 1] > alike[place] {
+                        alike.swap(place - 1, place);
+                        place -= 1;
+                    }
+                }
+            }
+            first = at;
+        }
+    }
+    std::mem::swap(keys, sorted);
+}
+
 /// Among at most 2³² rows.
 #[allow(clippy::cast_possible_wrap)]
 fn place(at: usize) -> i64 {
@@ -93,7 +134,9 @@ fn rank(
         });
         (first, rest) = (first + size, others);
     }
-    crew.map_with(Chunks(&mut tasks[..], 1), Vec::new, |keys, _, tasks| {
+    let scratch = || (Vec::new(), Vec::new(), Vec::new());
+    crew.map_with(Chunks(&mut tasks[..], 1), scratch, |scratch, _, tasks| {
+        let (keys, short, sorted) = scratch;
         for task in tasks {
             let mut start = 0;
             for &size in task.sizes {
@@ -102,7 +145,7 @@ fn rank(
                     let row = rows.as_ref().map_or(at, |rows| rows[at] as usize);
                     key(score[row], grade[row])
                 }));
-                crew.sort(keys);
+                sort(crew, keys, short, sorted);
                 let mut first = 0;
                 while first < size {
                     let is_tied = |key: &u128| key >> 64 == keys[first] >> 64;
@@ -258,6 +301,24 @@ mod tests {
                 .all(|(&key, row)| grade_of(key) == row.1)
         );
         assert_eq!(key(0.0, 3), key(-0.0, 3));
+    }
+
+    #[test]
+    fn keys_are_sorted_however_many_begin_alike() {
+        for size in [0, 1, 5, 40, 300, 1 << NUMBER, (1 << NUMBER) + 1] {
+            for distinct in [1, 2, 7, 1000] {
+                let number = |at: u64| (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7;
+                let keys = (0..size).map(|at| {
+                    let score = 1.0 + (number(at) % distinct) as f64 * f64::EPSILON * 100.0;
+                    key(score, (number(at + 1) % 5).cast_signed())
+                });
+                let mut keys: Vec<_> = keys.collect();
+                let mut expected = keys.clone();
+                expected.sort_unstable();
+                tested(|crew| sort(crew, &mut keys, &mut Vec::new(), &mut Vec::new()));
+                assert_eq!(keys, expected);
+            }
+        }
     }
 
     #[test]

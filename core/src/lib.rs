@@ -14,7 +14,8 @@ pub mod distances;
 pub mod groups;
 pub mod isotonic;
 pub mod json;
-pub mod labels;
+pub mod label_areas;
+mod labels;
 pub mod matrices;
 pub mod moments;
 mod order;
@@ -56,6 +57,8 @@ mod _core {
     use crate::isotonic::{isotonic_blocks, isotonic_fits};
     #[pymodule_export]
     use crate::json::json_depth_excess;
+    #[pymodule_export]
+    use crate::label_areas::label_areas;
     #[pymodule_export]
     use crate::labels::label_order;
     #[pymodule_export]

@@ -216,6 +216,16 @@ impl<S: Score, L: Copy> Part<'_, S, L> {
         self.loads.iter().flat_map(|loads| loads.iter().copied())
     }
 
+    /// The key, the bit and what goes with it of each row in order, which takes less time than to read
+    /// the two side by side.
+    pub fn each(&self, mut work: impl FnMut(u64, bool, L)) {
+        for (keys, loads) in self.keys.iter().zip(&self.loads) {
+            for (key, &load) in keys.iter().zip(loads.iter()) {
+                work(self.base + (key.get() >> 1), key.get() & 1 == 1, load);
+            }
+        }
+    }
+
     fn sort(&mut self, scratch: &mut Scratch<S::Held, L>) {
         let distinct = if self.loads.is_empty() {
             let Scratch { alone, spare, .. } = scratch;

@@ -368,13 +368,18 @@ pub fn checked_ends<S: Score>(py: Python<'_>, scores: &[S]) -> PyResult<[u64; 2]
         return Err(PyValueError::new_err("score has more than 4294967295 rows"));
     }
     Ok(detached(py, [scores.len()], |crew| {
-        let found = ends(crew, scores);
-        let [highest, lowest] = S::ENDS;
-        if found[0] >= highest && found[1] <= lowest || scores.is_empty() {
-            return Ok(found);
-        }
-        check_values(crew, "score", scores, f64::MIN).map(|()| found)
+        ends_of_numbers(crew, scores)
     })??)
+}
+
+/// The same without the interpreter.
+pub(crate) fn ends_of_numbers<S: Score>(crew: Crew, scores: &[S]) -> Result<[u64; 2], Invalid> {
+    let found = ends(crew, scores);
+    let [highest, lowest] = S::ENDS;
+    if found[0] >= highest && found[1] <= lowest || scores.is_empty() {
+        return Ok(found);
+    }
+    check_values(crew, "score", scores, f64::MIN).map(|()| found)
 }
 
 type Column<'py> = Bound<'py, PyArray1<f64>>;

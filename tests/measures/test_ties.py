@@ -28,9 +28,16 @@ OTHERS = {
     "RR": [{"cutoff": 2}],
     "Success": [{"cutoff": 2}],
     "Rprec": [{"multiple": 0.5}, {"multiple": 1.7}],
-    "nDCG": [{"cutoff": 2}, {"dcg": "exp-log2"}, {"dcg": "log-base"}, {"gains": {1: 3, 2: 3.5}}],
+    "nDCG": [
+        {"cutoff": 2},
+        {"cutoff": 1, "gains": {-1: 0.5, 2: 3}},
+        {"dcg": "exp-log2"},
+        {"dcg": "log-base"},
+        {"gains": {1: 3, 2: 3.5}},
+    ],
     "DCG": [
         {"gains": {-1: 0.5}},
+        {"cutoff": 2, "gains": {-1: 0.5}},
         {"min_grade": 2},
         {"gains": {0: -1}},  # which unjudged documents do not have
         {"dcg": "exp-log2", "gains": {3: 2.5}},  # less than the 3 of grade 2
@@ -100,6 +107,33 @@ def test_average_best_and_worst_are_those_of_all_orders(
             np.testing.assert_allclose(
                 measure.apply(tied), [value], rtol=1e-12, atol=1e-12, err_msg=str(measure)
             )
+
+
+@every_measure
+def test_the_value_of_a_topic_does_not_depend_on_the_ties_of_others(definition: Definition) -> None:
+    """Topics with ties and topics without take different ways, alone as beside each other."""
+    generator = np.random.default_rng(11)
+    documents = [f"d{i}" for i in range(7)]
+    grades = {
+        f"q{i}": dict(zip(documents, generator.integers(0, 4, 7).tolist(), strict=True))
+        for i in range(6)
+    }
+    scores = {
+        f"q{i}": {d: float(s) for d, s in zip(documents, generator.permutation(7), strict=True)}
+        for i in range(6)
+    }
+    for topic in ("q1", "q4"):
+        scores[topic] |= {"d0": 2.0, "d3": 2.0, "d5": 2.0}
+    rankings = JudgedRankings(**read_run("run", scores, read_qrels(grades)).arrays)
+    assert rankings.tied_topic_mask.tolist() == [False, True, False, False, True, False]
+    for parameters in variants(definition):
+        measure = definition.bind({**parameters, "ties": "average"})
+        alone = [measure.apply(rankings.take_topics(np.array([i])))[0] for i in range(6)]
+        together = measure.apply(rankings)
+        # NumPy adds the eleven values of a topic in another order than those of several.
+        np.testing.assert_allclose(together, alone, rtol=1e-15, atol=0, err_msg=str(measure))
+        untied = definition.bind(parameters).apply(rankings)[[0, 2, 3, 5]]
+        np.testing.assert_allclose(together[[0, 2, 3, 5]], untied, rtol=1e-15, atol=0)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ that classes share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,18 +63,110 @@ def class_weights(measure: Any, labels: Sequence[str], proportions: FloatArray) 
     }
 
 
+@dataclass(frozen=True, eq=False)
+class LabelAreas:
+    """Areas of the scores of labels, and the influence of independent rows on averages of them.
+
+    Each label is sorted once for all measures, and its table of scores is not kept.
+
+    Attributes
+    ----------
+    measures : tuple of Measure
+        Averages of areas, which may be of different labels.
+    facts : ndarray of shape (n_labels, 2 + n_measures)
+        Kish's effective number of positives and of negatives of each label, and its area for each
+        measure; NaN if it is not averaged.
+    columns : ndarray of shape (n_rows, n_measures)
+        Influence of a row of weight 1 on each average. The corrections of either class of each
+        label are included.
+    """
+
+    measures: tuple[Any, ...]
+    facts: FloatArray
+    columns: FloatArray
+
+    @classmethod
+    def from_rows(
+        cls,
+        weights: Mapping[Any, FloatArray],
+        truth: npt.NDArray[np.bool_],
+        score: npt.NDArray[np.floating[Any]],
+        row_weight: FloatArray | None,
+    ) -> LabelAreas:
+        """Compute the areas of rows, for measures with the weight of each label."""
+        from calipers import _core
+
+        areas = [measure.definition.area for measure in weights]
+        scaled = [area.scale * column for area, column in zip(areas, weights.values(), strict=True)]
+        names = [area.name for area in areas]
+        return cls(
+            tuple(weights), *_core.label_areas(names, truth, score, row_weight, np.array(scaled))
+        )
+
+    def values(self, measure: Any) -> FloatArray:
+        """Return the value of a measure of each label."""
+        area, values = measure.definition.area, self.facts[:, 2 + self.measures.index(measure)]
+        return np.asarray(area.scale * values + area.shift)
+
+    def influence(self, measure: Any, row_weight: FloatArray | None) -> Influence:
+        """Return the influence of the rows on an average."""
+        column = self.columns[:, self.measures.index(measure)]
+        column = column.copy() if row_weight is None else column * row_weight
+        return Influence(column, VarianceEstimator(row_weight), scores.error_name(measure, None))
+
+    def terms(
+        self,
+        measure: Any,
+        weights: Mapping[int, float],
+        complete_terms: Callable[[], Sequence[tuple[float, PointEstimate]]],
+        *,
+        settings: Settings,
+        n: int,
+        weight: FloatArray | None,
+    ) -> Sequence[tuple[float, PointEstimate]]:
+        """Return the weight and the estimate of each label, by its index.
+
+        All that is not in the facts is computed when it is used, from ``complete_terms``, as are
+        all terms if one of them is undefined.
+        """
+        values, sizes = self.values(measure), self.facts[:, :2]
+        indices = list(weights)
+        if not (np.isfinite(values[indices]).all() and (sizes[indices] > 0).all()):
+            return complete_terms()
+
+        def term(position: int, index: int) -> PointEstimate:
+            def complete() -> PointEstimate:
+                return complete_terms()[position][1]
+
+            positives, negatives = sizes[index].tolist()
+            return replace(
+                scores.estimate_area(measure.plain, float(values[index]), settings, n),
+                weight=weight,
+                effective_sizes=lambda: (negatives, positives),
+                influence=lambda: complete().influence(),  # type: ignore[misc]
+                replicates=lambda: complete().replicates(),  # type: ignore[misc]
+            )
+
+        return [
+            (label_weight, term(position, index))
+            for position, (index, label_weight) in enumerate(weights.items())
+        ]
+
+
 def average_of_scores(
     measure: Any,
     terms: Sequence[tuple[float, PointEstimate]],
     n_rows: int,
     settings: Settings,
     empty_reason: str = "no_occurring_class",
-    rows: Sequence[scores.ScoredRows] = (),
+    influence: Callable[[], Influence | None] | None = None,
+    complete_terms: Callable[[], Sequence[tuple[float, PointEstimate]]] | None = None,
 ) -> PointEstimate:
     """Return the point estimate of an average of a score-based measure, from those of its terms.
 
-    ``empty_reason`` is the reason that is reported if there are no terms. ``rows`` are those of
-    each term, if all terms have the same.
+    ``empty_reason`` is the reason that is reported if there are no terms. ``influence`` is that of
+    the average, if it is not the sum of those of the terms. ``complete_terms`` have intervals, if
+    ``terms`` have none.
     """
     definition = measure.definition
     fields: dict[str, Any] = {
@@ -87,16 +179,8 @@ def average_of_scores(
         return PointEstimate(
             value=float("nan"), settings=settings, n=n_rows, undefined=undefined, **fields
         )
-    # Of the same classes the corrections are those of the sum.
-    if (
-        rows
-        and rows[0].clusters is None
-        and any(not np.array_equal(term.positive, rows[0].positive) for term in rows)
-    ):
-        weights = [weight for weight, _ in terms]
-        fields["influence"] = cache(
-            lambda: scores.weighted_influence(measure.plain, list(zip(weights, rows, strict=True)))
-        )
+    if influence is not None:
+        fields["influence"] = influence
     estimate = weighted_sum(terms, **fields)
     if any(term.undefined for _, term in terms):
         undefined = {"class_without_value": n_rows}
@@ -105,7 +189,7 @@ def average_of_scores(
         estimate,
         transform="logit" if definition.range == (0, 1) else None,
         effective_sizes=lambda: (_effective_rows(terms),),
-        methods={"of terms": partial(_average_limits, terms)},
+        methods={"of terms": partial(_average_limits, complete_terms or (lambda: terms))},
     )
     return effective_sample_size.add_auc_interval(measure, estimate, terms)
 
@@ -182,12 +266,15 @@ def extend_to_all_rows(
     )
 
 
-def _average_limits(terms: Sequence[tuple[float, PointEstimate]], level: float) -> Interval:
+def _average_limits(
+    complete_terms: Callable[[], Sequence[tuple[float, PointEstimate]]], level: float
+) -> Interval:
     """Return the weighted average of the limits of the terms.
 
     This treats all terms as too low, or too high, at once. They cannot deviate together by more
     than this, and the interval has a positive length even where all terms are perfect.
     """
+    terms = complete_terms()
     term_intervals = [method_selection.interval(term, level) for _, term in terms]
     absent = [interval for interval in term_intervals if interval.reason]
     if absent:

@@ -17,7 +17,6 @@ from calipers.estimation import effective_sample_size
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.influence import (
-    ScoreInfluence,
     group_jackknife,
     measure_influence,
     standard_error,
@@ -34,7 +33,6 @@ from calipers.inference.variance_estimators import (
     Influence,
     StandardError,
     TwoClassVariance,
-    VarianceEstimator,
 )
 from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
@@ -145,16 +143,7 @@ class ScoredRows:
         )
         is_pairwise = curve_area is not None and curve_area.name == "AUC"
         variance_estimator = self.variance_estimator(total, pairs=is_pairwise)
-        return Influence(influence_values, variance_estimator, self.error_name(measure))
-
-    def error_name(self, measure: MeasureLike) -> str:
-        """Return the name of the standard error of a measure."""
-        curve_area = measure.definition.area
-        if curve_area is None or curve_area.name != "AUC":
-            return "delta"
-        if self.clusters is not None:
-            return "Obuchowski"
-        return "DeLong" if curve_area.scale == 1 else "delta"
+        return Influence(influence_values, variance_estimator, error_name(measure, self.clusters))
 
     def second_pass_statistic(self, measure: MeasureLike, total: ScoreTable) -> SkewMoments | None:
         """Return moments of the influence values of an area, for weighted rows.
@@ -216,32 +205,14 @@ class ScoredRows:
         )
 
 
-def weighted_influence(
-    measure: MeasureLike, terms: Sequence[tuple[float, ScoredRows]]
-) -> Influence | None:
-    """Return the influence of independent rows on a weighted sum of a measure of several scores.
-
-    The corrections of each term are included. They and its weight are those of a class, and are
-    applied to the influence of the scores before that of the rows, which are many.
-    """
-    first = terms[0][1]
-    total = np.zeros(len(first.positive))
-    for term_weight, rows in terms:
-        score_influence = measure_influence(measure, rows.table)
-        if score_influence is None:
-            return None
-        positive, negative = (
-            (term_weight * math.sqrt(factor)) * values
-            for factor, values in zip(
-                rows.variance_estimator(rows.table).class_corrections[::-1],
-                score_influence,
-                strict=True,
-            )
-        )
-        total += ScoreInfluence(positive, negative).take(rows.positive, rows.order.score_index)
-    if first.weight is not None:
-        total *= first.weight
-    return Influence(total, VarianceEstimator(first.weight), first.error_name(measure))
+def error_name(measure: MeasureLike, clusters: ClusterIndex | None) -> str:
+    """Return the name of the standard error of a measure of scores."""
+    curve_area = measure.definition.area
+    if curve_area is None or curve_area.name != "AUC":
+        return "delta"
+    if clusters is not None:
+        return "Obuchowski"
+    return "DeLong" if curve_area.scale == 1 else "delta"
 
 
 def estimate_from_table(

@@ -211,10 +211,12 @@ def duplicated_rows(subject: Subject, outputs: RowOutputs) -> Iterator[Claim]:
     if ordered_rows is None or ordered_rows[2].all():
         return
     examined, order, is_first = ordered_rows
-    truth, columns = outputs.truth[examined], [x[examined] for x in columns]
+    truth = outputs.truth[examined]
     n, indices, edges = len(is_first), np.flatnonzero(~is_first), np.flatnonzero(is_first)
     rows, previous_rows = order[indices], order[indices - 1]
-    tied = np.logical_and.reduce([_agreement_mask(x[rows], x[previous_rows]) for x in columns])
+    numbers = np.arange(len(outputs.truth))[examined]
+    first, second = numbers[rows], numbers[previous_rows]
+    tied = np.logical_and.reduce([_agreement_mask(x[first], x[second]) for x in columns])
     agrees = _agreement_mask(truth[rows], truth[previous_rows])
     # Compare with the row of the next larger score, or of the next smaller one at the end.
     next_edges = np.append(edges, n)[np.searchsorted(edges, indices, "right")]

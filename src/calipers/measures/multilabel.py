@@ -9,7 +9,8 @@ its value is undefined; such rows are omitted, and counted. scikit-learn uses 0 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,6 +21,8 @@ from calipers.statistics import FloatArray
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from calipers.measures.definition import Measure
 
 Sets: TypeAlias = "npt.NDArray[Any]"
 
@@ -147,6 +150,22 @@ label_ranking_measure = partial(
 )
 
 
+#: Sums in the order of labels that several measures use, by the identities of truth and scores,
+#: which are kept with them so that no other array has these.
+_shared_sums: ContextVar[dict[tuple[int, int], tuple[Sets, Sets, FloatArray]] | None] = ContextVar(
+    "shared sums", default=None
+)
+
+
+def row_values(measures: Sequence[Measure], truth: Sets, score: Sets) -> list[FloatArray]:
+    """Return the value of each row for measures of the order of labels, which is found once."""
+    token = _shared_sums.set({})
+    try:
+        return [measure.losses(truth, score) for measure in measures]
+    finally:
+        _shared_sums.reset(token)
+
+
 def _label_order(truth: Sets, score: Sets) -> Iterator[FloatArray]:
     """Return sums over the true labels of each row, in its order of the labels by their scores.
 
@@ -156,7 +175,13 @@ def _label_order(truth: Sets, score: Sets) -> Iterator[FloatArray]:
     """
     from calipers import _core
 
-    return iter(_core.label_order(np.asarray(truth, bool), np.asarray(score, np.float64)).T)
+    sums, key = _shared_sums.get(), (id(truth), id(score))
+    if sums is not None and key in sums:
+        return iter(sums[key][2])
+    order = _core.label_order(np.asarray(truth, bool), np.asarray(score, np.float64)).T
+    if sums is not None:
+        sums[key] = truth, score, order
+    return iter(order)
 
 
 @label_ranking_measure(

@@ -69,9 +69,15 @@ def aggregate_over_ties(
 
     All orders are equally likely. The value is exact: it is computed by the measure's own formula
     for it if there is one, and otherwise by enumeration of all orders, with NaN for a topic with
-    too many orders.
+    too many orders. A topic without ties has one order.
     """
-    formula = measure.formula
+    formula, tied = measure.formula, r.tied_topic_mask
+    if not tied.all():
+        out = np.empty(len(r))
+        out[~tied] = formula(r.untied_topics, **parameters)
+        if tied.any():
+            out[tied] = aggregate_over_ties(measure, r.tied_topics, parameters, ties)
+        return out
     if ties == "average":
         expected = formula if measure.ties == "linear" else measure.ties
         if callable(expected):

@@ -197,6 +197,49 @@ class JudgedRankings(Statistic):
         """Topic of each retrieved judged document, as an index."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
+    @cached_property
+    def tied_topic_mask(self) -> npt.NDArray[np.bool_]:
+        """Mask of the topics with retrieved judged documents that are tied with others."""
+        mask = np.zeros(len(self), bool)
+        mask[self.topic_index[self.tied_from != self.tied_to]] = True
+        return mask
+
+    @property
+    def tied_topics(self) -> Self:
+        """Rankings of the topics with ties."""
+        mask = self.tied_topic_mask
+        # A cache that holds its owner would be freed late.
+        return self if mask.all() else cached(self, "tied topics", lambda: self.take_topics(mask))
+
+    @cached_property
+    def untied_topics(self) -> Self:
+        """Rankings of the topics without ties, whose documents have one order."""
+        untied = replace(self, averaged=False)
+        return untied.take_topics(~self.tied_topic_mask) if self.tied_topic_mask.any() else untied
+
+    def within_cutoff(self, cutoff: int | None) -> Self:
+        """Select the retrieved judged documents that some order of ties ranks within a cutoff.
+
+        Parameters
+        ----------
+        cutoff : int or None
+            Number of ranks; None for all.
+
+        Returns
+        -------
+        JudgedRankings
+            Statistic in which documents below are not judged.
+        """
+        if cutoff is None or int(self.tied_from.max(initial=0)) <= cutoff:
+            return self
+        return cached(self, ("within", cutoff), lambda: self._take_documents_within(cutoff))
+
+    def _take_documents_within(self, cutoff: int) -> Self:
+        documents = np.flatnonzero(self.tied_from <= cutoff)
+        n_documents = np.bincount(self.topic_index[documents], minlength=len(self))
+        fields = {name: getattr(self, name)[documents] for name in _DOCUMENT_FIELDS}
+        return replace(self, offsets=segment_offsets(n_documents), **fields)
+
     def sum_by_topic(self, values: npt.NDArray[Any]) -> FloatArray:
         """Sum a value per retrieved judged document within each topic.
 
@@ -282,9 +325,10 @@ class JudgedRankings(Statistic):
             Number of relevant documents retrieved; its mean over the orders of ties if
             ``averaged``.
         """
+        top = self.within_cutoff(cutoff)
         if cutoff is None or not self.averaged:
-            return self.sum_by_topic(self.hit_mask(rel, cutoff))
-        return self.sum_by_topic(self.hit_mask(rel) * self.map_ranks(lambda rank: rank <= cutoff))
+            return top.sum_by_topic(top.hit_mask(rel, cutoff))
+        return top.sum_by_topic(top.hit_mask(rel) * top.map_ranks(lambda rank: rank <= cutoff))
 
     def confusion(
         self, rel: int = 1, cutoff: int | None = None, collection_size: int | None = None

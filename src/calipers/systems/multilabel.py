@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.caching import cached_property
 from calipers.data.binary_labels import BinaryLabels
-from calipers.estimation.averages import average_of_scores, class_weights
+from calipers.estimation.averages import LabelAreas, average_of_scores, class_weights
 from calipers.estimation.multilabel import MultilabelSample, RowValues
 from calipers.lazy_dataclasses import dataclass
+from calipers.measures.multilabel import row_values
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -18,7 +21,7 @@ from calipers.statistics import (
     ScoreTable,
     Statistic,
 )
-from calipers.statistics.base import column_sums, row_blocks
+from calipers.statistics.base import BLOCK_ROWS, column_sums, row_blocks
 from calipers.systems import base, binary
 from calipers.systems.base import NAN, MeasureSample
 from calipers.systems.micro_average import micro_average, pool_classes
@@ -169,7 +172,24 @@ class MultilabelOutput(base.SystemOutput):
 
     def measure_values(self, measure: Measure) -> FloatArray:
         """Return the value of each row; NaN if it is undefined."""
+        if measure.definition.reads == "scores":
+            return self._label_order_values(measure)[measure]
         return self.cached(measure, lambda: self._compute_values(measure))
+
+    def _label_order_values(self, measure: Measure) -> Mapping[Measure, FloatArray]:
+        """Return the values of rows of all requested measures of the order of labels."""
+        requested = [
+            m for m in self.measures
+            if m.definition.reads == "scores" and m.definition.row_formula is not None
+        ]  # fmt: skip
+        measures = tuple(requested) if measure in requested else (measure,)
+
+        def compute() -> dict[Measure, FloatArray]:
+            truth: Any = self.truth
+            assert self.score is not None
+            return dict(zip(measures, row_values(measures, truth, self.score), strict=True))
+
+        return self.cached(("label order", measures), compute)
 
     def _compute_values(self, measure: Measure) -> FloatArray:
         truth: Any = self.truth
@@ -177,8 +197,6 @@ class MultilabelOutput(base.SystemOutput):
             predicted: Any = self.predicted
             return measure.losses(truth, predicted)
         assert self.score is not None
-        if measure.definition.reads == "scores":
-            return measure.losses(truth, self.score)
         picked = measure.picked(self.labels)
         values = np.empty(len(self.truth))
         for rows in row_blocks(len(self.truth), len(self.labels)):
@@ -230,19 +248,65 @@ class MultilabelOutput(base.SystemOutput):
         if measure.average == "micro":
             return micro_average(self, self._pooled_output(measure), measure)
         weights = class_weights(measure, self.labels, self.label_proportions)
-        outputs = [self.label_output(label) for label in weights]
-        terms = [
-            (weight, output.point_estimate(measure.plain))
-            for weight, output in zip(weights.values(), outputs, strict=True)
-        ]
+
+        def complete_terms() -> Sequence[tuple[float, PointEstimate]]:
+            return [
+                (weight, self.label_output(label).point_estimate(measure.plain))
+                for label, weight in weights.items()
+            ]
+
+        n_rows, settings = len(self.truth), self.settings
+        index_weights = {self.labels.index(label): w for label, w in weights.items()}
+        # Other measures of scores, as of bins, are of other samples of these rows; and of labels
+        # with the same rows the corrections are those of the sum.
+        if (
+            measure.definition.area is None
+            or self.clusters is not None
+            or not self._have_different_rows(list(index_weights))
+        ):
+            return average_of_scores(measure, complete_terms(), n_rows, settings)
+        # The sums of a table that is not kept are of another order, so that equal halves of few
+        # rows could differ by rounding.
+        if n_rows <= BLOCK_ROWS:
+            terms = complete_terms()
+        else:
+            complete_terms = cache(complete_terms)
+            rows = {"settings": settings, "n": n_rows, "weight": self.weight}
+            areas = self._label_areas(measure)
+            terms = areas.terms(measure, index_weights, complete_terms, **rows)
         return average_of_scores(
             measure,
             terms,
-            len(self.truth),
-            self.settings,
-            # Other measures of scores, as of bins, are of other samples of these rows.
-            rows=[output.score_rows for output in outputs] if measure.definition.area else (),
+            n_rows,
+            settings,
+            influence=lambda: self._label_areas(measure).influence(measure, self.weight),
+            complete_terms=complete_terms,
         )
+
+    def _have_different_rows(self, indices: list[int]) -> bool:
+        """Return whether the rows with a label are not the same for all of these labels."""
+        return any(
+            bool((self.truth[rows][:, indices] != self.truth[rows][:, indices[:1]]).any())
+            for rows in row_blocks(*self.truth.shape)
+        )
+
+    def _label_areas(self, measure: Measure) -> LabelAreas:
+        """Return the areas of all labels, for all requested averages of areas."""
+        requested = [
+            m for m in self.measures
+            if m.definition.area is not None and m.average in ("macro", "weighted")
+        ]  # fmt: skip
+        measures = tuple(dict.fromkeys(requested)) if measure in requested else (measure,)
+        return self.cached(("areas", measures), lambda: self._compute_label_areas(measures))
+
+    def _compute_label_areas(self, measures: Sequence[Measure]) -> LabelAreas:
+        label_weights = {}
+        for measure in measures:
+            weights = class_weights(measure, self.labels, self.label_proportions)
+            label_weights[measure] = np.array([weights.get(label, 0.0) for label in self.labels])
+        truth: Any = self.truth
+        assert self.score is not None
+        return LabelAreas.from_rows(label_weights, truth, self.score, self.weight)
 
     # --- The best constant prediction ------------------------------------------------------------
 
@@ -313,10 +377,24 @@ class MultilabelOutput(base.SystemOutput):
         weights = class_weights(measure, self.labels, self.label_proportions)
         values = [
             weight
-            * float(measure.plain.apply(self.label_output(label).score_table.with_constant_score()))
+            * float(measure.plain.apply(self._constant_score_tables[self.labels.index(label)]))
             for label, weight in weights.items()
         ]
         return sum(values) if values else NAN
+
+    @cached_property
+    def _constant_score_tables(self) -> list[ScoreTable]:
+        """Table of each label in which every row has the same score."""
+        squares = None if self.weight is None else np.square(self.weight)
+        totals = [
+            column_sums(truth, weight)[:, None]
+            for weight in (self.weight, squares)
+            for truth in (self.truth, ~self.truth)
+        ]
+        return [
+            ScoreTable(np.zeros(1), *columns, rows=len(self.truth))
+            for columns in zip(*totals, strict=True)
+        ]
 
 
 def _transposed(table: Any) -> Any:

@@ -88,6 +88,7 @@ def _first_hits(r: JudgedRankings, cutoff: int | None, rel: int) -> tuple[FloatA
     """
     from calipers import _core
 
+    r = r.within_cutoff(cutoff)
     hit_mask = r.hit_mask(rel)
     _, tied = r.count_tied_hits(rel)
     rows = np.flatnonzero(hit_mask & (r.cumulative_hits(rel) == 1))
@@ -122,6 +123,7 @@ def average_precision_over_ties(
     above, the expected number of relevant documents down to a relevant document at rank i is c + 1
     + (i − f)(m − 1)/(b − 1) (McSherry and Najork 2008).
     """
+    r = r.within_cutoff(cutoff)
     hit_mask = r.hit_mask(rel)
     n_above, tied = r.count_tied_hits(rel)
     tied_hit_rate = (tied - 1) / np.maximum(r.tied_to - r.tied_from, 1)
@@ -158,6 +160,7 @@ def average_precision(
     of relevant documents retrieved within the cutoff. It ranges from 0 to 1 and is undefined
     without relevant documents.
     """
+    r = r.within_cutoff(cutoff)
     precision = np.where(r.hit_mask(rel, cutoff), r.cumulative_hits(rel) / r.rank, 0.0)
     return r.sum_by_topic(precision) / _denominator(r, cutoff, rel, denominator)
 
@@ -199,6 +202,7 @@ def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) 
 
     Documents beyond the cutoff do not count. The mean over topics is MRR. It ranges from 0 to 1.
     """
+    r = r.within_cutoff(cutoff)
     first_hit_mask = r.hit_mask(rel, cutoff) & (r.cumulative_hits(rel) == 1)
     return r.sum_by_topic(np.where(first_hit_mask, 1 / r.rank, 0.0))
 

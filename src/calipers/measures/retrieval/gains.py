@@ -87,7 +87,8 @@ def discounted_cumulative_gain(
     Kekäläinen's own, 1 / max(1, log_b rank), with b given as ``base``. ``gains`` maps grades to
     other gains; grades below ``min_grade`` have no gain. It is 0 or more if no gain is negative.
     """
-    r, gain = add_gains(r, gains, dcg, min_grade)
+    # Below the cutoff the discount is 0, whatever is there.
+    r, gain = add_gains(r.within_cutoff(cutoff), gains, dcg, min_grade)
     return r.sum_by_topic(gain * r.map_ranks(lambda rank: rank_discount(rank, cutoff, dcg, base)))
 
 
