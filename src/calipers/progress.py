@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from time import monotonic
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
+from calipers.data.errors import InputError, format_value
 from calipers.lazy_dataclasses import dataclass
 
 T = TypeVar("T")
@@ -44,6 +45,49 @@ class Stage:
 
 #: Active stages, each nested in a step of the previous one.
 _stages: list[Stage] = []
+#: Functions that are told of each step of the outermost stage: steps done, and all of them.
+_listeners: list[Callable[[int, int], None]] = []
+#: Argument of functions that report their progress.
+Progress: TypeAlias = "bool | Callable[[int, int], None] | None"
+
+
+@contextmanager
+def report_progress(progress: Progress, label: str) -> Iterator[None]:
+    """Report the steps of a computation within a ``with`` statement.
+
+    Parameters
+    ----------
+    progress : bool or callable, optional
+        True writes a line to stderr that is updated at each step. A function is called with the
+        number of finished steps and the number of all steps.
+    label : str
+        What a step is, such as ``"fit"``.
+
+    Raises
+    ------
+    InputError
+        If ``progress`` is neither.
+    """
+    if progress is None or progress is False:
+        yield
+        return
+    if progress is not True and not callable(progress):
+        raise InputError(
+            f"progress is {format_value(progress)}, expected True, False, or a function of the "
+            "finished steps and of all"
+        )
+
+    def write(done: int, total: int) -> None:
+        print(f"\r{label} {done:,} of {total:,}", end="", file=sys.stderr, flush=True)
+
+    listener = write if progress is True else progress
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+        if progress is True:
+            print(file=sys.stderr)
 
 
 def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
@@ -126,6 +170,8 @@ def _iterate_stage(items: Iterable[T], stage: Stage, size: Callable[[T], int]) -
         for item in items:
             yield item
             stage.done += size(item)
+            if _listeners and _stages[0] is stage:
+                _listeners[-1](stage.done, stage.total)
             del item  # while the next one is made
     finally:
         if stage in _stages:
