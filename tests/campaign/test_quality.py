@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -219,3 +220,54 @@ def test_topics_that_several_systems_need(number: int, expected: int) -> None:
 def test_measures_that_make_no_order() -> None:
     with pytest.raises(cal.InputError, match="NumRel is not a mean over topics"):
         score_systems(JUDGED, RANKINGS, ["NumRel"])
+
+
+def test_curves_of_achieved_significance_levels() -> None:
+    judged, rankings = systems(20, {"a": 2.0, "b": 1.2, "c": 1.1, "d": 0.2})
+    [result] = quality.discriminative_power(judged, rankings, measures=["AP"], draws=2)
+    scores = score_systems(judged, rankings, ["AP"])["AP"]
+    pairs = list(combinations(range(4), 2))
+    assert result.p_values == tuple(sorted((scores.p[i, j] for i, j in pairs), reverse=True))
+    assert sum(p <= 0.05 for p in result.p_values) == result.separated
+    for i, j in pairs:
+        difference = abs(scores.means[i] - scores.means[j])
+        assert (difference >= result.difference_needed) == (scores.p[i, j] <= 0.05)
+
+
+def test_swap_rates_are_those_of_all_pairs_of_all_divisions() -> None:
+    random = np.random.default_rng(7)
+    values = random.random((11, 5)) * 0.2 + random.random((11, 1)) + np.arange(5) * 0.02
+    found = quality.swap_rates(values, 0.01, seed=3, divisions=40)
+    draws, swaps, sizes = np.random.default_rng(3), [], []
+    for _ in range(40):
+        order = draws.permutation(11)
+        halves = values[order[:5]].mean(axis=0), values[order[5:10]].mean(axis=0)
+        for i, j in combinations(range(5), 2):
+            first, second = (half[i] - half[j] for half in halves)
+            sizes.append(abs(first))
+            swaps.append(first * second < 0)
+    sizes, swaps = np.array(sizes), np.array(swaps)
+    assert found.topics == 5
+    assert found.rate == pytest.approx(swaps.mean())
+    for low, n, rate in found.bins:
+        high = low + 0.01 if low < 0.195 else np.inf
+        mask = (sizes >= low) & (sizes < high)
+        assert (n, rate) == (mask.sum(), pytest.approx(swaps[mask].mean()))
+    assert sum(n for _, n, _ in found.bins) == len(sizes)
+    if math.isnan(found.difference_needed):
+        assert found.bins[-1][2] > 0.05
+    else:
+        assert found.sensitivity == pytest.approx((sizes >= found.difference_needed).mean())
+        assert swaps[sizes >= found.difference_needed].mean() <= 0.05
+
+
+def test_swaps_of_systems_that_never_or_always_change() -> None:
+    table = np.random.default_rng(0).random((10, 1)) + np.array([[0.0, 0.3, 0.3]])
+    found = quality.swap_rates(table, 0.01)
+    assert (found.rate, found.difference_needed, found.sensitivity) == (0.0, 0.0, 1.0)
+    # Of two topics of each half, one half of which has the opposite order.
+    table = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    found = quality.swap_rates(table, 0.01, divisions=400)
+    assert found.rate == pytest.approx(1 / 3, abs=0.06)  # 2 of 6 halves are of one kind
+    assert math.isnan(found.difference_needed)
+    assert quality.swap_rates(table[:3], 0.01) is quality.swap_rates(table[:, :1], 0.01) is None

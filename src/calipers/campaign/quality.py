@@ -417,7 +417,11 @@ class Separation:
     differences; NaN if it exceeds the range of the measure). ``needed`` are the numbers of topics
     that half of the pairs, and four fifths of them, need for their observed differences; None if
     these are zero. ``by_topics`` has for smaller numbers of topics the proportion of significantly
-    different pairs with random topics, and τ with the ranking by all topics.
+    different pairs with random topics, and τ with the ranking by all topics. ``p_values`` are those
+    of all pairs, descending: the achieved significance levels, whose curve shows discriminative
+    power at every level (Sakai 2006). ``difference_needed`` is the smallest significant difference;
+    NaN if there is none. ``swaps`` are the swaps of pairs between halves of the topics; None with
+    fewer than four topics.
     """
 
     measure: str
@@ -427,6 +431,27 @@ class Separation:
     detectable: float
     needed: tuple[int | None, int | None]
     by_topics: tuple[tuple[int, float, float], ...]
+    p_values: tuple[float, ...] = ()
+    difference_needed: float = math.nan
+    swaps: SwapRates | None = None
+
+
+@dataclass(frozen=True)
+class SwapRates:
+    """How often the order of two systems on one half of the topics is reversed on the other half.
+
+    ``topics`` is the number of topics of each half. ``rate`` is the proportion of reversed pairs,
+    over all pairs and random divisions of the topics. ``bins`` have the lower edge of a range of
+    differences on the first half, the number of pairs there, and the proportion reversed.
+    ``difference_needed`` is the edge from which at most 5% are reversed in every range; NaN if
+    there is none. ``sensitivity`` is the proportion of pairs that differ by as much.
+    """
+
+    topics: int
+    rate: float
+    bins: tuple[tuple[float, int, float], ...]
+    difference_needed: float
+    sensitivity: float
 
 
 #: Standard deviation that is possible for every measure, at which the detectable difference is
@@ -435,6 +460,11 @@ _REFERENCE_SD = 0.1
 
 #: Minimum number of topics for paired t-tests.
 _MIN_TOPICS = 5
+
+#: Random divisions of the topics into halves, the number of ranges of differences (each a hundredth
+#: of the range of the measure; the last one has all larger differences), and the largest proportion
+#: of reversed pairs.
+_N_DIVISIONS, _N_BINS, _MAX_SWAP_RATE = 100, 21, 0.05
 
 
 def discriminative_power(
@@ -449,7 +479,8 @@ def discriminative_power(
     """Compute the discriminative power of the topics.
 
     Pairs of systems are tested by the randomized Tukey HSD, on all topics and on random subsets of
-    them. Topics on which a system has no value are excluded.
+    them. Topics on which a system has no value are excluded. The topics are also divided into
+    halves at random, to count how often two systems have another order on the other half.
 
     Parameters
     ----------
@@ -465,9 +496,19 @@ def discriminative_power(
     list of Separation
         Discriminative power by each measure.
 
-    Examples -------- >>> rankings = {"a": {str(t): ["x", "y"] for t in range(9)}, ...
-    "b": {str(t): ["y", "x"] for t in range(9)}} >>> [found] = discriminative_power({str(t): {"x":
-    1} for t in range(9)}, rankings, measures=["RR"]) >>> found.separated, found.needed (1, (5, 5))
+    References
+    ----------
+    Sakai (2006). Evaluating evaluation metrics based on the bootstrap. SIGIR.
+
+    Voorhees and Buckley (2002). The effect of topic set size on retrieval experiment error. SIGIR.
+
+    Examples
+    --------
+    >>> rankings = {name: {str(t): list(name) for t in range(9)} for name in ("xy", "yx")}
+    >>> judgments = {str(t): {"x": 1} for t in range(9)}
+    >>> [result] = discriminative_power(judgments, rankings, measures=["RR"])
+    >>> result.separated, result.needed, round(result.p_values[0], 4), result.swaps.rate
+    (1, (5, 5), 0.0039, 0.0)
     """
     return [
         _separation(scores, check_min_int(draws, "draws"), seed)
@@ -507,6 +548,81 @@ def _separation(scores: SystemTopicScores, draws: int, seed: int) -> Separation:
         detectable,
         needed,
         tuple(steps),
+        tuple(sorted((float(scores.p[i, j]) for i, j in pairs), reverse=True)),
+        scores.tukey.critical_difference,
+        swap_rates(values, _swap_width(scores), seed),
+    )
+
+
+def _swap_width(scores: SystemTopicScores) -> float:
+    """Return the width of a range of differences: a hundredth of that of the measure."""
+    low, high = parse(scores.measure, ("retrieval",)).definition.range
+    if math.isfinite(high - low):
+        return float(high - low) / 100
+    return float(np.ptp(scores.means)) / (_N_BINS - 1) or 1.0
+
+
+def swap_rates(
+    values: FloatArray, width: float, seed: int = 0, divisions: int = _N_DIVISIONS
+) -> SwapRates | None:
+    """Compute how often pairs of systems change their order between halves of the topics.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_topics, n_systems)
+        Values of the systems on the topics.
+    width : float
+        Width of a range of differences.
+    seed : int, default=0
+        Seed of the random divisions.
+    divisions : int, default=100
+        Number of random divisions into two halves of equal size.
+
+    Returns
+    -------
+    SwapRates or None
+        Result; None with fewer than four topics, or fewer than two systems.
+
+    References
+    ----------
+    Voorhees and Buckley (2002). The effect of topic set size on retrieval experiment error. SIGIR.
+
+    Examples
+    --------
+    >>> table = np.array([[0.5, 0.4], [0.6, 0.4], [0.7, 0.6], [0.3, 0.1]])
+    >>> swap_rates(table, 0.01).rate
+    0.0
+    """
+    n_topics, k = values.shape
+    half = n_topics // 2
+    if half < 2 or k < 2:
+        return None
+    random, (first, second) = np.random.default_rng(seed), np.triu_indices(k, 1)
+    differences = np.empty((2, divisions, len(first)))
+    for division in range(divisions):
+        order = random.permutation(n_topics)
+        for side, topics in enumerate((order[:half], order[half : 2 * half])):
+            means = values[topics].mean(axis=0)
+            differences[side, division] = means[first] - means[second]
+    differences[np.abs(differences) < TOLERANCE] = 0.0
+    size = np.abs(differences[0]).ravel()
+    swapped = (differences[0] * differences[1] < 0).ravel()
+    bin_codes = np.minimum(((size + TOLERANCE) / width).astype(np.intp), _N_BINS - 1)
+    counts = np.bincount(bin_codes, minlength=_N_BINS)
+    n_swapped = np.bincount(bin_codes[swapped], minlength=_N_BINS)
+    bins = tuple(
+        (width * b, int(counts[b]), float(n_swapped[b] / counts[b]))
+        for b in range(_N_BINS)
+        if counts[b]
+    )
+    too_often = [b for b, (_, _, rate) in enumerate(bins) if rate > _MAX_SWAP_RATE]
+    reliable = bins[too_often[-1] + 1 :] if too_often else bins
+    return SwapRates(
+        half,
+        float(swapped.mean()),
+        bins,
+        reliable[0][0] if reliable else math.nan,
+        sum(n for _, n, _ in reliable) / len(size),
     )
 
 

@@ -46,8 +46,10 @@ def command(file: str, **options: Any) -> None:
 
     Leave-one-group-out: the change of a system's value and rank if the documents that only its
     participant found are not judged. Sparse judgments: the effect of 1, 2 and 5 known relevant
-    documents per topic on the ranking of systems, by measure. Discriminative power: the number of
-    topics needed to separate systems, and the topics that do not separate any.
+    documents per topic on the ranking of systems, by measure. Discriminative power: the difference
+    and the number of topics needed to separate systems, how often pairs of systems are in another
+    order on the other half of the topics, and the topics that do not separate any. JSON has the
+    p-values of all pairs, from which curves of achieved significance levels are drawn.
 
     Pairs of systems are tested by the randomized Tukey HSD: "lost" pairs are no longer significant,
     "reversed" ones are significant in the other direction.
@@ -99,15 +101,32 @@ def _format_report(report: Any) -> Iterator[str | Table]:
             "topics",
             "pairs",
             "significant",
+            "difference needed",
             "MDD (80% power)",
             "topics (1/2 of pairs)",
             "topics (4/5 of pairs)",
         ),
         [
-            (s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed)
+            (
+                s.measure,
+                s.topics,
+                s.pairs,
+                s.separated,
+                s.difference_needed,
+                s.detectable,
+                *s.needed,
+            )
             for s in report.separation
         ],
     )
+    swaps = [(s.measure, s.swaps) for s in report.separation if s.swaps is not None]
+    if swaps:
+        yield from ("", "Pairs of systems in another order on the other half of the topics:", "")
+        yield format_table(
+            ("measure", "topics of each half", "swap rate", "difference needed (5%)",
+             "pairs that differ so"),
+            [(m, s.topics, s.rate, s.difference_needed, s.sensitivity) for m, s in swaps],
+        )  # fmt: skip
     not_separating = [result for result in report.topic_separations if result.kind != "separates"]
     if not_separating:
         yield ""
