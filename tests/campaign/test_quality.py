@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calipers as cal
 from calipers.campaign import quality
-from calipers.campaign.system_scores import ranking_changes, score_systems
+from calipers.campaign.system_scores import SystemTopicScores, ranking_changes, score_systems
 from calipers.inference.power import anova_power
 
 RANKINGS = {
@@ -271,3 +272,41 @@ def test_swaps_of_systems_that_never_or_always_change() -> None:
     assert found.rate == pytest.approx(1 / 3, abs=0.06)  # 2 of 6 halves are of one kind
     assert math.isnan(found.difference_needed)
     assert quality.swap_rates(table[:3], 0.01) is quality.swap_rates(table[:, :1], 0.01) is None
+
+
+def test_effects_of_a_group_over_topics() -> None:
+    """The drop and τ of every resample, as means of topics drawn one by one."""
+    random = np.random.default_rng(5)
+    before = random.random((9, 4)) * 0.3 + [0.5, 0.45, 0.4, 0.35]
+    after = before - random.random((9, 4)) * [0.3, 0.0, 0.0, 0.2]
+    first, second = (
+        SystemTopicScores("AP", tuple("123456789"), tuple("abcd"), table)
+        for table in (before, after)
+    )
+    effect = quality.group_effect(first, second, ["a", "d"], n_resamples=300, seed=2)
+    counts = np.random.default_rng(2).multinomial(9, np.full(9, 1 / 9), 300)
+    taus, drops = [], []
+    for count in [np.ones(9, int), *counts]:
+        rows = np.repeat(np.arange(9), count)
+        old, new = before[rows].mean(axis=0), after[rows].mean(axis=0)
+        taus.append(stats.kendalltau(old, new).statistic)
+        ranks = [stats.rankdata(-means) for means in (old, new)]
+        drops.append(max((ranks[1] - ranks[0])[[0, 3]]))
+    assert (effect.tau, effect.max_drop) == (pytest.approx(taus[0]), drops[0])
+    assert effect.tau_interval == pytest.approx(np.quantile(taus[1:], [0.025, 0.975]))
+    assert effect.max_drop_interval == pytest.approx(np.quantile(drops[1:], [0.025, 0.975]))
+
+
+def test_effects_where_lower_is_better_or_topics_are_undefined() -> None:
+    values = np.array([[0.1, 0.2], [0.3, np.nan], [0.1, 0.4]])
+    before = SystemTopicScores("x", tuple("123"), ("a", "b"), values, higher_is_better=False)
+    after = SystemTopicScores(
+        "x", tuple("123"), ("a", "b"), values + np.array([1.0, 0.0]), higher_is_better=False
+    )
+    effect = quality.group_effect(before, after, ["a"])
+    assert (effect.tau, effect.max_drop) == (-1.0, 1.0)
+    single = (
+        SystemTopicScores("x", ("1",), ("a", "b"), s.values[:1], higher_is_better=False)
+        for s in (before, after)
+    )
+    assert math.isnan(quality.group_effect(*single, ["a"]).tau_interval[0])

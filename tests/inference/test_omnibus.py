@@ -326,7 +326,9 @@ def test_two_way_tukey_is_that_of_statsmodels() -> None:
             expected = 1.0 if i == j else stats.studentized_range.sf(q, 4, 57)
             assert tests.p[i, j] == pytest.approx(expected, rel=1e-8, abs=1e-12)
             if i != j and 0.001 < expected < 0.1:  # the range of the tables it interpolates
-                assert tests.p[i, j] == pytest.approx(float(np.squeeze(psturng(q, 4, 57))), abs=0.002)
+                assert tests.p[i, j] == pytest.approx(
+                    float(np.squeeze(psturng(q, 4, 57))), abs=0.002
+                )
     # Table of the studentized range: q(0.05; 4, 60) is 3.737.
     assert tests.critical_difference / error == pytest.approx(3.743, abs=0.003)
 

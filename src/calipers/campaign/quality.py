@@ -34,6 +34,7 @@ from calipers.campaign.system_scores import (
 )
 from calipers.data.errors import InputError, format_first_names
 from calipers.evaluate.plan import plan
+from calipers.inference import omnibus
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.report.numbers import format_count
@@ -80,8 +81,14 @@ def assess_quality(
     pool_depth = operations.pooled_depth(campaign) if depth is None else parse_depth(depth)
     group_results = (
         leave_one_group_out(
-            final, rankings, groups, depth=pool_depth, measures=selected_measures, level=level
-        )
+            final,
+            rankings,
+            groups,
+            depth=pool_depth,
+            measures=selected_measures,
+            level=level,
+            seed=seed,
+        )  # fmt: skip
         if len(set(groups.values())) > 1
         else []
     )
@@ -180,7 +187,7 @@ class LeaveOneGroupOut:
 
     The judgments are those without the documents that only runs of the group contributed:
     ``documents`` in all, ``relevant`` of them relevant. ``changes`` are those of the ranking of
-    systems, as if the group had not participated.
+    systems, as if the group had not participated; ``effects`` have intervals over topics.
     """
 
     group: str
@@ -188,6 +195,101 @@ class LeaveOneGroupOut:
     documents: int
     relevant: int
     changes: tuple[RankingChange, ...]
+    effects: tuple[GroupEffect, ...] = ()
+
+
+@dataclass(frozen=True)
+class GroupEffect:
+    """Effect of leaving a group out on the ranking by one measure, with intervals over topics.
+
+    ``tau`` is that of the rankings before and after, and ``max_drop`` the largest number of ranks
+    that a run of the group loses (negative if all gain). Their intervals are NaN with one topic.
+    """
+
+    measure: str
+    tau: float
+    tau_interval: tuple[float, float]
+    max_drop: float
+    max_drop_interval: tuple[float, float]
+
+
+def group_effect(
+    before: SystemTopicScores,
+    after: SystemTopicScores,
+    runs: Sequence[str],
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> GroupEffect:
+    """Estimate the effect of other judgments on the ranking, and on some of the runs.
+
+    Parameters
+    ----------
+    before, after : SystemTopicScores
+        Scores by all judgments, and without those of the group.
+    runs : sequence of str
+        Runs of the group.
+    n_resamples : int, default=1000
+        Number of bootstrap replicates.
+    seed : int, default=0
+        Seed of the random draws.
+
+    Returns
+    -------
+    GroupEffect
+        The effect.
+
+    Notes
+    -----
+    Topics are resampled, the same before and after. The limits are percentiles. They are those of
+    the values to be expected with another sample of as many topics: with more topics, τ may be
+    lower, since similar systems differ less in the means.
+
+    Examples
+    --------
+    >>> table = np.array([[0.5, 0.4], [0.6, 0.4], [0.7, 0.6]])
+    >>> first, second = (
+    ...     SystemTopicScores("AP", ("1", "2", "3"), ("a", "b"), values)
+    ...     for values in (table, table - [0.3, 0.0])
+    ... )
+    >>> group_effect(first, second, ["a"]).max_drop_interval
+    (1.0, 1.0)
+    """
+    members = [before.systems.index(run) for run in runs]
+    n_topics = len(before.topics)
+    ones = np.ones((1, n_topics))
+    tau, drop = _tau_and_drop(before, after, members, ones)
+    unknown = (math.nan, math.nan)
+    if n_topics < 2:
+        return GroupEffect(before.measure, float(tau[0]), unknown, float(drop[0]), unknown)
+    counts = np.random.default_rng(seed).multinomial(
+        n_topics, np.full(n_topics, 1 / n_topics), n_resamples
+    )
+    tail = (1 - before.level) / 2
+    intervals = [
+        tuple(np.quantile(replicates[np.isfinite(replicates)], [tail, 1 - tail]).tolist())
+        if np.isfinite(replicates).mean() > 0.95
+        else unknown
+        for replicates in _tau_and_drop(before, after, members, counts)
+    ]
+    return GroupEffect(before.measure, float(tau[0]), intervals[0], float(drop[0]), intervals[1])
+
+
+def _tau_and_drop(
+    before: SystemTopicScores, after: SystemTopicScores, members: Sequence[int], counts: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return τ and the largest drop with topics counted ``counts`` times, one row per replicate."""
+    means = []
+    for scores in (before, after):
+        defined = ~np.isnan(scores.values)
+        with np.errstate(invalid="ignore"):
+            mean = counts @ np.where(defined, scores.values, 0.0) / (counts @ defined)
+        means.append(np.round(mean if scores.higher_is_better else -mean, 12))
+    undefined = np.isnan(means[0]).any(axis=1) | np.isnan(means[1]).any(axis=1)
+    filled = [np.where(undefined[:, None], 0.0, mean) for mean in means]
+    tau = np.array([correlation(a, b) for a, b in zip(*filled, strict=True)])
+    first, second = (omnibus.ranks(mean)[:, members] for mean in filled)
+    drop = (second - first).max(axis=1)
+    return np.where(undefined, np.nan, tau), np.where(undefined, np.nan, drop)
 
 
 def leave_one_group_out(
@@ -199,6 +301,8 @@ def leave_one_group_out(
     measures: Sequence[str] = MEASURES,
     rel: int = 1,
     level: float = 0.95,
+    n_resamples: int = 1000,
+    seed: int = 0,
 ) -> list[LeaveOneGroupOut]:
     """Evaluate the systems under the judgments that would exist without each group.
 
@@ -222,7 +326,11 @@ def leave_one_group_out(
     rel : int, default=1
         Lowest relevant grade, to count relevant documents.
     level : float, default=0.95
-        Confidence level of the tests of pairs (randomized Tukey HSD).
+        Confidence level of the tests of pairs (randomized Tukey HSD), and of intervals.
+    n_resamples : int, default=1000
+        Number of bootstrap replicates of the topics.
+    seed : int, default=0
+        Seed of the random draws.
 
     Returns
     -------
@@ -272,7 +380,17 @@ def leave_one_group_out(
         )
         n_unique = sum(map(len, unique_by_topic.values()))
         results.append(
-            LeaveOneGroupOut(group, runs, n_unique, relevant, tuple(ranking_changes(before, after)))
+            LeaveOneGroupOut(
+                group,
+                runs,
+                n_unique,
+                relevant,
+                tuple(ranking_changes(before, after)),
+                tuple(
+                    group_effect(before[name], after[name], runs, n_resamples, seed)
+                    for name in before
+                ),
+            )
         )
     return results
 

@@ -469,6 +469,10 @@ def _stability_tables(
     return [_table(head, rows, "Ranking stability under the choice of assessors", note)]
 
 
+def _limits(interval: tuple[float, float]) -> str:
+    return f"[{_cell(interval[0])}, {_cell(interval[1])}]"
+
+
 def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
     rows = []
     for result in check.leave_one_group_out:
@@ -499,6 +503,20 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
         "in the other direction."
     )
     tables = [_table(head, rows, "Leave-one-group-out", note)] if rows else []
+    effects = [
+        [result.group, e.measure, e.tau, _limits(e.tau_interval), f"{e.max_drop:g}",
+         _limits(e.max_drop_interval)]
+        for result in check.leave_one_group_out
+        for e in result.effects
+    ]  # fmt: skip
+    if effects:
+        effect_head = ("without", "measure", "τ", "interval", "largest drop in rank", "interval")
+        effect_note = (
+            "Intervals are over samples of as many topics (bootstrap, percentiles). The largest "
+            "drop is that of a run of the participant."
+        )
+        title = "Leave-one-group-out, over topics"
+        tables.append(_table(effect_head, effects, title, effect_note))
     points = [(s.measure, s.relevant, s.tau) for s in check.sparse]
     drawable = [point for point in points if not math.isnan(point[2])]
     figures = []

@@ -84,6 +84,17 @@ def _format_report(report: Any) -> Iterator[str | Table]:
         ],
     )  # fmt: skip
     yield "(Values and ranks are those of the best run of the participant.)"
+    yield ""
+    yield format_table(
+        ("participant", "measure", "tau", "low", "high", "largest drop", "low", "high"),
+        [
+            (result.group, effect.measure, effect.tau, *effect.tau_interval,
+             f"{effect.max_drop:g}", *(f"{limit:g}" for limit in effect.max_drop_interval))
+            for result in report.leave_one_group_out
+            for effect in result.effects
+        ],
+    )  # fmt: skip
+    yield "(Ranks that a run of the participant loses at most. The limits are over topics.)"
     yield from ("", "With few relevant documents of each topic known:", "")
     yield format_table(
         ("measure", "known", "tau", "tau_AP", "pairs", "no longer significant", "reversed", "mean",
