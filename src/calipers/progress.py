@@ -6,9 +6,8 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from time import monotonic
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
-from calipers.data.errors import InputError, format_value
 from calipers.lazy_dataclasses import dataclass
 
 T = TypeVar("T")
@@ -47,47 +46,22 @@ class Stage:
 _stages: list[Stage] = []
 #: Functions that are told of each step of the outermost stage: steps done, and all of them.
 _listeners: list[Callable[[int, int], None]] = []
-#: Argument of functions that report their progress.
-Progress: TypeAlias = "bool | Callable[[int, int], None] | None"
 
 
 @contextmanager
-def report_progress(progress: Progress, label: str) -> Iterator[None]:
-    """Report the steps of a computation within a ``with`` statement.
+def listen(listener: Callable[[int, int], None]) -> Iterator[None]:
+    """Call a function after each step of the outermost stage, within a ``with`` statement.
 
     Parameters
     ----------
-    progress : bool or callable, optional
-        True writes a line to stderr that is updated at each step. A function is called with the
-        number of finished steps and the number of all steps.
-    label : str
-        What a step is, such as ``"fit"``.
-
-    Raises
-    ------
-    InputError
-        If ``progress`` is neither.
+    listener : callable
+        Function of the number of finished steps and of the number of all steps.
     """
-    if progress is None or progress is False:
-        yield
-        return
-    if progress is not True and not callable(progress):
-        raise InputError(
-            f"progress is {format_value(progress)}, expected True, False, or a function of the "
-            "finished steps and of all"
-        )
-
-    def write(done: int, total: int) -> None:
-        print(f"\r{label} {done:,} of {total:,}", end="", file=sys.stderr, flush=True)
-
-    listener = write if progress is True else progress
     _listeners.append(listener)
     try:
         yield
     finally:
         _listeners.remove(listener)
-        if progress is True:
-            print(file=sys.stderr)
 
 
 def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:

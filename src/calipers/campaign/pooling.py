@@ -667,7 +667,8 @@ class JudgingQueue:
                     return document
         if self._document_priorities is not None and self._rank_table is not None:
             values = np.round(self._document_priorities(self._rank_table, self.judged), 12)
-            for position in np.argsort(-values, kind="stable").tolist():
+            positions: list[int] = np.argsort(-values, kind="stable").tolist()
+            for position in positions:
                 if (document := self._rank_table.documents[position]) not in unavailable:
                     return document
             return None

@@ -88,7 +88,7 @@ def assess_quality(
             measures=selected_measures,
             level=level,
             seed=seed,
-        )  # fmt: skip
+        )
         if len(set(groups.values())) > 1
         else []
     )
@@ -261,8 +261,10 @@ def group_effect(
     unknown = (math.nan, math.nan)
     if n_topics < 2:
         return GroupEffect(before.measure, float(tau[0]), unknown, float(drop[0]), unknown)
-    counts = np.random.default_rng(seed).multinomial(
-        n_topics, np.full(n_topics, 1 / n_topics), n_resamples
+    counts = (
+        np.random.default_rng(seed)
+        .multinomial(n_topics, np.full(n_topics, 1 / n_topics), n_resamples)
+        .astype(np.float64)
     )
     tail = (1 - before.level) / 2
     intervals = [
@@ -284,7 +286,7 @@ def _tau_and_drop(
         with np.errstate(invalid="ignore"):
             mean = counts @ np.where(defined, scores.values, 0.0) / (counts @ defined)
         means.append(np.round(mean if scores.higher_is_better else -mean, 12))
-    undefined = np.isnan(means[0]).any(axis=1) | np.isnan(means[1]).any(axis=1)
+    undefined = np.asarray(np.isnan(np.hstack(means)).any(axis=1))
     filled = [np.where(undefined[:, None], 0.0, mean) for mean in means]
     tau = np.array([correlation(a, b) for a, b in zip(*filled, strict=True)])
     first, second = (omnibus.ranks(mean)[:, members] for mean in filled)

@@ -28,8 +28,10 @@ from calipers.learning.fitting import (
     FitJob,
     FitResults,
     Indices,
+    Progress,
     TrainingData,
     fit_all,
+    report_progress,
     require_sklearn,
 )
 from calipers.learning.predictions import check_named_estimators, is_classification
@@ -39,7 +41,6 @@ from calipers.learning.train_test_scores import (
     check_target,
     format_values,
 )
-from calipers.progress import Progress, report_progress
 from calipers.results import BiasVariance, Estimate
 from calipers.results.learning import BOOTSTRAP, DISJOINT, GENERATED, BiasVarianceRow
 from calipers.statistics import FloatArray
@@ -539,7 +540,7 @@ def bias_variance(
         for index, train in enumerate(design.training_sets)
         for name, parameters in zip(names, parameter_sets, strict=True)
     ]  # fmt: skip
-    with report_progress(progress, "fit"):
+    with report_progress(progress):
         fits: FitResults[Any] = fit_all(
             jobs, design.training_data, seed=seed, n_jobs=n_jobs, label="fitting model"
         )

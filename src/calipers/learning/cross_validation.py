@@ -45,8 +45,10 @@ from calipers.learning.fitting import (
     FitResult,
     FitResults,
     Indices,
+    Progress,
     TrainingData,
     fit_all,
+    report_progress,
     shared_group_notes,
     weight_parameter,
 )
@@ -72,7 +74,6 @@ from calipers.learning.tuning import (
     tune_predictions,
 )
 from calipers.measures import Measure
-from calipers.progress import Progress, report_progress
 from calipers.report.numbers import format_number
 from calipers.results import SEVERITIES, Comparison, Estimate, Evaluation, Finding, PerUnit
 from calipers.statistics import FloatArray
@@ -935,15 +936,15 @@ def _add_copies(
     with suppress(InputError):  # without these rows there may be nothing to measure
         options: dict[str, Any] = {"interval": "none", "curves": False}
         first = evaluate(row_positions, **options)[0]
-        without = evaluate(remaining, **options).exact(first.system, first.measure)
-        if math.isfinite(first.value) and math.isfinite(without.value):
+        remaining_estimate = evaluate(remaining, **options).exact(first.system, first.measure)
+        if math.isfinite(first.value) and math.isfinite(remaining_estimate.value):
             values |= {
                 f"{first.measure} with": first.value,
-                f"{first.measure} without": without.value,
+                f"{first.measure} without": remaining_estimate.value,
             }
             sentence += (
                 f". {first.measure} of {first.system} is {format_number(first.value)}, and "
-                f"{format_number(without.value)} without them"
+                f"{format_number(remaining_estimate.value)} without them"
             )
     finding = Finding(
         kind="copies",
@@ -1274,7 +1275,7 @@ def fit_folds(
         for job, members in zip(jobs, inner_jobs, strict=True)
         for fit_job in (*members, job)
     ]
-    with report_progress(progress, "fit"):
+    with report_progress(progress):
         all_fits = fit_all(
             [*ordered_jobs, *pair_jobs],
             training_data,

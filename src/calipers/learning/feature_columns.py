@@ -69,10 +69,14 @@ class FeatureColumns:
         if not columns or not len(columns[0][1]):
             raise InputError("X: is empty, expected rows and columns")
         encoded = [_encode_column(name, values) for name, values in columns]
-        numbers, codes, numeric, texts = zip(*encoded, strict=True)
+        numbers, codes, numeric, distinct_texts = zip(*encoded, strict=True)
         names = tuple(name for name, _ in columns)
         return cls(
-            names, np.column_stack(numbers), np.column_stack(codes), np.array(numeric), texts
+            names,
+            np.column_stack(numbers),
+            np.column_stack(codes),
+            np.array(numeric),
+            distinct_texts,
         )
 
     def row_codes(self, target: Any = None) -> Indices:

@@ -7,20 +7,21 @@ depends on its job alone, and linear algebra runs in one thread, so that sums ha
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
 from time import perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.errors import InputError
+from calipers.data.errors import InputError, format_value
 from calipers.extras import install_command
 from calipers.lazy_dataclasses import dataclass
-from calipers.progress import track
+from calipers.progress import listen, track
 from calipers.statistics import FloatArray
 
 T = TypeVar("T")
@@ -78,6 +79,44 @@ class FitResults(Generic[T]):
     def n_finished(self) -> int:
         """Number of finished fits."""
         return sum(fit is not None for fit in self.results)
+
+
+#: Argument of functions that report their progress.
+Progress: TypeAlias = "bool | Callable[[int, int], None] | None"
+
+
+@contextmanager
+def report_progress(progress: Progress) -> Iterator[None]:
+    """Report the finished fits within a ``with`` statement.
+
+    True writes a line to stderr that is updated after each fit. A function is called with the
+    number of finished fits and the number of all.
+
+    Raises
+    ------
+    InputError
+        If ``progress`` is neither.
+    """
+    if progress is None or progress is False:
+        yield
+    elif progress is True:
+        with listen(_write_progress):
+            try:
+                yield
+            finally:
+                print(file=sys.stderr)
+    elif callable(progress):
+        with listen(progress):
+            yield
+    else:
+        raise InputError(
+            f"progress is {format_value(progress)}, expected True, False, or a function of the "
+            "numbers of finished fits and of all fits"
+        )
+
+
+def _write_progress(done: int, total: int) -> None:
+    print(f"\rfit {done:,} of {total:,}", end="", file=sys.stderr, flush=True)
 
 
 def predict_array(model: Any, features: Any) -> Any:

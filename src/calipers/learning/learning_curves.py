@@ -14,10 +14,9 @@ from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
 from calipers.inference.intervals import student_se
 from calipers.lazy_dataclasses import dataclass
-from calipers.learning.fitting import FitJob, Indices
+from calipers.learning.fitting import FitJob, Indices, Progress
 from calipers.learning.train_test_scores import ScoringTask, check_parameter, format_values
 from calipers.measures import Measure
-from calipers.progress import Progress
 from calipers.results import Difference, LearningCurve, ValidationCurve
 from calipers.results.learning import (
     OVERFITS,

@@ -124,9 +124,8 @@ def _points_and_categories(
     points, categories = [], []
     for k in range(len(columns.names)):
         values, codes = columns.values[rows, k], columns.codes[rows, k]
-        texts = columns.texts_by_column[k]
-        if texts:
-            categories.append(similar_text_codes(texts, codes))
+        if distinct_texts := columns.texts_by_column[k]:
+            categories.append(similar_text_codes(distinct_texts, codes))
         else:
             categories.append(~np.isfinite(values))
             points.append(_scale(values))
@@ -174,12 +173,12 @@ def _components(points: FloatArray, radius: float) -> Indices | None:
 _WORD = re.compile(r"\w+")
 
 
-def similar_text_codes(texts: Sequence[str], codes: Indices) -> Indices:
+def similar_text_codes(distinct_texts: Sequence[str], codes: Indices) -> Indices:
     """Return codes of the texts of rows, equal for near copies.
 
     Parameters
     ----------
-    texts : sequence of str
+    distinct_texts : sequence of str
         Distinct texts.
     codes : array of int
         Index of the text of each row; −1 if there is none.
@@ -197,11 +196,13 @@ def similar_text_codes(texts: Sequence[str], codes: Indices) -> Indices:
     [0, 0, 2, -1]
     """
     used = np.unique(codes[codes >= 0])
-    words = [tuple(_WORD.findall(texts[k].casefold())) for k in used]
-    representative = np.full(len(texts) + 1, -1, np.intp)  # the last one is that of no text
+    words = [tuple(_WORD.findall(distinct_texts[k].casefold())) for k in used]
+    representative = np.full(
+        len(distinct_texts) + 1, -1, np.intp
+    )  # the last one is that of no text
     first_by_words: dict[tuple[str, ...], int] = {}
     for k, sequence in zip(used.tolist(), words, strict=True):
-        representative[k] = first_by_words.setdefault(sequence or (texts[k],), k)
+        representative[k] = first_by_words.setdefault(sequence or (distinct_texts[k],), k)
     long_texts = [
         (k, frozenset(zip(sequence, sequence[1:], sequence[2:], strict=False)))
         for sequence, k in first_by_words.items()

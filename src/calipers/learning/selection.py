@@ -13,13 +13,12 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.resampled_tests import corrected_t
-from calipers.learning.fitting import FitJob
+from calipers.learning.fitting import FitJob, Progress
 from calipers.learning.predictions import check_named_estimators, is_classification
 from calipers.learning.split_designs import TrainTestIndices, make_design
 from calipers.learning.train_test_scores import ScoreArray, ScoringTask
 from calipers.learning.tuning import DEFAULT_INNER_FOLDS
 from calipers.measures import Measure
-from calipers.progress import Progress
 from calipers.results import Estimate
 from calipers.results.learning import Candidate, Selection
 from calipers.statistics import FloatArray

@@ -31,8 +31,10 @@ from calipers.learning.fitting import (
     FitResult,
     FitResults,
     Indices,
+    Progress,
     TrainingData,
     fit_all,
+    report_progress,
     require_sklearn,
     shared_group_notes,
 )
@@ -58,7 +60,6 @@ from calipers.learning.tuning import (
     paired_gain_estimator,
     split_gain_estimator,
 )
-from calipers.progress import Progress, report_progress
 from calipers.results import Difference, Estimate, Evaluation
 from calipers.results.learning import TunedThreshold
 from calipers.statistics import FloatArray
@@ -225,7 +226,7 @@ class ScoringTask:
             item for job, inner in zip(jobs, inner_jobs, strict=True) for item in (job, *inner)
         ]
         predict = self.scorer.get_predictions if tuning is None else predict_classifier
-        with report_progress(progress, "fit"):
+        with report_progress(progress):
             fits: FitResults[Any] = fit_all(
                 all_jobs,
                 self.training_data,
