@@ -71,13 +71,8 @@ class FeatureColumns:
         encoded = [_encode_column(name, values) for name, values in columns]
         numbers, codes, numeric, distinct_texts = zip(*encoded, strict=True)
         names = tuple(name for name, _ in columns)
-        return cls(
-            names,
-            np.column_stack(numbers),
-            np.column_stack(codes),
-            np.array(numeric),
-            distinct_texts,
-        )
+        tables = np.column_stack(numbers), np.column_stack(codes)
+        return cls(names, *tables, np.array(numeric), distinct_texts)
 
     def row_codes(self, target: Any = None) -> Indices:
         """Return row codes, equal if rows are equal in all columns and in the target."""
