@@ -28,6 +28,8 @@ _MAX_CLASSES = 20
 _CHANCE_RADIUS, _CHANCE_LEVEL = 8.0, 0.01
 #: Largest number of pairs within that radius, per row: with more, rows are too dense.
 _MAX_PAIRS_PER_ROW = 20
+#: Number of coordinates by which pairs of near rows are searched.
+_MAX_DIMENSIONS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +54,11 @@ class NearCopies:
         points, categories = _points_and_categories(columns, target, first_rows)
         if not points.shape[1]:
             return cls(codes, categories[codes], categories[codes], has_numbers=False)
-        # Rows of different categories are too far apart to be near.
+        # Rows of different categories are too far apart to be near. First come the coordinates with
+        # the most distinct values, by which pairs are searched.
         keyed = np.column_stack([points, 2 * _CHANCE_RADIUS * categories])
+        n_distinct = np.array([len(np.unique(column)) for column in keyed.T])
+        keyed = keyed[:, np.argsort(-n_distinct, kind="stable")]
         near, distant = (_components(keyed, radius) for radius in (1.0, _CHANCE_RADIUS))
         if near is None or distant is None:
             return cls(codes, codes, codes, has_numbers=False)
@@ -153,17 +158,20 @@ def _scale(values: FloatArray) -> FloatArray:
 def _components(points: FloatArray, radius: float) -> Indices | None:
     """Return the connected components of points that differ by at most a radius.
 
-    Returns None if there are too many pairs of them.
+    Returns None if there are too many pairs of them. Pairs are searched by the first coordinates,
+    because trees are slow in many dimensions.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
 
-    n, tree = len(points), cKDTree(points)
+    n = len(points)
+    tree = cKDTree(points[:, :_MAX_DIMENSIONS])
     n_pairs = (int(tree.count_neighbors(tree, radius, p=np.inf)) - n) // 2
     if n_pairs > _MAX_PAIRS_PER_ROW * n:
         return None
     pairs = tree.query_pairs(radius, p=np.inf, output_type="ndarray").reshape(-1, 2)
+    pairs = pairs[(np.abs(points[pairs[:, 0]] - points[pairs[:, 1]]) <= radius).all(axis=1)]
     graph = csr_array((np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     return np.asarray(connected_components(graph, directed=False)[1], np.intp)
 
