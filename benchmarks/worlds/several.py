@@ -39,10 +39,11 @@ def several(number: int, systems: int, of: PerTopic) -> Trial:
             ),
             "two-way ANOVA": omnibus.anova(table).p,
         }
-        for adjust in ("tukey", "holm", "none"):
+        for adjust in ("tukey", "tukey-anova", "holm", "none"):
             made = evaluation.compare(adjust=adjust)
             name = {
                 "tukey": "randomized Tukey HSD",
+                "tukey-anova": "two-way Tukey HSD",
                 "holm": "randomization, Holm",
                 "none": "randomization, not adjusted",
             }[adjust]

@@ -44,6 +44,24 @@ class Stage:
 
 #: Active stages, each nested in a step of the previous one.
 _stages: list[Stage] = []
+#: Functions that are told of each step of the outermost stage: steps done, and all of them.
+_listeners: list[Callable[[int, int], None]] = []
+
+
+@contextmanager
+def listen(listener: Callable[[int, int], None]) -> Iterator[None]:
+    """Call a function after each step of the outermost stage, within a ``with`` statement.
+
+    Parameters
+    ----------
+    listener : callable
+        Function of the number of finished steps and of the number of all steps.
+    """
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
 
 
 def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
@@ -126,6 +144,8 @@ def _iterate_stage(items: Iterable[T], stage: Stage, size: Callable[[T], int]) -
         for item in items:
             yield item
             stage.done += size(item)
+            if _listeners and _stages[0] is stage:
+                _listeners[-1](stage.done, stage.total)
             del item  # while the next one is made
     finally:
         if stage in _stages:

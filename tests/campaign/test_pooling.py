@@ -137,7 +137,7 @@ def test_orders_that_judgments_make(method: str, expected: str) -> None:
     )
 
 
-@pytest.mark.parametrize("method", sorted(pooling.QUEUE_METHODS))
+@pytest.mark.parametrize("method", sorted(pooling.JUDGING_METHODS))
 def test_a_queue_goes_on_where_it_was(method: str) -> None:
     """Made anew from the judgments it asks for the same; a topic ends with its cap, and begins with
     best ranks; what was put aside does not come until it is no longer."""
@@ -174,6 +174,84 @@ def test_draws_find_relevant_documents_early() -> None:
             assert sum(d.startswith("r") for d in made[:40]) > 20
             orders.add(tuple(made))
     assert len(orders) == 8
+
+
+def _hedge_in_words(runs: dict[str, list[str]], relevant: set[str]) -> list[str]:
+    """Order of Hedge, from the losses of every judgment so far."""
+    longest = max(map(len, runs.values()))
+    documents = {d for ranking in runs.values() for d in ranking}
+
+    def loss(run: str, document: str) -> float:
+        if document not in runs[run]:
+            return 0.0
+        return sum(1 / k for k in range(runs[run].index(document) + 1, longest + 1)) / 2
+
+    order: list[str] = []
+    while len(order) < len(documents):
+        total = {
+            run: sum(loss(run, d) * (-1 if d in relevant else 1) for d in order) for run in runs
+        }
+        weights = {run: 0.1 ** total[run] for run in runs}
+        score = {
+            d: sum(weights[run] * loss(run, d) for run in runs) / sum(weights.values())
+            for d in documents - set(order)
+        }
+        best = {d: min(r.index(d) for r in runs.values() if d in r) for d in score}
+        order.append(min(score, key=lambda d: (-round(score[d], 12), best[d], d)))
+    return order
+
+
+def _mtc_in_words(runs: dict[str, list[str]], relevant: set[str]) -> list[str]:
+    """Order of MTC, from the expected sums of precisions with each document relevant or not."""
+    documents = sorted({d for ranking in runs.values() for d in ranking})
+    order: list[str] = []
+
+    def expected_sum(run: str, x: dict[str, float]) -> float:
+        total, rank = 0.0, {d: k for k, d in enumerate(runs[run], 1)}
+        for i in runs[run]:
+            for j in runs[run]:
+                if i == j:
+                    total += x[i] / rank[i]
+                elif rank[i] < rank[j]:
+                    total += x[i] * x[j] / rank[j]
+        return total
+
+    while len(order) < len(documents):
+        x = {d: float(d in relevant) if d in order else 0.5 for d in documents}
+        score = {}
+        for d in set(documents) - set(order):
+            change = {
+                run: expected_sum(run, {**x, d: 1.0}) - expected_sum(run, {**x, d: 0.0})
+                for run in runs
+            }
+            score[d] = sum(abs(change[a] - change[b]) for a, b in combinations(runs, 2))
+        best = {d: min(r.index(d) for r in runs.values() if d in r) for d in score}
+        order.append(min(score, key=lambda d: (-round(score[d], 12), best[d], d)))
+    return order
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hedge_and_mtc_are_their_definitions(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    documents = [f"d{k}" for k in range(14)]
+    runs = {
+        name: [str(d) for d in random.permutation(documents)[: random.integers(5, 12)]]
+        for name in "abcd"
+    }
+    relevant = {d for d in documents if random.random() < 0.4}
+    for method, expected in (("hedge", _hedge_in_words), ("mtc", _mtc_in_words)):
+        queue = pooling.JudgingQueue(runs, method)
+        assert pooling.simulate_judging(queue, relevant) == expected(runs, relevant), method
+
+
+def test_hedge_trusts_the_run_that_was_right_and_mtc_distinguishes_runs() -> None:
+    runs = {f"bad{k}": [f"n{k}-{d}" for d in range(30)] for k in range(4)}
+    runs["good"] = [f"r{d}" for d in range(30)]
+    made = pooling.simulate_judging(pooling.JudgingQueue(runs, "hedge"), set(runs["good"]))
+    assert sum(d.startswith("r") for d in made[:35]) == 30
+    # What all runs have at the same rank distinguishes none of them.
+    same = {"a": ["x", "y", "z"], "b": ["x", "z", "y"]}
+    assert pooling.JudgingQueue(same, "mtc").next_document() != "x"
 
 
 # --- Samples --------------------------------------------------------------------------------------

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calipers as cal
 from calipers.campaign import quality
-from calipers.campaign.system_scores import ranking_changes, score_systems
+from calipers.campaign.system_scores import SystemTopicScores, ranking_changes, score_systems
 from calipers.inference.power import anova_power
 
 RANKINGS = {
@@ -219,3 +221,92 @@ def test_topics_that_several_systems_need(number: int, expected: int) -> None:
 def test_measures_that_make_no_order() -> None:
     with pytest.raises(cal.InputError, match="NumRel is not a mean over topics"):
         score_systems(JUDGED, RANKINGS, ["NumRel"])
+
+
+def test_curves_of_achieved_significance_levels() -> None:
+    judged, rankings = systems(20, {"a": 2.0, "b": 1.2, "c": 1.1, "d": 0.2})
+    [result] = quality.discriminative_power(judged, rankings, measures=["AP"], draws=2)
+    scores = score_systems(judged, rankings, ["AP"])["AP"]
+    pairs = list(combinations(range(4), 2))
+    assert result.p_values == tuple(sorted((scores.p[i, j] for i, j in pairs), reverse=True))
+    assert sum(p <= 0.05 for p in result.p_values) == result.separated
+    for i, j in pairs:
+        difference = abs(scores.means[i] - scores.means[j])
+        assert (difference >= result.difference_needed) == (scores.p[i, j] <= 0.05)
+
+
+def test_swap_rates_are_those_of_all_pairs_of_all_divisions() -> None:
+    random = np.random.default_rng(7)
+    values = random.random((11, 5)) * 0.2 + random.random((11, 1)) + np.arange(5) * 0.02
+    found = quality.swap_rates(values, 0.01, seed=3, divisions=40)
+    draws, swaps, sizes = np.random.default_rng(3), [], []
+    for _ in range(40):
+        order = draws.permutation(11)
+        halves = values[order[:5]].mean(axis=0), values[order[5:10]].mean(axis=0)
+        for i, j in combinations(range(5), 2):
+            first, second = (half[i] - half[j] for half in halves)
+            sizes.append(abs(first))
+            swaps.append(first * second < 0)
+    sizes, swaps = np.array(sizes), np.array(swaps)
+    assert found.topics == 5
+    assert found.rate == pytest.approx(swaps.mean())
+    for low, n, rate in found.bins:
+        high = low + 0.01 if low < 0.195 else np.inf
+        mask = (sizes >= low) & (sizes < high)
+        assert (n, rate) == (mask.sum(), pytest.approx(swaps[mask].mean()))
+    assert sum(n for _, n, _ in found.bins) == len(sizes)
+    if math.isnan(found.difference_needed):
+        assert found.bins[-1][2] > 0.05
+    else:
+        assert found.sensitivity == pytest.approx((sizes >= found.difference_needed).mean())
+        assert swaps[sizes >= found.difference_needed].mean() <= 0.05
+
+
+def test_swaps_of_systems_that_never_or_always_change() -> None:
+    table = np.random.default_rng(0).random((10, 1)) + np.array([[0.0, 0.3, 0.3]])
+    found = quality.swap_rates(table, 0.01)
+    assert (found.rate, found.difference_needed, found.sensitivity) == (0.0, 0.0, 1.0)
+    # Of two topics of each half, one half of which has the opposite order.
+    table = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    found = quality.swap_rates(table, 0.01, divisions=400)
+    assert found.rate == pytest.approx(1 / 3, abs=0.06)  # 2 of 6 halves are of one kind
+    assert math.isnan(found.difference_needed)
+    assert quality.swap_rates(table[:3], 0.01) is quality.swap_rates(table[:, :1], 0.01) is None
+
+
+def test_effects_of_a_group_over_topics() -> None:
+    """The drop and τ of every resample, as means of topics drawn one by one."""
+    random = np.random.default_rng(5)
+    before = random.random((9, 4)) * 0.3 + [0.5, 0.45, 0.4, 0.35]
+    after = before - random.random((9, 4)) * [0.3, 0.0, 0.0, 0.2]
+    first, second = (
+        SystemTopicScores("AP", tuple("123456789"), tuple("abcd"), table)
+        for table in (before, after)
+    )
+    effect = quality.group_effect(first, second, ["a", "d"], n_resamples=300, seed=2)
+    counts = np.random.default_rng(2).multinomial(9, np.full(9, 1 / 9), 300)
+    taus, drops = [], []
+    for count in [np.ones(9, int), *counts]:
+        rows = np.repeat(np.arange(9), count)
+        old, new = before[rows].mean(axis=0), after[rows].mean(axis=0)
+        taus.append(stats.kendalltau(old, new).statistic)
+        ranks = [stats.rankdata(-means) for means in (old, new)]
+        drops.append(max((ranks[1] - ranks[0])[[0, 3]]))
+    assert (effect.tau, effect.max_drop) == (pytest.approx(taus[0]), drops[0])
+    assert effect.tau_interval == pytest.approx(np.quantile(taus[1:], [0.025, 0.975]))
+    assert effect.max_drop_interval == pytest.approx(np.quantile(drops[1:], [0.025, 0.975]))
+
+
+def test_effects_where_lower_is_better_or_topics_are_undefined() -> None:
+    values = np.array([[0.1, 0.2], [0.3, np.nan], [0.1, 0.4]])
+    before = SystemTopicScores("x", tuple("123"), ("a", "b"), values, higher_is_better=False)
+    after = SystemTopicScores(
+        "x", tuple("123"), ("a", "b"), values + np.array([1.0, 0.0]), higher_is_better=False
+    )
+    effect = quality.group_effect(before, after, ["a"])
+    assert (effect.tau, effect.max_drop) == (-1.0, 1.0)
+    single = (
+        SystemTopicScores("x", ("1",), ("a", "b"), s.values[:1], higher_is_better=False)
+        for s in (before, after)
+    )
+    assert math.isnan(quality.group_effect(*single, ["a"]).tau_interval[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,3 +126,29 @@ def test_messages_call_options_by_their_names(scored, more, message):
 )
 def test_what_is_refused(table, more, message):
     assert message in " ".join(run(table, "--truth", "y", *more, code=2).split())
+
+
+@pytest.mark.slow
+def test_slices_and_costs_of_a_table(table, tmp_path):
+    rows = [line.split(",") for line in Path(table).read_text().split()]
+    lines = [[*rows[0], "site", "ms"]]
+    lines += [[*row, f"0{k % 3}", str(k % 7)] for k, row in enumerate(rows[1:])]
+    path = tmp_path / "sliced.csv"
+    path.write_text("\n".join(map(",".join, lines)) + "\n")
+    shown = run(str(path), "--truth", "y", *FEATURES, *OLS, "-m", "MSE", "--slice", "site",
+                "--slice", "x0*site", "--slice-bins", "x0=0", "--cost", "latency=ms",
+                "--cost", "price=0.5", "--format", "json")  # fmt: skip
+    found = cal.Evaluation.from_dict(json.loads(shown))
+    site = np.array([f"0{k % 3}" for k in range(len(Y))])
+    expected = cal.cross_validate(
+        LinearRegression(), X, Y, measures="MSE", slices={"site": site, "x0*site": (X[:, 0], site)},
+        slice_bins={"x0": [0.0]}, cost={"latency": np.arange(len(Y)) % 7, "price": 0.5},
+    )  # fmt: skip
+    assert [s.slice for s in found.slices] == [s.slice for s in expected.slices]
+    assert [s.estimate.value for s in found.slices] == pytest.approx(
+        [s.estimate.value for s in expected.slices]
+    )
+    assert found["mean-cost[latency]"].value == pytest.approx((np.arange(len(Y)) % 7).mean())
+    # Slices that are text are no features, nor are costs.
+    run(str(path), "--truth", "y", *OLS, "-m", "MSE", "--slice", "site", "--slice", "word")
+    run(str(path), "--truth", "y", *OLS, "--slice-bins", "x0:0", code=2)

@@ -338,3 +338,27 @@ def test_the_former_name_of_the_randomization_test_is_accepted(topics: cal.Evalu
     found, expected = (topics.compare(test=t) for t in ("randomisation", "randomization"))
     assert found.to_json() == expected.to_json()
     assert {d.test for d in found} == {"paired randomization"}
+
+
+def test_two_way_tukey_is_a_choice(topics: cal.Evaluation) -> None:
+    from calipers.inference import omnibus
+
+    found = topics.compare(adjust="tukey-anova")
+    assert found.adjustment == "two-way Tukey HSD"
+    for measure in ("AP", "nDCG@10"):
+        table = np.column_stack([topics.per_unit.values[s][measure] for s in topics.systems])
+        tests = omnibus.tukey_hsd(table)
+        for d in [d for d in found if d.measure == measure]:
+            i, j = topics.systems.index(d.system), topics.systems.index(d.baseline)
+            assert d.test == "two-way Tukey HSD"
+            assert d.p_adjusted == pytest.approx(tests.p[i, j], rel=1e-12)
+            assert d.method == "simultaneous, two-way Tukey HSD"
+            assert d.high - d.value == pytest.approx(tests.critical_difference)
+            assert (d.low > 0 or d.high < 0) == (d.p_adjusted < 0.05)
+
+
+def test_two_way_tukey_takes_topics_of_equal_weight() -> None:
+    values = {name: np.random.default_rng(k).random(12) for k, name in enumerate("abc")}
+    weighted = cal.from_values(values, weight=np.arange(1.0, 13.0)).compare(adjust="tukey-anova")
+    assert any("takes units of equal weight" in note for note in weighted.notes)
+    assert {d.test for d in weighted} != {"two-way Tukey HSD"}

@@ -303,3 +303,49 @@ def test_the_chance_of_any_false_finding() -> None:
     rates["nemenyi"] = [np.ptp(means) >= critical for means in ranked]
     for name, found in rates.items():
         assert 0.015 < np.mean(found) < 0.085, name
+
+
+# --- Tukey's HSD of the two-way analysis of variance ----------------------------------------------
+
+
+def test_two_way_tukey_is_that_of_statsmodels() -> None:
+    import pandas as pd
+    import statsmodels.formula.api as smf
+    from statsmodels.stats.libqsturng import psturng
+
+    random = np.random.default_rng(3)
+    table = random.normal(size=(20, 4)) + 0.7 * random.normal(size=(20, 1)) + [0, 0.2, 0.4, 1.5]
+    long = pd.DataFrame(table).melt(ignore_index=False, var_name="system").reset_index()
+    fit = smf.ols("value ~ C(system) + C(index)", long).fit()
+    tests = omnibus.tukey_hsd(table)
+    error = np.sqrt(fit.mse_resid / 20)
+    assert fit.df_resid == 19 * 3
+    for i in range(4):
+        for j in range(4):
+            q = abs(table[:, i].mean() - table[:, j].mean()) / error
+            expected = 1.0 if i == j else stats.studentized_range.sf(q, 4, 57)
+            assert tests.p[i, j] == pytest.approx(expected, rel=1e-8, abs=1e-12)
+            if i != j and 0.001 < expected < 0.1:  # the range of the tables it interpolates
+                assert tests.p[i, j] == pytest.approx(
+                    float(np.squeeze(psturng(q, 4, 57))), abs=0.002
+                )
+    # Table of the studentized range: q(0.05; 4, 60) is 3.737.
+    assert tests.critical_difference / error == pytest.approx(3.743, abs=0.003)
+
+
+def test_two_systems_have_the_paired_t_test() -> None:
+    table = np.random.default_rng(4).normal([0.0, 0.5], size=(15, 2))
+    tests = omnibus.tukey_hsd(np.vstack([table, [[np.nan, 1.0]]]))
+    paired = stats.ttest_rel(table[:, 0], table[:, 1])
+    assert tests.p[0, 1] == pytest.approx(paired.pvalue, rel=1e-7)
+    half_width = np.diff(paired.confidence_interval(0.95))[0] / 2
+    assert tests.critical_difference == pytest.approx(half_width, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "table", [np.ones((5, 3)), np.zeros((1, 3)), [[0.1, np.inf], [0.2, 0.4]], [[0, 1.0]] * 4]
+)
+def test_two_way_tukey_is_undefined_without_residuals(table) -> None:
+    tests = omnibus.tukey_hsd(np.array(table, float))
+    assert np.isnan(tests.p).all()
+    assert np.isnan(tests.critical_difference)

@@ -13,7 +13,7 @@ from calipers.campaign.assessor_agreement import grades_by_assessor
 from calipers.campaign.assignment import Assignment, assign
 from calipers.campaign.goals import parse_goal, parse_measures
 from calipers.campaign.pooling import (
-    QUEUE_METHODS,
+    JUDGING_METHODS,
     JudgingQueue,
     Pool,
     depth_pool,
@@ -233,7 +233,7 @@ def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
     far.
     """
     all_settings = pool_settings(campaign)
-    if not all_settings or all_settings[-1].get("order") not in QUEUE_METHODS:
+    if not all_settings or all_settings[-1].get("order") not in JUDGING_METHODS:
         return None
     settings, pooled = all_settings[-1], dict[str, set[str]]()
     for entry in campaign.pool():

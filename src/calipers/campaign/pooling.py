@@ -496,6 +496,77 @@ QUEUE_METHODS: dict[str, tuple[_PriorityFunction, float]] = {
 }
 
 
+class _RankTable:
+    """Ranks of the documents of a topic in each run, documents in the order of their best ranks.
+
+    ``ranks`` has shape (n_runs, n_documents); it is infinite if a run has not retrieved a document.
+    """
+
+    def __init__(self, rankings: Mapping[str, Sequence[str]]) -> None:
+        self.documents = sort_by_best_rank({n: {"": list(r)} for n, r in rankings.items()}, "")
+        position = {document: k for k, document in enumerate(self.documents)}
+        self.ranks = np.full((len(rankings), len(self.documents)), np.inf)
+        for run, name in enumerate(sorted(rankings)):
+            for rank, document in enumerate(rankings[name], 1):
+                self.ranks[run, position[document]] = rank
+
+    def grades(self, judged: Mapping[str, bool]) -> FloatArray:
+        """Return 1 and 0 for relevant and non-relevant documents, NaN for unjudged ones."""
+        return np.array([float(judged.get(d, np.nan)) for d in self.documents])
+
+
+#: Base of the weights of runs in Hedge: a loss of 1 multiplies the weight by it.
+_HEDGE_BASE = 0.1
+
+
+def _hedge_priorities(table: _RankTable, judged: Mapping[str, bool]) -> FloatArray:
+    """Return the loss of the weighted runs if each document were not relevant.
+
+    A document at rank r of a list of length Z has the loss ½(1/r + … + 1/Z) if it is not relevant,
+    and minus that if it is.
+    """
+    longest = int(table.ranks[np.isfinite(table.ranks)].max(initial=1))
+    tails = np.append(np.cumsum(1 / np.arange(longest, 0, -1.0))[::-1], 0.0) / 2
+    losses = tails[np.minimum(table.ranks - 1, longest).astype(np.intp)]
+    grades = table.grades(judged)
+    total = losses @ np.where(np.isnan(grades), 0.0, 1 - 2 * grades)
+    weights = _HEDGE_BASE ** (total - total.min())
+    return np.asarray(weights / weights.sum() @ losses)
+
+
+def _mtc_priorities(table: _RankTable, judged: Mapping[str, bool]) -> FloatArray:
+    """Return by how much each judgment changes the expected differences of the runs in AP.
+
+    With x the relevance of documents, the sum of precisions of a run is the sum over i ≤ j of
+    x_i x_j / max(r_i, r_j). Its expectation, where documents that are not judged are relevant with
+    probability 1/2, changes by 1/r_i + Σ_{j ≠ i} x_j / max(r_i, r_j) with x_i. The priority is the
+    sum over pairs of runs of the absolute differences between these changes.
+    """
+    grades = table.grades(judged)
+    expected = np.where(np.isnan(grades), 0.5, grades)
+    changes = np.empty_like(table.ranks)
+    for run, ranks in enumerate(table.ranks):
+        order = np.argsort(ranks, kind="stable")
+        reciprocal, relevance = 1 / ranks[order], expected[order]
+        before = np.cumsum(relevance) - relevance
+        after = np.cumsum((relevance * reciprocal)[::-1])[::-1] - relevance * reciprocal
+        retrieved = np.isfinite(ranks[order])
+        changes[run, order] = np.where(retrieved, reciprocal * (1 + before) + after, 0.0)
+    # Σ over pairs |a − b| from the sorted values.
+    n_runs = len(changes)
+    multiples = 2 * np.arange(n_runs) - n_runs + 1
+    return np.asarray(multiples @ np.sort(changes, axis=0))
+
+
+#: Methods that rank documents, not runs.
+_DOCUMENT_METHODS: dict[str, Callable[[_RankTable, Mapping[str, bool]], FloatArray]] = {
+    "hedge": _hedge_priorities,
+    "mtc": _mtc_priorities,
+}
+#: Names of all methods.
+JUDGING_METHODS = (*QUEUE_METHODS, *_DOCUMENT_METHODS)
+
+
 class JudgingQueue:
     """Order in which the documents of one topic are judged, depending on the judgments.
 
@@ -512,6 +583,13 @@ class JudgingQueue:
         judgment counts for every run that has the document. ``"thompson"`` selects the run with
         the largest draw from Beta(1 + relevant, 1 + judged − relevant). With the suffix
         ``-non-stationary`` only the last judgment of a run counts. Ties are resolved by name.
+        ``"hedge"`` (Aslam, Pavlu and Savell 2003) selects the document at the highest ranks of the
+        runs that have been right so far: each run has a weight, which is multiplied by 0.1 to the
+        power of its losses, ½(1/r + … + 1/Z) for a non-relevant document at rank r of Z, and minus
+        that for a relevant one. ``"mtc"`` selects the document whose judgment changes the expected
+        differences in AP between all pairs of runs most, where unjudged documents are relevant with
+        probability ½: minimal test collections (Carterette, Allan and Sitaraman 2006). It needs two
+        runs or more, and finds differences between runs rather than relevant documents.
     topic : str, default=""
         Topic. Random draws depend only on topic, seed and number of judgments, so that a queue
         that is rebuilt from the judgments continues as the first one would have.
@@ -550,8 +628,8 @@ class JudgingQueue:
         max_documents: int | None = None,
         judged: Iterable[tuple[str, bool]] = (),
     ) -> None:
-        if method not in QUEUE_METHODS:
-            raise InputError(f"method is {method!r}; {did_you_mean(method, QUEUE_METHODS)}")
+        if method not in JUDGING_METHODS:
+            raise InputError(f"method is {method!r}; {did_you_mean(method, JUDGING_METHODS)}")
         if not rankings:
             raise InputError(
                 f"topic {topic!r}: has no rankings; expected those of one or more runs"
@@ -560,7 +638,9 @@ class JudgingQueue:
         self.max_documents = (
             None if max_documents is None else check_min_int(max_documents, "max_documents")
         )
-        self._priorities, self._retention = QUEUE_METHODS[method]
+        self._priorities, self._retention = QUEUE_METHODS.get(method, (_mean_priorities, 1.0))
+        self._document_priorities = _DOCUMENT_METHODS.get(method)
+        self._rank_table = _RankTable(rankings) if self._document_priorities is not None else None
         names = sorted(rankings)
         self._rankings: list[list[str]] = [list(rankings[name]) for name in names]
         self._document_sets = [set(ranking) for ranking in self._rankings]
@@ -585,6 +665,13 @@ class JudgingQueue:
             for document in self._burn_in:
                 if document not in unavailable:
                     return document
+        if self._document_priorities is not None and self._rank_table is not None:
+            values = np.round(self._document_priorities(self._rank_table, self.judged), 12)
+            positions: list[int] = np.argsort(-values, kind="stable").tolist()
+            for position in positions:
+                if (document := self._rank_table.documents[position]) not in unavailable:
+                    return document
+            return None
         rng = np.random.default_rng([*self._seed, len(self.judged)])
         priorities = self._priorities(self._runs, rng)
         run_order: list[int] = np.argsort(-priorities, kind="stable").tolist()

@@ -34,6 +34,7 @@ from calipers.campaign.system_scores import (
 )
 from calipers.data.errors import InputError, format_first_names
 from calipers.evaluate.plan import plan
+from calipers.inference import omnibus
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.report.numbers import format_count
@@ -80,7 +81,13 @@ def assess_quality(
     pool_depth = operations.pooled_depth(campaign) if depth is None else parse_depth(depth)
     group_results = (
         leave_one_group_out(
-            final, rankings, groups, depth=pool_depth, measures=selected_measures, level=level
+            final,
+            rankings,
+            groups,
+            depth=pool_depth,
+            measures=selected_measures,
+            level=level,
+            seed=seed,
         )
         if len(set(groups.values())) > 1
         else []
@@ -180,7 +187,7 @@ class LeaveOneGroupOut:
 
     The judgments are those without the documents that only runs of the group contributed:
     ``documents`` in all, ``relevant`` of them relevant. ``changes`` are those of the ranking of
-    systems, as if the group had not participated.
+    systems, as if the group had not participated; ``effects`` have intervals over topics.
     """
 
     group: str
@@ -188,6 +195,103 @@ class LeaveOneGroupOut:
     documents: int
     relevant: int
     changes: tuple[RankingChange, ...]
+    effects: tuple[GroupEffect, ...] = ()
+
+
+@dataclass(frozen=True)
+class GroupEffect:
+    """Effect of leaving a group out on the ranking by one measure, with intervals over topics.
+
+    ``tau`` is that of the rankings before and after, and ``max_drop`` the largest number of ranks
+    that a run of the group loses (negative if all gain). Their intervals are NaN with one topic.
+    """
+
+    measure: str
+    tau: float
+    tau_interval: tuple[float, float]
+    max_drop: float
+    max_drop_interval: tuple[float, float]
+
+
+def group_effect(
+    before: SystemTopicScores,
+    after: SystemTopicScores,
+    runs: Sequence[str],
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> GroupEffect:
+    """Estimate the effect of other judgments on the ranking, and on some of the runs.
+
+    Parameters
+    ----------
+    before, after : SystemTopicScores
+        Scores by all judgments, and without those of the group.
+    runs : sequence of str
+        Runs of the group.
+    n_resamples : int, default=1000
+        Number of bootstrap replicates.
+    seed : int, default=0
+        Seed of the random draws.
+
+    Returns
+    -------
+    GroupEffect
+        The effect.
+
+    Notes
+    -----
+    Topics are resampled, the same before and after. The limits are percentiles. They are those of
+    the values to be expected with another sample of as many topics: with more topics, τ may be
+    lower, since similar systems differ less in the means.
+
+    Examples
+    --------
+    >>> table = np.array([[0.5, 0.4], [0.6, 0.4], [0.7, 0.6]])
+    >>> first, second = (
+    ...     SystemTopicScores("AP", ("1", "2", "3"), ("a", "b"), values)
+    ...     for values in (table, table - [0.3, 0.0])
+    ... )
+    >>> group_effect(first, second, ["a"]).max_drop_interval
+    (1.0, 1.0)
+    """
+    members = [before.systems.index(run) for run in runs]
+    n_topics = len(before.topics)
+    ones = np.ones((1, n_topics))
+    tau, drop = _tau_and_drop(before, after, members, ones)
+    unknown = (math.nan, math.nan)
+    if n_topics < 2:
+        return GroupEffect(before.measure, float(tau[0]), unknown, float(drop[0]), unknown)
+    counts = (
+        np.random.default_rng(seed)
+        .multinomial(n_topics, np.full(n_topics, 1 / n_topics), n_resamples)
+        .astype(np.float64)
+    )
+    tail = (1 - before.level) / 2
+    intervals = [
+        tuple(np.quantile(replicates[np.isfinite(replicates)], [tail, 1 - tail]).tolist())
+        if np.isfinite(replicates).mean() > 0.95
+        else unknown
+        for replicates in _tau_and_drop(before, after, members, counts)
+    ]
+    return GroupEffect(before.measure, float(tau[0]), intervals[0], float(drop[0]), intervals[1])
+
+
+def _tau_and_drop(
+    before: SystemTopicScores, after: SystemTopicScores, members: Sequence[int], counts: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return τ and the largest drop with topics counted ``counts`` times, one row per replicate."""
+    means = []
+    for scores in (before, after):
+        defined = ~np.isnan(scores.values)
+        with np.errstate(invalid="ignore"):
+            mean = counts @ np.where(defined, scores.values, 0.0) / (counts @ defined)
+        means.append(np.round(mean if scores.higher_is_better else -mean, 12))
+    undefined = np.asarray(np.isnan(np.hstack(means)).any(axis=1))
+    filled = [np.where(undefined[:, None], 0.0, mean) for mean in means]
+    tau = np.array([correlation(a, b) for a, b in zip(*filled, strict=True)])
+    first, second = (omnibus.ranks(mean)[:, members] for mean in filled)
+    drop = (second - first).max(axis=1)
+    return np.where(undefined, np.nan, tau), np.where(undefined, np.nan, drop)
 
 
 def leave_one_group_out(
@@ -199,6 +303,8 @@ def leave_one_group_out(
     measures: Sequence[str] = MEASURES,
     rel: int = 1,
     level: float = 0.95,
+    n_resamples: int = 1000,
+    seed: int = 0,
 ) -> list[LeaveOneGroupOut]:
     """Evaluate the systems under the judgments that would exist without each group.
 
@@ -222,7 +328,11 @@ def leave_one_group_out(
     rel : int, default=1
         Lowest relevant grade, to count relevant documents.
     level : float, default=0.95
-        Confidence level of the tests of pairs (randomized Tukey HSD).
+        Confidence level of the tests of pairs (randomized Tukey HSD), and of intervals.
+    n_resamples : int, default=1000
+        Number of bootstrap replicates of the topics.
+    seed : int, default=0
+        Seed of the random draws.
 
     Returns
     -------
@@ -272,7 +382,17 @@ def leave_one_group_out(
         )
         n_unique = sum(map(len, unique_by_topic.values()))
         results.append(
-            LeaveOneGroupOut(group, runs, n_unique, relevant, tuple(ranking_changes(before, after)))
+            LeaveOneGroupOut(
+                group,
+                runs,
+                n_unique,
+                relevant,
+                tuple(ranking_changes(before, after)),
+                tuple(
+                    group_effect(before[name], after[name], runs, n_resamples, seed)
+                    for name in before
+                ),
+            )
         )
     return results
 
@@ -417,7 +537,11 @@ class Separation:
     differences; NaN if it exceeds the range of the measure). ``needed`` are the numbers of topics
     that half of the pairs, and four fifths of them, need for their observed differences; None if
     these are zero. ``by_topics`` has for smaller numbers of topics the proportion of significantly
-    different pairs with random topics, and τ with the ranking by all topics.
+    different pairs with random topics, and τ with the ranking by all topics. ``p_values`` are those
+    of all pairs, descending: the achieved significance levels, whose curve shows discriminative
+    power at every level (Sakai 2006). ``difference_needed`` is the smallest significant difference;
+    NaN if there is none. ``swaps`` are the swaps of pairs between halves of the topics; None with
+    fewer than four topics.
     """
 
     measure: str
@@ -427,6 +551,27 @@ class Separation:
     detectable: float
     needed: tuple[int | None, int | None]
     by_topics: tuple[tuple[int, float, float], ...]
+    p_values: tuple[float, ...] = ()
+    difference_needed: float = math.nan
+    swaps: SwapRates | None = None
+
+
+@dataclass(frozen=True)
+class SwapRates:
+    """How often the order of two systems on one half of the topics is reversed on the other half.
+
+    ``topics`` is the number of topics of each half. ``rate`` is the proportion of reversed pairs,
+    over all pairs and random divisions of the topics. ``bins`` have the lower edge of a range of
+    differences on the first half, the number of pairs there, and the proportion reversed.
+    ``difference_needed`` is the edge from which at most 5% are reversed in every range; NaN if
+    there is none. ``sensitivity`` is the proportion of pairs that differ by as much.
+    """
+
+    topics: int
+    rate: float
+    bins: tuple[tuple[float, int, float], ...]
+    difference_needed: float
+    sensitivity: float
 
 
 #: Standard deviation that is possible for every measure, at which the detectable difference is
@@ -435,6 +580,11 @@ _REFERENCE_SD = 0.1
 
 #: Minimum number of topics for paired t-tests.
 _MIN_TOPICS = 5
+
+#: Random divisions of the topics into halves, the number of ranges of differences (each a hundredth
+#: of the range of the measure; the last one has all larger differences), and the largest proportion
+#: of reversed pairs.
+_N_DIVISIONS, _N_BINS, _MAX_SWAP_RATE = 100, 21, 0.05
 
 
 def discriminative_power(
@@ -449,7 +599,8 @@ def discriminative_power(
     """Compute the discriminative power of the topics.
 
     Pairs of systems are tested by the randomized Tukey HSD, on all topics and on random subsets of
-    them. Topics on which a system has no value are excluded.
+    them. Topics on which a system has no value are excluded. The topics are also divided into
+    halves at random, to count how often two systems have another order on the other half.
 
     Parameters
     ----------
@@ -465,9 +616,19 @@ def discriminative_power(
     list of Separation
         Discriminative power by each measure.
 
-    Examples -------- >>> rankings = {"a": {str(t): ["x", "y"] for t in range(9)}, ...
-    "b": {str(t): ["y", "x"] for t in range(9)}} >>> [found] = discriminative_power({str(t): {"x":
-    1} for t in range(9)}, rankings, measures=["RR"]) >>> found.separated, found.needed (1, (5, 5))
+    References
+    ----------
+    Sakai (2006). Evaluating evaluation metrics based on the bootstrap. SIGIR.
+
+    Voorhees and Buckley (2002). The effect of topic set size on retrieval experiment error. SIGIR.
+
+    Examples
+    --------
+    >>> rankings = {name: {str(t): list(name) for t in range(9)} for name in ("xy", "yx")}
+    >>> judgments = {str(t): {"x": 1} for t in range(9)}
+    >>> [result] = discriminative_power(judgments, rankings, measures=["RR"])
+    >>> result.separated, result.needed, round(result.p_values[0], 4), result.swaps.rate
+    (1, (5, 5), 0.0039, 0.0)
     """
     return [
         _separation(scores, check_min_int(draws, "draws"), seed)
@@ -507,6 +668,81 @@ def _separation(scores: SystemTopicScores, draws: int, seed: int) -> Separation:
         detectable,
         needed,
         tuple(steps),
+        tuple(sorted((float(scores.p[i, j]) for i, j in pairs), reverse=True)),
+        scores.tukey.critical_difference,
+        swap_rates(values, _swap_width(scores), seed),
+    )
+
+
+def _swap_width(scores: SystemTopicScores) -> float:
+    """Return the width of a range of differences: a hundredth of that of the measure."""
+    low, high = parse(scores.measure, ("retrieval",)).definition.range
+    if math.isfinite(high - low):
+        return float(high - low) / 100
+    return float(np.ptp(scores.means)) / (_N_BINS - 1) or 1.0
+
+
+def swap_rates(
+    values: FloatArray, width: float, seed: int = 0, divisions: int = _N_DIVISIONS
+) -> SwapRates | None:
+    """Compute how often pairs of systems change their order between halves of the topics.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_topics, n_systems)
+        Values of the systems on the topics.
+    width : float
+        Width of a range of differences.
+    seed : int, default=0
+        Seed of the random divisions.
+    divisions : int, default=100
+        Number of random divisions into two halves of equal size.
+
+    Returns
+    -------
+    SwapRates or None
+        Result; None with fewer than four topics, or fewer than two systems.
+
+    References
+    ----------
+    Voorhees and Buckley (2002). The effect of topic set size on retrieval experiment error. SIGIR.
+
+    Examples
+    --------
+    >>> table = np.array([[0.5, 0.4], [0.6, 0.4], [0.7, 0.6], [0.3, 0.1]])
+    >>> swap_rates(table, 0.01).rate
+    0.0
+    """
+    n_topics, k = values.shape
+    half = n_topics // 2
+    if half < 2 or k < 2:
+        return None
+    random, (first, second) = np.random.default_rng(seed), np.triu_indices(k, 1)
+    differences = np.empty((2, divisions, len(first)))
+    for division in range(divisions):
+        order = random.permutation(n_topics)
+        for side, topics in enumerate((order[:half], order[half : 2 * half])):
+            means = values[topics].mean(axis=0)
+            differences[side, division] = means[first] - means[second]
+    differences[np.abs(differences) < TOLERANCE] = 0.0
+    size = np.abs(differences[0]).ravel()
+    swapped = (differences[0] * differences[1] < 0).ravel()
+    bin_codes = np.minimum(((size + TOLERANCE) / width).astype(np.intp), _N_BINS - 1)
+    counts = np.bincount(bin_codes, minlength=_N_BINS)
+    n_swapped = np.bincount(bin_codes[swapped], minlength=_N_BINS)
+    bins = tuple(
+        (width * b, int(counts[b]), float(n_swapped[b] / counts[b]))
+        for b in range(_N_BINS)
+        if counts[b]
+    )
+    too_often = [b for b, (_, _, rate) in enumerate(bins) if rate > _MAX_SWAP_RATE]
+    reliable = bins[too_often[-1] + 1 :] if too_often else bins
+    return SwapRates(
+        half,
+        float(swapped.mean()),
+        bins,
+        reliable[0][0] if reliable else math.nan,
+        sum(n for _, n, _ in reliable) / len(size),
     )
 
 

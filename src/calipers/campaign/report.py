@@ -469,6 +469,10 @@ def _stability_tables(
     return [_table(head, rows, "Ranking stability under the choice of assessors", note)]
 
 
+def _limits(interval: tuple[float, float]) -> str:
+    return f"[{_cell(interval[0])}, {_cell(interval[1])}]"
+
+
 def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
     rows = []
     for result in check.leave_one_group_out:
@@ -499,6 +503,20 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
         "in the other direction."
     )
     tables = [_table(head, rows, "Leave-one-group-out", note)] if rows else []
+    effects = [
+        [result.group, e.measure, e.tau, _limits(e.tau_interval), f"{e.max_drop:g}",
+         _limits(e.max_drop_interval)]
+        for result in check.leave_one_group_out
+        for e in result.effects
+    ]  # fmt: skip
+    if effects:
+        effect_head = ("without", "measure", "τ", "interval", "largest drop in rank", "interval")
+        effect_note = (
+            "Intervals are over samples of as many topics (bootstrap, percentiles). The largest "
+            "drop is that of a run of the participant."
+        )
+        title = "Leave-one-group-out, over topics"
+        tables.append(_table(effect_head, effects, title, effect_note))
     points = [(s.measure, s.relevant, s.tau) for s in check.sparse]
     drawable = [point for point in points if not math.isnan(point[2])]
     figures = []
@@ -523,12 +541,14 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
 def _separation(
     campaign: Campaign, check: QualityReport, measure: str, final: Mapping[str, Any]
 ) -> list[Block]:
-    head = ("measure", "topics", "pairs", "significant", "MDD (80% power)",
-            "topics (1/2 of pairs)", "topics (4/5 of pairs)")  # fmt: skip
+    head = ("measure", "topics", "pairs", "significant", "difference needed", "MDD (80% power)",
+            "topics (1/2 of pairs)", "topics (4/5 of pairs)", "swap rate",
+            "difference needed (5% swaps)")  # fmt: skip
     rows = [
-        [s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed]
+        [s.measure, s.topics, s.pairs, s.separated, s.difference_needed, s.detectable, *s.needed,
+         *((math.nan, math.nan) if s.swaps is None else (s.swaps.rate, s.swaps.difference_needed))]
         for s in check.separation
-    ]
+    ]  # fmt: skip
     rankings, _ = operations.read_rankings(campaign)
     [scores] = score_systems(final, rankings, [measure]).values()
     sign = 1 if scores.higher_is_better else -1
@@ -568,9 +588,48 @@ def _separation(
                 tuple((m, str(n), _cell(x)) for m, n, x in points),
             )
         )  # fmt: skip
+    levels = [
+        (s.measure, index, p)
+        for s in check.separation
+        for index, p in enumerate(s.p_values, 1)
+        if len(s.p_values) > 1
+    ]
+    if levels:
+        figures.append(
+            Figure(
+                "Achieved significance levels",
+                "The p-values of all pairs of systems, in descending order.",
+                "p-value of each pair of systems (randomized Tukey HSD), from the largest on. The "
+                "closer a curve is to 0, the more the measure discriminates between systems "
+                "(Sakai 2006).",
+                line_chart(levels, "pairs of systems, by p-value", "p-value", is_proportion=True),
+                ("measure", "pair", "p-value"),
+                tuple((m, str(n), _cell(p)) for m, n, p in levels),
+            )
+        )  # fmt: skip
+    swap_points = [
+        (s.measure, low, rate)
+        for s in check.separation
+        if s.swaps is not None and len(s.swaps.bins) > 1
+        for low, _, rate in s.swaps.bins
+    ]
+    if swap_points:
+        figures.append(
+            Figure(
+                "Swap rates",
+                "How often pairs of systems are in another order on the other half of the topics.",
+                "Proportion of pairs of systems in another order on the other half of the topics, "
+                "by their difference on the first half (Voorhees and Buckley 2002).",
+                line_chart(swap_points, "difference of at least", "swap rate", is_proportion=True),
+                ("measure", "difference", "swap rate"),
+                tuple((m, _cell(low), _cell(rate)) for m, low, rate in swap_points),
+            )
+        )
     note = (
         "Numbers of topics with which paired t-tests detect the observed differences of half and "
-        "of four fifths of the pairs with 80% power."
+        "of four fifths of the pairs with 80% power. The difference needed is the smallest "
+        "significant one; that for 5% swaps is the one from which at most 5% of pairs are in "
+        "another order on the other half of the topics."
     )
     table = _table(head, rows, note=note)
     return _section("separation", "Discriminative power", tables=[table], figures=figures)

@@ -57,12 +57,18 @@ class SystemTopicScores:
         return np.asarray(omnibus.ranks(self.signed_means[None, :])[0])
 
     @cached_property
-    def p(self) -> FloatArray:
-        """P-value of each pair, adjusted for their number: randomized Tukey HSD."""
-        if len(self.systems) < 2 or not (~np.isnan(self.values)).all(axis=1).any():
-            return np.ones((len(self.systems), len(self.systems)))
+    def tukey(self) -> omnibus.PairwiseTests:
+        """Tests of all pairs: randomized Tukey HSD."""
+        k = len(self.systems)
+        if k < 2 or not (~np.isnan(self.values)).all(axis=1).any():
+            return omnibus.PairwiseTests("randomized Tukey HSD", np.ones((k, k)))
         [test] = omnibus.randomized_tukey(self.values, N_PERMUTATIONS, 0, self.level)
-        return test.p
+        return test
+
+    @property
+    def p(self) -> FloatArray:
+        """P-value of each pair, adjusted for their number."""
+        return self.tukey.p
 
     @cached_property
     def significant_pairs(self) -> set[tuple[str, str]]:

@@ -84,7 +84,7 @@ class Columns:
 
     def slice_and_cost_columns(self, names: Sequence[str]) -> list[Any]:
         """Return the columns of slices and costs, among the columns ``names`` of a table."""
-        slices = [_parse_crossing(text, names) for text in self.specs.get("slices", ())]
+        slices = [parse_crossing(text, names) for text in self.specs.get("slices", ())]
         return [*slices, read_costs(self.costs, str)]
 
     @property
@@ -128,7 +128,7 @@ class Columns:
                 continue
             specs = self.specs[column.role]
             if column.role == "slices":
-                arguments["slices"] = {text: _parse_crossing(text, names) for text in specs} or None
+                arguments["slices"] = {text: parse_crossing(text, names) for text in specs} or None
             elif column.is_keyed_by_system:
                 arguments[column.role] = _parse_by_system(column, specs, names)
             elif column.is_repeatable:
@@ -301,7 +301,7 @@ def _parse_by_system(column: Column, specs: Sequence[str], names: Sequence[str])
     return columns
 
 
-def _parse_crossing(text: str, names: Sequence[str]) -> Any:
+def parse_crossing(text: str, names: Sequence[str]) -> Any:
     """Return the column that defines slices, or those of a crossing ``age*site``."""
     if text in names or "*" not in text:
         return text

@@ -36,7 +36,10 @@ TESTS = (
     *("mcnemar", "mid-p", "diebold-mariano"),
 )
 ALTERNATIVES = ("two-sided", "better", "worse", "greater", "less")
-ADJUSTMENTS = ("max-t", "tukey", "holm", "bonferroni", "benjamini-hochberg", "none")
+ADJUSTMENTS = (
+    *("max-t", "tukey", "tukey-anova", "holm", "bonferroni", "benjamini-hochberg"),
+    "none",
+)
 DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
 
 
@@ -65,7 +68,8 @@ TEST_PARAMETERS = added_parameters(
             "--adjust",
             ADJUSTMENTS,
             "Multiplicity adjustment of p-values and intervals. max-t is the single-step "
-            "max-t method; tukey is the randomized HSD test.",
+            "max-t method; tukey is the randomized HSD test, tukey-anova that of the two-way "
+            "analysis of variance.",
         ),
         repeatable_option(
             "--margin margins",
@@ -243,10 +247,11 @@ def compare_over_splits(
     has_margin_or_horizon = (
         test_options["margin"] is not None or test_options["horizon"] is not None
     )
-    if test_options["test"] != "auto" or has_margin_or_horizon or test_options["adjust"] == "tukey":
+    replaces_test = test_options["adjust"] in ("tukey", "tukey-anova")
+    if test_options["test"] != "auto" or has_margin_or_horizon or replaces_test:
         raise click.UsageError(
             "the design determines the test: --design excludes --test, --margin, --horizon and "
-            "--adjust tukey"
+            "--adjust tukey and tukey-anova"
         )
     from calipers.evaluate.splits import compare_splits
 

@@ -114,7 +114,8 @@ def label_columns(options: Mapping[str, Any]) -> CategorySelector:
     from calipers.data.categories import LABEL_ROLES, CategoryColumns
 
     names = {role: options[role] for role in LABEL_ROLES if isinstance(options.get(role), str)}
-    return CategoryColumns(names, {}).select
+    slices = [name for text in options.get("slices", ()) for name in (text, *text.split("*"))]
+    return CategoryColumns(names, {"slices": slices}).select
 
 
 def get_origin(path: str) -> InputOrigin:

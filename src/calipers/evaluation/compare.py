@@ -15,7 +15,7 @@ from calipers.estimation.human_labels import judged_sample
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.difference_families import (
     MAX_T,
-    TUKEY,
+    TUKEY_TESTS,
     DifferenceFamily,
     DifferenceStatistics,
     DifferenceTable,
@@ -50,10 +50,10 @@ from calipers.progress import track
 from calipers.results import Comparison, Difference, Evaluation, OmnibusTest
 from calipers.statistics.histogram import MAX_GROUPS
 
-#: Adjustments for multiplicity by option: name and error rate. The first two are also tests.
+#: Adjustments for multiplicity by option: name and error rate. The first three are also tests.
 ADJUSTMENT_METHODS: Mapping[str, tuple[str, str]] = {
     MAX_T: ("max-t", FAMILY_WISE),
-    TUKEY: ("randomized Tukey HSD", FAMILY_WISE),
+    **{method: (name, FAMILY_WISE) for method, name in TUKEY_TESTS.items()},
     **{name: (way.name, way.controlled_rate) for name, way in ADJUSTMENTS.items()},
 }
 
@@ -104,7 +104,8 @@ def compare(
         null distribution of the largest difference of the family (single-step max-t); ``"holm"``
         (used instead if a test is named), ``"bonferroni"`` and ``"benjamini-hochberg"`` multiply
         p-values; ``"none"`` does not adjust. ``"tukey"``, the randomized Tukey HSD, replaces the
-        test where there are values per unit, separately for each measure.
+        test where there are values per unit, separately for each measure; ``"tukey-anova"`` is
+        Tukey's HSD of the two-way analysis of variance, which assumes normal residuals.
     primary : str, optional
         Primary measure. By default the first one.
     margin : float or dict of float, optional
@@ -253,7 +254,7 @@ def paired_comparison(
     # methods.
     has_limits = method != MAX_T or len(pairs) < 2 or bool(settings.methods)
     statistics_by_measure = options.statistics_by_measure(
-        pairs, primary, with_vectors=method not in ("none", TUKEY), with_limits=has_limits
+        pairs, primary, with_vectors=method not in ("none", *TUKEY_TESTS), with_limits=has_limits
     )
     _check_margins(margin, list(statistics_by_measure))
     if not statistics_by_measure:

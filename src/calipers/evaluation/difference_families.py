@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 #: The ways that are a test and an adjustment in one.
-MAX_T, TUKEY = "max-t", "tukey"
+MAX_T, TUKEY, TUKEY_ANOVA = "max-t", "tukey", "tukey-anova"
+#: Names of the variants of Tukey's test.
+TUKEY_TESTS = {TUKEY: "randomized Tukey HSD", TUKEY_ANOVA: omnibus.TUKEY_HSD}
 
 #: Maximum level of a test.
 _MAX_TEST_LEVEL = 1 - 1e-9
@@ -55,7 +57,6 @@ _MAX_TEST_LEVEL = 1 - 1e-9
 #: Names of simultaneous intervals, by their method.
 PERMUTATION_METHOD = "simultaneous, max-t by permutation"
 GAUSSIAN_METHOD = "simultaneous, max-t"
-TUKEY_METHOD = "simultaneous, randomized Tukey HSD"
 FALSE_COVERAGE_METHOD = "false coverage rate"
 STEP_METHODS = {"holm": "simultaneous, Holm", "bonferroni": "simultaneous, Bonferroni"}
 
@@ -278,8 +279,8 @@ class DifferenceFamily:
             rows = self.unadjusted
         elif method == MAX_T:
             rows = self._adjust_by_maximum()
-        elif method == TUKEY:
-            rows = self._adjust_by_range()
+        elif method in TUKEY_TESTS:
+            rows = self._adjust_by_range(method)
         else:
             rows = self._adjust_by_steps(method)
         remaining = iter(rows)
@@ -603,8 +604,8 @@ class DifferenceFamily:
         }
         return replace(self, statistics_by_measure=statistics_by_measure)
 
-    def _adjust_by_range(self) -> list[Difference]:
-        """Adjust each measure by the randomized Tukey HSD, or by Holm where that does not apply."""
+    def _adjust_by_range(self, method: str) -> list[Difference]:
+        """Adjust each measure by a variant of Tukey's HSD, or by Holm where that does not apply."""
         adjusted: list[Difference] = []
         for measure, measure_statistics in self.statistics_by_measure.items():
             measure_family = replace(self, statistics_by_measure={measure: measure_statistics})
@@ -616,10 +617,10 @@ class DifferenceFamily:
                 table = (
                     table * (defined_weight / defined_weight.mean())[:, None]
                 )  # whose means are weighted
-            if table is None or not 0 < len(table) <= MAX_PERMUTED_UNITS:
+            obstacle = _tukey_obstacle(method, table, weight)
+            if table is None or obstacle:
                 self.notes.append(
-                    f"{measure} is adjusted by Holm: the randomized Tukey HSD takes values per "
-                    f"unit, up to {MAX_PERMUTED_UNITS:,} of them."
+                    f"{measure} is adjusted by Holm: the {TUKEY_TESTS[method]} takes {obstacle}."
                 )
                 adjusted += (
                     measure_family._adjust_by_steps("holm")
@@ -627,9 +628,12 @@ class DifferenceFamily:
                     else measure_family.unadjusted
                 )
                 continue
-            [tukey] = omnibus.randomized_tukey(
-                table, n_randomizations(self.settings), self.settings.seed, self.settings.level
-            )
+            if method == TUKEY_ANOVA:
+                tukey = omnibus.tukey_hsd(table, self.settings.level)
+            else:
+                [tukey] = omnibus.randomized_tukey(
+                    table, n_randomizations(self.settings), self.settings.seed, self.settings.level
+                )
             rows = [
                 replace(
                     row,
@@ -655,7 +659,9 @@ class DifferenceFamily:
                 measure_family._replace_limits(
                     row,
                     _range_interval(
-                        defined_weight, tukey.critical_difference if is_mean else math.nan
+                        defined_weight,
+                        tukey.critical_difference if is_mean else math.nan,
+                        f"simultaneous, {TUKEY_TESTS[method]}",
                     ),
                 )
                 for row, defined_weight, is_mean in zip(
@@ -689,15 +695,26 @@ def _standard_error(procedure: Procedure) -> float:
     )
 
 
-def _range_interval(procedure: Procedure, critical: float) -> Interval:
+def _tukey_obstacle(method: str, table: FloatArray | None, weight: FloatArray | None) -> str:
+    """Return what a variant of Tukey's HSD takes and a measure has not; empty if it applies."""
+    if method == TUKEY_ANOVA:
+        if weight is not None and np.ptp(weight) > 0:
+            return "units of equal weight"
+        return "values per unit, two or more" if table is None or len(table) < 2 else ""
+    if table is None or not 0 < len(table) <= MAX_PERMUTED_UNITS:
+        return f"values per unit, up to {MAX_PERMUTED_UNITS:,} of them"
+    return ""
+
+
+def _range_interval(procedure: Procedure, critical: float, method: str) -> Interval:
     """Return the difference ± the critical difference; no interval if the value is not a mean."""
     if math.isnan(critical):
-        return no_interval(TUKEY_METHOD, "no_interval_of_test")
-    interval = Interval(procedure.value - critical, procedure.value + critical, TUKEY_METHOD).clip(
+        return no_interval(method, "no_interval_of_test")
+    interval = Interval(procedure.value - critical, procedure.value + critical, method).clip(
         *procedure.bounds
     )
     finite = math.isfinite(interval.low) and math.isfinite(interval.high)
-    return interval if finite else no_interval(TUKEY_METHOD, "too_few_replicates")
+    return interval if finite else no_interval(method, "too_few_replicates")
 
 
 def _tails(p: FloatArray, way: str, level: float) -> list[float]:

@@ -15,10 +15,15 @@ import numpy as np
 
 from calipers.inference import max_statistic
 from calipers.inference.intervals import ROUNDING_TOLERANCE
+from calipers.inference.sample_size import studentized_range_quantile
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import FloatArray, UnitSums
 
 NAN = float("nan")
+
+
+#: Name of the parametric test.
+TUKEY_HSD = "two-way Tukey HSD"
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,6 +343,63 @@ def anova_of_sums(sums_of_units: UnitSums) -> AnovaTable:
         return AnovaTable(math.inf, _agreement_probability(system_effects, n), omega_squared)
     f = sums[0] / df_systems / residual
     return AnovaTable(f, float(fdtrc(df_systems, df_residual, f)), omega_squared)
+
+
+def tukey_hsd(values: FloatArray, level: float = 0.95) -> PairwiseTests:
+    """Compare every pair of k systems by Tukey's HSD test, with the units as blocks.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        Values of k systems on n units. Units with a missing value are omitted.
+    level : float, default=0.95
+        Level of the critical difference.
+
+    Returns
+    -------
+    PairwiseTests
+        The result. It is undefined with fewer than 2 units, if a value is infinite, and if the
+        residuals are 0.
+
+    Notes
+    -----
+    s² is the residual mean square of the two-way analysis of variance without interaction. The
+    p-value of a difference d is P(Q ≥ d·√n/s), where Q is the studentized range of k means with
+    (n − 1)(k − 1) degrees of freedom. Residuals are assumed to be normal, of equal variance for all
+    systems; :func:`randomized_tukey` assumes neither normality nor independence of the systems.
+
+    References
+    ----------
+    Tukey 1953; Carterette 2012, ACM TOIS 30.
+
+    Examples
+    --------
+    >>> table = np.random.default_rng(0).normal(size=(50, 3)) + [0.0, 0.0, 1.0]
+    >>> tests = tukey_hsd(table)
+    >>> bool(tests.p[0, 2] < 1e-4), bool(tests.p[0, 1] > 0.05)
+    (True, True)
+    """
+    from scipy.stats import studentized_range
+
+    table = values[~np.isnan(values).any(axis=1)]
+    n, k = table.shape
+    undefined = PairwiseTests(TUKEY_HSD, np.full((k, k), NAN))
+    if n < 2 or not np.isfinite(table).all():
+        return undefined
+    means = table.mean(axis=0)
+    residuals = table - table.mean(axis=1, keepdims=True) - means + table.mean()
+    df = (n - 1) * (k - 1)
+    tolerance = ROUNDING_TOLERANCE * float(np.abs(table).max())
+    residual_sd = math.sqrt(float((residuals**2).sum()) / df)
+    if not residual_sd > tolerance:
+        return undefined
+    standard_error = residual_sd / math.sqrt(n)
+    p = np.ones((k, k))
+    rows, columns = np.triu_indices(k, 1)
+    ranges = np.abs(means[rows] - means[columns]) / standard_error
+    p[rows, columns] = p[columns, rows] = np.clip(studentized_range.sf(ranges, k, df), 0.0, 1.0)
+    critical = studentized_range_quantile(level, k, df) * standard_error
+    return PairwiseTests(TUKEY_HSD, p, critical)
 
 
 def _range_quantile(level: float, k: int) -> float:

@@ -28,8 +28,10 @@ from calipers.learning.fitting import (
     FitJob,
     FitResults,
     Indices,
+    Progress,
     TrainingData,
     fit_all,
+    report_progress,
     require_sklearn,
 )
 from calipers.learning.predictions import check_named_estimators, is_classification
@@ -402,6 +404,7 @@ def bias_variance(
     n_resamples: int = 1000,
     seed: int = 0,
     n_jobs: int | None = 1,
+    progress: Progress = False,
     inputs: Sequence[Any] = (),
 ) -> BiasVariance:
     """Decompose the expected error of a model into bias, variance and noise.
@@ -465,6 +468,9 @@ def bias_variance(
         Seed of the random number generator. It determines everything that is random.
     n_jobs : int, default=1
         Number of parallel fits, -1 for all processors. It does not change the results.
+    progress : bool or callable, default=False
+        Whether to write the number of finished fits to stderr, on one line; or a function that is
+        called after each fit with the number of finished fits and the number of all.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -534,16 +540,17 @@ def bias_variance(
         for index, train in enumerate(design.training_sets)
         for name, parameters in zip(names, parameter_sets, strict=True)
     ]  # fmt: skip
-    fits: FitResults[Any] = fit_all(
-        jobs, design.training_data, seed=seed, n_jobs=n_jobs, label="fitting model"
-    )
+    with report_progress(progress):
+        fits: FitResults[Any] = fit_all(
+            jobs, design.training_data, seed=seed, n_jobs=n_jobs, label="fitting model"
+        )
     n_sets, notes = fits.n_finished // len(names), list(design.notes)
     if fits.interrupted:
         if n_sets < 2:
             raise KeyboardInterrupt
-        progress = f"{n_sets} of {len(design.training_sets)} training sets"
-        notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
-        warnings.warn(f"bias_variance was interrupted after {progress}", stacklevel=3)
+        finished = f"{n_sets} of {len(design.training_sets)} training sets"
+        notes.insert(0, f"Interrupted: these numbers are of {finished}, which were finished.")
+        warnings.warn(f"bias_variance was interrupted after {finished}", stacklevel=3)
     predictions = np.array(
         [fit.predictions[0] for fit in fits.results[: n_sets * len(names)] if fit is not None]
     )

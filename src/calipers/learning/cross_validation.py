@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
 from itertools import pairwise
@@ -20,6 +21,7 @@ from calipers.curves.lazy_curves import CurvesWithoutBands, LazyCurves
 from calipers.data.arrays import check_length, take_rows, to_array
 from calipers.data.class_labels import encode_labels, label_name
 from calipers.data.columns import add_files, collect_columns
+from calipers.data.costs import Costs, cost_column_name
 from calipers.data.errors import InputError, format_value
 from calipers.data.external_values import ExternalValues
 from calipers.data.frequency_weights import RowRepeats
@@ -31,6 +33,7 @@ from calipers.evaluation.compare import check_option
 from calipers.evaluation.folds import FoldValues
 from calipers.evaluation.models import n_rows, positive_column
 from calipers.evaluation.options import MeasureNames, inference_provenance, make_settings
+from calipers.evaluation.slice_definitions import Bins, parse_slice_columns
 from calipers.findings.comparisons import ComparisonResults
 from calipers.inference import intervals, resampled_tests
 from calipers.inference.intervals import Interval
@@ -42,12 +45,17 @@ from calipers.learning.fitting import (
     FitResult,
     FitResults,
     Indices,
+    Progress,
     TrainingData,
     fit_all,
+    report_progress,
+    shared_group_notes,
     weight_parameter,
 )
+from calipers.learning.near_copies import find_near_copies
 from calipers.learning.predictions import ModelPredictions, OutOfFoldModel, index_tested_rows
 from calipers.learning.split import Split, to_split
+from calipers.learning.split_checks import CHECKS, copied_rows
 from calipers.learning.split_designs import (
     RowConstraints,
     SplitDesign,
@@ -66,6 +74,7 @@ from calipers.learning.tuning import (
     tune_predictions,
 )
 from calipers.measures import Measure
+from calipers.report.numbers import format_number
 from calipers.results import SEVERITIES, Comparison, Estimate, Evaluation, Finding, PerUnit
 from calipers.statistics import FloatArray
 from calipers.systems.thresholds import ThresholdRule
@@ -103,6 +112,9 @@ def cross_validate(
     fold: Any = None,
     repetition: Any = None,
     train: float | None = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
+    cost: Any = None,
     data: Any = None,
     task: Any = None,
     positive: Any = None,
@@ -117,6 +129,7 @@ def cross_validate(
     n_resamples: int = 2000,
     seed: int = 0,
     n_jobs: int | None = 1,
+    progress: Progress = False,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
     """Evaluate models by cross-validation, or out-of-fold predictions that are given.
@@ -178,6 +191,20 @@ def cross_validate(
     train : float, optional
         Number of training rows of each model of existing predictions, if it was not trained on all
         other folds.
+    slices : dict of array-like of shape (n,), or list of str, optional
+        Columns that define slices, by name: every measure is computed on each slice and compared
+        with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
+        ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
+        is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
+        list of names will do.
+    slice_bins : dict of list of float, optional
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
+    cost : dict of array-like of shape (n,), float, or dict of such, optional
+        Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
+        price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
+        are evaluated in ``evaluation.costs`` and compared with quality in
+        ``evaluation.pareto_fronts``.
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name. Columns may also be passed as NumPy
         arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
@@ -223,6 +250,9 @@ def cross_validate(
         Seed of the random number generator. It also determines folds and fits.
     n_jobs : int, default=1
         Number of parallel fits, -1 for all processors. It does not change the results.
+    progress : bool or callable, default=False
+        Whether to write the number of finished fits to stderr, on one line; or a function that is
+        called after each fit with the number of finished fits and the number of all.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -282,13 +312,15 @@ def cross_validate(
         raise InputError("y= and truth= are the same; give one")
     is_classification = isinstance(task, str) and task == "classification"
     categories = ("truth", "predicted") if is_classification else ()
-    rows = collect_columns(columns, data=data, categories=categories)
+    columns["slices"] = parse_slice_columns(slices)
+    rows = collect_columns(columns, data=data, categories=categories, cost=cost)
     checked_columns = dict(rows.columns)
     call = _CrossValidation(
         checked_columns, task, interval, settings, baseline, curves, n_jobs,
         {"measures": measures, "inputs": add_files(inputs, data)},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
         _SingleSplit(checked_columns.pop("split", split), on), inner_cv,
+        _SlicesAndCosts(checked_columns.pop("slices"), slice_bins, rows.costs),
     )  # fmt: skip
     split_options = {"cv": cv, "n_repeats": n_repeats, "stratify": stratify, "time": time}
     if estimator is None:
@@ -300,6 +332,8 @@ def cross_validate(
         for name, value in {**split_options, "inner_cv": inner_cv}.items():
             if value is not None:
                 raise InputError(f"{name}= goes with an estimator, not with predictions")
+        if progress:
+            raise InputError("progress= goes with an estimator, not with predictions")
         return call.evaluate_predictions(train)
     for name in ("predicted", "score", "probability", "fold", "repetition"):
         if columns[name] is not None:
@@ -308,7 +342,7 @@ def cross_validate(
         raise InputError("train= goes with existing predictions, not with an estimator")
     if X is None or columns["truth"] is None:
         raise InputError("cross-validation of an estimator takes its features and a truth: X and y")
-    return call.evaluate_estimators(estimator, X, cv, n_repeats, stratify, time)
+    return call.evaluate_estimators(estimator, X, cv, n_repeats, stratify, time, progress)
 
 
 class _SingleSplit(NamedTuple):
@@ -321,6 +355,85 @@ class _SingleSplit(NamedTuple):
         """Return the division, and the name of the measured subset."""
         row_split = to_split(self.division, rows)
         return row_split, self.on or ("test" if len(row_split.test) else "validation")
+
+
+@dataclass(frozen=True, eq=False)
+class _SlicesAndCosts:
+    """Columns of slices, their bins, and costs, of all rows."""
+
+    slices: Mapping[str, Mapping[str, Any]] | None
+    bins: Bins | None
+    costs: Costs
+
+    def __bool__(self) -> bool:
+        return bool(self.slices or self.bins or self.costs)
+
+    def take_rows(self, rows: Indices | None) -> _SlicesAndCosts:
+        """Return those of some rows; None stands for all."""
+        if rows is None:
+            return self
+        slices = self.slices and {
+            name: {
+                factor: _take_rows(column, rows, f"slice {factor!r}")
+                for factor, column in columns.items()
+            }
+            for name, columns in self.slices.items()
+        }
+        costs = {
+            cost: {
+                system: _take_rows(column, rows, cost_column_name(cost, system))
+                for system, column in by_system.items()
+            }
+            for cost, by_system in self.costs.columns.items()
+        }
+        return replace(self, slices=slices, costs=replace(self.costs, columns=costs))
+
+    def slice_options(self) -> dict[str, Any]:
+        """Return the arguments of an evaluation with these slices."""
+        if self.slices is None and self.bins is None:
+            return {}
+        slices: dict[str, Any] = {
+            name: tuple(columns.values()) if len(columns) > 1 else next(iter(columns.values()))
+            for name, columns in (self.slices or {}).items()
+        }
+        return {"slices": slices or None, "slice_bins": self.bins}
+
+    def note(self, design: SplitDesign, level: float | None) -> str:
+        """Return a note on the rows of slices and costs, and on the level of intervals."""
+        rows = "" if design.n_repetitions == 1 else " of the first repetition"
+        note = f"Slices and costs are of the out-of-fold predictions{rows}."
+        if self.slices is None or level is None:
+            return note
+        return (
+            f"{note} Intervals and tests of slices are those of rows at level {level:.4g}, wider "
+            "by as much as the corrected t is wider than the plain one."
+        )
+
+    def cost_options(self) -> dict[str, Any]:
+        """Return the arguments of an evaluation with these costs."""
+        return {"cost": {**self.costs.columns, **self.costs.numbers}} if self.costs else {}
+
+    def add_to(self, evaluation: Evaluation, row_evaluation: Evaluation) -> Evaluation:
+        """Add the slices of an evaluation of the rows, and the costs, to that over folds.
+
+        Costs do not depend on training sets, so their intervals are those of rows.
+        """
+        source = row_evaluation.sources
+        evaluation = replace(evaluation, slices=row_evaluation.slices)
+        if not self.costs:
+            return evaluation
+        from calipers.evaluation.costs import add_costs
+
+        system = next(iter(source.systems_by_name.values()))
+        return add_costs(
+            evaluation,
+            self.costs.to_numbers(system.n_rows, lambda column: column),
+            evaluation.systems,
+            replace(system.settings, level=evaluation.level),
+            system.weight,
+            system.clusters,
+            slice_definitions=source.slice_definitions,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,6 +452,7 @@ class _CrossValidation:
     class_options: Mapping[str, Any]
     single_split: _SingleSplit
     n_inner_folds: int | None
+    slices_and_costs: _SlicesAndCosts
 
     def __post_init__(self) -> None:
         if not (self.task is None or is_validated(self.task)):
@@ -384,10 +498,13 @@ class _CrossValidation:
         if design.split is not None:  # the other rows have predictions as well
             fold_indices = [np.arange(len(tested))]
 
+        def row_indices(indices: Indices | None) -> Indices | None:
+            if design.split is None:
+                return indices
+            return tested if indices is None else tested[indices]
+
         def evaluate(indices: Indices | None, **task_options: Any) -> Evaluation:
-            rows = (
-                indices if design.split is None else tested if indices is None else tested[indices]
-            )
+            rows = row_indices(indices)
             row_columns = {"weight": weight, "cluster": group, **task_columns}
             if rows is not None:
                 row_columns = {
@@ -401,7 +518,15 @@ class _CrossValidation:
         gains = None
         if tuning is not None:
             gains = self._gains(tuning, tuned, chosen_on, design, cluster, None)
-        return options._combine_folds(design, fold_indices, first_rows, evaluate, (), gains=gains)
+        return options._combine_folds(
+            design,
+            fold_indices,
+            first_rows,
+            evaluate,
+            (),
+            self.slices_and_costs.take_rows(row_indices(first_rows)),
+            gains=gains,
+        )
 
     def _design_from_columns(self, rows: int, train: float | None) -> SplitDesign:
         """Return the design of rows with predictions, from a column of folds or a single split."""
@@ -474,6 +599,7 @@ class _CrossValidation:
         repeats: int | None,
         stratify: bool | None,
         time: Any,
+        progress: Progress,
     ) -> Evaluation:
         """Return the evaluation of estimators, which are fitted here."""
         input_columns, estimators, seed = (
@@ -501,7 +627,7 @@ class _CrossValidation:
                 f"X: {has}, expected a table of {len(target):,} rows, as many as y has"
             )
         weight, group = self._weight_and_group(len(target))
-        training_data = TrainingData(X, target, weight)
+        training_data = TrainingData(X, target, weight, group)
         constraints = RowConstraints(
             len(target), target, classes, group, check_time(time, len(target))
         )
@@ -529,6 +655,7 @@ class _CrossValidation:
             self.n_jobs,
             tuning,
             constraints,
+            progress,
         )
         times = constraints.time if fold_predictions.design.is_single_split else None
         known_thresholds = _single_thresholds(fold_predictions.design, fold_predictions.tuned)
@@ -593,14 +720,19 @@ class _CrossValidation:
                 fold_predictions.design,
                 *cluster_and_time,
             )
-        return options._combine_folds(
+        tested_rows = fold_predictions.row_indices[first_rows]
+        evaluation = options._combine_folds(
             fold_predictions.design,
             fold_predictions.fold_indices,
             first_rows,
             evaluate,
             fold_predictions.notes,
+            self.slices_and_costs.take_rows(tested_rows),
             pair_evaluation,
             gains,
+        )
+        return _add_copies(
+            evaluation, X, target, fold_predictions.design, tested_rows, evaluate, first_rows
         )
 
     def _weight_and_group(self, rows: int) -> tuple[Any, Any]:
@@ -655,15 +787,16 @@ class _CrossValidation:
         first_rows: Indices,
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
+        slices_and_costs: _SlicesAndCosts,
         pair_evaluation: tuple[Callable[..., Evaluation], Sequence[nested_cv.FoldPair]]
         | None = None,
         gains: ThresholdGains | None = None,
     ) -> Evaluation:
         """Return the evaluation with averages over folds and pooled values.
 
-        ``first_rows`` are the rows of the first repetition. ``pair_evaluation`` evaluates the rows
-        of the pairs of folds that nested cross-validation leaves out, and ``gains`` estimate the
-        gains of tuned thresholds.
+        ``first_rows`` are the rows of the first repetition, with ``slices_and_costs``.
+        ``pair_evaluation`` evaluates the rows of the pairs of folds that nested cross-validation
+        leaves out, and ``gains`` estimate the gains of tuned thresholds.
         """
         settings, needs_intervals = self.settings, self.interval != "none"
         inference_options = {
@@ -672,7 +805,7 @@ class _CrossValidation:
             "seed": settings.seed,
         }
         if design.is_single_split:
-            return self._evaluate_single_split(design, evaluate, notes, gains)
+            return self._evaluate_single_split(design, evaluate, notes, slices_and_costs, gains)
         pooled = evaluate(None, interval="none", curves=self.curves, **inference_options)
         nested_intervals = None
         if self.interval == "nested" and pair_evaluation is None:
@@ -693,16 +826,24 @@ class _CrossValidation:
             and needs_intervals
         ):
             comparison = fold_values.compare(baseline=self.baseline)
-        row_findings = pooled.findings
-        if needs_intervals:
-            widened_options = {**inference_options, "level": widened_level(settings.level, design)}
-            row_findings = evaluate(
-                first_rows, interval="auto", curves=False, **widened_options
-            ).findings
+        rows_evaluation = pooled
+        if needs_intervals or slices_and_costs:
+            level = widened_level(settings.level, design)
+            row_options: dict[str, Any] = {**inference_options, "curves": False}
+            if slices_and_costs:
+                level = _round_up(level)
+                row_options |= {**slices_and_costs.slice_options(), "baseline": self.baseline}
+                note = slices_and_costs.note(design, level if needs_intervals else None)
+                notes = [*notes, note]
+            if needs_intervals:
+                row_options |= {"interval": "auto", "level": level}
+            else:
+                row_options["interval"] = "none"
+            rows_evaluation = evaluate(first_rows, **row_options)
         thresholds = () if gains is None else gains.summarize(pooled.sources.measures)
         provenance = dict(pooled.provenance)
         conventions = _conventions(pooled, design)
-        return replace(
+        evaluation = replace(
             pooled,
             level=settings.level,
             estimates=tuple(
@@ -715,7 +856,7 @@ class _CrossValidation:
                 CurvesWithoutBands(pooled.curves) if isinstance(pooled.curves, LazyCurves) else ()
             ),
             per_unit=averages.per_fold,
-            findings=fold_findings(row_findings, comparison, settings.level),
+            findings=fold_findings(rows_evaluation.findings, comparison, settings.level),
             notes=(*_explanatory_notes(design, len(np.concatenate(fold_indices))),
                    *(threshold.sentence for threshold in thresholds), *notes, *design.notes,
                    *pooled.notes, *(fold_values.notes if comparison is not None else ())),
@@ -728,12 +869,16 @@ class _CrossValidation:
             },
             sources=fold_values,
         )  # fmt: skip
+        return (
+            slices_and_costs.add_to(evaluation, rows_evaluation) if slices_and_costs else evaluation
+        )
 
     def _evaluate_single_split(
         self,
         design: SplitDesign,
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
+        slices_and_costs: _SlicesAndCosts,
         gains: ThresholdGains | None,
     ) -> Evaluation:
         """Return the evaluation of a single split, with intervals of the measured rows."""
@@ -741,7 +886,8 @@ class _CrossValidation:
         evaluation = evaluate(
             None, interval="auto" if needs_intervals else "none", curves=self.curves,
             level=settings.level, n_resamples=settings.n_resamples, seed=settings.seed,
-            baseline=self.baseline,
+            baseline=self.baseline, **slices_and_costs.slice_options(),
+            **slices_and_costs.cost_options(),
         )  # fmt: skip
         thresholds = () if gains is None else gains.summarize(evaluation.sources.measures)
         split_note = (
@@ -761,6 +907,53 @@ class _CrossValidation:
             tuned_thresholds=thresholds,
             provenance={**evaluation.provenance, "conventions": _conventions(evaluation, design)},
         )
+
+
+def _add_copies(
+    evaluation: Evaluation,
+    features: Any,
+    target: Any,
+    design: SplitDesign,
+    rows: Indices,
+    evaluate: Callable[..., Evaluation],
+    row_positions: Indices,
+) -> Evaluation:
+    """Add a finding if rows are copies of rows that their model was trained on.
+
+    ``rows`` are the measured rows of the first repetition, at ``row_positions`` of ``evaluate``.
+    """
+    near_copies = find_near_copies(features, target)
+    if near_copies is None:
+        return evaluation
+    copied = copied_rows(near_copies, [(fold.train, fold.test) for fold in design.first_repetition])
+    if copied is None:
+        return evaluation
+    sentence = copied.count_text(
+        "rows", "rows that their model was trained on", "features and target"
+    )
+    values = {"copies": float(len(copied.rows))}
+    remaining = row_positions[~np.isin(rows, copied.rows)]
+    with suppress(InputError):  # without these rows there may be nothing to measure
+        options: dict[str, Any] = {"interval": "none", "curves": False}
+        first = evaluate(row_positions, **options)[0]
+        remaining_estimate = evaluate(remaining, **options).exact(first.system, first.measure)
+        if math.isfinite(first.value) and math.isfinite(remaining_estimate.value):
+            values |= {
+                f"{first.measure} with": first.value,
+                f"{first.measure} without": remaining_estimate.value,
+            }
+            sentence += (
+                f". {first.measure} of {first.system} is {format_number(first.value)}, and "
+                f"{format_number(remaining_estimate.value)} without them"
+            )
+    finding = Finding(
+        kind="copies",
+        message=f"{sentence}. Remove duplicates, or keep them together by group=.",
+        criterion=CHECKS["copies"],
+        severity="warning",
+        values=values,
+    )
+    return replace(evaluation, findings=(finding, *evaluation.findings))
 
 
 def _conventions(evaluation: Evaluation, design: SplitDesign) -> dict[str, Any]:
@@ -863,6 +1056,12 @@ def widened_level(level: float, design: SplitDesign) -> float:
         1 + len(design.first_repetition) * test / train
     )
     return min(math.erf(z / math.sqrt(2)), 1 - 1e-9)
+
+
+def _round_up(level: float) -> float:
+    """Return a level with few digits, not below the given one, for the headings of tables."""
+    rounded = math.ceil(level * 10_000) / 10_000
+    return rounded if rounded < 1 else level
 
 
 @dataclass(frozen=True, eq=False)
@@ -1048,6 +1247,7 @@ def fit_folds(
     n_jobs: int | None,
     tuning: ThresholdTuning | None,
     constraints: RowConstraints,
+    progress: Progress,
 ) -> FoldPredictions:
     """Fit every model on every fold.
 
@@ -1075,9 +1275,15 @@ def fit_folds(
         for job, members in zip(jobs, inner_jobs, strict=True)
         for fit_job in (*members, job)
     ]
-    all_fits = fit_all(
-        [*ordered_jobs, *pair_jobs], training_data, predict, seed=seed, n_jobs=n_jobs, label="fit"
-    )
+    with report_progress(progress):
+        all_fits = fit_all(
+            [*ordered_jobs, *pair_jobs],
+            training_data,
+            predict,
+            seed=seed,
+            n_jobs=n_jobs,
+            label="fit",
+        )
     stops = np.cumsum([len(members) + 1 for members in inner_jobs])
     fits = FitResults(
         (*(all_fits.results[e - 1] for e in stops), *all_fits.results[len(ordered_jobs) :]),
@@ -1096,10 +1302,11 @@ def fit_folds(
     if not n_finished:  # not even one fold of every model
         raise KeyboardInterrupt
     notes = _unweighted_notes(models) if training_data.weight is not None else []
+    notes += shared_group_notes(models, training_data)
     if fits.interrupted:
-        progress = f"{n_finished} of {len(design.folds)} folds"
-        notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
-        warnings.warn(f"interrupted: the numbers are of {progress}", stacklevel=2)
+        finished = f"{n_finished} of {len(design.folds)} folds"
+        notes.insert(0, f"Interrupted: these numbers are of {finished}, which were finished.")
+        warnings.warn(f"interrupted: the numbers are of {finished}", stacklevel=2)
         design = replace(design, folds=design.folds[:n_finished])
     rows, fold_indices = index_tested_rows([(fold.repetition, fold.test) for fold in design.folds])
     predictions_by_name = {}

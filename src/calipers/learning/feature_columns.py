@@ -36,12 +36,15 @@ class FeatureColumns:
 
     ``values`` (rows, columns) are the values, NaN if missing, and for text the ``codes``.
     ``codes`` are equal if values are equal; missing values are equal to each other.
+    ``texts_by_column`` are the distinct texts of each column in the order of their codes; a column
+    of numbers has none.
     """
 
     names: tuple[str, ...]
     values: FloatArray
     codes: Indices
     numeric_mask: npt.NDArray[np.bool_]
+    texts_by_column: tuple[tuple[str, ...], ...]
 
     @property
     def n_rows(self) -> int:
@@ -66,9 +69,10 @@ class FeatureColumns:
         if not columns or not len(columns[0][1]):
             raise InputError("X: is empty, expected rows and columns")
         encoded = [_encode_column(name, values) for name, values in columns]
-        numbers, codes, numeric = zip(*encoded, strict=True)
+        numbers, codes, numeric, distinct_texts = zip(*encoded, strict=True)
         names = tuple(name for name, _ in columns)
-        return cls(names, np.column_stack(numbers), np.column_stack(codes), np.array(numeric))
+        tables = np.column_stack(numbers), np.column_stack(codes)
+        return cls(names, *tables, np.array(numeric), distinct_texts)
 
     def row_codes(self, target: Any = None) -> Indices:
         """Return row codes, equal if rows are equal in all columns and in the target."""
@@ -117,23 +121,23 @@ class FeatureColumns:
                 yield _compare_proportions(self.codes[train, column], self.codes[test, column])
 
 
-def _encode_column(name: str, values: Any) -> tuple[FloatArray, Indices, bool]:
-    """Return a column's numbers, its codes, and whether it is numeric."""
+def _encode_column(name: str, values: Any) -> tuple[FloatArray, Indices, bool, tuple[str, ...]]:
+    """Return a column's numbers, its codes, whether it is numeric, and its distinct texts."""
     label = f"X, {name}"
     present_indices = np.flatnonzero(~missing_mask(values, label))
     codes = np.full(len(values), -1, np.intp)
     numbers = np.full(len(values), np.nan)
     if not len(present_indices):
-        return numbers, codes, True
+        return numbers, codes, True, ()
     array = to_array(take_rows(values, present_indices), label)
     if array.dtype.kind == "O" and all(isinstance(v, int | float | np.number) for v in array):
         array = array.astype(np.float64)
     is_numeric = array.dtype.kind in "fiub"
-    codes[present_indices] = np.unique(
+    distinct, codes[present_indices] = np.unique(
         array if is_numeric else array.astype(str), return_inverse=True
-    )[1]
+    )
     numbers[present_indices] = array if is_numeric else codes[present_indices]
-    return numbers, codes, is_numeric
+    return numbers, codes, is_numeric, () if is_numeric else tuple(distinct.tolist())
 
 
 def _compare_proportions(first: Indices, second: Indices) -> ColumnShift:

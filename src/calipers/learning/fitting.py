@@ -7,19 +7,21 @@ depends on its job alone, and linear algebra runs in one thread, so that sums ha
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
 from time import perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.errors import InputError
+from calipers.data.errors import InputError, format_value
 from calipers.extras import install_command
 from calipers.lazy_dataclasses import dataclass
-from calipers.progress import track
+from calipers.progress import listen, track
 from calipers.statistics import FloatArray
 
 T = TypeVar("T")
@@ -28,11 +30,12 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Features, target, and weights of the rows that models are fitted with."""
+    """Features, target, weights and groups of the rows that models are fitted with."""
 
     features: Any
     target: Any
     weight: FloatArray | None = None
+    group: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,44 @@ class FitResults(Generic[T]):
         return sum(fit is not None for fit in self.results)
 
 
+#: Argument of functions that report their progress.
+Progress: TypeAlias = "bool | Callable[[int, int], None] | None"
+
+
+@contextmanager
+def report_progress(progress: Progress) -> Iterator[None]:
+    """Report the finished fits within a ``with`` statement.
+
+    True writes a line to stderr that is updated after each fit. A function is called with the
+    number of finished fits and the number of all.
+
+    Raises
+    ------
+    InputError
+        If ``progress`` is neither.
+    """
+    if progress is None or progress is False:
+        yield
+    elif progress is True:
+        with listen(_write_progress):
+            try:
+                yield
+            finally:
+                print(file=sys.stderr)
+    elif callable(progress):
+        with listen(progress):
+            yield
+    else:
+        raise InputError(
+            f"progress is {format_value(progress)}, expected True, False, or a function of the "
+            "numbers of finished fits and of all fits"
+        )
+
+
+def _write_progress(done: int, total: int) -> None:
+    print(f"\rfit {done:,} of {total:,}", end="", file=sys.stderr, flush=True)
+
+
 def predict_array(model: Any, features: Any) -> Any:
     """Return the predictions of ``predict`` as an array."""
     return np.asarray(model.predict(features))
@@ -100,7 +141,8 @@ def fit_all(
     jobs : sequence of FitJob
         Fits to make.
     training_data : TrainingData
-        Features, target and weights of the rows.
+        Features, target, weights and groups of the rows. Estimators that divide their training rows
+        themselves, such as a grid search, keep the groups together.
     predict : callable, default=predictions
         Function that is called with a fitted model and the features of a subset.
     seed : int, default=0
@@ -141,7 +183,7 @@ def fit_all(
     fits, interrupted = [], False
     main_pid = os.getpid()
     # Clones are made here, so that estimators that share a generator do not take turns at it.
-    prepared = [(_prepare_estimator(job, seed), job) for job in jobs]
+    prepared = [(_prepare_estimator(job, seed, training_data), job) for job in jobs]
     calls = ((model, job, training_data, predict, keep_models, main_pid) for model, job in prepared)
     with _limit_threads():
         results = _iterate_results(calls, n_jobs)
@@ -223,8 +265,11 @@ def fit_error_message(error: Exception) -> str:
     return text[:300] or f"it raised {type(error).__name__}"
 
 
-def _prepare_estimator(job: FitJob, seed: int) -> Any:
-    """Return an unfitted clone with the job's parameters and seeds for open random states."""
+def _prepare_estimator(job: FitJob, seed: int, training_data: TrainingData) -> Any:
+    """Return an unfitted clone with the job's parameters and seeds for open random states.
+
+    If rows have groups, folds within the training rows keep these together.
+    """
     from sklearn.base import clone
 
     try:
@@ -243,7 +288,96 @@ def _prepare_estimator(job: FitJob, seed: int) -> Any:
         raw_seeds = np.random.SeedSequence((seed, *job.seed_key)).generate_state(len(open_states))
         seeds = (raw_seeds >> 1).tolist()  # scikit-learn takes 31 bits
         model.set_params(**dict(zip(open_states, seeds, strict=True)))
+    if training_data.group is not None:
+        for name, cv in inner_folds(model):
+            pairs = _group_folds(model, cv, job.train, training_data, f"{job.name}: {name}")
+            model.set_params(**{name: pairs})
     return model
+
+
+#: Number of folds of an estimator of scikit-learn that divides its training rows itself.
+_DEFAULT_FOLDS = 5
+
+
+def inner_folds(estimator: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the parameters ``cv`` of an estimator that divides its training rows itself.
+
+    Those within another one (a search of a search) are omitted, because they divide other rows.
+    """
+    parameters = estimator.get_params(deep=False)
+    if "cv" in parameters:
+        if not isinstance(parameters["cv"], str):  # "prefit"
+            yield f"{prefix}cv", parameters["cv"]
+        return
+    # The estimators that are fitted on the same rows: steps of a pipeline, a transformed target's.
+    members = [
+        *(getattr(estimator, "steps", None) or ()),
+        ("regressor", parameters.get("regressor")),
+    ]
+    for name, member in members:
+        if hasattr(member, "get_params") and not isinstance(member, type):
+            yield from inner_folds(member, f"{prefix}{name}__")
+
+
+def _group_folds(
+    model: Any, cv: Any, train: Indices, training_data: TrainingData, label: str
+) -> list[tuple[Indices, Indices]]:
+    """Return folds of the training rows: those of ``cv``, which is told the groups.
+
+    A number of folds, or None, is that of GroupKFold, or of StratifiedGroupKFold for a classifier.
+    """
+    from sklearn.base import is_classifier
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+    from sklearn.utils.multiclass import type_of_target
+
+    group = np.asarray(training_data.group)[train]
+    target = None if training_data.target is None else np.asarray(training_data.target)[train]
+    if cv is None or isinstance(cv, int | np.integer):
+        n_folds = _DEFAULT_FOLDS if cv is None else int(cv)
+        n_groups = len(np.unique(group))
+        if n_groups < n_folds:
+            raise InputError(
+                f"{label} is {n_folds} folds, and its {len(train):,} training rows have "
+                f"{n_groups} groups; expected {n_folds} groups or more, or fewer folds"
+            )
+        is_stratified = (
+            is_classifier(model)
+            and target is not None
+            and type_of_target(target) in ("binary", "multiclass")
+        )
+        cv = (StratifiedGroupKFold if is_stratified else GroupKFold)(n_folds)
+    if not hasattr(cv, "split"):
+        raise InputError(
+            f"{label} has pairs of indices, which are not those of the training rows of a fold; "
+            "expected a number of folds, or a splitter"
+        )
+    try:
+        with warnings.catch_warnings():  # a splitter that ignores groups says so here
+            warnings.simplefilter("ignore")
+            pairs = list(cv.split(np.zeros((len(train), 1)), target, group))
+    except Exception as error:  # whatever somebody's splitter raises
+        raise InputError(f"{label}: {fit_error_message(error)}") from error
+    return [(np.asarray(first), np.asarray(second)) for first, second in pairs]
+
+
+def shared_group_notes(models: Mapping[str, Any], training_data: TrainingData) -> list[str]:
+    """Return notes on estimators with a splitter that has rows of a group on both sides."""
+    notes: list[str] = []
+    if training_data.group is None:
+        return notes
+    rows = np.arange(len(training_data.group))
+    for model_name, model in models.items():
+        for name, cv in inner_folds(model):
+            if not hasattr(cv, "split"):
+                continue
+            codes = np.asarray(training_data.group)
+            pairs = _group_folds(model, cv, rows, training_data, f"{model_name}: {name}")
+            if any(np.isin(codes[second], codes[first]).any() for first, second in pairs):
+                notes.append(
+                    f"{model_name}: {name}={type(cv).__name__} has rows of a group on both sides; "
+                    "a number of folds keeps groups together."
+                )
+    return notes
 
 
 def weight_parameter(estimator: Any) -> str | None:

@@ -14,7 +14,7 @@ from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
 from calipers.inference.intervals import student_se
 from calipers.lazy_dataclasses import dataclass
-from calipers.learning.fitting import FitJob, Indices
+from calipers.learning.fitting import FitJob, Indices, Progress
 from calipers.learning.train_test_scores import ScoringTask, check_parameter, format_values
 from calipers.measures import Measure
 from calipers.results import Difference, LearningCurve, ValidationCurve
@@ -337,6 +337,7 @@ def validation_curve(
     level: float = 0.95,
     seed: int = 0,
     n_jobs: int | None = 1,
+    progress: Progress = False,
     inputs: Sequence[Any] = (),
 ) -> ValidationCurve:
     """Compute a validation curve: training and validation error over a hyperparameter.
@@ -416,6 +417,9 @@ def validation_curve(
         Seed of the random number generator. It also determines folds and fits.
     n_jobs : int, default=1
         Number of parallel fits, -1 for all processors. It does not change the results.
+    progress : bool or callable, default=False
+        Whether to write the number of finished fits to stderr, on one line; or a function that is
+        called after each fit with the number of finished fits and the number of all.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -485,7 +489,7 @@ def validation_curve(
         for pair, fold in zip(task.design.folds, task.design.names, strict=True)
         for name, value in zip(names, param_range, strict=True)
     ]
-    scores = task.score_jobs(jobs, len(names), n_jobs, "validation_curve")
+    scores = task.score_jobs(jobs, len(names), n_jobs, "validation_curve", progress)
     task, (training, validation) = scores.task, scores.values[:2]
     rows = [
         ValidationCurveRow(
@@ -561,6 +565,7 @@ def learning_curve(
     n_resamples: int = 300,
     seed: int = 0,
     n_jobs: int | None = 1,
+    progress: Progress = False,
     inputs: Sequence[Any] = (),
 ) -> LearningCurve:
     """Compute a learning curve, and extrapolate it to larger training sets.
@@ -630,6 +635,9 @@ def learning_curve(
         Seed of the random number generator. It also determines splits, subsets and fits.
     n_jobs : int, default=1
         Number of parallel fits, -1 for all processors. It does not change the results.
+    progress : bool or callable, default=False
+        Whether to write the number of finished fits to stderr, on one line; or a function that is
+        called after each fit with the number of finished fits and the number of all.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -700,7 +708,7 @@ def learning_curve(
             )
             for n in sizes
         ]  # fmt: skip
-    scores = task.score_jobs(jobs, len(sizes), n_jobs, "learning_curve")
+    scores = task.score_jobs(jobs, len(sizes), n_jobs, "learning_curve", progress)
     task, (training, validation) = scores.task, scores.values
     rows = tuple(
         LearningCurveRow(

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from calipers.evaluation.functions import BASELINE
 from calipers.evaluation.task import Argument, Function
-from calipers.evaluation.tasks import DATA, OPTIONS
+from calipers.evaluation.tasks import DATA, OPTIONS, SHARED_COLUMNS
 
 ESTIMATOR = Argument(
     "estimator",
@@ -149,9 +149,29 @@ TASK = Argument(
     type="{'classification', 'regression'}",
     description="Task of the models, if neither estimators nor columns imply it.",
 )
+_SLICES = SHARED_COLUMNS["slices"]
+SLICES = Argument(
+    "slices",
+    _SLICES.help,
+    flag="--slice",
+    is_repeatable=True,
+    description=_SLICES.description,
+    type=_SLICES.type,
+    annotation="Any",
+)
+COST, SLICE_BINS = OPTIONS["cost"], OPTIONS["slice_bins"]
 LEVEL, SEED, INPUTS = OPTIONS["level"], OPTIONS["seed"], OPTIONS["inputs"]
 _SPLIT_ARGUMENTS = (CV, N_REPEATS, SPLIT_ROWS, STRATIFY, GROUP, TIME, WEIGHT)
-_FIT_ARGUMENTS = (SEED, N_JOBS, INPUTS)
+PROGRESS = Argument(
+    "progress",
+    default=False,
+    description="Whether to write the number of finished fits to stderr, on one line; or a "
+    "function that is called after each fit with the number of finished fits and the number of "
+    "all.",
+    type="bool or callable",
+    annotation="Progress",
+)
+_FIT_ARGUMENTS = (SEED, N_JOBS, PROGRESS, INPUTS)
 _SEED_HELP = "It also determines folds and fits."
 CROSS_VALIDATE = Function(
     "calipers.learning.cross_validation:cross_validate",
@@ -217,6 +237,9 @@ CROSS_VALIDATE = Function(
             description="Number of training rows of each model of existing predictions, if it was "
             "not trained on all other folds.",
         ),
+        SLICES,
+        SLICE_BINS,
+        COST,
         DATA,
         replace(TASK, type=f"{TASK.type} or callable", annotation="Any"),
         POSITIVE,

@@ -13,7 +13,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.resampled_tests import corrected_t
-from calipers.learning.fitting import FitJob
+from calipers.learning.fitting import FitJob, Progress
 from calipers.learning.predictions import check_named_estimators, is_classification
 from calipers.learning.split_designs import TrainTestIndices, make_design
 from calipers.learning.train_test_scores import ScoreArray, ScoringTask
@@ -44,6 +44,7 @@ def select_model(
     level: float = 0.95,
     seed: int = 0,
     n_jobs: int | None = 1,
+    progress: Progress = False,
     inputs: Sequence[Any] = (),
 ) -> Selection:
     """Choose among models by nested cross-validation, and estimate the value of the chosen one.
@@ -114,6 +115,9 @@ def select_model(
         Seed of the random number generator. It also determines folds and fits.
     n_jobs : int, default=1
         Number of parallel fits, -1 for all processors. It does not change the results.
+    progress : bool or callable, default=False
+        Whether to write the number of finished fits to stderr, on one line; or a function that is
+        called after each fit with the number of finished fits and the number of all.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -191,7 +195,9 @@ def select_model(
         for split_index, item in enumerate(task.design.folds)
         for job in _make_jobs(task, split_index, item, models, n_inner_folds, stratify, validation)
     ]
-    scores = task.score_jobs(jobs, len(jobs) // len(task.design.folds), n_jobs, "select_model")
+    scores = task.score_jobs(
+        jobs, len(jobs) // len(task.design.folds), n_jobs, "select_model", progress
+    )
     result = (_single_selection if task.design.is_single_split else _nested_selection)(
         scores, list(models)
     )
@@ -322,14 +328,19 @@ def _make_jobs(
     rows = outer_fold.train
     folds: Sequence[TrainTestIndices] = ()
     if not validation:
-        folds = make_design(
-            n_inner_folds,
-            1,
-            task.constraints.take_rows(rows),
-            None,
-            stratify=stratify,
-            seed=task.seed + split_index + 1,
-        ).folds
+        try:
+            folds = make_design(
+                n_inner_folds,
+                1,
+                task.constraints.take_rows(rows),
+                None,
+                stratify=stratify,
+                seed=task.seed + split_index + 1,
+            ).folds
+        except InputError as error:
+            raise InputError(
+                f"{task.split_name(str(split_index + 1))}, inner_cv={n_inner_folds}: {error}"
+            ) from None
     jobs = []
     for name, model in models.items():
         label = f"{name}, {task.split_name(str(split_index + 1))}"

@@ -7,10 +7,10 @@ the number of rows, examples, and the score with and without them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from calipers.learning.fitting import (
     fit_all,
     require_sklearn,
 )
+from calipers.learning.near_copies import NearCopies
 from calipers.learning.split import Split, split, to_split
 from calipers.results import Finding
 from calipers.statistics import FloatArray
@@ -141,8 +142,8 @@ def check_split(
     Notes
     -----
     Scores are accuracy for classes and RMSE for numbers, with the intervals of
-    :func:`calipers.classification` and :func:`calipers.regression`. Only exact duplicates, and only
-    features that leak the target alone, are found.
+    :func:`calipers.classification` and :func:`calipers.regression`. Duplicates may differ by
+    rounding, spelling or a few words. Only features that leak the target alone are found.
 
     Examples
     --------
@@ -217,7 +218,9 @@ def _finding(kind: str, fault: SplitFault) -> Finding:
 #: The criterion of each check.
 CHECKS: Mapping[str, str] = {
     "copies": "Two or more test rows, and at least 1% of them, have the features and the target of "
-    "a training row, in a table of mostly distinct rows.",
+    "a training row, or nearly so (numbers within 0.001 standard deviations; the words of a text, "
+    "or 80% of its sequences of three words), in a table of mostly distinct rows and more often "
+    "than by chance.",
     "shared-groups": "A group has rows in both subsets.",
     "time-order": "A training row is not earlier than the first test row.",
     "gives-away": "One feature alone leaves less than 1% of the error of the best constant "
@@ -286,26 +289,18 @@ def to_python(value: Any) -> Any:
 
 
 def duplicated_rows(data: SplitData) -> Iterator[SplitFault]:
-    """Find test rows that are duplicates of training rows."""
-    row_codes = data.columns.row_codes(data.target)
-    # Features with few values produce duplicates by chance.
-    if len(np.unique(row_codes[data.train])) < len(data.train) / 2:
+    """Find test rows that are duplicates or near duplicates of training rows."""
+    near_copies = NearCopies.from_columns(data.columns, data.target)
+    copied = copied_rows(near_copies, [(data.train, data.test)])
+    if copied is None:
         return
-    duplicate_mask = np.isin(row_codes[data.test], row_codes[data.train])
-    count = int(duplicate_mask.sum())
-    if count < max(_MIN_COPIES, _MIN_COPIED_PROPORTION * len(data.test)):
-        return
-    copied_rows = data.test[duplicate_mask]
     same = "features and target" if data.target is not None else "features"
-    sentence = (
-        f"{count:,} of {len(data.test):,} test rows ({count / len(data.test):.1%}) duplicate "
-        f"training rows (same {same}; rows {_format_values(copied_rows)})."
-    )
-    numbers: dict[str, float | IntervalNumber] = {"copies": count}
-    if data.scorer is not None and count < len(data.test):
+    sentence = f"{copied.count_text('test rows', 'training rows', same)}."
+    numbers: dict[str, float | IntervalNumber] = {"copies": len(copied.rows)}
+    if data.scorer is not None and len(copied.rows) < len(data.test):
         full_score, distinct_score = (
             data.scorer.score(data.train, data.test),
-            data.scorer.score(data.train, data.test[~duplicate_mask]),
+            data.scorer.score(data.train, data.test[~np.isin(data.test, copied.rows)]),
         )
         numbers |= {
             f"{data.scorer.name} with": full_score,
@@ -315,7 +310,46 @@ def duplicated_rows(data: SplitData) -> Iterator[SplitFault]:
             f" {data.scorer.display_name} is {full_score}, and {distinct_score} without them."
         )
     sentence += " Remove duplicates before splitting."
-    yield SplitFault(sentence, "warning", numbers, tuple(copied_rows[:_MAX_EXAMPLES].tolist()))
+    yield SplitFault(sentence, "warning", numbers, tuple(copied.rows[:_MAX_EXAMPLES].tolist()))
+
+
+class CopiedRows(NamedTuple):
+    """Measured rows with a copy among the rows that their model was trained on.
+
+    ``n_near`` of them are near copies, and ``n_measured`` rows are measured.
+    """
+
+    rows: Indices
+    n_near: int
+    n_measured: int
+
+    def count_text(self, measured: str, trained: str, same: str) -> str:
+        """Return the number of the rows in words, with examples."""
+        count = len(self.rows)
+        kinds = f"same {same}"
+        if self.n_near:
+            differences = "equal but for rounding, spelling or a few words"
+            kinds = f"{count - self.n_near:,} of the {kinds}, {self.n_near:,} {differences}"
+        if self.n_near == count:
+            kinds = differences
+        return (
+            f"{count:,} of {self.n_measured:,} {measured} ({count / self.n_measured:.1%}) "
+            f"duplicate {trained} ({kinds}; rows {_format_values(self.rows)})"
+        )
+
+
+def copied_rows(
+    near_copies: NearCopies, pairs: Sequence[tuple[Indices, Indices]]
+) -> CopiedRows | None:
+    """Return the rows with a copy on the other side of one of the pairs of training and test rows.
+
+    Returns None if there are too few of them.
+    """
+    copies, near = near_copies.across(pairs)
+    n_measured = len(np.unique(np.concatenate([test for _, test in pairs])))
+    if len(copies) + len(near) < max(_MIN_COPIES, _MIN_COPIED_PROPORTION * n_measured):
+        return None
+    return CopiedRows(np.union1d(copies, near), len(near), n_measured)
 
 
 def shared_groups(data: SplitData) -> Iterator[SplitFault]:

@@ -310,6 +310,13 @@ def _choose_splitter(
         return _forward_splits(
             n_folds, n_repeats, constraints.time, constraints.group, stratify=stratify
         )
+    if constraints.group is not None:
+        n_groups = len(np.unique(constraints.group))
+        if n_groups < n_folds:
+            raise InputError(
+                f"group: {constraints.n_rows:,} rows have {n_groups} groups, expected {n_folds} or "
+                "more, as many as folds"
+            )
     leave_one_out = n_folds == constraints.n_rows
     is_stratified = constraints.is_classification if stratify is None else stratify
     is_stratified = is_stratified and not leave_one_out

@@ -31,9 +31,12 @@ from calipers.learning.fitting import (
     FitResult,
     FitResults,
     Indices,
+    Progress,
     TrainingData,
     fit_all,
+    report_progress,
     require_sklearn,
+    shared_group_notes,
 )
 from calipers.learning.predictions import (
     ModelPredictions,
@@ -120,7 +123,7 @@ class ScoringTask:
         groups = None if group is None else encode_labels(group, "group").codes
         if groups is not None:
             check_length(groups, len(target), "group")
-        material = TrainingData(X, target, weights)
+        material = TrainingData(X, target, weights, groups)
         parsed_measure = parse_measure(
             measure or DEFAULT_MEASURES[is_classifier],
             "classification" if is_classifier else "regression",
@@ -204,7 +207,12 @@ class ScoringTask:
         )  # fmt: skip
 
     def score_jobs(
-        self, jobs: Sequence[FitJob], jobs_per_split: int, n_jobs: int | None, function_name: str
+        self,
+        jobs: Sequence[FitJob],
+        jobs_per_split: int,
+        n_jobs: int | None,
+        function_name: str,
+        progress: Progress,
     ) -> ScoreArray:
         """Fit the jobs, ``jobs_per_split`` of them per split, and measure every requested subset.
 
@@ -218,23 +226,25 @@ class ScoringTask:
             item for job, inner in zip(jobs, inner_jobs, strict=True) for item in (job, *inner)
         ]
         predict = self.scorer.get_predictions if tuning is None else predict_classifier
-        fits: FitResults[Any] = fit_all(
-            all_jobs,
-            self.training_data,
-            predict,
-            seed=self.seed,
-            n_jobs=n_jobs,
-            label="fitting model",
-        )
+        with report_progress(progress):
+            fits: FitResults[Any] = fit_all(
+                all_jobs,
+                self.training_data,
+                predict,
+                seed=self.seed,
+                n_jobs=n_jobs,
+                label="fitting model",
+            )
         stops = np.cumsum([1 + len(inner) for inner in inner_jobs])
         n_finished = int(np.searchsorted(stops, fits.n_finished, side="right")) // jobs_per_split
-        task, notes = self, []
+        models = {type(job.estimator).__name__: job.estimator for job in jobs}
+        task, notes = self, shared_group_notes(models, self.training_data)
         if fits.interrupted:
             if n_finished < min(2, len(self.design.folds)):
                 raise KeyboardInterrupt
-            progress = f"{n_finished} of {len(self.design.folds)} splits"
-            notes.append(f"Interrupted: these numbers are of {progress}, which were finished.")
-            warnings.warn(f"{function_name} was interrupted after {progress}", stacklevel=4)
+            finished = f"{n_finished} of {len(self.design.folds)} splits"
+            notes.append(f"Interrupted: these numbers are of {finished}, which were finished.")
+            warnings.warn(f"{function_name} was interrupted after {finished}", stacklevel=4)
             task = replace(self, design=replace(self.design, folds=self.design.folds[:n_finished]))
         tables = np.full((len(jobs[0].eval_parts), n_finished * jobs_per_split), math.nan)
         predictions: list[list[Any]] = []

@@ -42,6 +42,10 @@ Tukey HSD: Carterette 2012; Sakai 2018
     Values are permuted among the systems of each unit; p is the proportion of permutations in
     which the largest difference is at least as large, so that it holds for all pairs
     simultaneously.
+two-way Tukey HSD: Tukey 1953; Carterette 2012
+    Differences are compared with the distribution of the studentized range, by the residual
+    variance of the two-way analysis of variance of systems and units; p holds for all pairs
+    simultaneously.
 adjusted by the judge: Rubin 1981; Angelopoulos, Duchi and Zrnic 2023
     Inverts the interval by human labels and the judge: the p-value belongs to the level at which
     it just reaches 0.
@@ -67,6 +71,9 @@ Dirichlet posterior: Jeffreys 1946
 bootstrap: Efron and Tibshirani 1993
     Units are resampled with replacement, both systems together; p comes from the proportion of
     resampled differences beyond zero.
+simultaneous, two-way Tukey HSD: Tukey 1953; Carterette 2012
+    The difference ± a quantile of the studentized range times the residual standard error of the
+    two-way analysis of variance: all intervals of a measure hold simultaneously.
 Diebold-Mariano: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997
     The mean difference of losses in the order of time over a standard error that allows for the
     dependence of as many steps as forecasts are ahead, as Student's t.

@@ -46,8 +46,10 @@ def command(file: str, **options: Any) -> None:
 
     Leave-one-group-out: the change of a system's value and rank if the documents that only its
     participant found are not judged. Sparse judgments: the effect of 1, 2 and 5 known relevant
-    documents per topic on the ranking of systems, by measure. Discriminative power: the number of
-    topics needed to separate systems, and the topics that do not separate any.
+    documents per topic on the ranking of systems, by measure. Discriminative power: the difference
+    and the number of topics needed to separate systems, how often pairs of systems are in another
+    order on the other half of the topics, and the topics that do not separate any. JSON has the
+    p-values of all pairs, from which curves of achieved significance levels are drawn.
 
     Pairs of systems are tested by the randomized Tukey HSD: "lost" pairs are no longer significant,
     "reversed" ones are significant in the other direction.
@@ -84,6 +86,17 @@ def _format_report(report: Any) -> Iterator[str | Table]:
         ],
     )  # fmt: skip
     yield "(Values and ranks are those of the best run of the participant.)"
+    yield ""
+    yield format_table(
+        ("participant", "measure", "tau", "low", "high", "largest drop", "low", "high"),
+        [
+            (result.group, effect.measure, effect.tau, *effect.tau_interval,
+             f"{effect.max_drop:g}", *(f"{limit:g}" for limit in effect.max_drop_interval))
+            for result in report.leave_one_group_out
+            for effect in result.effects
+        ],
+    )  # fmt: skip
+    yield "(Ranks that a run of the participant loses at most. The limits are over topics.)"
     yield from ("", "With few relevant documents of each topic known:", "")
     yield format_table(
         ("measure", "known", "tau", "tau_AP", "pairs", "no longer significant", "reversed", "mean",
@@ -101,15 +114,32 @@ def _format_report(report: Any) -> Iterator[str | Table]:
             "topics",
             "pairs",
             "significant",
+            "difference needed",
             "MDD (80% power)",
             "topics (1/2 of pairs)",
             "topics (4/5 of pairs)",
         ),
         [
-            (s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed)
+            (
+                s.measure,
+                s.topics,
+                s.pairs,
+                s.separated,
+                s.difference_needed,
+                s.detectable,
+                *s.needed,
+            )
             for s in report.separation
         ],
     )
+    swaps = [(s.measure, s.swaps) for s in report.separation if s.swaps is not None]
+    if swaps:
+        yield from ("", "Pairs of systems in another order on the other half of the topics:", "")
+        yield format_table(
+            ("measure", "topics of each half", "swap rate", "difference needed (5%)",
+             "pairs that differ so"),
+            [(m, s.topics, s.rate, s.difference_needed, s.sensitivity) for m, s in swaps],
+        )  # fmt: skip
     not_separating = [result for result in report.topic_separations if result.kind != "separates"]
     if not_separating:
         yield ""

@@ -37,7 +37,7 @@ _DEPTHS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200)
 
 ORDERS = (
     *("fixed", "move-to-front", "max-mean", "max-mean-non-stationary", "thompson"),
-    "thompson-non-stationary",
+    *("thompson-non-stationary", "hedge", "mtc"),
 )
 
 
@@ -62,7 +62,8 @@ ORDERS = (
     "--order",
     ORDERS,
     "Order in which documents are judged: that of the pool, or an adaptive one, in which relevant "
-    "documents come early. Documents judged in an adaptive order are not a random sample.",
+    "documents come early; with mtc, those that distinguish runs by AP. Documents judged in an "
+    "adaptive order are not a random sample.",
 )
 @option_with_default(
     "--burn-in",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.columns import parse_crossing
 from calipers.cli.completion import measure_names
+from calipers.cli.costs import read_costs
 from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
     fold_options,
+    is_numeric,
     parse_estimator,
     parse_threshold,
     select_features,
@@ -31,7 +35,8 @@ from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.shared_options import OutputOptions, output_options
 from calipers.cli.tables import label_columns, read_input_table
 from calipers.cli.wording import options_in_errors
-from calipers.learning.parameters import GROUP, POSITIVE, TIME, WEIGHT
+from calipers.evaluation.tasks import parse_bins
+from calipers.learning.parameters import COST, GROUP, POSITIVE, SLICE_BINS, SLICES, TIME, WEIGHT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,6 +99,9 @@ _prediction_options = combine_options(
 @_estimator_options
 @_prediction_options
 @argument_option(WEIGHT)
+@argument_option(SLICES)
+@argument_option(SLICE_BINS)
+@argument_option(COST)
 @click.option(
     "--task",
     type=click.Choice(["classification", "regression"]),
@@ -135,6 +143,12 @@ def command(table: str, truth: str, **options: Any) -> None:
     rows = read_input_table(table, categories=label_columns(options)).table
     estimators = options.pop("estimator")
     features, stratify = options.pop("features"), options.pop("stratify")
+    slice_names, cost_specs = options.pop("slices"), options.pop("cost")
+    if options["slice_bins"] is not None:
+        try:
+            options["slice_bins"] = parse_bins(options["slice_bins"])
+        except ValueError as error:
+            raise click.UsageError(f"--slice-bins {error}") from None
     specs_by_kind = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}
     options["threshold"] = parse_threshold(options["threshold"])
     with add_location(table), options_in_errors():
@@ -144,10 +158,15 @@ def command(table: str, truth: str, **options: Any) -> None:
             for name, column_name in name_by_role.items()
         }
         target = column(rows, truth, table)
+        columns["cost"] = read_costs(cost_specs, str)
+        columns["slices"] = {
+            name: parse_crossing(name, rows.column_names) for name in slice_names
+        } or None
         for kind, specs in specs_by_kind.items():
             columns[kind] = _named_columns(specs, rows, table) or None
         if estimators:
             used_columns = {truth, *filter(None, name_by_role.values())}
+            used_columns.update(_other_columns(columns, rows))
             options |= {
                 "estimator": dict(map(parse_estimator, estimators)),
                 "X": select_features(rows, features, used_columns, table),
@@ -164,12 +183,29 @@ def command(table: str, truth: str, **options: Any) -> None:
             evaluation = cross_validate(
                 **columns,
                 **{**options, "measures": options["measures"] or None},
+                data=rows if slice_names or cost_specs else None,
                 curves=output.report.is_requested,
                 inputs=[read_input_table(table).origin],
             )
     output.finish(evaluation)
     if any(note.startswith("Interrupted:") for note in evaluation.notes):
         raise SystemExit(EXIT_INTERRUPTED)
+
+
+def _other_columns(columns: Mapping[str, Any], rows: pa.Table) -> set[str]:
+    """Return the columns of costs, and those of slices that are not numeric: no features."""
+    from calipers.data.costs import Costs
+
+    costs = Costs.from_argument(columns["cost"]).columns
+    return {
+        *(name for by_system in costs.values() for name in by_system.values()),
+        *(
+            name
+            for names in (columns["slices"] or {}).values()
+            for name in ((names,) if isinstance(names, str) else names)
+            if name in rows.column_names and not is_numeric(rows, name)
+        ),
+    }
 
 
 def _check_estimator_options(features: str | None, stratify: bool) -> None:

@@ -180,24 +180,27 @@ def exit_if_interrupted(notes: Sequence[str]) -> None:
         raise SystemExit(EXIT_INTERRUPTED)
 
 
+def is_numeric(rows: pa.Table, name: str) -> bool:
+    """Return whether a column has numbers, which features are."""
+    import pyarrow.types as kinds
+
+    kind = rows.schema.field(name).type
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind))
+
+
 def select_features(
     rows: pa.Table, features: str | None, used_columns: set[str], table: str
 ) -> Any:
     """Return the numeric feature columns as a matrix."""
     import numpy as np
-    import pyarrow.types as kinds
 
     from calipers.data.arrays import to_numbers
     from calipers.data.tables import column
 
-    def is_number(name: str) -> bool:
-        kind = rows.schema.field(name).type
-        return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind))
-
     other_columns = [name for name in rows.column_names if name not in used_columns]
     names = other_columns if features is None else [name.strip() for name in features.split(",")]
     columns = {name: column(rows, name, table) for name in names}
-    non_numeric = [name for name in columns if not is_number(name)]
+    non_numeric = [name for name in columns if not is_numeric(rows, name)]
     if non_numeric:
         raise click.UsageError(
             f"column {non_numeric[0]!r} is not numeric; name numeric columns by --features"

@@ -48,7 +48,9 @@ def line_chart(points: Points, x: str, y: str, *, is_proportion: bool = False) -
 
 
 def _whole_ticks(points: Points) -> Spec:
-    """Return ticks at integers, at all of them if they are few."""
+    """Return ticks at integers, at all of them if they are few; none of other numbers."""
+    if any(x != int(x) for _, x, _ in points):
+        return {}
     first, last = (f((x for _, x, _ in points), default=0) for f in (min, max))
     if last - first > _MAX_TICKS:
         return {"tickMinStep": 1}
