@@ -102,23 +102,23 @@ def scores_from_ranks(name: str, topics: Any, column: pa.ChunkedArray, locate: L
     is_repeated = ~is_first & (sorted_ranks == before)
     if is_repeated.any():
         # Equal ranks are in the order of their rows.
-        places = np.flatnonzero(is_repeated)
-        place = places[np.argmin(order[places])]
-        row, first_row = int(order[place]), int(order[place - 1])
-        more = f"; so do {len(places) - 1} more" if len(places) > 1 else ""
+        indices = np.flatnonzero(is_repeated)
+        index = indices[np.argmin(order[indices])]
+        row, first_row = int(order[index]), int(order[index - 1])
+        other_text = f"; so do {len(indices) - 1} more" if len(indices) > 1 else ""
         raise InputError(
             f"{locate(row)}: rank {ranks[row]} of topic {_topic(topics, row)} occurs twice, first "
-            f"at {locate(first_row)}{more}; order='rank' requires different ranks"
+            f"at {locate(first_row)}{other_text}; order='rank' requires different ranks"
         )
     # Ranks begin at 1, or at 0.
     is_gap = np.where(is_first, sorted_ranks > 1, sorted_ranks > before + 1)
     if not is_gap.any():
         return 0.0 - ranks, []
-    places = np.flatnonzero(is_gap)
-    place = places[np.argmin(order[places])]
-    row = int(order[place])
-    problem = "is the first" if is_first[place] else f"follows rank {before[place]}"
-    gaps = "a gap" if len(places) == 1 else f"{len(places):,} gaps"
+    indices = np.flatnonzero(is_gap)
+    index = indices[np.argmin(order[indices])]
+    row = int(order[index])
+    problem = "is the first" if is_first[index] else f"follows rank {before[index]}"
+    gaps = "a gap" if len(indices) == 1 else f"{len(indices):,} gaps"
     note = (
         f"{name}: the ranks have {gaps}, the first at {locate(row)}, where rank {ranks[row]} of "
         f"topic {_topic(topics, row)} {problem}. Documents are ranked without gaps."
@@ -150,9 +150,9 @@ def find_contradictions(
     )
     if not is_contradiction.any():
         return None
-    place = int(np.argmax(is_contradiction))
-    pair = sorted(ranks[rows[place : place + 2]].tolist())
-    return int(rows[place + 1]), pair[1], pair[0], int(np.count_nonzero(is_contradiction))
+    index = int(np.argmax(is_contradiction))
+    pair = sorted(ranks[rows[index : index + 2]].tolist())
+    return int(rows[index + 1]), pair[1], pair[0], int(np.count_nonzero(is_contradiction))
 
 
 def contradiction_note(
@@ -161,11 +161,11 @@ def contradiction_note(
     """Return a note on ranks that contradict scores, as :func:`find_contradictions` finds them."""
     if contradictions is None:
         return []
-    place, rank, other_rank, n_places = contradictions
-    places = "once" if n_places == 1 else f"{n_places:,} times"
+    row, rank, other_rank, n_contradictions = contradictions
+    count = "once" if n_contradictions == 1 else f"{n_contradictions:,} times"
     note = (
         f"{name}: documents are ordered by {order}; ranks and scores contradict each other "
-        f"{places}, first at {locate(place)}: rank {rank} has a higher score than rank "
+        f"{count}, first at {locate(row)}: rank {rank} has a higher score than rank "
         f"{other_rank}."
     )
     if order == "score":

@@ -784,10 +784,10 @@ def plan(
         assurance,
         is_power_stated=power is not None,
     )
-    made = target.make_plan(n, level=level, n_resamples=n_resamples, seed=seed)
+    result = target.make_plan(n, level=level, n_resamples=n_resamples, seed=seed)
     if pilot is None:
-        return made
-    return replace(made, requested_name=pilot.requested_names.get(made.measure, ""))
+        return result
+    return replace(result, requested_name=pilot.requested_names.get(result.measure, ""))
 
 
 def _find_goal(
