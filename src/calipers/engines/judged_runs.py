@@ -295,7 +295,7 @@ def _find_columns(
     if by_rank:
         if RANK not in names:
             raise InputError(f"{name}: order='rank': there is no column 'rank'")
-        names = [column for column in names if column not in SCORE]
+        names = tuple(column for column in names if column not in SCORE)
     try:
         topic, document, value = find_columns(names, kind)
     except InputError as error:

@@ -75,7 +75,18 @@ def read_full_run(name: str, source: TrecSource, order: str = "score") -> FullRu
     ranks_by_row = np.empty((3, table.num_rows), np.int64)
     ranks_by_row[:, ranks.grade] = ranks.rank, ranks.tied_from, ranks.tied_to
     names = tuple(decode_id(topic) for topic in numbered.topics)
-    return FullRun(rows, numbered, names, origin, ranks.retrieved, *ranks_by_row, tuple(notes))
+    rank, tied_from, tied_to = ranks_by_row
+    return FullRun(
+        rows,
+        numbered,
+        names,
+        origin,
+        ranks.retrieved,
+        rank,
+        tied_from,
+        tied_to,
+        tuple(notes),
+    )
 
 
 @validate_arguments
