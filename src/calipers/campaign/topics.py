@@ -51,8 +51,8 @@ def read_topics(source: str | os.PathLike[str]) -> list[Topic]:
     (``id``, ``title``, and, with a header, any field), CSV, Parquet, Feather, JSON (a list of
     objects, or an object) and JSON Lines. In JSON of TREC CAsT and iKAT, a list of conversations,
     each turn of the user is a topic with the id ``CONVERSATION_TURN``; turns that several
-    conversations have in common are one topic. Topics of TREC Precision Medicine have their disease,
-    gene and further fields as title.
+    conversations have in common are one topic. Topics of TREC Precision Medicine have their
+    disease, gene and further fields as title.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _find_turns(row: Mapping[str, Any]) -> list[Any] | None:
 class _Turns:
     """Topics of the rows of a JSON file: the turns of the user in a conversation, or the row.
 
-    Conversations that are written out for every path of their tree, as in TREC CAsT 2022, have
+    Conversations that are written out for every path of their tree, as for TREC CAsT, have
     turns in common: each is one topic.
     """
 
