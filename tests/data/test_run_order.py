@@ -123,8 +123,13 @@ def test_no_contradiction_without_one(tmp_path: Path) -> None:
         "1 0 a - 1 r\n1 0 b - 3 r\n1 0 c Q0 2 r\n2 0 a -1 9 r\n",  # no ranks
         "1 0 a 1 1 r\n1 0 b 1 3 r\n1 0 c 1 2 r\n2 0 a 1 9 r\n",  # all ranks are 1
     ):
-        evaluation = cal.retrieval(QRELS, write(tmp_path, text), interval="none")
-        assert not any("contradict" in note for note in evaluation.notes)
+        rows = [line.split() for line in text.splitlines()]
+        topics, _, documents, ranks, scores, _ = zip(*rows, strict=True)
+        columns = {"topic": topics, "doc": documents, "rank": ranks}
+        columns |= {"score": [float(score) for score in scores]}
+        for run in (write(tmp_path, text), columns):
+            evaluation = cal.retrieval(QRELS, {"x": run}, interval="none")
+            assert not any("contradict each other" in note for note in evaluation.notes)
 
 
 @pytest.mark.parametrize(

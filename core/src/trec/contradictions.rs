@@ -49,6 +49,9 @@ impl RankedRow<Box<[u8]>> {
     }
 }
 
+/// The first and the last of some rows.
+type Ends<T> = (RankedRow<T>, RankedRow<T>);
+
 /// The first row whose rank contradicts that of a row before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contradiction {
@@ -94,7 +97,7 @@ impl Contradictions {
 /// The rows of a block on their way.
 #[derive(Default)]
 pub struct Comparison<'t> {
-    ends: Option<(RankedRow<&'t [u8]>, RankedRow<&'t [u8]>)>,
+    ends: Option<Ends<&'t [u8]>>,
     found: Contradictions,
 }
 
@@ -132,7 +135,7 @@ impl<'t> Comparison<'t> {
 #[derive(Default)]
 pub struct ComparedRows {
     /// The first and the last row that have a rank.
-    ends: Option<(RankedRow<Box<[u8]>>, RankedRow<Box<[u8]>>)>,
+    ends: Option<Ends<Box<[u8]>>>,
     pub found: Contradictions,
 }
 
