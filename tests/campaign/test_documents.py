@@ -321,6 +321,12 @@ def test_runs(campaign: cal.Campaign, tmp_path: Path) -> None:
     assert list(campaign.runs()) == ["a", "b"]
     add_runs(campaign, [tmp_path / "c.run"], "q", name="other")
     assert campaign.runs()["other"].scores == {"2": {"y": 1.0}}
+    (tmp_path / "f.run").write_text("1 Q0 x 2 9 t\n1 Q0 y 1 1 t\n")
+    [added] = add_runs(campaign, [tmp_path / "f.run"], "q", order="rank")
+    assert added.run.ranking("1") == ["y", "x"]
+    [note] = added.run.notes
+    assert "ranks and scores contradict each other once, first at " in note
+    assert campaign.runs()["f"] == added.run
     assert campaign.participants == ["p", "q"]
     with (
         cal.Campaign.create(tmp_path / "b.campaign") as empty,

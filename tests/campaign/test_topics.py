@@ -233,6 +233,77 @@ def test_ntcir_and_precision_medicine(tmp_path: Path) -> None:
     assert topic.details["gene"] == "CDK4"
 
 
+def test_queries_of_clef_ehealth(tmp_path: Path) -> None:
+    text = """<queries>\n<query>\n<id>101001</id>\n<title>hernia repair</title>\n</query>
+    <query><id>101002</id><title>hernia "mesh"</title></query></queries>"""
+    assert bare(read(tmp_path, text)) == [
+        Topic("101001", "hernia repair"), Topic("101002", 'hernia "mesh"'),
+    ]  # fmt: skip
+    text = """<queries><query><id> 151001 </id><en> anemia diet </en><fr> anémie </fr></query>
+    <query><id>2</id><xy>a</xy><xy>b</xy><title>both</title></query></queries>"""
+    assert bare(read(tmp_path, text)) == [
+        Topic("151001", "anemia diet", details={"fr": "anémie"}),
+        Topic("2", "both", details={"xy": ["a", "b"]}),
+    ]
+
+
+def conversation_errors(tmp_path: Path) -> list[str]:
+    system = {"number": "1-2", "participant": "System", "response": "So."}
+    errors = []
+    for name, text in (
+        ("topics.json", "[ ]"),
+        ("topics.json", json.dumps([{"number": 7, "turn": []}])),
+        ("topics.json", "[\n" + json.dumps({"number": 8, "turn": [system]}) + "]"),
+        ("topics.jsonl", json.dumps({"number": "1-1", "title": "reflux", "responses": []})),
+    ):
+        with pytest.raises(cal.InputError) as caught:
+            read(tmp_path, text, name)
+        errors.append(str(caught.value).rpartition("/")[2])
+    return errors
+
+
+def test_conversations_as_trees(tmp_path: Path) -> None:
+    """The turns of the system are no topics; written out by path, turns are there repeatedly."""
+    tree = [
+        {"number": "1-1", "participant": "User", "utterance": "And it?",
+         "manual_rewritten_utterance": "And COP26?"},
+        {"number": "1-2", "parent": "1-1", "participant": "System", "response": "A summit."},
+        {"number": "2-1", "parent": "1-2", "participant": "User", "utterance": "Why?"},
+    ]  # fmt: skip
+    topics = read(tmp_path, json.dumps([{"number": 132, "turn": tree}]), "topics.json")
+    assert [(t.topic, t.title, t.description) for t in topics] == [
+        ("132_1-1", "And it?", "And COP26?"), ("132_2-1", "Why?", ""),
+    ]  # fmt: skip
+    paths = [[tree[0]], [tree[0], tree[2]]]
+    flat = [{"number": 132, "turn": path} for path in paths]
+    for name, text in (
+        ("topics.json", json.dumps(flat, indent=2)),
+        ("topics.jsonl", "\n".join(map(json.dumps, flat))),
+    ):
+        assert [t.topic for t in read(tmp_path, text, name)] == ["132_1-1", "132_2-1"]
+    flat[1]["turn"] = [{**tree[0], "utterance": "And that?"}]
+    with pytest.raises(cal.InputError, match=r"topics.json:1: topic .132_1-1. occurs twice"):
+        read(tmp_path, json.dumps(flat), "topics.json")
+
+
+def test_responses_that_are_turns(tmp_path: Path) -> None:
+    turn = {"turn_id": 1, "user_utterance": "Hi", "resolved_utterance": "Hi, x?", "citations": []}
+    conversation = {"number": "1-1", "title": "reflux", "ptkb": ["I run."], "responses": [turn]}
+    [topic] = read(tmp_path, json.dumps([conversation]), "topics.json")
+    assert (topic.topic, topic.title, topic.description) == ("1-1_1", "Hi", "Hi, x?")
+    assert topic.details["conversation ptkb"] == ["I run."]
+    [topic] = read(tmp_path, json.dumps([{"id": 1, "query": "x", "responses": ["a"]}]), "t.json")
+    assert (topic.topic, topic.title, topic.details) == ("1", "x", {"responses": ["a"]})
+
+
+@pytest.mark.parametrize("name", ["topics.json", "topics.jsonl"])
+def test_an_object_on_several_lines(name: str, tmp_path: Path) -> None:
+    text = json.dumps({"id": "a", "title": "who?"}, indent=2)
+    assert [(t.topic, t.title) for t in read(tmp_path, f"\n{text}\n", name)] == [("a", "who?")]
+    with pytest.raises(cal.InputError, match=rf"{name}:3: expected a JSON object: Expecting"):
+        read(tmp_path, '{\n  "id": "a",\n  "title" "who?"\n}', name)
+
+
 def test_conversations(tmp_path: Path) -> None:
     cast = [
         {
@@ -250,6 +321,12 @@ def test_conversations(tmp_path: Path) -> None:
         Topic("31_1", "What is it?", details={"conversation title": "throat"}),
         Topic("31_2", "And x?", "And X?", details={"conversation title": "throat"}),
         Topic("10-1_3", "Why?", details={"response": "So."}),
+    ]
+    assert conversation_errors(tmp_path) == [
+        "topics.json:1: the list is empty, expected topics",
+        "topics.json:1: conversation 7 has no turns of a user, expected topics",
+        "topics.json:2: conversation 8 has no turns of a user, expected topics",
+        "topics.jsonl:1: conversation '1-1' has no turns of a user, expected topics",
     ]
     for turns in ([{"utterance": "Why?"}], ["Why?"]):
         with pytest.raises(

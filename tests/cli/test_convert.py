@@ -64,6 +64,16 @@ def test_there_and_back(end: str, folder: Path) -> None:
     assert (folder / "p.qrels").read_text() == QRELS
 
 
+def test_a_run_in_the_order_of_its_ranks(folder: Path) -> None:
+    (folder / "r.run").write_text("1 Q0 x 2 0.9 t\n1 Q0 y 1 0.1 t\n")
+    told = convert("r.run", "s.run", "--order", "rank").output
+    assert "r.run: documents are ordered by rank; " in told
+    assert "first at r.run:2: rank 2 has a higher score than rank 1." in told
+    assert (folder / "s.run").read_text() == "1 Q0 y 1 -1 t\n1 Q0 x 2 -2 t\n"
+    done = convert("q", "s.qrels", "--kind", "qrels", "--order", "rank", code=2)
+    assert "--order is for runs" in done.output
+
+
 def test_what_is_written_reads_as_other_tools_read_it(folder: Path) -> None:
     convert("a.run", "b.json")
     run = {"2": {"b": 0.1, "a": 3e-5}, "007": {"d": 1.0, "c": 1.0}}

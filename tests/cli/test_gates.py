@@ -213,3 +213,18 @@ def test_former_values_are_accepted_in_a_file() -> None:
     found = check().stdout
     Path("calipers.toml").write_text(f"[check.bad]{text}{current}")
     assert found == check().stdout
+
+
+def test_checks_in_the_names_of_a_tool() -> None:
+    """Requirements and plans read the names of measures as the conventions do."""
+    Path("q").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 b 1\n3 0 b 2\n")
+    Path("r").write_text("1 0 a 1 9 r\n1 0 b 2 8 r\n2 0 b 1 9 r\n3 0 a 1 9 r\n3 0 b 2 7 r\n")
+    Path("calipers.toml").write_text(
+        '[check.r]\ncommand = "retrieval"\nqrels = "q"\nruns = ["r"]\nas = "trec_eval"\n'
+        'measure = ["rbp", "map"]\nrequire = ["RBP >= 0.05", "MAP >= 0.9"]\n'
+    )
+    first, second = check(code=1).stderr.splitlines()
+    assert first.startswith("pass  RBP >= 0.05: r: rbp 0.097")
+    assert second.startswith("FAIL  MAP >= 0.9: r: map 0.6")
+    done = invoke(["plan", "retrieval", "q", "r", "--as", "trec_eval", "-m", "RBP", "-n", "50"])
+    assert "the 95% interval of RBP has a half-width" in done.stdout, done.exception

@@ -287,6 +287,31 @@ def test_a_parameter_with_a_percent_sign_is_printed(program: Program) -> None:
     assert out.startswith("ndcg_1=1%s            \tall\t")
 
 
+def test_results_in_the_order_of_their_ranks(program: Program) -> None:
+    results = "7 Q0 b 1 0.2 r\n7 Q0 a 2 0.9 r\n"
+    qrels = "7 0 a 1\n7 0 b 0\n"
+    for arguments, value in (
+        ((), "1.0000"), (("--order", "score"), "1.0000"), (("--order=rank",), "0.5000"),
+        (("--order", "rank", "--conventions", "9", "-c"), "0.5000"),
+    ):  # fmt: skip
+        out, code, _ = program(
+            *arguments, "-m", "map", "-m", "runid", "qrels", "results", qrels=qrels, results=results
+        )
+        assert code == 0
+        assert out.split() == ["runid", "all", "r", "map", "all", value]
+    for arguments, expected in (
+        (("--order", "ranks"), "--order is 'ranks', expected score or rank"),
+        (("--order",), "--order is '', expected score or rank"),
+    ):
+        _, code, err = program(*arguments, qrels=qrels, results=results)
+        assert (code, expected in err) == (1, True)
+    _, code, err = program(
+        "--order", "rank", "qrels", "results", qrels=qrels, results=results.replace(" 2 ", " 1 ")
+    )
+    assert code == 2
+    assert "results:2: rank 1 of topic '7' occurs twice, first at " in err
+
+
 def test_help_describes_what_was_named(program: Program) -> None:
     out, code, _ = program("-h", "-m", "all_prefs", "-R", "prefs")
     assert code == 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.evaluation.conventions import CONVENTIONS
 
 Qrels = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
@@ -84,6 +86,84 @@ def test_the_script_of_ms_marco(seed: int) -> None:
     assert evaluation["MRR@10"].value == pytest.approx(total / len(qrels), rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_ntcireval_prints(seed: int, tmp_path: Any) -> None:
+    """Documents in the order of their ranks, which the scores contradict, by pyNTCIREVAL's names."""
+    theirs = pytest.importorskip("pyNTCIREVAL.metrics", reason="pyNTCIREVAL is not installed")
+    labeler = pytest.importorskip("pyNTCIREVAL.labeler").Labeler
+    generator = np.random.default_rng([43, seed])
+    qrels: Qrels = {}
+    lines, values_by_name = ["<SYSDESC>BM25 with default parameters, titles</SYSDESC>"], {}
+    for t in range(12):
+        grades = generator.choice(4, 30, p=[0.6, 0.2, 0.1, 0.1])
+        grades[0] = 1  # without a relevant document NTCIREVAL ends with an error
+        qrels[f"{t:04}"] = {f"d{i}": int(g) for i, g in enumerate(grades)}
+        ranked = [f"d{i}" for i in generator.permutation(40)[: 25 * (t != 7)]]
+        scores = generator.random(len(ranked))
+        lines += [
+            f"{t:04} 0 {d} {rank} {score:.4f} run"
+            for rank, (d, score) in enumerate(zip(ranked, scores, strict=True), 1)
+        ]
+        labels = labeler(qrels[f"{t:04}"])
+        levels, gains = labels.compute_per_level_doc_num(4), [1, 2, 3]
+        metrics = {
+            "RR": theirs.RR(), "O-measure": theirs.OMeasure(levels, gains, 1.0),
+            "P-measure": theirs.PMeasure(levels, gains, 1.0),
+            "P-plus": theirs.PPlusMeasure(levels, gains, 1.0), "AP": theirs.AP(levels, gains),
+            "Q-measure": theirs.QMeasure(levels, gains, 1.0),
+            "NCUguP": theirs.NCUguP(levels, gains, gains),
+            "NCUguBR": theirs.NCUguBR(levels, gains, gains, 1.0),
+            "NCUrbP": theirs.NCUrbP(levels, gains, 0.95),
+            "NCUrbBR": theirs.NCUrbBR(levels, gains, 0.95, 1.0),
+            "RBP": theirs.RBP(levels, gains, 0.95), "ERR": theirs.ERR(levels, gains),
+        }  # fmt: skip
+        for k in (10, 1000):
+            metrics |= {
+                f"AP@{k}": theirs.AP(levels, gains, k),
+                f"Q-measure@{k}": theirs.QMeasure(levels, gains, 1.0, k),
+                f"nDCG@{k}": theirs.nDCG(levels, gains, 2.0, k),
+                f"MSnDCG@{k}": theirs.MSnDCG(levels, gains, k),
+                f"P@{k}": theirs.Precision(k), f"nERR@{k}": theirs.nERR(levels, gains, k),
+                f"Hit@{k}": theirs.Hit(k),
+            }  # fmt: skip
+        for name, metric in metrics.items():
+            value = metric.compute(labels.label(ranked)) if ranked else 0.0
+            values_by_name.setdefault(name, []).append(value)
+    path = tmp_path / "ntcir.run"
+    path.write_text("\n".join(lines))
+    options: dict[str, Any] = {"conventions": "ntcireval", "interval": "none"}
+    evaluation = cal.retrieval(qrels, path, **options)
+    assert [evaluation.requested_names.get(e.measure, e.measure) for e in evaluation] == [
+        name for name in values_by_name if not name.endswith("@10")
+    ]
+    evaluation = cal.retrieval(qrels, path, measures=list(values_by_name), **options)
+    for name, expected in values_by_name.items():
+        assert evaluation[name].value == pytest.approx(float(np.mean(expected)), rel=1e-12), name
+    assert evaluation["nDCG@0010"].value == evaluation["nDCG@10"].value
+    by_score = cal.retrieval(qrels, path, measures=["Q-measure"], order="score", **options)
+    assert by_score["Q-measure"].value != evaluation["Q-measure"].value
+    assert by_score.notes[0].endswith("(-g 1:2:3). Except: order='score'.")
+
+
+def test_levels_of_ntcireval() -> None:
+    """``max_grade`` is the number of levels; a name with other parameters is read as here."""
+    qrels = {"q": {"a": 1, "b": 4, "c": 2}}
+    run = {"topic": ["q"] * 3, "doc": ["c", "b", "x"], "score": [1, 2, 3], "rank": [1, 2, 3]}
+    names = ["ERR(max_grade=4)@10", "rbp(max_grade=4)", "ERR", "iRBU@5", "EBR(max_grade=4)"]
+    options: dict[str, Any] = {"conventions": "ntcireval", "interval": "none"}
+    evaluation = cal.retrieval(qrels, run, measures=names, **options)
+    gains = "gains={1:1,2:2,3:3,4:4}"
+    ours = [
+        f"ERR({gains})@10", "RBP(p=0.95,gain='scale',max_grade=4)",
+        "ERR(max_grade=3,gains={1:1,2:2,3:3})", "iRBU(max_grade=3)@5", "EBR",
+    ]  # fmt: skip
+    assert [e.measure for e in evaluation] == ours
+    assert values(evaluation, names)[:2] == pytest.approx(
+        [2 / 5 + 3 / 5 * 4 / 5 / 2, 0.05 * (2 / 4 + 0.95)], rel=1e-12
+    )
+    assert np.isnan(evaluation["ERR"].value)  # a level beyond -g 1:2:3
+
+
 def test_names_are_those_of_the_tool() -> None:
     qrels, run = random_data(0)
     evaluation = cal.retrieval(qrels, run, conventions="trec_eval", interval="none")
@@ -106,6 +186,95 @@ def test_what_is_set_is_stated() -> None:
         "BEIR 2", "qrels", "float32",
     )  # fmt: skip
     assert cal.Evaluation.from_json(evaluation.to_json()).requested_names["nDCG@10"] == "NDCG@10"
+
+
+@pytest.mark.parametrize("tool", CONVENTIONS)
+def test_the_statement_is_about_the_task(tool: str) -> None:
+    """What is said of labels, groups, topics and losses is said where there are any."""
+    words = {
+        "labels": ("classification", "multilabel"), "classes": ("classification",),
+        "log_loss": ("classification",), "loss": ("classification",), "group": ("ranking",),
+        "topics": ("retrieval",), "scores": ("retrieval",), "documents": ("retrieval",),
+    }  # fmt: skip
+    for task, conventions in CONVENTIONS[tool].tasks.items():
+        said = set(re.findall(r"[a-z_]+", conventions.statement))
+        for word, tasks in words.items():
+            assert word not in said or task in tasks, (task, word)
+        if not conventions.options:
+            assert conventions.statement == "no option differs from the defaults"
+    truth, predicted = [1.0, 2.0, 3.0], [1.5, 2.0, 2.0]
+    for evaluation in (
+        cal.regression(truth, predicted, conventions="sklearn", interval="none"),
+        cal.regression(truth, predicted, conventions="ydf", interval="none"),
+        cal.clustering(None, [0, 0, 1], [0, 1, 1], conventions="sklearn", interval="none"),
+    ):
+        assert evaluation.notes[0].endswith(": no option differs from the defaults.")
+
+
+@pytest.mark.parametrize(
+    ("rule", "measure"),
+    [
+        ("rbp >= 0", "RBP(p=0.9,gain='topic-max')"), ("RBP >= 0", "RBP(p=0.9,gain='topic-max')"),
+        ("MAP >= 0", "AP"), ("low(map) >= 0", "AP"), ("map not worse than a by 0.5", "AP"),
+        ("11pt_avg >= 0", "11pt-avg(rule='nearest')"),
+        ("rbp not worse than a by 0.5", "RBP(p=0.9,gain='topic-max')"),
+    ],
+)  # fmt: skip
+def test_requirements_in_the_names_of_the_tool(rule: str, measure: str) -> None:
+    qrels, run = random_data(0)
+    second = {topic: {d: -s for d, s in scores.items()} for topic, scores in run.items()}
+    evaluation = cal.retrieval(
+        qrels, {"a": run, "b": second}, measures=["map", "rbp", "11pt_avg"],
+        conventions="trec_eval", baseline="a",
+    )  # fmt: skip
+    name = evaluation.requested_names[measure]
+    [ruling] = cal.check_requirements(evaluation, [rule])
+    assert name in ruling.message
+    assert cal.Evaluation.from_json(evaluation.to_json()).canonical_name(name.upper()) == measure
+    with pytest.raises(cal.InputError, match="'P_5' is not among the measures"):
+        cal.check_requirements(evaluation, ["P_5 > 0"])
+
+
+def test_a_name_that_is_that_of_another_measure_here() -> None:
+    """MSnDCG@10 of NTCIREVAL is nDCG@10 here, and its nDCG@10 has another discount."""
+    qrels, run = random_data(0)
+    second = {topic: {d: -s for d, s in scores.items()} for topic, scores in run.items()}
+    evaluation = cal.retrieval(
+        qrels, {"a": run, "b": second}, measures=["MSnDCG@10", "nDCG@10"],
+        conventions="ntcireval", order="score", baseline="a",
+    )  # fmt: skip
+    for name, ours in (("MSnDCG@10", "nDCG@10"), ("nDCG@10", "nDCG(dcg='log-base')@10")):
+        plain = cal.retrieval(qrels, {"a": run, "b": second}, measures=[ours], baseline="a")
+        assert evaluation["a", name].value == plain["a", ours].value
+        assert evaluation["a", name].measure == ours
+        results = [
+            cal.check_requirements(e, [f"{n} not worse than a by 0.01"])[0].message
+            for e, n in ((evaluation, name), (plain, ours))
+        ]
+        assert results[0] == results[1].replace(ours, name)
+        plan = cal.plan(name, evaluation, system="a", half_width=0.05)
+        assert (plan.measure, plan.n) == (
+            ours,
+            cal.plan(ours, plain, system="a", half_width=0.05).n,
+        )
+        assert f"interval of {name} has" in plan.sentence
+        assert cal.Plan.from_json(plan.to_json()).sentence == plan.sentence
+
+
+@pytest.mark.parametrize(
+    ("names", "displayed"),
+    [
+        (["rbp", "RBP"], {"RBP(p=0.9,gain='topic-max')": "rbp"}),
+        (["map", "MAP"], {"AP": "map"}),
+        (["map", "AP", "map"], {"AP": "map/AP"}),
+    ],
+)
+def test_names_that_are_requested_twice(names: list[str], displayed: dict[str, str]) -> None:
+    qrels, run = random_data(0)
+    evaluation = cal.retrieval(qrels, run, measures=names, conventions="trec_eval", interval="none")
+    assert evaluation.requested_names == displayed
+    for name in names:
+        assert evaluation[name].measure == evaluation.measures[0]
 
 
 @pytest.mark.parametrize("engine", ["memory", "stream"])

@@ -10,6 +10,9 @@ use super::problems::shown;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// The runs of NTCIR begin with a line that describes the system.
+const DESCRIPTION: &[u8] = b"<SYSDESC>";
+
 /// How many bytes a line may have.
 pub const LONGEST: usize = 1 << 20;
 
@@ -179,6 +182,9 @@ impl Format {
         if self.lenient && self.kind != Kind::Run {
             return line.first() != Some(&b'#');
         }
+        if !self.lenient && self.kind == Kind::Run && line.starts_with(DESCRIPTION) {
+            return false;
+        }
         line.iter()
             .find(|&&byte| !self.is_blank(byte))
             .is_some_and(|&byte| byte != b'#')
@@ -289,7 +295,7 @@ fn short_fields<'t, const N: usize>(text: &'t [u8], fields: &mut [&'t [u8]; N]) 
         && places == (blanks | ends) & until_end
         && places & (places << 1 | 1) == 0
         && places.count_ones() as usize == N
-        && text[0] != b'#';
+        && !may_be_none(text);
     if !is_plain {
         return None;
     }
@@ -332,7 +338,14 @@ fn plain_fields<'t, const N: usize>(text: &'t [u8], fields: &mut [&'t [u8]; N]) 
     } else {
         start
     };
-    (text[0] != b'#' && length <= LONGEST).then_some(length)
+    (!may_be_none(text) && length <= LONGEST).then_some(length)
+}
+
+/// Whether a line may have no content although it has fields: a comment, or the description of the
+/// system.
+#[inline]
+fn may_be_none(line: &[u8]) -> bool {
+    matches!(line[0], b'#' | b'<')
 }
 
 /// The places of the bytes that are a space or less, of which blanks and the ends of lines are some.

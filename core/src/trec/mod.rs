@@ -7,6 +7,7 @@
 
 mod columns;
 mod contiguous;
+mod contradictions;
 mod input;
 mod judgments;
 mod lines;

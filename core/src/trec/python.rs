@@ -314,6 +314,9 @@ pub struct JudgedRun {
     /// The first of them.
     unjudged_topic_names: Vec<Py<PyBytes>>,
     tag: Option<Py<PyBytes>>,
+    /// Of rows in a file whose rank contradicts that of the row before: the line of the first, its
+    /// two ranks, of which the larger number has the higher score, and how many there are.
+    contradictions: Option<(u64, u64, u64, u64)>,
     source: Py<PyDict>,
 }
 
@@ -347,6 +350,10 @@ impl JudgedRun {
                 .map(|name| bytes(name))
                 .collect(),
             tag: run.tag.as_deref().map(bytes),
+            contradictions: run
+                .contradictions
+                .first
+                .map(|first| (first.at, first.rank, first.other, run.contradictions.total)),
             source: source(py, &run.provenance)?.unbind(),
         })
     }

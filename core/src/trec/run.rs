@@ -13,6 +13,7 @@ use std::thread;
 
 use super::columns::Columns;
 use super::contiguous;
+use super::contradictions::{ComparedRows, Comparison, Contradictions};
 use super::input::Given;
 use super::judgments::Judgments;
 use super::lines::{Fault, Format, Kind, without_mark};
@@ -34,6 +35,7 @@ pub struct Run {
     pub unjudged: BTreeSet<Box<[u8]>>,
     /// The last one, when it was read from a file.
     pub tag: Option<Vec<u8>>,
+    pub contradictions: Contradictions,
     pub provenance: Provenance,
 }
 
@@ -137,11 +139,13 @@ impl Feed for Mutex<Source> {
             lenient: rows.options.lenient,
         };
         format.for_each_row(without_mark(block, number), |at, fields| {
-            let row = fields.and_then(|&[topic, _, doc, _, score, tag]| {
-                Ok((topic, doc, format.score(score)?, tag))
+            let row = fields.and_then(|&[topic, _, doc, rank, score, tag]| {
+                Ok((topic, doc, rank, format.score(score)?, tag))
             });
             match row {
-                Ok((topic, doc, score, tag)) => {
+                Ok((topic, doc, rank, score, tag)) => {
+                    // Of scores in full, as they are in the file.
+                    rows.comparison.add(topic, rank, at, score);
                     rows.add(topic, doc, at, score);
                     rows.tag = Some(tag);
                 }
@@ -211,6 +215,7 @@ pub trait Sink<'t> {
 pub struct Rows<'t, S> {
     options: Options,
     tag: Option<&'t [u8]>,
+    comparison: Comparison<'t>,
     tally: Tally,
     sink: S,
 }
@@ -242,6 +247,7 @@ pub fn scan<'t, F: Feed, S: Sink<'t>>(
     let mut rows = Rows {
         options,
         tag: None,
+        comparison: Comparison::default(),
         tally: Tally::default(),
         sink,
     };
@@ -249,6 +255,7 @@ pub fn scan<'t, F: Feed, S: Sink<'t>>(
     let tally = Tally {
         lines,
         tag: rows.tag.map(<[u8]>::to_vec),
+        compared: rows.comparison.finish(),
         ..rows.tally
     };
     (tally, rows.sink)
@@ -261,12 +268,14 @@ pub struct Tally {
     pub rows: u64,
     pub tag: Option<Vec<u8>>,
     pub problems: Problems,
+    compared: ComparedRows,
 }
 
 impl Tally {
     /// Adds what comes next.
     pub fn append(&mut self, next: Self) {
         self.problems.append(next.problems, self.lines);
+        self.compared.append(next.compared, self.lines);
         self.lines += next.lines;
         self.rows += next.rows;
         self.tag = next.tag.or(self.tag.take());
@@ -368,6 +377,7 @@ impl Reduced {
             wrong,
             unjudged: self.unjudged,
             tag: self.tally.tag,
+            contradictions: self.tally.compared.found,
             provenance,
         })
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::columns::{Columns, Strings};
+use super::contradictions::{Contradiction, Contradictions};
 use super::input::Given;
 use super::judgments::Judgments;
 use super::lines::{Fault, Format, Kind, LONGEST, low_bytes, low_of_word};
@@ -301,6 +302,34 @@ fn plain(
     Ok((ranked, wrong))
 }
 
+/// Every row against the row before, of lines that are all good.
+fn plain_contradictions(text: &str) -> Contradictions {
+    let mut contradictions = Contradictions::default();
+    let mut before: Option<(&str, u64, f64)> = None;
+    for (line, at) in text.lines().zip(1..) {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        if fields.first().is_none_or(|first| first.starts_with('#')) {
+            continue;
+        }
+        let rank: u64 = fields[3].parse().expect("a rank");
+        let score: f64 = fields[4].parse().expect("a score");
+        if let Some((topic, other, other_score)) = before {
+            let higher = score > other_score && rank > other;
+            let lower = score < other_score && rank < other;
+            if topic == fields[0] && (higher || lower) {
+                contradictions.total += 1;
+                contradictions.first.get_or_insert(Contradiction {
+                    at,
+                    rank: rank.max(other),
+                    other: rank.min(other),
+                });
+            }
+        }
+        before = Some((fields[0], rank, score));
+    }
+    contradictions
+}
+
 fn report(failure: Failure) -> String {
     match failure {
         Failure::Input(report) => report,
@@ -330,7 +359,7 @@ fn without_problems(mut topics: Vec<Ranked>) -> Vec<Ranked> {
 const WAYS: [(usize, usize); 4] = [(1, 1 << 26), (3, 1 << 26), (1, 700), (3, 0)];
 
 fn check_random_runs(among: Among) {
-    let mut wrong = 0;
+    let (mut wrong, mut contradictions) = (0, 0);
     for seed in 0..60 {
         let mut random = Random(seed);
         let grades = random_grades(&mut random);
@@ -351,6 +380,10 @@ fn check_random_runs(among: Among) {
             .map(|run| (without_problems(run.topics), run.wrong));
         assert_eq!(plainly, expected, "seed {seed}");
         wrong += whole.as_ref().map_or(1, |run| run.wrong.len());
+        if let (Among::Good, Ok(run)) = (among, &whole) {
+            assert_eq!(run.contradictions, plain_contradictions(&text));
+            contradictions += run.contradictions.total;
+        }
         for block in BLOCKS {
             for (threads, budget) in WAYS {
                 let options = Options {
@@ -368,11 +401,42 @@ fn check_random_runs(among: Among) {
         }
     }
     assert_eq!(wrong > 0, among != Among::Good);
+    assert_eq!(contradictions > 0, among == Among::Good);
 }
 
 #[test]
 fn good_runs_are_ranked_by_the_rules() {
     check_random_runs(Among::Good);
+}
+
+#[test]
+fn ranks_that_fall_with_the_scores_contradict_them() {
+    let judgments = judgments_of(&[(("t".to_owned(), "d1".to_owned()), 1)].into());
+    let rows = "t 0 d1 7 3.0 r\nt 0 d2 - 2.5 r\nt 0 d3 6 2.0 r\nt 0 d4 6 1.0 r\nt 0 d5 9 1.0 r\n";
+    let file = TestFile::new(rows);
+    let run = read(&file.0, &judgments, OPTIONS).expect("the run is good");
+    let first = Some(Contradiction {
+        at: 3,
+        rank: 7,
+        other: 6,
+    });
+    assert_eq!(run.contradictions, Contradictions { first, total: 1 });
+}
+
+#[test]
+fn the_description_of_a_system_is_no_row() {
+    let judgments = judgments_of(&[(("1".to_owned(), "d1".to_owned()), 1)].into());
+    let rows = "0001 0 d1 1 2.5 run\n1 0 d1 1 2.5 run\n";
+    for description in ["BM25 of titles", "BM25, b 0.5, k 2, of titles", ""] {
+        let text = format!("<SYSDESC>{description}</SYSDESC>\n{rows}");
+        let file = TestFile::new(&text);
+        let run = read(&file.0, &judgments, OPTIONS).expect("the run is good");
+        assert_eq!((run.topics[0].retrieved, run.unjudged.len()), (1, 1));
+    }
+    // A topic may begin with the same character.
+    let file = TestFile::new("<t> 0 d1 1 2.5 run\n");
+    let run = read(&file.0, &judgments, OPTIONS).expect("the run is good");
+    assert_eq!(run.unjudged.len(), 1);
 }
 
 #[test]

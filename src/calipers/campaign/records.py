@@ -98,11 +98,14 @@ class StoredRun:
         Name of the participant.
     scores : mapping of str to mapping of str to float
         For each topic the documents with their scores, best first (ties by descending id).
+    notes : tuple of str
+        Notes on the ranks of a run that was just added.
     """
 
     run: str
     participant: str
     scores: Mapping[str, Mapping[str, float]]
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def ranking(self, topic: str) -> list[str]:
         """Return the documents of a topic, best first; an empty list if there are none."""

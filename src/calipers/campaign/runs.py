@@ -10,7 +10,7 @@ from calipers.campaign.records import StoredRun
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.run_names import named_runs
-from calipers.data.trec import TrecSource, check_stdin, read_rows, run_name
+from calipers.data.trec import TrecSource, check_stdin, read_ordered_run, run_name
 from calipers.data.trec_tables import decode_id
 from calipers.lazy_dataclasses import dataclass
 
@@ -46,6 +46,7 @@ def add_runs(
     participant: str,
     *,
     name: str | None = None,
+    order: str = "score",
 ) -> list[RunSummary]:
     """Add the runs of a participant, all or none.
 
@@ -59,6 +60,8 @@ def add_runs(
         Name of the participant.
     name : str, optional
         Name of the run. By default that of its file.
+    order : {'score', 'rank'}, default='score'
+        Whether documents are ordered by their scores, or by the ranks of the run.
 
     Returns
     -------
@@ -78,7 +81,7 @@ def add_runs(
         before = {run.run: run for run in campaign.runs().values()}
         for source in sources:
             path = os.fspath(source)
-            run = campaign.add_run(name or run_name(path), path, participant)
+            run = campaign.add_run(name or run_name(path), path, participant, order=order)
             if not run.scores.keys() & set(topics):
                 raise InputError(
                     f"{path}: has none of the {len(topics)} topics, the first of which is "
@@ -94,10 +97,12 @@ def add_runs(
     return summaries
 
 
-def read_rankings(runs: Runs, depth: int | None = None) -> dict[str, dict[str, list[str]]]:
+def read_rankings(
+    runs: Runs, depth: int | None = None, *, order: str = "score"
+) -> dict[str, dict[str, list[str]]]:
     """Read the rankings of runs in the order used for evaluation.
 
-    Documents are sorted by descending score, ties by descending id, bytewise.
+    By default documents are sorted by descending score, ties by descending id, bytewise.
 
     Parameters
     ----------
@@ -105,6 +110,8 @@ def read_rankings(runs: Runs, depth: int | None = None) -> dict[str, dict[str, l
         Runs as accepted by :func:`calipers.retrieval`.
     depth : int, optional
         Number of documents of each topic to keep. By default all.
+    order : {'score', 'rank'}, default='score'
+        Whether documents are ordered by their scores, or by the ranks of the run.
 
     Returns
     -------
@@ -125,11 +132,15 @@ def read_rankings(runs: Runs, depth: int | None = None) -> dict[str, dict[str, l
         raise InputError(f"depth is {depth}, expected 1 or more")
     source_by_name = named_runs(runs)
     check_stdin(source_by_name.values())
-    return {name: _read_ranking(name, source, depth) for name, source in source_by_name.items()}
+    return {
+        name: _read_ranking(name, source, depth, order) for name, source in source_by_name.items()
+    }
 
 
-def _read_ranking(name: str, source: TrecSource, depth: int | None) -> dict[str, list[str]]:
-    table, _ = read_rows(name, source, "run")
+def _read_ranking(
+    name: str, source: TrecSource, depth: int | None, order: str
+) -> dict[str, list[str]]:
+    table, _, _ = read_ordered_run(name, source, order)
     rows: dict[bytes, list[tuple[float, bytes]]] = {}
     for topic, document, score in zip(
         *(table.column(column).to_pylist() for column in ("topic", "doc", "score")), strict=True

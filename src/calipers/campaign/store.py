@@ -464,7 +464,9 @@ class Campaign(CampaignFile):
                     "INSERT INTO assignments VALUES (?, ?)", (assessor.assessor, topic)
                 )
 
-    def add_run(self, run: str, source: Any, participant: str) -> StoredRun:
+    def add_run(
+        self, run: str, source: Any, participant: str, *, order: str = "score"
+    ) -> StoredRun:
         """Add a run of a participant.
 
         Parameters
@@ -475,6 +477,8 @@ class Campaign(CampaignFile):
             Run, as accepted by :func:`calipers.retrieval`.
         participant : str
             Name of the participant.
+        order : {'score', 'rank'}, default='score'
+            Whether documents are ordered by their scores, or by the ranks of the run.
 
         Returns
         -------
@@ -487,11 +491,11 @@ class Campaign(CampaignFile):
             If the name exists already, or the run is invalid or has ids that are not UTF-8.
         """
         from calipers.data.formats import set_run_tag, write_rows
-        from calipers.data.trec import read_rows
+        from calipers.data.trec import read_ordered_run
 
         events.check_name(run, "run")
         events.check_name(participant, "participant")
-        rows, _ = read_rows(run, source, "run")
+        rows, _, notes = read_ordered_run(run, source, order)
         stream = BytesIO()
         write_rows(set_run_tag(rows, "_".join(run.split())), "run", run, stream)
         text = stream.getvalue()
@@ -508,7 +512,7 @@ class Campaign(CampaignFile):
                 "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
                 (run, participant, content, sha256(text).hexdigest(), events.now()),
             )
-        return StoredRun(run, participant, _parse_run_scores(content))
+        return StoredRun(run, participant, _parse_run_scores(content), tuple(notes))
 
     def add_documents(self, documents: Iterable[Document], *, replace: bool = False) -> int:
         """Add documents.

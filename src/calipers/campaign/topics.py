@@ -49,9 +49,10 @@ def read_topics(source: str | os.PathLike[str]) -> list[Topic]:
 
     Formats are XML of INEX, TREC, CLEF or NTCIR, TREC's early text format with open tags, TSV
     (``id``, ``title``, and, with a header, any field), CSV, Parquet, Feather, JSON (a list of
-    objects) and JSON Lines. In JSON of TREC CAsT and iKAT, a list of conversations, each turn is a
-    topic with the id ``CONVERSATION_TURN``. Topics of TREC Precision Medicine have their disease,
-    gene and further fields as title.
+    objects, or an object) and JSON Lines. In JSON of TREC CAsT and iKAT, a list of conversations,
+    each turn of the user is a topic with the id ``CONVERSATION_TURN``; turns that several
+    conversations have in common are one topic. Topics of TREC Precision Medicine have their
+    disease, gene and further fields as title.
 
     Parameters
     ----------
@@ -161,22 +162,25 @@ def _parse_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
         raise InputError(f"{path}: expected a list of JSON objects, is nested too deeply") from None
     decoder, offset = json.JSONDecoder(), decoded.index("[") + 1
     line = 1 + decoded.count("\n", 0, offset)
+    if not rows:
+        raise InputError(f"{path}:{line}: the list is empty, expected topics")
+    turns = _Turns()
     for row in rows:
         before, offset = offset, _SEPARATORS.match(decoded, offset).end()  # type: ignore[union-attr]
         line += decoded.count("\n", before, offset)
         location = f"{path}:{line}"
         if not isinstance(row, dict):
             raise InputError(f"{location}: expected a JSON object, is {format_value(row)}")
-        for topic_row in _turns(location, row):
-            yield line, _parse_row(location, topic_row)
+        for topic in turns.to_topics(location, row):
+            yield line, topic
         _, end = decoder.raw_decode(decoded, offset)
         line += decoded.count("\n", offset, end)
         offset = end
 
 
 #: Names of the turns of a conversation, and of what a user said in one: as said, and in full.
-_TURN_LISTS = ("turn", "turns")
-_UTTERANCES = ("raw_utterance", "utterance")
+_TURN_LISTS = ("turn", "turns", "responses")
+_UTTERANCES = ("raw_utterance", "utterance", "user_utterance")
 _RESOLVED_UTTERANCES = ("manual_rewritten_utterance", "resolved_utterance")
 _TURN_NUMBERS = ("turn_id", "number")
 
@@ -186,12 +190,57 @@ def _pop_first(values: dict[str, Any], names: Iterable[str]) -> Any:
     return next((values.pop(name) for name in names if name in values), None)
 
 
-def _turns(location: str, row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the turns of a conversation as rows, or the row itself if it has no turns."""
-    turns = next((row[name] for name in _TURN_LISTS if isinstance(row.get(name), list)), None)
-    if turns is None:
-        yield row
-        return
+def _find_turns(row: Mapping[str, Any]) -> list[Any] | None:
+    """Return the turns of a conversation; None if the row is a topic."""
+    name = next((name for name in _TURN_LISTS if isinstance(row.get(name), list)), None)
+    turns = None if name is None else row[name]
+    if name == "responses" and not (
+        all(isinstance(turn, dict) and not turn.keys().isdisjoint(_UTTERANCES) for turn in turns)
+        if turns
+        else "number" in row
+    ):
+        return None  # a topic, which may have responses
+    return turns
+
+
+class _Turns:
+    """Topics of the rows of a JSON file: the turns of the user in a conversation, or the row.
+
+    Conversations that are written out for every path of their tree, as for TREC CAsT, have
+    turns in common: each is one topic.
+    """
+
+    def __init__(self) -> None:
+        self._topics: dict[str, Topic] = {}
+
+    def to_topics(self, location: str, row: Mapping[str, Any]) -> Iterator[Topic]:
+        """Yield the topics of a row."""
+        turns = _find_turns(row)
+        if turns is None:
+            yield _parse_row(location, row)
+            return
+        count = 0
+        for turn_row in _user_turns(location, row, turns):
+            count += 1
+            topic = _parse_row(location, turn_row)
+            earlier = self._topics.setdefault(topic.topic, topic)
+            # A turn that says something else is reported as a topic that occurs twice.
+            if earlier is topic or (earlier.title, earlier.description) != (
+                topic.title,
+                topic.description,
+            ):
+                yield topic
+        if not count:
+            raise InputError(
+                f"{location}: conversation {format_value(row.get('number'))} has no turns of a "
+                "user, expected topics"
+            )
+
+
+def _user_turns(
+    location: str, row: Mapping[str, Any], turns: Iterable[Any]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the turns of a conversation in which the user says something, as rows."""
     number = row.get("number")
     shared = {
         f"conversation {name}": value
@@ -206,6 +255,8 @@ def _turns(location: str, row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]
                 f"{location}: a turn of conversation {format_value(number)} has no number, "
                 "expected number or turn_id"
             )
+        if str(values.get("participant", "")).lower() == "system":
+            continue
         utterances = {
             "title": _pop_first(values, _UTTERANCES),
             "description": _pop_first(values, _RESOLVED_UTTERANCES),
@@ -215,19 +266,35 @@ def _turns(location: str, row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]
 
 
 def _parse_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
-    for number, line in enumerate(text.decode().split("\n"), 1):
+    turns = _Turns()
+    for number, line, row in _json_objects(path, text.decode()):
+        location = f"{path}:{number}"
+        if not isinstance(row, dict):
+            raise InputError(f"{location}: expected a JSON object, is {format_value(row)}")
+        for topic in turns.to_topics(location, row):
+            yield number, replace(topic, source=line)
+
+
+def _json_objects(path: str, text: str) -> Iterator[tuple[int, str, Any]]:
+    """Yield the objects of JSON Lines, or the only object if it spans several lines.
+
+    Each comes with its line and its text.
+    """
+    lines = text.split("\n")
+    first = next(number for number, line in enumerate(lines) if line.strip())
+    is_spread = not lines[first].rstrip().endswith("}")
+    if is_spread:
+        lines[first:] = ["\n".join(lines[first:])]
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        location = f"{path}:{number}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
+            location = f"{path}:{number + getattr(error, 'lineno', 1) - 1}"
             reason = getattr(error, "msg", error)
             raise InputError(f"{location}: expected a JSON object: {reason}") from None
-        if not isinstance(row, dict):
-            raise InputError(f"{location}: expected a JSON object, is {format_value(row)}")
-        for topic_row in _turns(location, row):
-            yield number, replace(_parse_row(location, topic_row), source=line)
+        yield number, line, row
 
 
 def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
@@ -305,7 +372,9 @@ _FIELD_BY_TAG = {name: field for field, names in FIELDS.items() for name in name
 _ID_ATTRIBUTES = ("topic-id", "topic_id", "topicid", "id", "number", "num", "qid")
 _KIND_ATTRIBUTES = ("query-type", "query_type", "type")
 
-_ID_TAGS = ("num", "number", "identifier", "qid")
+_ID_TAGS = ("num", "number", "identifier", "qid", "id")
+#: The text of a query of CLEF eHealth in a language: ``<en>``.
+_LANGUAGE = re.compile(r"[a-z]{2}")
 #: The language of a field of CLEF: ``<EN-title>``.
 _LANGUAGE_PREFIX = re.compile(r"^[a-z]{2}-(?=(title|desc|narr)$)")
 #: Fields of TREC Precision Medicine, which has no titles.
@@ -369,6 +438,11 @@ def _parse_element(location: str, element: Element) -> Topic:
             medical += [child.text] if tag in _MEDICAL_TAGS and child.text else []
     if not element.elements:
         fields["title"] = element.text
+    if not fields and not medical:
+        # Of several languages the first is that of the topic.
+        language = next((tag for tag in details if _LANGUAGE.fullmatch(tag.lower())), None)
+        if language is not None and len(details[language]) == 1:
+            fields["title"] = str(details.pop(language)[0])
     if medical and "title" not in fields:
         fields["title"] = ", ".join(medical)
     details = {

@@ -7,9 +7,16 @@ from typing import Any
 import click
 
 from calipers.cli.files import Command, InputFile
-from calipers.cli.options import PROPORTION, choice_option, option_with_default, text_option
+from calipers.cli.options import (
+    PROPORTION,
+    argument_option,
+    choice_option,
+    option_with_default,
+    text_option,
+)
 from calipers.cli.shared_options import OutputOptions, inference_options, output_options
 from calipers.evaluation.task import MAX_INT
+from calipers.evaluation.tasks import ORDER
 
 
 @click.command("overlap", cls=Command)
@@ -35,6 +42,7 @@ from calipers.evaluation.task import MAX_INT
     ["id", "average"],
     "Order tied documents by descending id, or average RBO over all orders of ties.",
 )
+@argument_option(ORDER)
 @inference_options
 @output_options
 def command(runs: tuple[str, ...], **options: Any) -> None:

@@ -200,7 +200,7 @@ def _make_pilot_command(name: str) -> click.Command:
             raise click.UsageError("give a measure to plan for, such as -m nDCG@10")
 
         def planned(evaluation: Evaluation) -> None:
-            names = evaluation.measures
+            names = [evaluation.requested_names.get(m, m) for m in evaluation.measures]
             shared = {
                 "system": system,
                 "baseline": options["baseline"],

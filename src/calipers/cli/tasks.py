@@ -198,7 +198,7 @@ class TaskCommand(Command):
             from calipers.evaluation.conventions import read_conventions
 
             conventions = read_conventions(options["conventions"], task.name)
-            for name in conventions.options[task.name]:
+            for name in conventions.tasks[task.name].options:
                 if not is_given(name):
                     del options[name]
         evaluation = self.evaluate(options, output)

@@ -58,7 +58,16 @@ def _split_first_line(path: str) -> tuple[list[str], str]:
 def content_line(text: bytes) -> bytes:
     """Return the first line that is neither blank nor a comment."""
     lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    return next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
+    return next((line for line in lines if _is_content(line)), b"")
+
+
+#: Beginning of the first line of a run of NTCIR, which describes the system.
+_DESCRIPTION = b"<SYSDESC>"
+
+
+def _is_content(line: bytes) -> bool:
+    text = line.strip()
+    return bool(text) and not text.startswith((b"#", _DESCRIPTION))
 
 
 @contextmanager
@@ -157,9 +166,10 @@ def _read_fields(path: str, layout: Sequence[str], *, has_header: bool) -> Itera
     """Yield the fields of each line; blank lines and comments are skipped."""
     with tables.read_errors(path, "text"), _open_file(path) as stream:
         for number, line in enumerate(stream, 1):
-            fields = line.removeprefix(b"\xef\xbb\xbf").split()
-            if not fields or fields[0].startswith(b"#"):
+            content = line.removeprefix(b"\xef\xbb\xbf")
+            if not _is_content(content):
                 continue
+            fields = content.split()
             if has_header:
                 has_header = False
                 continue

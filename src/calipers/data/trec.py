@@ -27,6 +27,14 @@ from calipers.data.plain_text import (
     is_header,
     read_plain,
 )
+from calipers.data.run_order import (
+    RANK,
+    Locate,
+    check_order,
+    contradiction_note,
+    find_contradictions,
+    scores_from_ranks,
+)
 from calipers.data.tables import COMPRESSION_BY_EXTENSION
 from calipers.data.trec_tables import Kind, buffers, decode_id
 from calipers.lazy_dataclasses import dataclass
@@ -97,6 +105,8 @@ class Run:
     #: Whether there are scores, or only what was retrieved.
     is_ordered: bool = True
     topic_errors: Mapping[int, str] = field(default_factory=dict)
+    #: Notes on its ranks.
+    notes: tuple[str, ...] = ()
 
 
 def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
@@ -148,14 +158,19 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
 
 
 def read_runs(
-    sources: Mapping[str, TrecSource], qrels: Qrels, *, float32: bool = False
+    sources: Mapping[str, TrecSource],
+    qrels: Qrels,
+    *,
+    float32: bool = False,
+    order: str = "score",
 ) -> dict[str, Run]:
     """Read runs by name, in parallel on all processors.
 
     If several runs are invalid, the error of the first one in order is raised.
     """
+    options: dict[str, Any] = {"float32": float32, "order": order}
     if len(sources) == 1:
-        return {name: read_run(name, run, qrels, float32=float32) for name, run in sources.items()}
+        return {name: read_run(name, run, qrels, **options) for name, run in sources.items()}
     from concurrent.futures import ThreadPoolExecutor
 
     cores = os.cpu_count() or 1
@@ -168,7 +183,7 @@ def read_runs(
 
     def read(name: str) -> Run:
         threads = cores // n_parallel
-        return read_run(name, sources[name], qrels, float32=float32, threads=threads, stop=stop)
+        return read_run(name, sources[name], qrels, **options, threads=threads, stop=stop)
 
     with ThreadPoolExecutor(n_parallel) as pool:
         try:
@@ -185,6 +200,7 @@ def read_run(
     qrels: Qrels,
     *,
     float32: bool = False,
+    order: str = "score",
     lenient: bool = False,
     ascending: bool = False,
     depth: int | None = None,
@@ -206,6 +222,8 @@ def read_run(
         Judgments.
     float32 : bool, default=False
         Whether scores are rounded to 32 bits first, as trec_eval up to 9 does.
+    order : {'score', 'rank'}, default='score'
+        Whether documents are ordered by their scores, or by the ranks of the run.
     lenient : bool, default=False
         Whether every file is TREC text and read as trec_eval does. The errors of single topics are
         then reported with the topics instead of raised, and a document may be duplicated below the
@@ -230,8 +248,11 @@ def read_run(
     InputError
         If the source cannot be read, or the run is invalid.
     """
-    data, origin = open_source(source, name, "run", lenient=lenient)
+    if order == RANK:
+        return _read_run_by_rank(name, source, qrels, lenient=lenient, ascending=ascending)
+    data, origin = open_source(source, name, "run", (RANK,), lenient=lenient)
     is_ordered = has_rows = True
+    notes: list[str] = []
     with add_origin(data, origin):
         if isinstance(data, Mapping) and not trec_tables.has_columns(data):
             id_columns = trec_tables.columns_from_ids(data)
@@ -241,6 +262,7 @@ def read_run(
             judged = qrels.judgments.read_run(
                 data, float32, lenient, ascending, depth=depth, threads=threads, asked=stop
             )
+            notes = contradiction_note(name, order, judged.contradictions, partial(_line, data))
         elif not has_rows:  # a run without documents, which the core does not accept
             judged = qrels.judgments.rank_dict({"": {"": 0.0}})
         elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
@@ -254,20 +276,60 @@ def read_run(
             judged = qrels.judgments.rank_columns(
                 buffers(topics), buffers(documents), scores, float32, ascending=ascending
             )
+            if RANK in table.column_names:
+                notes = contradiction_note(
+                    name, order, find_contradictions(topics, table[RANK], scores), _row
+                )
+    run = _judged_run(judged, qrels, update_origin(origin, judged.source), notes)
+    if not has_rows:
+        return replace(run, unjudged_topics=0, unjudged_topic_names=(), is_ordered=is_ordered)
+    return replace(run, is_ordered=is_ordered)
+
+
+def _judged_run(
+    judged: _core.JudgedRun, qrels: Qrels, origin: InputOrigin, notes: Sequence[str]
+) -> Run:
     qrels_fields = ("topics", "judged_offsets", "judged_grade", "judged_count")
     run_fields = ("retrieved", "offsets", "rank", "grade", "tied_from", "tied_to")
     arrays = {name: getattr(qrels, name) for name in qrels_fields}
     arrays |= {name: getattr(judged, name) for name in run_fields}
     return Run(
         arrays,
-        judged.unjudged_topics if has_rows else 0,
-        tuple(decode_id(topic) for topic in judged.unjudged_topic_names if has_rows),
+        judged.unjudged_topics,
+        tuple(decode_id(topic) for topic in judged.unjudged_topic_names),
         None if judged.tag is None else decode_id(judged.tag),
-        update_origin(origin, judged.source),
+        origin,
         judged.tag,
-        is_ordered,
-        judged.wrong,
+        topic_errors=judged.wrong,
+        notes=tuple(notes),
     )
+
+
+def _read_run_by_rank(
+    name: str, source: TrecSource, qrels: Qrels, *, lenient: bool, ascending: bool
+) -> Run:
+    """Read a run as :func:`read_run`, ordered by its ranks.
+
+    All rows are in memory, as ranks are checked.
+    """
+    table, origin, notes = read_ordered_run(name, source, RANK, lenient=lenient)
+    topics, documents = (buffers(table.column(column).chunk(0)) for column in ("topic", "doc"))
+    judged = qrels.judgments.rank_columns(
+        topics, documents, from_arrow(table.column("score")), ascending=ascending
+    )
+    run = _judged_run(judged, qrels, origin, notes)
+    if "tag" not in table.column_names:
+        return run
+    tag = table.column("tag")[table.num_rows - 1].as_py()
+    return replace(run, tag=decode_id(tag), raw_tag=tag)
+
+
+def _line(path: str, line: int) -> str:
+    return f"{'<stdin>' if path == STDIN else path}:{line}"
+
+
+def _row(row: int) -> str:
+    return f"row {row}"
 
 
 def check_stdin(sources: Iterable[TrecSource]) -> None:
@@ -363,11 +425,19 @@ def _read_file(path: str, kind: Kind, extra_columns: Sequence[str]) -> Any:
     with tables.add_location(path):
         return tables.read_table(
             path,
-            text=(*trec_tables.TOPIC, *trec_tables.DOCUMENT, *extra_columns),
-            select_columns=lambda names: [
-                *trec_tables.find_columns(names, kind),
-                *(name for name in extra_columns if name in names),
-            ],
+            text=(
+                *trec_tables.TOPIC,
+                *trec_tables.DOCUMENT,
+                *(name for name in extra_columns if name != RANK),
+            ),
+            select_columns=lambda names: list(
+                dict.fromkeys(
+                    (
+                        *trec_tables.find_columns(names, kind),
+                        *(name for name in extra_columns if name in names),
+                    )
+                )
+            ),
         )
 
 
@@ -396,40 +466,111 @@ def read_rows(
     ``topic`` and ``doc`` (large binary, in one chunk), ``grade`` or ``score``, and those of
     ``EXTRA_COLUMNS`` that the source has. The rows are checked as they are for an evaluation.
     """
-    import pyarrow as pa
-
-    value = trec_tables.VALUE_COLUMNS[kind][0]
     data, origin = open_source(source, name, kind, trec_tables.EXTRA_COLUMNS[kind])
     with add_origin(data, origin):
-        if isinstance(data, str):
-            rows = _core.read_rows(data, kind)
-            id_columns = {
-                column: trec_tables.to_large_binary(*rows[column])
-                for column in ("topic", "doc", *trec_tables.EXTRA_COLUMNS[kind])
-            }
-            table = pa.table(id_columns | {value: rows[value]})
-            _check_rows(table, kind, data, rows["line"])
-            return table, update_origin(origin, rows["source"])
-        if isinstance(data, Mapping) and not trec_tables.has_columns(data):
-            data = trec_tables.columns_from_ids(data) or trec_tables.to_dicts(data, value)
-        if isinstance(data, Mapping) and not trec_tables.has_columns(data):
-            data = {
-                "topic": [topic for topic, documents in data.items() for _ in documents],
-                "doc": [document for documents in data.values() for document in documents],
-                value: [number for documents in data.values() for number in documents.values()],
-            }
-        source_table = trec_tables.to_table(data, kind)
-        if kind == "run" and not allow_sets and trec_tables.is_unordered(source_table.column_names):
-            raise InputError("holds no scores, but topics and documents alone")
-        topics, documents, values = trec_tables.id_and_value_columns(source_table, kind)
-        further = {
-            name: trec_tables.id_array(source_table, name)
-            for name in trec_tables.EXTRA_COLUMNS[kind]
-            if name in source_table.column_names
+        table, origin, _ = _to_rows(data, origin, kind, allow_sets=allow_sets)
+    return table, origin
+
+
+def read_ordered_run(
+    name: str, source: TrecSource, order: str, *, lenient: bool = False
+) -> tuple[pa.Table, InputOrigin, list[str]]:
+    """Read all rows of a run as :func:`read_rows`, with scores that have the requested order.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        Rows. If they are ordered by their ranks, scores are made from these.
+    origin : InputOrigin
+        Origin of the run.
+    notes : list of str
+        Notes on gaps between ranks, and on ranks that contradict the scores.
+
+    Raises
+    ------
+    InputError
+        If the run is invalid, or has no ranks that order its documents.
+    """
+    check_order(order)
+    extra_columns = (*trec_tables.EXTRA_COLUMNS["run"], RANK)
+    data, origin = open_source(source, name, "run", extra_columns, lenient=lenient)
+    with add_origin(data, origin):
+        table, origin, locate = _to_rows(
+            data, origin, "run", extra_columns, by_rank=order == RANK, lenient=lenient
+        )
+        if RANK not in table.column_names:
+            if order != RANK:
+                return table, origin, []
+            raise InputError(
+                "order='rank': there are no ranks; expected TREC text, or a table with the column "
+                "'rank'"
+            )
+        topics, ranks = table.column("topic").chunk(0), table.column(RANK)
+        scores = from_arrow(table.column("score"))
+        notes = contradiction_note(name, order, find_contradictions(topics, ranks, scores), locate)
+        table = table.drop_columns([RANK])
+        if order != RANK:
+            return table, origin, notes
+        scores, gap_notes = scores_from_ranks(name, topics, ranks, locate)
+        score_index = table.column_names.index("score")
+        return table.set_column(score_index, "score", [scores]), origin, [*gap_notes, *notes]
+
+
+def _to_rows(
+    data: Any,
+    origin: InputOrigin,
+    kind: Kind,
+    extra_columns: Sequence[str] = (),
+    *,
+    allow_sets: bool = False,
+    by_rank: bool = False,
+    lenient: bool = False,
+) -> tuple[pa.Table, InputOrigin, Locate]:
+    """Return the rows of an open source, and a function from an index to the location of a row.
+
+    If they are ordered ``by_rank``, they need no scores, and are given 0.
+    """
+    import pyarrow as pa
+
+    extra_columns = extra_columns or trec_tables.EXTRA_COLUMNS[kind]
+    value = trec_tables.VALUE_COLUMNS[kind][0]
+    if isinstance(data, str):
+        rows = _core.read_rows(data, kind, lenient)
+        id_columns = {
+            column: trec_tables.to_large_binary(*rows[column])
+            for column in ("topic", "doc", *extra_columns)
         }
-        table = pa.table(further | {"topic": topics, "doc": documents, value: values})
-        _check_rows(table, kind)
-        return table, replace(origin, lines=table.num_rows)
+        table, lines = pa.table(id_columns | {value: rows[value]}), rows["line"]
+        _check_rows(table, kind, data, lines)
+        return (
+            table,
+            update_origin(origin, rows["source"]),
+            lambda row: _line(data, int(lines[row])),
+        )
+    if isinstance(data, Mapping) and not trec_tables.has_columns(data):
+        data = trec_tables.columns_from_ids(data) or trec_tables.to_dicts(data, value)
+    if isinstance(data, Mapping) and not trec_tables.has_columns(data):
+        data = {
+            "topic": [topic for topic, documents in data.items() for _ in documents],
+            "doc": [document for documents in data.values() for document in documents],
+            value: [number for documents in data.values() for number in documents.values()],
+        }
+    source_table = trec_tables.to_table(data, kind)
+    if kind == "run" and not allow_sets and trec_tables.is_unordered(source_table.column_names):
+        raise InputError("holds no scores, but topics and documents alone")
+    names = source_table.column_names
+    needs_no_scores = by_rank and RANK in names and not set(trec_tables.SCORE) & set(names)
+    topics, documents, values = trec_tables.id_and_value_columns(
+        source_table.drop_columns([RANK]) if needs_no_scores else source_table, kind
+    )
+    further = {
+        name: source_table[name] if name == RANK else trec_tables.id_array(source_table, name)
+        for name in extra_columns
+        if name in source_table.column_names
+    }
+    table = pa.table(further | {"topic": topics, "doc": documents, value: values})
+    _check_rows(table, kind)
+    return table, replace(origin, lines=table.num_rows), _row
 
 
 def read_zscores(path: str) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:

@@ -15,8 +15,10 @@ from calipers.data.byte_sources import STDIN
 from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError
 from calipers.data.ir_datasets import PREFIX
+from calipers.data.run_order import RANK, parse_ranks
 from calipers.data.trec_tables import (
     DOCUMENT,
+    SCORE,
     TOPIC,
     Kind,
     find_columns,
@@ -82,6 +84,7 @@ class _JudgeBatch:
     #: Kind of the values of each run: score or rank.
     value_kinds: tuple[str, ...]
     is_float32: bool
+    order: str
 
     def __call__(self, batch: Batch) -> JudgedTopics:
         """Judge the runs on the topics of a batch."""
@@ -121,8 +124,10 @@ class _JudgeBatch:
         unjudged_topic = max(qrels.topics) + "."
         rankings, n_unjudged, unjudged_names = {}, {}, {}
         for name, table in zip(self.run_names, source_tables[1:], strict=True):
-            run_rows = table if table.num_rows else {unjudged_topic: {"": 0.0}}
-            run = trec.read_run(name, run_rows, qrels, float32=self.is_float32)
+            if table.num_rows:
+                run = trec.read_run(name, table, qrels, float32=self.is_float32, order=self.order)
+            else:
+                run = trec.read_run(name, {unjudged_topic: {"": 0.0}}, qrels)
             rankings[name] = JudgedRankings(**run.arrays)
             n_unjudged[name] = run.unjudged_topics if table.num_rows else 0
             unjudged_names[name] = _first_names(run.unjudged_topic_names) if table.num_rows else ()
@@ -136,11 +141,13 @@ def judge_runs(
     statistic_types: set[type],
     *,
     float32: bool,
+    order: str,
     engine_reads_paths: bool,
 ) -> tuple[dict[str, trec.Run], dict[str, Any], trec.InputOrigin]:
     """Judge runs, and return them as :func:`~calipers.data.trec.read_runs`, with statistics.
 
-    ``statistic_types`` are the types of the statistics. If some inputs are data frames of the
+    ``statistic_types`` are the types of the statistics. Ranks of the runs are checked if ``order``
+    is ``"rank"``, without notes on them. If some inputs are data frames of the
     engine, the others may be of any readable form; ``engine_reads_paths`` states that the engine
     reads paths, rather than this process.
     """
@@ -156,13 +163,19 @@ def judge_runs(
     for index, ((_, source), name) in enumerate(zip(inputs.items(), ("qrels", *runs), strict=True)):
         sources.append(
             _Source.from_object(
-                engine_type, session, name, source, index, engine_reads_paths=engine_reads_paths
+                engine_type,
+                session,
+                name,
+                source,
+                index,
+                order=order,
+                engine_reads_paths=engine_reads_paths,
             )
         )
     rows = sources[0].rows.concat([item.rows for item in sources[1:]], "the runs and judgments")
     value_kinds = tuple(item.value_kind for item in sources[1:])
     judged_topics = rows.group_batches("topic").reduce(
-        _JudgeBatch(tuple(runs), value_kinds, float32), rows.column_names
+        _JudgeBatch(tuple(runs), value_kinds, float32, order), rows.column_names
     )
     if not judged_topics.rankings:
         raise InputError("qrels: there are no judgments")
@@ -202,10 +215,12 @@ class _Source:
         data: Any,
         index: int,
         *,
+        order: str,
         engine_reads_paths: bool,
     ) -> _Source:
         """Create the source from any input, given its index among all inputs."""
         kind: Kind = "run" if index else "qrels"
+        by_rank = kind == "run" and order == RANK
         error_column: dict[str, str] = {}
         origin = trec.InputOrigin(name)
         if is_spark(data) or is_dask(data):
@@ -214,8 +229,11 @@ class _Source:
             path = os.fspath(data)
             origin = trec.InputOrigin(name, path)
             if _is_text(path):
+                value_column = RANK if by_rank else _VALUE_COLUMN[kind]
                 lines = TextTask(
-                    partial(_parse_lines, kind), ("topic", "doc", "error"), _VALUE_COLUMN[kind]
+                    partial(_parse_lines, kind, value_column),
+                    ("topic", "doc", "error"),
+                    value_column,
                 )
                 rows, error_column = (
                     engine_type.from_lines(path, lines, session),
@@ -224,12 +242,20 @@ class _Source:
             else:
                 rows = engine_type.from_source(path, session, (*TOPIC, *DOCUMENT))
         else:
-            table, origin = trec.read_rows(name, data, kind)
+            if by_rank:
+                import pyarrow.compute as pc
+
+                # Its scores, made from the ranks, serve as ranks of the batches.
+                table, origin, _ = trec.read_ordered_run(name, data, order)
+                ranks = pc.negate(table["score"])
+                table = table.drop_columns(["score"]).append_column(RANK, ranks)
+            else:
+                table, origin = trec.read_rows(name, data, kind)
             for column in ("topic", "doc"):
                 column_index = table.column_names.index(column)
                 table = table.set_column(column_index, column, table[column].cast("large_string"))
             rows = engine_type.from_table(table, session)
-        topic, document, value = _find_columns(name, rows, kind)
+        topic, document, value = _find_columns(name, rows, kind, by_rank=by_rank)
         constants: dict[str, Any] = {"source": index, **({} if error_column else {"error": ""})}
         selected = rows.project_columns(
             {"topic": topic, "doc": document, **error_column}, {"value": value}, constants
@@ -257,14 +283,21 @@ def _is_text(path: str) -> bool:
     return bool(suffix) and suffix not in table_suffixes and not path.endswith("/")
 
 
-def _find_columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
+def _find_columns(
+    name: str, rows: RemoteEngine, kind: Kind, *, by_rank: bool
+) -> tuple[str, str, str]:
     """Find the columns of topics, documents and values, and check their types."""
     import pyarrow.types as of_type
 
     if kind == "run" and is_unordered(rows.column_names):
         raise InputError(f"{name}: holds no scores, but topics and documents alone")
+    names = rows.column_names
+    if by_rank:
+        if RANK not in names:
+            raise InputError(f"{name}: order='rank': there is no column 'rank'")
+        names = tuple(column for column in names if column not in SCORE)
     try:
-        topic, document, value = find_columns(rows.column_names, kind)
+        topic, document, value = find_columns(names, kind)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     # The type of objects of pandas may be unknown.
@@ -283,14 +316,15 @@ def _find_columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, 
     return topic, document, value
 
 
-def _parse_lines(kind: Kind, location: str, first_line: int, text: bytes) -> pa.RecordBatch:
+def _parse_lines(
+    kind: Kind, value: str, location: str, first_line: int, text: bytes
+) -> pa.RecordBatch:
     """Parse lines of TREC text into topics, documents and values.
 
     They are parsed as a file is; the column ``error`` has the first error, if any.
     """
     import pyarrow as pa
 
-    value = _VALUE_COLUMN[kind]
     names = "topic", "doc", "error", value
     types = pa.string(), pa.string(), pa.string(), pa.float64()
     if not text.strip():
@@ -301,6 +335,10 @@ def _parse_lines(kind: Kind, location: str, first_line: int, text: bytes) -> pa.
         try:
             rows = _core.read_rows(file.name, kind)
             ids = [to_large_binary(*rows[name]).cast(pa.string()) for name in ("topic", "doc")]
+            values = rows[value]
+            if value == RANK:
+                ranks = pa.chunked_array([to_large_binary(*values)])
+                values = parse_ranks(ranks, lambda row: f"{file.name}:{rows['line'][row]}")
         except pa.ArrowInvalid:
             message = f"{location}: has bytes that are not UTF-8, which requires engine='memory'"
         except ValueError as error:
@@ -310,8 +348,8 @@ def _parse_lines(kind: Kind, location: str, first_line: int, text: bytes) -> pa.
             )
             message = message_with_line.replace(file.name, location)
         else:
-            no_error = pa.array([""] * len(rows[value]), pa.string())
-            return pa.record_batch([*ids, no_error, pa.array(rows[value], pa.float64())], names)
+            no_error = pa.array([""] * len(values), pa.string())
+            return pa.record_batch([*ids, no_error, pa.array(values, pa.float64())], names)
     error_row = [
         pa.array([item], kind) for item, kind in zip(("", "", message, 0.0), types, strict=True)
     ]

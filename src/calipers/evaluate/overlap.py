@@ -15,12 +15,13 @@ from calipers.data.arrays import from_arrow, is_missing
 from calipers.data.class_labels import label_name
 from calipers.data.errors import InputError
 from calipers.data.run_names import named_runs
-from calipers.data.trec import InputOrigin, TrecSource, check_stdin, read_rows
+from calipers.data.run_order import check_order
+from calipers.data.trec import InputOrigin, TrecSource, check_stdin, read_ordered_run
 from calipers.data.trec_tables import buffers, decode_id
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.evaluation.shared import StatisticsByType
-from calipers.evaluation.topic_scores import DOCUMENT_ORDER, TopicScores
+from calipers.evaluation.topic_scores import DOCUMENT_ORDERS, TopicScores
 from calipers.inference.settings import Settings
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures.errors import UnknownMeasureError
@@ -45,6 +46,7 @@ class FullRun:
     rank: Any
     tied_from: Any
     tied_to: Any
+    notes: tuple[str, ...] = ()
 
     def match_run(self, second: FullRun) -> dict[str, Any]:
         """Return the arrays of ``SharedRankings``, with this run as a and the other as b."""
@@ -63,9 +65,9 @@ class FullRun:
         }
 
 
-def read_full_run(name: str, source: TrecSource) -> FullRun:
+def read_full_run(name: str, source: TrecSource, order: str = "score") -> FullRun:
     """Read a run from any source; raise :class:`InputError` if it is invalid."""
-    table, origin = read_rows(name, source, "run")
+    table, origin, notes = read_ordered_run(name, source, order)
     topics, documents = (buffers(table.column(column).chunk(0)) for column in ("topic", "doc"))
     rows = topics, documents, from_arrow(table.column("score"))
     numbered = _core.Judgments.from_columns(topics, documents, np.arange(table.num_rows))
@@ -73,7 +75,18 @@ def read_full_run(name: str, source: TrecSource) -> FullRun:
     ranks_by_row = np.empty((3, table.num_rows), np.int64)
     ranks_by_row[:, ranks.grade] = ranks.rank, ranks.tied_from, ranks.tied_to
     names = tuple(decode_id(topic) for topic in numbered.topics)
-    return FullRun(rows, numbered, names, origin, ranks.retrieved, *ranks_by_row)
+    rank, tied_from, tied_to = ranks_by_row
+    return FullRun(
+        rows,
+        numbered,
+        names,
+        origin,
+        ranks.retrieved,
+        rank,
+        tied_from,
+        tied_to,
+        tuple(notes),
+    )
 
 
 @validate_arguments
@@ -84,6 +97,7 @@ def overlap(
     depth: int | None = None,
     cutoffs: Sequence[int] = (10, 100),
     ties: str = "id",
+    order: str = "score",
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     n_resamples: int = 2000,
@@ -110,6 +124,8 @@ def overlap(
     ties : {'id', 'average'}, default='id'
         ``"id"`` orders tied documents by descending id, as in every ranking. ``"average"`` computes
         the expected value of RBO over all orders of tied documents.
+    order : {'score', 'rank'}, default='score'
+        Whether documents are ordered by their scores, or by the ranks of the runs.
     interval : str or list of str, default='auto'
         Interval method, as in :func:`calipers.retrieval`. Topics are resampled.
     level : float, default=0.95
@@ -147,7 +163,9 @@ def overlap(
     (0.75, 0.59)
     """
     settings = make_settings(interval, level, n_resamples, seed)
-    return _evaluate(named_runs(runs), settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
+    return _evaluate(
+        named_runs(runs), settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties, order
+    )
 
 
 def _evaluate(
@@ -157,7 +175,9 @@ def _evaluate(
     depth: int | None,
     cutoffs: tuple[int, ...],
     ties: str,
+    order: str,
 ) -> Evaluation:
+    check_order(order)
     if depth is not None and depth < 1:
         raise InputError(f"depth is {depth}, expected 1 or more")
     if ties not in ("id", "average"):
@@ -169,7 +189,7 @@ def _evaluate(
     if len(sources) < 2:
         raise InputError(f"there is one run only ({next(iter(sources))!r}); overlap takes two")
     check_stdin(sources.values())
-    full_runs = {name: read_full_run(name, source) for name, source in sources.items()}
+    full_runs = {name: read_full_run(name, source, order) for name, source in sources.items()}
     topics = _all_topics(full_runs)
     systems: dict[str, StatisticsByType] = {}
     for first, second in combinations(full_runs, 2):
@@ -180,13 +200,18 @@ def _evaluate(
         systems[f"{first} ~ {second}"] = {SharedRankings: shared}
     source = TopicScores.from_systems(topics, systems, measures, settings, zero=False)
     conventions = {
-        "order": DOCUMENT_ORDER,
+        "order": DOCUMENT_ORDERS[order],
         "p": p,
         "depth": depth,
         "ties": ties,
         "topics": "every topic of a run",
     }
-    return source.to_evaluation("overlap", conventions, [run.origin for run in full_runs.values()])
+    return source.to_evaluation(
+        "overlap",
+        conventions,
+        [run.origin for run in full_runs.values()],
+        notes=tuple(note for run in full_runs.values() for note in run.notes),
+    )
 
 
 @validate_arguments
@@ -198,6 +223,7 @@ def rbo(
     depth: int | None = None,
     cutoffs: Sequence[int] = (10, 100),
     ties: str = "id",
+    order: str = "score",
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     n_resamples: int = 2000,
@@ -212,7 +238,7 @@ def rbo(
         their ranks.
     p : float, default=0.9
         Persistence p of RBO, between 0 and 1.
-    depth, cutoffs, ties, interval, level, n_resamples, seed : optional
+    depth, cutoffs, ties, order, interval, level, n_resamples, seed : optional
         See :func:`calipers.overlap`.
 
     Returns
@@ -240,7 +266,7 @@ def rbo(
     """
     runs = {"first": _to_run(first, "first"), "second": _to_run(second, "second")}
     settings = make_settings(interval, level, n_resamples, seed)
-    return _evaluate(runs, settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
+    return _evaluate(runs, settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties, order)
 
 
 def _to_run(ranking: Any, argument: str) -> Any:

@@ -766,6 +766,7 @@ def plan(
         )
     else:
         variance_model = model_from_pilot(measure, pilot, system, baseline, goal, test, systems)
+        measure = variance_model.measure
     task = pilot.task if pilot is not None else "retrieval" if "sd" in assumed else "classification"
     check_targets(parse_measure(measure, task), targets)
     comparison_level, cluster_design_effect = (
@@ -783,7 +784,10 @@ def plan(
         assurance,
         is_power_stated=power is not None,
     )
-    return target.make_plan(n, level=level, n_resamples=n_resamples, seed=seed)
+    result = target.make_plan(n, level=level, n_resamples=n_resamples, seed=seed)
+    if pilot is None:
+        return result
+    return replace(result, requested_name=pilot.requested_names.get(result.measure, ""))
 
 
 def _find_goal(

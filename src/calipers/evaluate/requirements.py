@@ -160,7 +160,9 @@ class DifferenceRequirement:
         self, evaluation: Evaluation, systems: Iterable[str], compare: CompareFunction
     ) -> Iterator[RequirementResult]:
         """Yield the result for each system except the reference."""
-        margin = None if self.needs_better or self.margin is None else (self.measure, self.margin)
+        # Under conventions, a canonical name may be that of another measure of the tool.
+        name = evaluation.requested_names.get(self.measure, self.measure)
+        margin = None if self.needs_better or self.margin is None else (name, self.margin)
         differences = compare(self.reference, margin)
         measure_differences = [
             difference for difference in differences if difference.measure == self.measure

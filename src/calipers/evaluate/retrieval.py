@@ -16,6 +16,7 @@ from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.id_matching import find_document_id_variant, find_id_variant
 from calipers.data.run_names import named_runs
+from calipers.data.run_order import check_order
 from calipers.data.topic_tables import TopicTable, UnitColumns, read_topic_costs, read_topic_table
 from calipers.data.trec import (
     InputOrigin,
@@ -34,7 +35,7 @@ from calipers.evaluation.finding_inputs import from_labeled_topics, from_runs
 from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.evaluation.shared import StatisticsByType, full_measure_name, select_measures
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
-from calipers.evaluation.topic_scores import DOCUMENT_ORDER, TopicScores
+from calipers.evaluation.topic_scores import DOCUMENT_ORDERS, TopicScores
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure, parse
 from calipers.measures.judgment_bounds import MAX_UNRETRIEVED, mean_bounds, value_bounds
@@ -153,10 +154,12 @@ def judge_and_read_runs(
     runs: Mapping[str, Any],
     measures: Sequence[Measure],
     engine: str | None,
-    *,
-    float32: bool,
+    **run_options: Any,
 ) -> tuple[dict[str, Run], dict[str, StatisticsByType], InputOrigin]:
-    """Judge the runs, and return them with the statistics that the measures need."""
+    """Judge the runs, and return them with the statistics that the measures need.
+
+    ``run_options`` are ``float32`` and ``order`` of :func:`calipers.data.trec.read_run`.
+    """
     statistic_types = {measure.definition.statistic for measure in measures}
     distributed_engine = engine_kind(engine, qrels, *runs.values())
     if distributed_engine is not None:
@@ -167,7 +170,7 @@ def judge_and_read_runs(
             qrels,
             runs,
             statistic_types,
-            float32=float32,
+            **run_options,
             engine_reads_paths=engine is not None,
         )
     systems: dict[str, Any] = {name: {} for name in runs}
@@ -185,13 +188,13 @@ def judge_and_read_runs(
             groups = read_groups(qrels)
         origin = groups.origin
         for name, run in runs.items():
-            read[name] = judge_groups(name, run, groups, float32=float32)
+            read[name] = judge_groups(name, run, groups, **run_options)
             systems[name][kind] = kind(**read[name].arrays)
     if JudgedRankings in statistic_types:
         judgments = read_qrels(qrels)
         if len(statistic_types) == 1:
             origin = judgments.origin
-        read = read_runs(runs, judgments, float32=float32)
+        read = read_runs(runs, judgments, **run_options)
         for name, judged_run in read.items():
             systems[name][JudgedRankings] = JudgedRankings(**judged_run.arrays)
     return read, dict(systems), origin
@@ -205,6 +208,7 @@ def run_notes(
 ) -> list[str]:
     """Return notes on topics, ties and judgments that affect the values."""
     return [
+        *(note for run in runs.values() for note in run.notes),
         *_topic_notes(runs, systems),
         *_tie_notes(rankings, measures),
         *_pool_notes(rankings, measures),
@@ -471,6 +475,7 @@ def retrieval(
     human: TrecSource | None = None,
     target: str = "like",
     topic_table: Any = None,
+    order: str = "score",
     float32: bool = False,
     ties: str = "id",
     judged_only: bool = False,
@@ -556,6 +561,11 @@ def retrieval(
     topic_table : data frame, dict of columns, or path, optional
         Attributes of the topics: a file (CSV, JSON Lines, Parquet, Feather), a data frame or a dict
         of columns, with one row for each topic and a column ``topic``, ``qid`` or ``query_id``.
+    order : {'score', 'rank'}, default='score'
+        ``"score"`` orders documents by descending score, as trec_eval does; ``"rank"`` by the ranks
+        of the run, which are the fourth field of TREC text or the column ``rank``, and whole
+        numbers that differ within a topic. Notes report ranks that contradict the scores, and gaps
+        between ranks.
     float32 : bool, default=False
         Whether scores are rounded to 32 bits first, as trec_eval up to 9 does.
     ties : {'id', 'average', 'best', 'worst'}, default='id'
@@ -583,9 +593,9 @@ def retrieval(
         left out of the mean and counted. ``"zero"``: it scores 0, as trec_eval averages.
     conventions : str, optional
         Conventions of another tool: ``"trec_eval"``, ``"ir_measures"``, ``"beir"``, ``"mteb"``,
-        ``"msmarco"``, ``"sklearn"`` or ``"ydf"``. It sets the options in which the tool differs,
-        its default measures and the meaning of its names; options that are given take precedence. A
-        note states what was set.
+        ``"msmarco"``, ``"ntcireval"``, ``"sklearn"`` or ``"ydf"``. It sets the options in which the
+        tool differs, its default measures and the meaning of its names; options that are given take
+        precedence. A note states what was set.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.
@@ -637,6 +647,7 @@ def retrieval(
     (0.6667, 0.75)
     """
     _check_choices(topics, undefined)
+    check_order(order)
     assumptions = _unjudged_assumptions(
         max_unretrieved, max_grade, collection_size, judgment_bounds=judgment_bounds
     )
@@ -656,8 +667,9 @@ def retrieval(
         _check_parameter_used("collection_size", selected_measures)
     runs_by_name = named_runs(runs)
     check_stdin([qrels, *runs_by_name.values(), *([] if human is None else [human])])
+    run_options = {"float32": float32, "order": order}
     runs_read, systems, origin = judge_and_read_runs(
-        qrels, runs_by_name, selected_measures, engine, float32=float32
+        qrels, runs_by_name, selected_measures, engine, **run_options
     )
     _check_common_topics(runs_read, systems)
     set_runs = [name for name, run in runs_read.items() if not run.is_ordered]
@@ -670,7 +682,7 @@ def retrieval(
     names, zero = _first_statistic(next(iter(systems.values()))).topics, undefined == "zero"
     unit_options = {"weight": weight, "count": count, "cluster": cluster, "time": time}
     recorded = {
-        "order": DOCUMENT_ORDER,
+        "order": DOCUMENT_ORDERS[order],
         "scores": "float32" if float32 else "float64",
         "topics": topics,
         "undefined": undefined,
@@ -686,7 +698,7 @@ def retrieval(
     human_origins: list[InputOrigin] = []
     if human is not None:
         source, human_origins = _add_human_judgments(
-            source, human, runs_by_name, target, float32=float32, zero=zero
+            source, human, runs_by_name, target, run_options, zero=zero
         )
     source = source.with_columns(UnitColumns.from_values(names, table, **unit_options))
     rankings = {
@@ -762,8 +774,8 @@ def _add_human_judgments(
     human: TrecSource,
     runs: Mapping[str, Any],
     target: str,
+    run_options: Mapping[str, Any],
     *,
-    float32: bool,
     zero: bool,
 ) -> tuple[TopicScores, list[InputOrigin]]:
     """Return the values with those by human judgments of some topics, and their origin."""
@@ -771,7 +783,7 @@ def _add_human_judgments(
 
     try:
         runs_read, systems, origin = judge_and_read_runs(
-            human, runs, source.measures, None, float32=float32
+            human, runs, source.measures, None, **run_options
         )
         _check_common_topics(runs_read, systems)
     except InputError as error:

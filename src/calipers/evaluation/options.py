@@ -36,9 +36,9 @@ class Options:
         as MCC become 0 or stay undefined. A value by convention has no interval.
     conventions : str, optional
         Conventions of another tool: ``"trec_eval"``, ``"ir_measures"``, ``"beir"``, ``"mteb"``,
-        ``"msmarco"``, ``"sklearn"`` or ``"ydf"``. It sets the options in which the tool differs,
-        its default measures and the meaning of its names; options that are given take precedence. A
-        note states what was set.
+        ``"msmarco"``, ``"ntcireval"``, ``"sklearn"`` or ``"ydf"``. It sets the options in which the
+        tool differs, its default measures and the meaning of its names; options that are given take
+        precedence. A note states what was set.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.

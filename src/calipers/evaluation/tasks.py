@@ -146,15 +146,15 @@ OPTIONS: Mapping[str, Argument] = {
         ),
         Argument(
             "conventions",
-            "Conventions of another tool: trec_eval, ir_measures, beir, mteb, msmarco, sklearn or "
-            "ydf. It sets the options in which the tool differs, its default measures and the "
-            "meaning of its names; options that are given take precedence.",
+            "Conventions of another tool: trec_eval, ir_measures, beir, mteb, msmarco, ntcireval, "
+            "sklearn or ydf. It sets the options in which the tool differs, its default measures "
+            "and the meaning of its names; options that are given take precedence.",
             flag="--as",
             metavar="TOOL",
             description='Conventions of another tool: ``"trec_eval"``, ``"ir_measures"``, '
-            '``"beir"``, ``"mteb"``, ``"msmarco"``, ``"sklearn"`` or ``"ydf"``. It sets the '
-            "options in which the tool differs, its default measures and the meaning of its names; "
-            "options that are given take precedence. A note states what was set.",
+            '``"beir"``, ``"mteb"``, ``"msmarco"``, ``"ntcireval"``, ``"sklearn"`` or ``"ydf"``. '
+            "It sets the options in which the tool differs, its default measures and the meaning "
+            "of its names; options that are given take precedence. A note states what was set.",
         ),
         Argument(
             "measures",
@@ -405,6 +405,18 @@ REL = Argument(
     description="Lowest grade that counts as relevant, for measures that do not state their own.",
 )
 
+#: Order of the documents of runs.
+ORDER = Argument(
+    "order",
+    "Order documents by their scores, or by the ranks of the run. Ranks are whole numbers that "
+    "differ within a topic.",
+    choices=("score", "rank"),
+    description='``"score"`` orders documents by descending score, as trec_eval does; ``"rank"`` '
+    "by the ranks of the run, which are the fourth field of TREC text or the column ``rank``, "
+    "and whole numbers that differ within a topic. Notes report ranks that contradict the scores, "
+    "and gaps between ranks.",
+)
+
 RETRIEVAL = Task(
     "retrieval",
     verb="calipers.evaluate.retrieval:retrieval",
@@ -596,6 +608,7 @@ RETRIEVAL = Task(
             'relevant documents) is left out of the mean and counted. ``"zero"``: it scores 0, '
             "as trec_eval averages.",
         ),
+        ORDER,
         Argument(
             "float32",
             "Round scores to 32 bits, as trec_eval up to 9 does.",

@@ -48,7 +48,10 @@ if TYPE_CHECKING:
 _MAX_DRAWN_VALUES = 8_000_000
 
 #: How the documents of a run are ordered, as provenance records it.
-DOCUMENT_ORDER = "score descending, ties by document id descending"
+DOCUMENT_ORDERS = {
+    "score": "score descending, ties by document id descending",
+    "rank": "rank ascending",
+}
 
 
 def used_unit_columns(*evaluations: Evaluation) -> list[str]:

@@ -13,7 +13,8 @@ from calipers.results import NAN, LabelSelection, Plan
 
 def plan_sentence(plan: Plan) -> str:
     """Return the main result in a sentence."""
-    name, units = shorten_name(plan.measure), numbers.format_count(plan.n, plan.unit)
+    name = shorten_name(plan.requested_name or plan.measure)
+    units = numbers.format_count(plan.n, plan.unit)
     level = numbers.format_percent(plan.level)
     half_width_text = _digits(plan.half_width)
     size = f"has a half-width of about {half_width_text}"

@@ -63,7 +63,8 @@ def find_measure(
     """Return the evaluated measure that a name means, or None.
 
     The name is the canonical one, an alias, or one without the parameters with which all measures
-    were requested, which ``provenance`` holds.
+    were requested, which ``provenance`` holds. With conventions of a tool it is first a name of the
+    tool, and the display names are such names.
 
     Raises
     ------
@@ -73,8 +74,18 @@ def find_measure(
     """
     from calipers.measures import TASKS
     from calipers.measures.definition import format_name
+    from calipers.measures.tool_names import NAMES_BY_TOOL, translate_tool_name
 
     measures, conventions = tuple(candidates), provenance.get("conventions")
+    if isinstance(conventions, Mapping) and conventions.get("conventions") in NAMES_BY_TOOL:
+        tool = conventions["conventions"]
+        displayed = [m for m in measures if name == (display_names or {}).get(m)]
+        translated = translate_tool_name(name, tool, str(provenance.get("task")))
+        if displayed:
+            return displayed[0]
+        if translated != name and name not in measures:
+            plain = {**provenance, "conventions": {**conventions, "conventions": None}}
+            return find_measure(translated, measures, plain)
     # By requested names, then by full names.
     defaults: tuple[dict[str, Any], ...] = (
         dict(conventions) if isinstance(conventions, Mapping) else {},

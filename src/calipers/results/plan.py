@@ -192,6 +192,8 @@ class Plan(JsonSerializable, TidyResult):
         Notes about the computation.
     selection : LabelSelection or None
         Cases to label, if human labels are planned.
+    requested_name : str
+        Name under which the measure of a pilot was requested, if it is not the canonical one.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -215,6 +217,7 @@ class Plan(JsonSerializable, TidyResult):
     simulated: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     selection: LabelSelection | None = field(default=None, metadata=BRIEF)
+    requested_name: str = field(default="", metadata=BRIEF)
 
     @property
     def sentence(self) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from calipers.cli.files import Command, InputFile
-from calipers.cli.options import text_option
+from calipers.cli.options import argument_option, text_option
 from calipers.cli.process import write_stderr
+from calipers.evaluation.tasks import ORDER
 
 
 @click.command("runs", cls=Command)
@@ -21,7 +22,10 @@ from calipers.cli.process import write_stderr
     required=True,
 )
 @text_option("--name", "NAME", "Name of the run, if there is only one.  [default: as the file]")
-def command(file: str, runs: tuple[str, ...], participant: str, name: str | None) -> None:
+@argument_option(ORDER)
+def command(
+    file: str, runs: tuple[str, ...], participant: str, name: str | None, order: str
+) -> None:
     """Add the runs of a participant: TREC run files, JSON or tables.
 
     The runs of a participant are one group: a document that only they retrieved is unique to the
@@ -37,7 +41,7 @@ def command(file: str, runs: tuple[str, ...], participant: str, name: str | None
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file) as campaign:
-        for summary in add_runs(campaign, runs, participant, name=name):
+        for summary in add_runs(campaign, runs, participant, name=name, order=order):
             for line in _format_summary(file, summary):
                 write_stderr(line)
 
@@ -49,7 +53,7 @@ def _format_summary(file: str, added: Any) -> list[str]:
     run = added.run
     documents = sum(map(len, run.scores.values()))
     counts = f"{format_count(len(run.scores), 'topics')}, {format_count(documents, 'documents')}"
-    lines = [f"{file}: {run.run} of {run.participant}: {counts}"]
+    lines = [f"{file}: {run.run} of {run.participant}: {counts}", *(f"  {n}" for n in run.notes)]
     if added.missing_topics:
         lines.append(
             f"  {run.run} has no documents for topics {format_names(added.missing_topics)}"

@@ -52,7 +52,12 @@ def read_inputs(options: Options) -> JudgedResults:
         )
     if options.results_format != "trec_results":
         raise ProgramExit(2, f"{options.results_format!r} is not a format of results: trec_results")
-    run_options = {"float32": options.conventions < 10, "depth": options.depth, "lenient": True}
+    run_options = {
+        "float32": options.conventions < 10,
+        "order": options.order,
+        "depth": options.depth,
+        "lenient": True,
+    }
     run = _NO_RESULTS if _holds_no_results(results) else results
     try:
         if options.judgments_format == "qrels":

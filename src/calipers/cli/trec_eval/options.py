@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field
 from getopt import GetoptError, gnu_getopt
 
@@ -30,6 +30,8 @@ LONG_OPTIONS = {
 }
 #: Versions with conventions of their own, by the names that users may give.
 CONVENTIONS = {"9": 9, "9.0.8": 9, "10": 10, "10.0": 10}
+#: What documents are ordered by.
+ORDERS = ("score", "rank")
 
 
 @dataclass
@@ -51,6 +53,7 @@ class Options:
     zscores: str | None = None
     is_help: bool = False
     conventions: int = 10
+    order: str = "score"
     files: tuple[str, ...] = ()
 
     @property
@@ -72,7 +75,10 @@ class Options:
 def read_options(arguments: Sequence[str]) -> Options:
     """Parse the options; raise :class:`ProgramExit` for -v and for invalid options."""
     options = Options()
-    remaining, options.conventions = _pop_conventions(list(arguments))
+    remaining, version = _pop_option("--conventions", CONVENTIONS, "9 or 10", arguments)
+    options.conventions = CONVENTIONS.get(version or "", options.conventions)
+    remaining, order = _pop_option("--order", ORDERS, "score or rank", remaining)
+    options.order = order or options.order
     parsed, options.files, problem = _scan_arguments(remaining)
     for option, value in parsed:
         _apply_option(options, option, value)
@@ -83,22 +89,24 @@ def read_options(arguments: Sequence[str]) -> Options:
     return options
 
 
-def _pop_conventions(arguments: list[str]) -> tuple[list[str], int]:
-    """Remove --conventions, which getopt would treat as an abbreviation.
+def _pop_option(
+    option: str, values: Collection[str], expected: str, arguments: Sequence[str]
+) -> tuple[list[str], str | None]:
+    """Remove an option that the original lacks, which getopt would treat as an abbreviation.
 
-    Returns the other arguments, and the conventions.
+    Returns the other arguments, and the value.
     """
     for index, argument in enumerate(arguments):
-        name, equals, version = argument.partition("=")
+        name, equals, value = argument.partition("=")
         if argument == "--":
             break
-        if name == "--conventions":
+        if name == option:
             end = index + (1 if equals else 2)
-            version = version if equals else "".join(arguments[index + 1 : end])
-            if version not in CONVENTIONS:
-                raise ProgramExit(1, f"{name} is {version!r}, expected 9 or 10")
-            return arguments[:index] + arguments[end:], CONVENTIONS[version]
-    return arguments, 10
+            value = value if equals else "".join(arguments[index + 1 : end])
+            if value not in values:
+                raise ProgramExit(1, f"{name} is {value!r}, expected {expected}")
+            return [*arguments[:index], *arguments[end:]], value
+    return list(arguments), None
 
 
 def _scan_arguments(
@@ -201,15 +209,17 @@ Of the output:
   -h, --help                        this, and the description of every measure named by -m
   -v, --version
 
-One that the original does not have:
+Two that the original does not have:
+  --order rank                      by the ranks of the results, which are whole numbers that differ
+                                    within a topic, and not by their scores
   --conventions 9                   as version 9 of the original: scores of 32 bits, topics without
                                     results passed over, no rbp, rbp_resid and unj
 """
 
 RESULTS_HELP = """\
-Results, format trec_results: lines of "topic Q0 document rank score tag". The rank is ignored:
-documents are put in order by descending score, those of equal score by descending id. Further
-fields, blank lines and lines that begin with # are ignored.
+Results, format trec_results: lines of "topic Q0 document rank score tag". The rank is ignored,
+unless --order rank: documents are put in order by descending score, those of equal score by
+descending id. Further fields, blank lines and lines that begin with # are ignored.
 """
 
 JUDGMENTS_HELP = {
