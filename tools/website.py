@@ -89,6 +89,17 @@ EXAMPLES = {
         ),
         _RETRIEVAL,
     ),
+    **dict.fromkeys(
+        ("sessions", "exposure", "instructions"),
+        (
+            (
+                'qrels = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1, "d": 0}}\n'
+                'run = {"q1/1": {"x": 2.0, "a": 1.0}, "q1/2": {"b": 2.0, "a": 1.0},\n'
+                '       "q2/1": {"c": 2.0, "d": 1.0}, "q2/2": {"d": 2.0, "c": 1.0}}'
+            ),
+            _RETRIEVAL,
+        ),
+    ),
     "counts": (
         "truth     = [1, 0, 1, 1, 0, 1, 0, 0]\npredicted = [1, 0, 1, 0, 0, 1, 1, 0]",
         "cal.classification(truth, predicted, measures={name!r}, interval='none')",
