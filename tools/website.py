@@ -73,6 +73,11 @@ EXAMPLES = {
         + _RUN,
         _RETRIEVAL,
     ),
+    "fairness": (
+        'qrels = {"q1": {"Asia": {"a": 1, "b": 0}, "Europe": {"c": 1}}, "q2": {"Asia": {"a": 1}}}\n'
+        + _RUN,
+        _RETRIEVAL,
+    ),
     "diversity": (
         'qrels = {"q1": {"s1": {"a": 1}, "s2": {"b": 1, "c": 1}}, "q2": {"s1": {"a": 1}}}\n' + _RUN,
         _RETRIEVAL,

@@ -1,4 +1,4 @@
-"""Topics with several rankings: queries of sessions, and samples of a random ranker."""
+"""Topics with several rankings, or whose documents are in groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 
 import calipers as cal
-from calipers.statistics import RankingSeries
+from calipers.statistics import GroupedRankings, RankingSeries
 from worlds.world import Evaluate, Random, World
 
 #: Documents of a topic, all judged, and how many of them a ranking has.
@@ -70,6 +70,52 @@ def series(number: int, word: str) -> World:
     )
 
 
+FAIRNESS = ("AWRF", "AWRF-nDCG")
+GROUPS = ("A", "B", "C")
+
+
+def _grouped(random: Random) -> tuple[list[str], dict[str, dict[str, int]]]:
+    """A ranking, and the grades of its pool by group, of which topics have unequal shares."""
+    [ranking], grades = _topic(random, 1, 1)
+    of_document = random.choice(GROUPS, POOL, p=random.dirichlet((4, 2, 1)))
+    groups = zip(grades, of_document.tolist(), strict=True)
+    by_group: dict[str, dict[str, int]] = {}
+    for document, group in groups:
+        by_group.setdefault(group, {})[document] = grades[document]
+    return ranking, by_group
+
+
+@cache
+def _fairness_means() -> Mapping[str, float]:
+    random = np.random.default_rng(2027)
+    topics = [_grouped(random) for _ in range(MANY)]
+    statistic = GroupedRankings.from_rankings(*map(list, zip(*topics, strict=True)))
+    return {name: float(np.nanmean(cal.measure(name).apply(statistic))) for name in FAIRNESS}
+
+
+def fairness(number: int) -> World:
+    """One system; three groups of documents."""
+
+    def draw(random: Random) -> Evaluate:
+        topics = [_grouped(random) for _ in range(number)]
+        qrels = {f"t{t}": groups for t, (_, groups) in enumerate(topics)}
+        run = {
+            f"t{t}": {d: -float(rank) for rank, d in enumerate(ranking)}
+            for t, (ranking, _) in enumerate(topics)
+        }
+        return partial(cal.retrieval, qrels, run, measures=FAIRNESS)
+
+    return World(
+        kind="topics",
+        design="three groups of documents",
+        size=f"{number} topics",
+        found=_fairness_means,
+        draw=draw,
+        large=number >= 25,
+    )
+
+
 def worlds() -> list[World]:
     """Those whose coverage is measured."""
-    return [series(n, word) for word in DESIGNS for n in (25, 50, 100)]
+    sizes = (25, 50, 100)
+    return [*(series(n, word) for word in DESIGNS for n in sizes), *map(fairness, sizes)]

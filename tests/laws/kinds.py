@@ -464,7 +464,7 @@ KINDS = {
              _rankings, _best_first, weighted=False, unit="topic", topics=rankings_of),
         *(Kind(family, GroupedRankings, _grouped_rows(WHOLE_GROUP), _grouped, _relevant_first,
                weighted=False, unit="topic", topics=grouped_of, agreed=_agreed)
-          for family in ("groups", "diversity")),
+          for family in ("groups", "diversity", "fairness")),
         Kind("preferences", GroupedRankings, _grouped_rows(OF_GROUP.flatmap(_parts)), _grouped,
              _all_in_order, weighted=False, unit="topic", topics=grouped_of, agreed=_agreed),
         Kind("sampled", SampledRankings, st.tuples(STRATA, GROUPED_RUN), _sampled,
@@ -564,6 +564,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "tail": _one_of("always", "with-unjudged"),
     "T": _between(0.5, 5.0),
     "k": _one_of(1, 2, 3, 4),
+    "target": _one_of("relevant", "judged", "uniform"),
     "tied": _one_of("share", "optimistic", "pessimistic"),
     "tp": _one_of(1.0, 2.5),
     "fp": _one_of(-1.0, 0.0),

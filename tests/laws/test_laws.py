@@ -155,6 +155,7 @@ def edges(definition: Definition) -> list[Measure]:
         "ties": ["id"],
         "tn": [0.0],
         "k": [1, 2, 4],
+        "target": ["relevant", "judged", "uniform"],
         "tied": ["share", "optimistic", "pessimistic"],
         "tp": [1.0],
         "weights": [None, "linear", "quadratic"],

@@ -35,7 +35,7 @@ BATCHES = {
     "regression": ("regression", "fit", "order"),
     "predicted quantiles": ("quantiles",),
     "retrieval": ("retrieval",),
-    "grouped": ("groups", "diversity", "preferences"),
+    "grouped": ("groups", "diversity", "fairness", "preferences"),
     "sampled": ("sampled",),
     "series": ("sessions", "exposure", "instructions"),
     "scores": ("case-scores", "reference-scores"),

@@ -186,6 +186,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "smoothing": ParameterDomain(low=1),
     "rule": ParameterDomain(choices=("least", "nearest", "nine-tenths")),
     "T": ParameterDomain(low=0, open=True),
+    "target": ParameterDomain(choices=("relevant", "judged", "uniform")),
     "tied": ParameterDomain(choices=("share", "optimistic", "pessimistic")),
     "tail": ParameterDomain(choices=("always", "with-unjudged")),
     "ties": ParameterDomain(choices=("id", "average", "best", "worst")),

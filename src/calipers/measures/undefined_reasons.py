@@ -30,6 +30,8 @@ REASONS = {
     "no_common_class": "no class occurs in both truth and prediction",
     "no_product": "TP·TN and FP·FN are both 0",
     "no_relevant": "no document is relevant",
+    "no_target": "no document says what the attention of groups should be",
+    "no_group_retrieved": "no retrieved document is in a group",
     "not_two_rankings": "there are not two rankings, of the numbers 1 and 2",
     "empty_ranking": "one of the two rankings has no documents for the topic",
     "stratum_not_drawn": "a stratum was not sampled, so nothing is known of its documents",
