@@ -220,6 +220,9 @@ def test_two_rankings_are_needed() -> None:
     reasons = cal.measure("p-MRR").reasons(statistic)
     assert reasons["not_two_rankings"].tolist() == [True, True, False]
     assert reasons["no_relevant"].tolist() == [False, False, True]
+    for numbers in ((3,), (1, 3)):
+        run = {f"q/{number}": {"a": 1.0} for number in numbers}
+        assert math.isnan(cal.measure("p-MRR")({"q": {"a": 1}}, run))
 
 
 # --- Input ----------------------------------------------------------------------------------------
@@ -260,6 +263,14 @@ def test_series_are_evaluated_alone() -> None:
         cal.retrieval(qrels, {"p/1": {"a": 1.0}}, measures=["nsDCG"])
     with pytest.raises(InputError, match="take judgments and runs in memory"):
         cal.retrieval(qrels, run, measures=["nsDCG"], engine="dask")
+    with pytest.raises(InputError, match="needs several rankings of the same documents"):
+        cal.ranking([1, 1], [1, 0], [0.1, 0.2], measures=["nsDCG"])
+    with pytest.raises(InputError, match="judgment_bounds has no bounds for nsDCG; expected"):
+        cal.retrieval(qrels, run, measures=["nsDCG"], judgment_bounds=True)
+    with pytest.raises(InputError, match="qrels: no judgments"):
+        cal.retrieval({}, run, measures=["nsDCG"])
+    with pytest.raises(InputError, match="run: no rows"):
+        cal.retrieval(qrels, {"q/1": {}}, measures=["nsDCG"])
     with pytest.raises(InputError, match="holds no scores"):
         cal.retrieval(qrels, {"q/1": ["a"]}, measures=["nsDCG"])
 

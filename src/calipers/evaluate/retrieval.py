@@ -368,6 +368,11 @@ class UnjudgedAssumptions:
     ) -> Evaluation:
         """Add to each value its bounds over all possible completions of the judgments."""
         measures = [m for m in scores.measures if m.definition.statistic is JudgedRankings]
+        if not measures:
+            raise InputError(
+                f"judgment_bounds has no bounds for {scores.measures[0]}; expected a measure of "
+                "single rankings with one grade for each document"
+            )
         topic_selection = slice(None) if scores.topic_indices is None else scores.topic_indices
         max_judged_grade = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
         max_grade = max_judged_grade if self.max_grade is None else self.max_grade
