@@ -80,7 +80,7 @@ class RankingSeries(Statistic):
             Statistic of the rankings.
         """
         ids = [sorted(judged) for judged in judgments]
-        ranks = []
+        ranks: list[int] = []
         for rankings, documents in zip(series, ids, strict=True):
             for ranking in rankings:
                 rank_by_document = {document: rank for rank, document in enumerate(ranking, 1)}

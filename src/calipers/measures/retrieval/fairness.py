@@ -1,8 +1,8 @@
 """Fairness of rankings to groups of documents, as in TREC's Fair Ranking track.
 
 Judgments are by group of documents, such as their region: a document is listed in each of its
-groups, in which it has equal shares, with its grade. Documents that are not listed have no group.
-The attention at a rank is 1 / log₂ max(rank, 2).
+groups, to which it belongs in equal proportions, with its grade. Documents that are not listed have
+no group. The attention at a rank is 1 / log₂ max(rank, 2).
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def fair_ndcg(
     relevant is retrieved.
     """
     relevant_mask = np.bincount(g.rank_index, g.level >= rel, len(g.rank)) > 0
-    found = segment_sum(np.where(relevant_mask, _attention(g.rank, cutoff), 0.0), g.documents)
+    gain = segment_sum(np.where(relevant_mask, _attention(g.rank, cutoff), 0.0), g.documents)
     n_relevant = segment_sum(relevant_mask, g.documents).astype(np.int64)
     longest = int(n_relevant.max(initial=0))
     totals = np.cumsum(_attention(np.arange(1, longest + 1), cutoff))
     ideal = np.append(0.0, totals)[n_relevant]
     with np.errstate(invalid="ignore"):
         return np.asarray(
-            np.where(found > 0, rank_fairness(g, cutoff, rel, target), 0.0) * found / ideal
+            np.where(gain > 0, rank_fairness(g, cutoff, rel, target), 0.0) * gain / ideal
         )
 
 
@@ -90,14 +90,16 @@ def _attention(rank: npt.NDArray[Any], cutoff: int | None) -> FloatArray:
     return np.where(within_mask, 1 / np.log2(np.maximum(rank, 2)), 0.0)
 
 
-def _shares(g: GroupedRankings) -> FloatArray:
-    """Return for each judgment the share of its group in the document."""
+def _group_proportions(g: GroupedRankings) -> FloatArray:
+    """Return for each judgment the proportion of its group in the document."""
     return np.asarray(1 / np.bincount(g.rank_index, minlength=len(g.rank))[g.rank_index])
 
 
 def _group_attention(g: GroupedRankings, cutoff: int | None) -> FloatArray:
     """Return the attention that each group gets."""
-    return segment_sum(_attention(g.rank, cutoff)[g.rank_index] * _shares(g), g.judgments)
+    return segment_sum(
+        _attention(g.rank, cutoff)[g.rank_index] * _group_proportions(g), g.judgments
+    )
 
 
 def _group_target(g: GroupedRankings, rel: int, target: str) -> FloatArray:
@@ -105,7 +107,7 @@ def _group_target(g: GroupedRankings, rel: int, target: str) -> FloatArray:
     if target == "uniform":
         return np.ones(len(g.group_names))
     counted = g.level >= rel if target == "relevant" else np.ones(len(g.level))
-    return segment_sum(counted * _shares(g), g.judgments)
+    return segment_sum(counted * _group_proportions(g), g.judgments)
 
 
 def _sum_target(g: GroupedRankings, rel: int, target: str) -> FloatArray:
@@ -121,6 +123,6 @@ def _relative_entropy(g: GroupedRankings, first: FloatArray, second: FloatArray)
 
 
 def _distribution(g: GroupedRankings, values: FloatArray) -> FloatArray:
-    """Return the shares of groups in the sum of the topic; NaN if it is 0."""
+    """Return the proportions of groups in the sum of the topic; NaN if it is 0."""
     with np.errstate(invalid="ignore"):
         return np.asarray(values / g.sum_by_topic(values)[g.group_topic])
