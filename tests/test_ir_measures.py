@@ -198,6 +198,8 @@ def test_a_measure_of_calipers_is_one_of_ir_measures() -> None:
     assert str(door.measure("IPrec@0.5") @ 0.25) == "IPrec@0.25"
     with pytest.raises(ValueError, match="pooled over topics"):
         door.measure("micro-SetP")
+    with pytest.raises(ValueError, match="nsDCG is of several rankings of a topic"):
+        door.measure("nsDCG")
     with pytest.raises(ValueError, match="has several meanings"):
         door.measure("AUC")
 

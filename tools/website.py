@@ -73,6 +73,11 @@ EXAMPLES = {
         + _RUN,
         _RETRIEVAL,
     ),
+    "fairness": (
+        'qrels = {"q1": {"Asia": {"a": 1, "b": 0}, "Europe": {"c": 1}}, "q2": {"Asia": {"a": 1}}}\n'
+        + _RUN,
+        _RETRIEVAL,
+    ),
     "diversity": (
         'qrels = {"q1": {"s1": {"a": 1}, "s2": {"b": 1, "c": 1}}, "q2": {"s1": {"a": 1}}}\n' + _RUN,
         _RETRIEVAL,
@@ -88,6 +93,17 @@ EXAMPLES = {
             'run = {"q1": {"b": 3.1, "a": 2.5, "c": 0.4}}'
         ),
         _RETRIEVAL,
+    ),
+    **dict.fromkeys(
+        ("sessions", "exposure", "instructions"),
+        (
+            (
+                'qrels = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1, "d": 0}}\n'
+                'run = {"q1/1": {"x": 2.0, "a": 1.0}, "q1/2": {"b": 2.0, "a": 1.0},\n'
+                '       "q2/1": {"c": 2.0, "d": 1.0}, "q2/2": {"d": 2.0, "c": 1.0}}'
+            ),
+            _RETRIEVAL,
+        ),
     ),
     "counts": (
         "truth     = [1, 0, 1, 1, 0, 1, 0, 0]\npredicted = [1, 0, 1, 0, 0, 1, 1, 0]",

@@ -97,6 +97,26 @@ def shares(cases: int) -> World:
     )
 
 
+def nuggets(cases: int) -> World:
+    """Proportions of the nuggets of topics, of which there are 4 to 12, that answers contain."""
+    a, b = 2.0, 2.5
+
+    def draw(random: Random) -> Evaluate:
+        number = random.integers(4, 13, cases)
+        scores = random.binomial(number, random.beta(a, b, cases)) / number
+        return partial(cal.scores, scores, score_range=(0, 1), measures=("mean-score",))
+
+    return World(
+        kind="case scores",
+        design="nuggets of answers",
+        size=f"{cases} topics",
+        found=lambda: {"mean-score": a / (a + b)},
+        draw=draw,
+        large=_large(cases),
+        ranges={"mean-score": (0.0, 1.0)},
+    )
+
+
 def _of_samples(word: str, better: float = 0.0) -> dict[str, float]:
     """Expected values of the powers of the chance that a sample passes."""
     a, b = SAMPLED[word]
@@ -245,6 +265,7 @@ def worlds() -> list[World]:
         *(passed(n, p, 0.2 * (p == 0.9)) for p in (0.5, 0.9, 0.97) for n in sizes),
         *(graded(n, word) for word in GRADED for n in sizes),
         *map(shares, sizes),
+        *map(nuggets, (25, 50, 100)),
         *(sampled(n, word) for word in SAMPLED for n in sizes),
         *map(sampled_pairs, sizes[1:]),
         *map(graded_pairs, sizes[1:]),

@@ -34,7 +34,7 @@ from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.data.trec import read_qrels, read_run
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
-from calipers.statistics import GroupedRankings, JudgedRankings, SampledRankings
+from calipers.statistics import GroupedRankings, JudgedRankings, RankingSeries, SampledRankings
 
 
 class CalipersMeasure(irm.Measure):
@@ -232,7 +232,8 @@ def measure(name: str | Measure) -> CalipersMeasure:
     Raises
     ------
     ValueError
-        If the measure is pooled over topics, since it has no value per topic.
+        If the measure is pooled over topics, since it has no value per topic, or is of several
+        rankings of a topic, of which ir_measures has one.
 
     Examples
     --------
@@ -243,6 +244,8 @@ def measure(name: str | Measure) -> CalipersMeasure:
     parsed = parse(name, TASKS["retrieval"]) if isinstance(name, str) else name
     if parsed.definition.summary == "pooled":
         raise ValueError(f"{parsed} is pooled over topics; ir_measures sums up values of topics")
+    if parsed.definition.statistic is RankingSeries:
+        raise ValueError(f"{parsed} is of several rankings of a topic; ir_measures has one of each")
     return CalipersMeasure(parsed)
 
 

@@ -628,6 +628,7 @@ def test_values_of_other_types(tmp_path: Path) -> None:
     documents.append(json.loads(path.read_text()))
     lines = Path(write_lm_eval(tmp_path / "m", [{"doc_id": k, "acc": 1} for k in range(2)]))
     documents.append(json.loads(lines.read_text().splitlines()[0]))
+    documents += [assigned("1", "vs on"), supported(1, "FS -")]
     n_results, messages = 0, []
     for document in documents:
         for changed in mutations(document):
@@ -708,6 +709,171 @@ def test_a_document_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("calipers.data.evaluation_logs.json.loads", counted)
     assert cal.scores(path).estimates[0].value == 0.75
     assert [n for n in lengths if n > size / 2] == [size]
+
+
+# --- TREC's RAG track -----------------------------------------------------------------------------
+
+
+NUGGET_LABELS = ("support", "partial_support", "not_support")
+
+
+def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def assigned(topic: str, words: str, run: str = "r", **fields: Any) -> dict[str, Any]:
+    """A line of Nuggetizer: of each nugget v or o, and s, p, n or f for its assignment."""
+    labels = {label[0]: label for label in (*NUGGET_LABELS, "failed")}
+    return {
+        "query": "?",
+        "qid": topic,
+        "answer_text": ["…"],
+        "response_length": 12,
+        "run_id": run,
+        "nuggets": [
+            {
+                "text": f"nugget {k}",
+                "importance": {"v": "vital", "o": "okay"}[word[0]],
+                "assignment": labels[word[1]],
+            }
+            for k, word in enumerate(words.split())
+        ],
+        **fields,
+    }
+
+
+def nugget_scores(nuggets: Sequence[Mapping[str, str]]) -> dict[str, float | None]:
+    """The definitions of the track (Pradeep et al. 2024), written out."""
+    weight = {"vital": 1.0, "okay": 0.5}
+    vital = [n["assignment"] for n in nuggets if n["importance"] == "vital"]
+    everything = [n["assignment"] for n in nuggets]
+    out: dict[str, float | None] = {}
+    for prefix, half in (("strict_", 0.0), ("", 0.5)):
+        value = {"support": 1.0, "partial_support": half, "not_support": 0.0}
+        for name, labels in (("vital", vital), ("all", everything)):
+            total = sum(value[label] for label in labels)
+            out[f"{prefix}{name}_score"] = total / len(labels) if labels else None
+        weights = [weight[n["importance"]] for n in nuggets]
+        weighted = sum(w * value[n["assignment"]] for w, n in zip(weights, nuggets, strict=True))
+        out[f"{prefix}weighted_score"] = weighted / sum(weights) if weights else None
+    return out
+
+
+def test_scores_of_nuggets(tmp_path: Path) -> None:
+    lines = [
+        assigned("1", "vs vp on vn os op"),
+        assigned("2", "os on"),
+        assigned("3", "vs"),
+        assigned("4", ""),
+        assigned("5", "vp vp vs op op op os"),
+    ]
+    path = write_lines(tmp_path / "a.jsonl", lines)
+    assert is_log(path)
+    for name in nugget_scores([]):
+        expected = [nugget_scores(line["nuggets"])[name] for line in lines]
+        scored_texts = values(path, name)
+        assert [t is None for t in scored_texts] == [e is None for e in expected]
+        pairs = zip(scored_texts, expected, strict=True)
+        assert all(abs(float(t) - e) < 1e-12 for t, e in pairs if t is not None and e is not None)
+    # By hand: 1 of 3 vital nuggets, and (1 + ½ + ½·1 + ½·½) of 3 + 3·½.
+    assert values(path)[0] == repr(1 / 3)
+    assert float(values(path, "weighted_score")[0] or "nan") == pytest.approx(2.25 / 4.5, abs=1e-12)
+    table = read_logs([path])
+    assert table.rows["system"].to_pylist() == ["r"] * 5
+    assert table.rows["response_length"].to_pylist() == [12] * 5
+    assert "The score is strict_vital_score" in table.notes[0]
+
+
+def test_a_nugget_without_a_verdict(tmp_path: Path) -> None:
+    """A model that failed on a nugget is not an answer that misses it."""
+    path = write_lines(tmp_path / "a.jsonl", [assigned("1", "vs vf"), assigned("2", "vs vn")])
+    assert values(path) == ["error", "0.5"]
+    estimate = cal.scores(path).estimates[0]
+    assert (estimate.value, estimate.n, estimate.n_total) == (0.5, 1, 2)
+    assert (estimate.lower_bound, estimate.upper_bound) == (0.25, 0.75)
+
+
+def test_runs_of_nuggets_are_compared_by_topic(tmp_path: Path) -> None:
+    words = [("vs vn", "vs vs"), ("vn vn", "vs vn"), ("vs vp", "vs vp"), ("vn vp", "vp vs")]
+    a = write_lines(
+        tmp_path / "a.jsonl", [assigned(str(k), w, "a") for k, (w, _) in enumerate(words)]
+    )
+    b = write_lines(
+        tmp_path / "b.jsonl", [assigned(str(k), w, "b") for k, (_, w) in enumerate(words)]
+    )
+    evaluation = cal.scores([a, b], measures=["mean-score"])
+    assert [e.value for e in evaluation] == [0.25, 0.625]
+    assert evaluation.comparison["mean-score"].value == 0.375
+    lines = [assigned(str(k), w, run) for k, pair in enumerate(words)
+             for run, w in zip("ab", pair, strict=True)]  # fmt: skip
+    both = write_lines(tmp_path / "both.jsonl", lines)
+    assert [e.value for e in cal.scores(both, measures=["mean-score"])] == [0.25, 0.625]
+    other = write_lines(tmp_path / "c.jsonl", [assigned("0", "vs os", "c")])
+    with pytest.raises(InputError, match="is another case than"):
+        cal.scores([a, other])
+    unnamed = [{k: v for k, v in assigned("0", "vs").items() if k != "run_id"}]
+    table = read_logs([write_lines(tmp_path / "team 1.jsonl", unnamed)])
+    assert table.rows["system"].to_pylist() == ["team 1"]
+
+
+def supported(topic: int, sentences: str, **fields: Any) -> dict[str, Any]:
+    """A line of the support evaluation: of each sentence the labels of its citations, or -."""
+    labels = [[] if word == "-" else word.split("+") for word in sentences.split()]
+    answer = [{"text": f"sentence {k}", "citations": [0] * len(v)} for k, v in enumerate(labels)]
+    return {
+        "topic_id": topic,
+        "run_id": "r",
+        "answer": answer,
+        "support_eval": [
+            {"answer": a["text"], "citations": a["citations"], "count": len(v), "eval_scores": v}
+            for a, v in zip(answer, labels, strict=True)
+        ],
+        **fields,
+    }
+
+
+def test_support_by_citations(tmp_path: Path) -> None:
+    path = write_lines(
+        tmp_path / "a.jsonl",
+        [supported(1, "FS PS+FS NS -"), supported(2, "- -"), supported(3, "FS")],
+    )
+    assert values(path) == ["0.5", None, "1.0"]  # of sentences that cite, by the first citation
+    assert values(path, "weighted_recall") == ["0.375", "0.0", "1.0"]  # of all sentences
+    assert values(path, "hard_precision") == [repr(1 / 3), None, "1.0"]
+    assert values(path, "hard_recall") == ["0.25", "0.0", "1.0"]
+    # Sentences that were not assessed count in recall; those without a verdict leave no score.
+    longer = supported(1, "FS", answer=[{"text": "x"}] * 4)
+    failed = supported(2, "FS")
+    failed["support_eval"][0]["eval_scores"] = [None]
+    path = write_lines(tmp_path / "b.jsonl", [longer, failed])
+    assert values(path, "weighted_recall") == ["0.25", "error"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (assigned("1", "vs", nuggets=[{"assignment": "support"}]), "nugget 1 is .*expected the im"),
+        (
+            assigned("1", "vs", nuggets=[{"importance": "vital", "assignment": "maybe"}]),
+            "nugget 1 is .*support, partial_support, not_support, failed",
+        ),
+        (assigned("1", "vs", qid=None), r"has no topic \(qid, topic_id, narrative_id\)"),
+        (supported(1, "FS XX"), "sentence 2 is .*expected eval_scores, a list of FS, PS, NS"),
+        (supported(1, "FS", support_eval=3), "support_eval is 3, expected a list of sentences"),
+        (supported(1, "FS FS", answer=[]), "support_eval has 2 sentences, the answer 0"),
+    ],
+)
+def test_lines_of_the_track_that_are_none(
+    line: dict[str, Any], expected: str, tmp_path: Path
+) -> None:
+    path = write_lines(tmp_path / "a.jsonl", [line])
+    with pytest.raises(InputError, match=rf"a\.jsonl:1: .*{expected}"):
+        cal.scores(path)
+    good = assigned("2", "vs") if "nuggets" in line else supported(2, "FS")
+    twice = write_lines(tmp_path / "b.jsonl", [good, good])
+    with pytest.raises(InputError, match=r"b\.jsonl:2: topic .*: is a second time in the log"):
+        cal.scores(twice)
 
 
 # --- The command ----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ would have said. A measure over a known kind of statistic is tested by being in 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -14,6 +15,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from calipers.data.grouped_judgments import judge_groups, read_groups
+from calipers.data.ranking_series import read_series, read_series_judgments
 from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import Definition, Measure, definitions
@@ -31,6 +33,7 @@ from calipers.statistics import (
     NumericMoments,
     NumericRows,
     QuantileRows,
+    RankingSeries,
     RaterMoments,
     Ratings,
     SampledRankings,
@@ -289,9 +292,61 @@ def _sampled(_: Definition, rows: Sequence[Row]) -> SampledRankings:
     return sampled_of({f"t{place:03}": row for place, row in enumerate(rows)})
 
 
+def series_of(topics: dict[str, Row]) -> RankingSeries:
+    """A row is a topic: the grades of its documents; and the scores of each of its rankings."""
+    run = {
+        f"{topic}/{number}": scores
+        for topic, (_, rankings) in topics.items()
+        for number, scores in enumerate(rankings, 1)
+        if scores
+    }
+    run["a topic without judgments/1"] = {"d": 1.0}
+    judged = read_series_judgments({topic: grades for topic, (grades, _) in topics.items()})
+    return RankingSeries(**read_series("run", run, judged).arrays)
+
+
+def _series(_: Definition, rows: Sequence[Row]) -> RankingSeries:
+    return series_of({f"t{place:03}": row for place, row in enumerate(rows)})
+
+
+def _best_queries(rows: Sequence[Row], rel: int) -> list[Row]:
+    """The best ranking for every query, up to the last one."""
+    return [
+        (grades, [{d: float(g) for d, g in grades.items() if g >= rel}] * max(len(rankings), 1))
+        for grades, rankings in rows
+    ]
+
+
+def _fair_rankings(rows: Sequence[Row], _: int) -> list[Row]:
+    """Rankings by descending grades in which those of a grade have each of its ranks equally often."""
+    out = []
+    for grades, _scores in rows:
+        levels: dict[int, list[str]] = {}
+        for document, grade in sorted(grades.items()):
+            levels.setdefault(max(grade, 0), []).append(document)
+        rankings = []
+        for turn in range(math.lcm(*map(len, levels.values()))):
+            order = [
+                documents[(place + turn) % len(documents)]
+                for _, documents in sorted(levels.items(), reverse=True)
+                for place in range(len(documents))
+            ]
+            rankings.append({d: -float(rank) for rank, d in enumerate(order)})
+        out.append((grades, rankings))
+    return out
+
+
+def _followed(rows: Sequence[Row], rel: int) -> list[Row]:
+    """What the instruction excludes is first without it, and below a thousand others with it."""
+    first = [{d: 1.0 for d, g in grades.items() if g >= rel} for grades, _ in rows]
+    others = {f"x{place}": 1.0 for place in range(1000)}
+    return [(row[0], [of, others]) if of else row for row, of in zip(rows, first, strict=True)]
+
+
 POOL = [f"d{i}" for i in range(6)]
 LEVELS = st.sampled_from([0, 0, 1, 1, 2, 3])
 GROUPED_RUN = st.dictionaries(st.sampled_from([*POOL, "x", "y", "z"]), st.integers(0, 9).map(float))
+JUDGED = st.dictionaries(st.sampled_from(POOL), st.sampled_from([-1, 0, 1, 1, 2, 3]), min_size=1)
 OF_GROUP = st.dictionaries(st.sampled_from(POOL), LEVELS, min_size=1)
 
 
@@ -409,11 +464,15 @@ KINDS = {
              _rankings, _best_first, weighted=False, unit="topic", topics=rankings_of),
         *(Kind(family, GroupedRankings, _grouped_rows(WHOLE_GROUP), _grouped, _relevant_first,
                weighted=False, unit="topic", topics=grouped_of, agreed=_agreed)
-          for family in ("groups", "diversity")),
+          for family in ("groups", "diversity", "fairness")),
         Kind("preferences", GroupedRankings, _grouped_rows(OF_GROUP.flatmap(_parts)), _grouped,
              _all_in_order, weighted=False, unit="topic", topics=grouped_of, agreed=_agreed),
         Kind("sampled", SampledRankings, st.tuples(STRATA, GROUPED_RUN), _sampled,
              lambda rows, _: list(rows), weighted=False, unit="topic", topics=sampled_of),
+        *(Kind(family, RankingSeries, st.tuples(JUDGED, st.lists(GROUPED_RUN, max_size=n)), _series,
+               perfect, weighted=False, unit="topic", topics=series_of)
+          for family, n, perfect in (("sessions", 3, _best_queries), ("exposure", 3, _fair_rankings),
+                                     ("instructions", 2, _followed))),
     )
 }  # fmt: skip
 
@@ -482,6 +541,8 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "min_grade": _one_of(0, 1, 2),
     "min_score": _one_of(0.0, 0.5, 1.0),
     "base": _one_of(2.0, 2.5, 10.0),
+    "query_base": _one_of(2.0, 4.0),
+    "balance": _between(0.0, 1.0, 0.0, 0.5, 1.0),
     "ideal": _one_of("judged", "uncut", "retrieved"),
     "denominator": _one_of("R", "min(k,R)"),
     "multiple": _between(0.01, 3.0, 0.2, 0.5, 2.0),
@@ -503,6 +564,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "tail": _one_of("always", "with-unjudged"),
     "T": _between(0.5, 5.0),
     "k": _one_of(1, 2, 3, 4),
+    "target": _one_of("relevant", "judged", "uniform"),
     "tied": _one_of("share", "optimistic", "pessimistic"),
     "tp": _one_of(1.0, 2.5),
     "fp": _one_of(-1.0, 0.0),
@@ -543,6 +605,9 @@ def together(definition: Definition, chosen: Mapping[str, Any]) -> dict[str, Any
     usual, made = definition.parameters, dict(chosen)
     if "base" in made and made["dcg"] != "log-base":
         made["base"] = usual["base"]
+    if made.get("dcg") == "exp-log2" and made.get("gains"):
+        # Beside gains 2^grade − 1 those of some grades would not increase with the grade.
+        made["gains"] = tuple((grade, dict(made["gains"]).get(grade, grade)) for grade in (1, 2, 3))
     if {"alpha", "beta"} <= made.keys() and made["alpha"] is not None:
         made["beta"] = usual["beta"]
     if "user_model" in made:

@@ -131,6 +131,8 @@ def edges(definition: Definition) -> list[Measure]:
         "max_grade": [2],
         "dcg": ["log2", "exp-log2", "log-base"],
         "base": [2.0, 4.0],
+        "query_base": [4.0],
+        "balance": [0.0, 0.5, 1.0],
         "denominator": ["R", "min(k,R)", "found"],
         "fn": [0.0, -1.0],
         "from_rates": [False, True],
@@ -153,6 +155,7 @@ def edges(definition: Definition) -> list[Measure]:
         "ties": ["id"],
         "tn": [0.0],
         "k": [1, 2, 4],
+        "target": ["relevant", "judged", "uniform"],
         "tied": ["share", "optimistic", "pessimistic"],
         "tp": [1.0],
         "weights": [None, "linear", "quadratic"],
@@ -341,6 +344,7 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
     }
     group = ({"d0": 1, "d1": 2, "d2": 0}, [["d0", "d1", "d2"]])
     rows |= {f: [({"a": group, "b": group}, {})] for f in ("groups", "diversity", "preferences")}
+    rows |= {f: [({"d0": 1, "d1": 2, "d2": 0}, [{}])] for f in ("sessions", "exposure")}
     kind = KINDS[definition.family]
     perfect = kind.perfect(rows[definition.family], 1)
     value = definition.example().apply(kind.build(definition, perfect))

@@ -35,15 +35,16 @@ BATCHES = {
     "regression": ("regression", "fit", "order"),
     "predicted quantiles": ("quantiles",),
     "retrieval": ("retrieval",),
-    "grouped": tuple(f for f in TASKS["retrieval"] if f not in ("retrieval", "sampled")),
+    "grouped": ("groups", "diversity", "fairness", "preferences"),
     "sampled": ("sampled",),
+    "series": ("sessions", "exposure", "instructions"),
     "scores": ("case-scores", "reference-scores"),
     "free scores": ("score-quantiles",),
     "scores with lengths": ("controlled-scores",),
     "repeated scores": ("sampled-scores",),
 }
 del BATCHES["costs"]  # which stand beside those of a task: tests/evaluation/test_costs.py
-UNWEIGHTED = ("retrieval", "grouped", "sampled", "clustering", "agreement")
+UNWEIGHTED = ("retrieval", "grouped", "sampled", "series", "clustering", "agreement")
 
 
 @functools.cache
@@ -188,6 +189,15 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
                 },
             }
             for topic, judged in qrels.items()
+        }
+    if task == "series":  # two rankings of each topic
+        runs = {
+            name: {
+                f"{topic}/{number}": {doc: generator.normal(score, 1) for doc, score in of.items()}
+                for topic, of in run.items()
+                for number in (1, 2)
+            }
+            for name, run in runs.items()
         }
     return cal.retrieval(qrels, runs, **options)
 

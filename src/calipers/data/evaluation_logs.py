@@ -1,4 +1,4 @@
-"""Logs of evaluation tools for language models: Inspect, lm-evaluation-harness and promptfoo.
+"""Logs of evaluation tools: Inspect, lm-evaluation-harness, promptfoo and TREC's RAG track.
 
 A log holds the scores of the samples of one model, or of several. Which tool wrote it is found by
 its content. Logs become a table with a row for each score, as in :mod:`calipers.data.case_scores`.
@@ -71,6 +71,19 @@ _PROMPTFOO_ERROR = 2
 _PROMPTFOO_RUNTIME = frozenset(("_conversation", "sessionId"))
 #: Labels of prompts are at most this long in names of systems; others are the prompts themselves.
 _MAX_LABEL = 60
+
+_TREC_RAG = "TREC RAG"
+#: Fields with the topic of a line of TREC's RAG track: of Nuggetizer, and of answers by year.
+_TREC_RAG_TOPIC = ("qid", "topic_id", "narrative_id")
+#: Credit of an assigned nugget by the label, and of a citation; NaN if a model gave no verdict.
+_NUGGET_CREDIT = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0, "failed": np.nan}
+_CITATION_CREDIT = {"FS": 1.0, "PS": 0.5, "NS": 0.0}
+#: Weights of nuggets by importance, by the word in the names of scores.
+_NUGGET_WEIGHTS = {
+    "vital": {"vital": 1.0, "okay": 0.0},
+    "all": {"vital": 1.0, "okay": 1.0},
+    "weighted": {"vital": 1.0, "okay": 0.5},
+}
 
 
 @dataclass(frozen=True)
@@ -234,6 +247,13 @@ def _form(row: Mapping[str, Any]) -> str | None:
         return "promptfoo"
     if {"testIdx", "promptIdx", "success", "provider"} <= set(row):
         return "promptfoo lines"
+    if any(name in row for name in _TREC_RAG_TOPIC):
+        if "support_eval" in row:
+            return "support"
+        nuggets = row.get("nuggets")
+        first = nuggets[0] if isinstance(nuggets, list) and nuggets else None
+        if isinstance(first, dict) and "assignment" in first:
+            return "nuggets"
     return None
 
 
@@ -281,6 +301,8 @@ def read_logs(paths: Mapping[str, str] | Sequence[str], score: str | None = None
     words: Counter[str] = Counter()
     scores = [_score_text(sample, name, words) for sample in samples]
     notes = [note for log in logs for note in log.notes]
+    if logs[0].tool == _TREC_RAG:
+        notes.append(f"The score is {name}; score= (--score) selects another one of the log.")
     if words:
         counts = ", ".join(f"{word} ({count:,})" for word, count in sorted(words.items()))
         notes.append(
@@ -328,6 +350,8 @@ def read_log(path: str) -> EvaluationLog:
         log = _read_inspect_archive(path)
     elif form == "lm-eval":
         log = _read_lm_eval(path)
+    elif form in ("nuggets", "support"):
+        log = _read_trec_rag(path, form)
     elif form == "promptfoo lines":
         log = _read_promptfoo(path, {"results": {"results": [row for _, row in _lines(path)]}})
     else:
@@ -343,7 +367,7 @@ def read_log(path: str) -> EvaluationLog:
 def _not_a_log(path: str) -> InputError:
     return InputError(
         f"{path}: is not a log of Inspect (.eval or .json), lm-evaluation-harness "
-        "(samples_*.jsonl) or promptfoo (.json)"
+        "(samples_*.jsonl), promptfoo (.json) or TREC's RAG track (.jsonl)"
     )
 
 
@@ -826,6 +850,124 @@ def _has_grader_error(grading: Any) -> bool:
     return is_failed or any(
         map(_has_grader_error, components if isinstance(components, list) else ())
     )
+
+
+# --- TREC's RAG track -----------------------------------------------------------------------------
+
+
+def _read_trec_rag(path: str, form: str) -> EvaluationLog:
+    """Read assigned nuggets, or the support of answers by what they cite: a topic per line.
+
+    Nuggets are as Nuggetizer writes them, support as the track's support evaluation does.
+    """
+    score, task, default_score = (
+        (_score_nuggets, "nuggets", "strict_vital_score")
+        if form == "nuggets"
+        else (_score_support, "support", "weighted_precision")
+    )
+    samples = []
+    for number, row in _lines(path):
+        topic = next((row[name] for name in _TREC_RAG_TOPIC if name in row), None)
+        if not isinstance(topic, str | int):
+            raise InputError(
+                f"{path}:{number}: has no topic ({format_names(list(_TREC_RAG_TOPIC))}), expected "
+                "a line of TREC's RAG track"
+            )
+        location = f"{path}:{number}: topic {format_value(topic)}"
+        scores, identity = score(location, row)
+        name = row.get("run_id")
+        system = name if isinstance(name, str) and name else _file_stem(path)
+        length = row.get("response_length")
+        columns = {"response_length": length} if isinstance(length, int) else {}
+        failed = scores is None
+        samples.append(
+            LogSample(
+                system, str(topic), 1, location, scores or {}, columns, failed, identity=identity
+            )
+        )
+    return EvaluationLog(path, _TREC_RAG, task, samples, default_score)
+
+
+def _file_stem(path: str) -> str:
+    return os.path.basename(path).removesuffix(".gz").removesuffix(".zst").removesuffix(".jsonl")
+
+
+def _score_nuggets(
+    location: str, row: Mapping[str, Any]
+) -> tuple[dict[str, float | None] | None, str]:
+    """Return the scores of an answer, None where a nugget has no verdict; and what the nuggets are.
+
+    A score is the mean credit of the nuggets by their weights. Without a nugget of any weight it is
+    None. Names of scores are those of Nuggetizer.
+    """
+    nuggets = row.get("nuggets")
+    if not isinstance(nuggets, list):
+        raise InputError(f"{location}: nuggets is {format_value(nuggets)}, expected a list")
+    weights: dict[str, list[float]] = {name: [] for name in _NUGGET_WEIGHTS}
+    credit_list, descriptions = [], []
+    for position, nugget in enumerate(nuggets, 1):
+        fields = nugget if isinstance(nugget, dict) else {}
+        importance, label = fields.get("importance"), fields.get("assignment")
+        credit = _NUGGET_CREDIT.get(label) if isinstance(label, str) else None
+        if importance not in ("vital", "okay") or credit is None:
+            raise InputError(
+                f"{location}: nugget {position} is {format_value(nugget)}, expected the importance "
+                f"vital or okay and the assignment {format_names(list(_NUGGET_CREDIT))}"
+            )
+        credit_list.append(credit)
+        descriptions.append([str(fields.get("text")), importance])
+        for name, by_importance in _NUGGET_WEIGHTS.items():
+            weights[name].append(by_importance[importance])
+    identity, assigned = json.dumps(sorted(descriptions)), np.array(credit_list, np.float64)
+    if np.isnan(assigned).any():
+        return None, identity
+    return {
+        f"{prefix}{name}_score": float(np.dot(weight, values)) / sum(weight)
+        if any(weight)
+        else None
+        for name, weight in weights.items()
+        for prefix, values in (("strict_", np.floor(assigned)), ("", assigned))
+    }, identity
+
+
+def _score_support(
+    location: str, row: Mapping[str, Any]
+) -> tuple[dict[str, float | None] | None, str]:
+    """Return the scores of an answer by its citations, None where a citation has no verdict.
+
+    As in the track, the first citation of a sentence counts. Precision is the mean credit of the
+    sentences that cite, recall that of all sentences.
+    """
+    assessed, answer = row.get("support_eval"), row.get("answer")
+    if not isinstance(assessed, list):
+        raise InputError(
+            f"{location}: support_eval is {format_value(assessed)}, expected a list of sentences"
+        )
+    n_sentences = len(answer) if isinstance(answer, list) else len(assessed)
+    if n_sentences < len(assessed):
+        raise InputError(
+            f"{location}: support_eval has {len(assessed)} sentences, the answer {n_sentences}"
+        )
+    credit_list: list[float] = []
+    for position, sentence in enumerate(assessed, 1):
+        labels = sentence.get("eval_scores") if isinstance(sentence, dict) else None
+        if labels == []:
+            continue
+        label = labels[0] if isinstance(labels, list) else ""
+        credit = _CITATION_CREDIT.get(label) if isinstance(label, str) else None
+        if credit is None and label is not None:
+            raise InputError(
+                f"{location}: sentence {position} is {format_value(sentence)}, expected "
+                f"eval_scores, a list of {format_names(list(_CITATION_CREDIT))} or null"
+            )
+        credit_list.append(np.nan if credit is None else credit)
+    if np.isnan(credit_list).any():
+        return None, ""
+    return {
+        f"{kind}_{name}": float(np.sum(values)) / size if size else None
+        for name, size in (("precision", len(credit_list)), ("recall", n_sentences))
+        for kind, values in (("weighted", credit_list), ("hard", np.floor(credit_list)))
+    }, ""
 
 
 # --- JSON -----------------------------------------------------------------------------------------

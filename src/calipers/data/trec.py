@@ -555,6 +555,8 @@ def _to_rows(
             "doc": [document for documents in data.values() for document in documents],
             value: [number for documents in data.values() for number in documents.values()],
         }
+        if not data["topic"]:
+            raise InputError("no judgments" if kind == "qrels" else "no rows")
     source_table = trec_tables.to_table(data, kind)
     if kind == "run" and not allow_sets and trec_tables.is_unordered(source_table.column_names):
         raise InputError("holds no scores, but topics and documents alone")

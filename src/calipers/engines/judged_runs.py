@@ -153,8 +153,8 @@ def judge_runs(
     """
     if statistic_types != {JudgedRankings}:
         raise InputError(
-            "measures of judgments in groups or by stratum take judgments and runs in memory, and "
-            f"not engine={kind!r}"
+            "measures of judgments in groups or by stratum, and of several rankings of a topic, "
+            f"take judgments and runs in memory, and not engine={kind!r}"
         )
     engine_type = _ENGINE_TYPES[kind]
     inputs = {"qrels": qrels, **{f"run {name}": run for name, run in runs.items()}}

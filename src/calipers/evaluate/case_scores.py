@@ -141,8 +141,8 @@ def scores(
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name. Columns may also be passed as NumPy
         arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack. Or
-        a log of Inspect, lm-evaluation-harness or promptfoo, a list of such logs, or a dict from
-        the names of systems to logs.
+        a log of Inspect, lm-evaluation-harness, promptfoo or TREC's RAG track, a list of such logs,
+        or a dict from the names of systems to logs.
     samples : int, optional
         Number of samples (repetitions, epochs) of each case and system, if ``data`` has a row for
         each of them, or one with the number of those that pass. A value of a case is then the mean

@@ -42,7 +42,7 @@ from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import slice_topics
 from calipers.measures import Measure
 from calipers.results import Evaluation
-from calipers.statistics import JudgedRankings, SampledRankings
+from calipers.statistics import JudgedRankings, RankingSeries, SampledRankings
 
 if TYPE_CHECKING:
     from calipers.results import Curve
@@ -341,6 +341,11 @@ def _check_measure(measure: Measure) -> None:
         raise InputError(
             f"{measure} needs judgments of documents that were sampled from a pool by stratum, "
             "which rows are not; retrieval() reads such judgments"
+        )
+    if measure.definition.statistic is RankingSeries:
+        raise InputError(
+            f"{measure} needs several rankings of the same documents, and a group of rows is one; "
+            "retrieval() reads such runs"
         )
     if measure.definition.statistic is not JudgedRankings:
         raise InputError(

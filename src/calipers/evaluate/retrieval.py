@@ -42,7 +42,7 @@ from calipers.measures.judgment_bounds import MAX_UNRETRIEVED, mean_bounds, valu
 from calipers.report.headlines import format_names
 from calipers.report.safe_names import join_words, shorten_name
 from calipers.results import Curve, Evaluation
-from calipers.statistics import FloatArray, JudgedRankings
+from calipers.statistics import FloatArray, JudgedRankings, RankingSeries
 
 if TYPE_CHECKING:
     from calipers.evaluation.slice_definitions import Bins, SliceDefinition
@@ -173,6 +173,8 @@ def judge_and_read_runs(
             **run_options,
             engine_reads_paths=engine is not None,
         )
+    if RankingSeries in statistic_types:
+        return _read_series(qrels, runs, measures, float32=float32)
     systems: dict[str, Any] = {name: {} for name in runs}
     read: dict[str, Run] = {}
     for kind in sorted(statistic_types - {JudgedRankings}, key=lambda kind: kind.__name__):
@@ -198,6 +200,27 @@ def judge_and_read_runs(
         for name, judged_run in read.items():
             systems[name][JudgedRankings] = JudgedRankings(**judged_run.arrays)
     return read, dict(systems), origin
+
+
+def _read_series(
+    qrels: TrecSource, runs: Mapping[str, Any], measures: Sequence[Measure], *, float32: bool
+) -> tuple[dict[str, Run], dict[str, StatisticsByType], InputOrigin]:
+    """Judge runs that have several rankings of each topic."""
+    from calipers.data.ranking_series import read_series, read_series_judgments
+
+    others = [str(m) for m in measures if m.definition.statistic is not RankingSeries]
+    if others:
+        series = next(str(m) for m in measures if m.definition.statistic is RankingSeries)
+        raise InputError(
+            f"{series} has a value for each topic over all of its rankings, and {others[0]} for "
+            "each ranking; request them separately"
+        )
+    judgments = read_series_judgments(qrels)
+    read = {name: read_series(name, run, judgments, float32=float32) for name, run in runs.items()}
+    systems: dict[str, StatisticsByType] = {
+        name: {RankingSeries: RankingSeries(**run.arrays)} for name, run in read.items()
+    }
+    return read, systems, judgments.origin
 
 
 def run_notes(
@@ -349,6 +372,11 @@ class UnjudgedAssumptions:
     ) -> Evaluation:
         """Add to each value its bounds over all possible completions of the judgments."""
         measures = [m for m in scores.measures if m.definition.statistic is JudgedRankings]
+        if not measures:
+            raise InputError(
+                f"judgment_bounds has no bounds for {scores.measures[0]}; expected a measure of "
+                "single rankings with one grade for each document"
+            )
         topic_selection = slice(None) if scores.topic_indices is None else scores.topic_indices
         max_judged_grade = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
         max_grade = max_judged_grade if self.max_grade is None else self.max_grade

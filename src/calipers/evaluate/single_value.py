@@ -28,6 +28,7 @@ from calipers.data.frequency_weights import RowRepeats
 from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.data.multioutput import n_columns
 from calipers.data.quantiles import to_quantiles
+from calipers.data.ranking_series import read_series, read_series_judgments
 from calipers.data.ratings import read_ratings
 from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.data.trec import read_qrels, read_run
@@ -44,6 +45,7 @@ from calipers.statistics import (
     GroupedRankings,
     JudgedRankings,
     Moments,
+    RankingSeries,
     SampledRankings,
     ScoreTable,
     confusion_matrix,
@@ -111,7 +113,7 @@ def compute_value(
         return _case_value(measure, truth, prediction, weight, count)
     if prediction is None:
         raise InputError(f"{measure} takes two columns: the truth and the predictions")
-    if issubclass(definition.statistic, JudgedRankings | GroupedRankings):
+    if issubclass(definition.statistic, JudgedRankings | GroupedRankings | RankingSeries):
         return _topic_value(measure, truth, prediction, weight, count)
     if definition.reads in ("numbers", "quantiles"):
         return _regression_value(measure, truth, prediction, weight, count)
@@ -172,6 +174,9 @@ def _topic_value(measure: Measure, truth: Any, prediction: Any, weight: Any, cou
         if measure.needs_order and not run.is_ordered:
             raise InputError(f"run: {measure} needs an order, which sets of documents do not have")
         statistic = JudgedRankings(**run.arrays)
+    elif definition.statistic is RankingSeries:
+        judgments = read_series_judgments(truth)
+        statistic = RankingSeries(**read_series("run", prediction, judgments).arrays)
     else:
         is_sampled = definition.statistic is SampledRankings
         groups = read_sampled_judgments(truth)[0] if is_sampled else read_groups(truth)

@@ -1499,9 +1499,10 @@ SCORES = Task(
     or numbers. Where a case has none, its field is empty, error or refused. The table has one
     column per system and one row per case, or one row per score.
 
-    TABLE may be logs of Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl) or
-    promptfoo (.json), which are found by their content: a log for each system, as [NAME=]FILE.
-    --score then names the scorer, if there are several.
+    TABLE may be logs of Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl),
+    promptfoo (.json), or nuggets and citations that were assessed as in TREC's RAG track (.jsonl).
+    They are found by their content: a log for each system, as [NAME=]FILE. --score then names the
+    scorer, if there are several.
 
     \b
     Examples:
@@ -1627,8 +1628,8 @@ SCORES = Task(
         "measures": "The pass rate of other scores than 0 and 1 states what passes: "
         '``"pass-rate@4"`` is the proportion of cases with a score of 4 or more.',
         "cost": "With ``system``, the cost of a system is that of its own rows.",
-        "data": "Or a log of Inspect, lm-evaluation-harness or promptfoo, a list of such logs, or "
-        "a dict from the names of systems to logs.",
+        "data": "Or a log of Inspect, lm-evaluation-harness, promptfoo or TREC's RAG track, a list "
+        "of such logs, or a dict from the names of systems to logs.",
     },
     categories=("score", "case", "human"),
     command="calipers.cli.case_scores:ScoresCommand",

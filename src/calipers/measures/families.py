@@ -95,8 +95,12 @@ FAMILIES: dict[str, Family] = {
         _make_family("retrieval", "rankings", "retrieval.judged_fraction"),
         _make_family("groups", "rankings", "retrieval.assessor_groups"),
         _make_family("diversity", "rankings", "retrieval.diversity"),
+        _make_family("fairness", "rankings", "retrieval.fairness"),
         _make_family("preferences", "rankings", "retrieval.preferences"),
         _make_family("sampled", "rankings", "retrieval.sampled"),
+        _make_family("sessions", "rankings", "retrieval.series"),
+        _make_family("exposure", "rankings", "retrieval.series"),
+        _make_family("instructions", "rankings", "retrieval.series"),
         _make_family("regression", "numbers", "regression", label_kind="output"),
         _make_family("fit", "numbers", "goodness_of_fit", label_kind="output"),
         _make_family("order", "numbers", "rank_measures", label_kind="output"),
@@ -119,7 +123,10 @@ FAMILIES: dict[str, Family] = {
 
 #: Families of measures by task, in the order in which names are looked up.
 TASKS: dict[str, tuple[str, ...]] = {
-    "retrieval": ("retrieval", "groups", "diversity", "preferences", "sampled"),
+    "retrieval": (
+        *("retrieval", "groups", "diversity", "fairness", "preferences", "sampled"),
+        *("sessions", "exposure", "instructions"),
+    ),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
     "regression": ("regression", "fit", "order", "quantiles"),
     "multilabel": ("multilabel", "label-ranks"),

@@ -119,6 +119,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "binning": ParameterDomain(choices=("equal-width", "equal-mass", "distinct")),
     "average": ParameterDomain(choices=("arithmetic", "geometric", "min", "max")),
     **dict.fromkeys(("b1", "b2"), ParameterDomain(low=0)),
+    "balance": ParameterDomain(low=0, high=1),
     "bins": ParameterDomain(low=1, integer=True),
     "collection_size": ParameterDomain(
         low=0,
@@ -172,6 +173,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "predictors": ParameterDomain(low=0, integer=True, example=1),
     "precision": ParameterDomain(low=0, high=1, example=0.9),
     "prevalence": ParameterDomain(low=0, high=1, example=0.1),
+    "query_base": ParameterDomain(low=1, open=True),
     "recall": ParameterDomain(low=0, high=1, example=0.9),
     **dict.fromkeys(("R1", "R2"), ParameterDomain(low=0)),
     "recalls": ParameterDomain(low=0, high=1, holds="numbers"),
@@ -184,6 +186,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "smoothing": ParameterDomain(low=1),
     "rule": ParameterDomain(choices=("least", "nearest", "nine-tenths")),
     "T": ParameterDomain(low=0, open=True),
+    "target": ParameterDomain(choices=("relevant", "judged", "uniform")),
     "tied": ParameterDomain(choices=("share", "optimistic", "pessimistic")),
     "tail": ParameterDomain(choices=("always", "with-unjudged")),
     "ties": ParameterDomain(choices=("id", "average", "best", "worst")),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from calipers.statistics.label_sets import LabelSets
     from calipers.statistics.moments import Moments, SkewMoments
     from calipers.statistics.quantiles import QuantileRows
+    from calipers.statistics.ranking_series import RankingSeries
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ratings import RaterMoments, RatingRows, Ratings
     from calipers.statistics.regression import (
@@ -68,6 +69,7 @@ _HOMES = {
     "regression": "FitMoments, NumericMoments, NumericRows",
     "sparse_confusion": "SparseConfusionMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
+    "ranking_series": "RankingSeries",
     "rankings": "JudgedRankings",
     "ratings": "RaterMoments, RatingRows, Ratings",
     "sampled_rankings": "SampledRankings",
@@ -102,6 +104,7 @@ __all__ = [
     "NumericMoments",
     "NumericRows",
     "QuantileRows",
+    "RankingSeries",
     "RaterMoments",
     "RatingRows",
     "Ratings",
