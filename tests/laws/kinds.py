@@ -84,7 +84,7 @@ class Kind:
 
     def of(self, rows: Sequence[Row]) -> Callable[[Definition], Any]:
         """The statistic of the rows that a definition reads; built once where it is one for all."""
-        if self.on is Moments:
+        if self.on in (Moments, NumericMoments):
             return lambda definition: self.build(definition, rows)
         built = self.build(self.definitions()[0], rows)
         return lambda _: built
@@ -169,9 +169,18 @@ def _quantiles(definition: Definition, rows: Sequence[Row]) -> Moments:
     return Moments.from_rows(losses, _weights(rows))
 
 
+def _quantile_ratios(definition: Definition, rows: Sequence[Row]) -> NumericMoments:
+    truth = np.array([row[0] for row in rows], float)
+    said = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
+    of = definition.example().ratio_columns(truth, QuantileRows(LEVELS_OF_QUANTILES, said))
+    return NumericMoments.from_rows(*of, _weights(rows))
+
+
 def _numbers(definition: Definition, rows: Sequence[Row]) -> NumericMoments | NumericRows:
     truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
     of: Any = definition.statistic
+    if definition.relative_to is not None:
+        truth, prediction = definition.example().ratio_columns(truth, prediction)
     return of.from_rows(truth, prediction, _weights(rows))  # type: ignore[no-any-return]
 
 
@@ -360,6 +369,9 @@ KINDS = {
         Kind("quantiles", Moments,
              st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5).map(sorted).map(tuple), WEIGHTS),
              _quantiles, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
+        Kind("quantile-ratios", NumericMoments,
+             st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5).map(sorted).map(tuple), WEIGHTS),
+             _quantile_ratios, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
         *(Kind(family, on, st.tuples(st.just(0.0), POSITIVE, WEIGHTS), build, _same)
           for family, on, build in (("costs", Moments, _losses),
                                     ("cost-quantiles", NumericRows, _numbers))),

@@ -127,15 +127,18 @@ _OF: dict[Build, dict[str, tuple[str, ...]]] = {
         "scores": ("macro-AUC", "micro-AUC", "micro-AUC(without=['a'])"),
         "multilabel": ("example-F1", "Hamming-loss"),
     },
-    quantiles: {"quantiles": ("mean-pinball", "interval-coverage@0.5", "mean-width@0.5")},
+    quantiles: {
+        "quantiles": ("mean-pinball", "interval-coverage@0.5", "mean-width@0.5"),
+        "quantile-ratios": ("WQL",),
+    },
     numbers: {
         "regression": ("RMSE", "MSE", "MAE"),
-        "fit": ("R2", "Pearson"),
+        "fit": ("R2", "Pearson", "WAPE"),
         "order": ("Spearman", "D2-absolute-error"),
     },
     outputs: {
         "regression": ("macro-RMSE", "macro-MAE", "macro-MAE(without=['a'])", "RMSE[b]"),
-        "fit": ("macro-R2", "variance-weighted-R2", "macro-Pearson", "macro-R2(without=['a'])"),
+        "fit": ("macro-R2", "variance-weighted-R2", "macro-Pearson", "macro-WAPE"),
         "order": ("macro-Spearman", "macro-D2-absolute-error"),
     },
 }

@@ -242,7 +242,7 @@ def of_numbers(truth: Any, said: Any, way: tuple[str, str, str], sort: int) -> N
             for name, x in systems.items()
         }
         given = {"truth": truth, "quantiles": quantiles}
-        sets = [[*every("regression", "quantiles"), "MAE", "pinball(alpha=0.9)"]]
+        sets = [[*every("regression", "quantiles", "quantile-ratios"), "MAE", "pinball(alpha=0.9)"]]
     for measures in sets:
         sliced = measures is sets[-1] and (way == PLAIN or WAYS.index(way) % 2 == 0)
         more = options(len(truth), way, sliced=sliced)

@@ -324,7 +324,10 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "probabilities": [(0.0, 0.0, 1.0), (1.0, 1.0, 1.0)],
         "calibration": [(False, 0.0, 1.0), (True, 1.0, 1.0)] * 2,
         **{f: [(y, y, 1.0) for y in (0.5, 2.0, 3.0)] for f in ("regression", "fit", "order")},
-        "quantiles": [(y, (y,) * 5, 1.0) for y in (0.5, 2.0, 3.0)],
+        **{
+            f: [(y, (y,) * 5, 1.0) for y in (0.5, 2.0, 3.0)]
+            for f in ("quantiles", "quantile-ratios")
+        },
         "ranks": [(0, (1.0, 0.0, 0.0), 1.0), (2, (0.0, 0.0, 1.0), 1.0)],
         "multilabel": [((True, False, True),) * 2 + (1.0,)],
         "label-ranks": [((True, False, True), (0.0,) * 3, 1.0)],

@@ -33,7 +33,7 @@ BATCHES = {
     "classes": ("ranks",),
     "distributions": ("soft",),
     "regression": ("regression", "fit", "order"),
-    "predicted quantiles": ("quantiles",),
+    "predicted quantiles": ("quantiles", "quantile-ratios"),
     "retrieval": ("retrieval",),
     "grouped": tuple(f for f in TASKS["retrieval"] if f not in ("retrieval", "sampled")),
     "sampled": ("sampled",),

@@ -173,7 +173,7 @@ def _make_problem(plan: Mapping[str, Any], summary: Any) -> Problem:
     """Return the problem of the statistics in a state, with the summary of its scores if any."""
     for simple_problem in (RegressionProblem, QuantileProblem):
         if plan["task"] == simple_problem.kind:
-            return simple_problem()
+            return simple_problem.from_plan(plan)
     for named_problem in (MultioutputProblem, SoftLabelProblem):
         if plan["task"] == named_problem.kind:
             return named_problem(tuple(plan["classes"]))

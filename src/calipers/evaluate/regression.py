@@ -26,6 +26,7 @@ from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
 from calipers.evaluation.stream_columns import StreamColumns, flatten_names, wrap_unnamed
+from calipers.evaluation.tasks import REGRESSION
 from calipers.results import Evaluation
 
 
@@ -38,6 +39,7 @@ def regression(
     quantiles: Any = None,
     human: Any = None,
     human_weight: Any = None,
+    series: Any = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -50,6 +52,8 @@ def regression(
     missing: str = "error",
     outputs: Sequence[Any] | None = None,
     target: str = "like",
+    training: Any = None,
+    season: int = 1,
     measures: MeasureNames | None = None,
     conventions: str | None = None,
     primary: str | None = None,
@@ -94,6 +98,9 @@ def regression(
     human_weight : array-like of shape (n,), optional
         Weight of each label, if rows were not selected for labels with equal probability: 1 over
         the probability of the row, at least 1, and missing where it has none.
+    series : array-like of shape (n,), optional
+        Series of each row, with ``training`` of several series. Rows of a series are dependent, and
+        so are a cluster unless ``cluster`` or ``time`` is given.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -142,6 +149,13 @@ def regression(
     target : {'like', 'these'}, default='like'
         What is estimated with human labels: the value of rows ``like`` these, or of ``these`` rows,
         of which those with a label are known.
+    training : array-like, dict of array-like, data frame, or path, optional
+        Training series of forecasts, on which the naive forecast of MASE and RMSSE has its error:
+        the values of one series in the order of time, a dict of such from the names of ``series``,
+        or a table with the columns that ``truth`` and ``series`` name, in which the rows of each
+        series are in that order.
+    season : int, default=1
+        Number of time steps in a season: the naive forecast repeats the value of a season ago.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures.
@@ -224,29 +238,33 @@ def regression(
         check_model_arguments(truth, predicted, y, {"quantiles": quantiles, "data": data})
         return {"truth": y, "predicted": predict_numbers(truth, predicted)}
 
+    fields = _training_fields(arguments)
+    if fields.get("has_series_clusters"):
+        arguments["cluster"] = series
     source = open_source(
         {**arguments, "predicted": predictions}, "truth", "predicted", "quantiles", "human",
-        "human_weight", wide=wide, in_memory=of_models,
+        "human_weight", "series", wide=wide, in_memory=of_models, categories=REGRESSION.categories,
     )  # fmt: skip
     if source.stream_columns is not None:
-        problem, columns = _problem_from_stream(source.stream_columns, outputs)
+        problem, columns = _problem_from_stream(source.stream_columns, outputs, fields)
         return replace(source, stream_columns=columns).evaluate(problem)
     row_columns = source.memory_columns.columns
     truth, predicted = row_columns["truth"], row_columns["predicted"]
     is_multioutput = _is_multioutput(truth, outputs)
     _check_predictions(predicted, row_columns["quantiles"], is_multioutput=is_multioutput)
+    _check_series(fields, is_multioutput=is_multioutput)
     if is_multioutput:
         problem = MultioutputProblem.from_columns(truth, outputs)
         number = len(to_outputs(truth, "truth", problem.names))
     elif predicted is None:
-        problem, number = QuantileProblem(), len(to_quantities(truth, "truth"))
+        problem, number = QuantileProblem(**fields), len(to_quantities(truth, "truth"))
     else:
         truth = to_quantities(only_column(truth), "truth", copy=False)
         if isinstance(predicted, Mapping):
             predicted = {name: only_column(column) for name, column in predicted.items()}
         else:
             predicted = only_column(predicted)
-        problem, number = RegressionProblem(), len(truth)
+        problem, number = RegressionProblem(**fields), len(truth)
         row_columns = {**row_columns, "truth": truth, "predicted": predicted}
     if row_columns["human"] is not None:
         from calipers.evaluation.problems.labeled_rows import LabeledProblem, read_human_numbers
@@ -260,6 +278,29 @@ def regression(
     return source.evaluate(problem, row_columns, number)
 
 
+def _training_fields(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the problem that follow from training series."""
+    training, series, season = (arguments[name] for name in ("training", "series", "season"))
+    if training is None:
+        for name, is_used in (("series", series is not None), ("season", season != 1)):
+            if is_used:
+                raise InputError(f"{name}: goes with training=, the training series of forecasts")
+        return {}
+    from calipers.data.training_series import read_training_series
+
+    is_dependence_known = any(arguments[name] is not None for name in ("cluster", "time"))
+    return {
+        "training": read_training_series(training, season, series, arguments["truth"]),
+        "has_series_clusters": series is not None and not is_dependence_known,
+    }
+
+
+def _check_series(fields: Mapping[str, Any], *, is_multioutput: bool) -> None:
+    """Check that training series are those of a single output."""
+    if fields and is_multioutput:
+        raise InputError("training= is of one output; the truth has several")
+
+
 def _check_predictions(predicted: Any, quantiles: Any, *, is_multioutput: bool) -> None:
     """Check that there are point predictions, or quantiles of a single output."""
     if (predicted is None) == (quantiles is None):
@@ -269,7 +310,7 @@ def _check_predictions(predicted: Any, quantiles: Any, *, is_multioutput: bool) 
 
 
 def _problem_from_stream(
-    columns: StreamColumns, outputs: Sequence[Any] | None
+    columns: StreamColumns, outputs: Sequence[Any] | None, fields: Mapping[str, Any]
 ) -> tuple[Problem, StreamColumns]:
     """Choose the problem for the columns of a stream.
 
@@ -282,21 +323,23 @@ def _problem_from_stream(
         output_columns.get("quantiles"),
         is_multioutput=is_multioutput,
     )
+    _check_series(fields, is_multioutput=is_multioutput)
     if is_multioutput:
         wide = replace(
             columns, output_columns={"predicted": wrap_unnamed(output_columns["predicted"])}
         )
         return MultioutputProblem.from_columns(columns.truth, outputs), wide
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
+    series = {role: output_columns[role] for role in ("series",) if role in output_columns}
     if "quantiles" in output_columns:
-        wide = replace(
-            columns, output_columns={"quantiles": wrap_unnamed(output_columns["quantiles"])}
-        )
-        return QuantileProblem(), wide
+        quantile_columns = {"quantiles": wrap_unnamed(output_columns["quantiles"]), **series}
+        return QuantileProblem(**fields), replace(columns, output_columns=quantile_columns)
     single_columns = {
         name: only_column(column) for name, column in output_columns["predicted"].items()
     }
-    return RegressionProblem(), replace(columns, output_columns={"predicted": single_columns})
+    return RegressionProblem(**fields), replace(
+        columns, output_columns={"predicted": single_columns, **series}
+    )
 
 
 def _is_multioutput(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:

@@ -367,11 +367,11 @@ def _regression_value(
     if measure.definition.reads == "quantiles":
         levels, values = to_quantiles(prediction, "quantiles", len(target))
         system = QuantileOutput("quantiles", repeats(target), levels, repeats(values), *row_options)
-        system.check_measure(measure)
     else:
         predicted = to_quantities(prediction, "predicted", copy=False)
         check_length(predicted, len(target), "predicted")
         system = RegressionOutput("predicted", repeats(target), repeats(predicted), *row_options)
+    system.check_measure(measure)
     statistic = system.statistic(measure)
     assert statistic is not None
     return float(measure.apply(statistic))

@@ -1059,15 +1059,46 @@ REGRESSION = Task(
         ),
         HUMAN,
         HUMAN_WEIGHT,
+        Column(
+            "series",
+            "Column of the series of each row, with --training of several series.",
+            description="Series of each row, with ``training`` of several series. Rows of a "
+            "series are dependent, and so are a cluster unless ``cluster`` or ``time`` is given.",
+        ),
         WEIGHT,
         COUNT,
         CLUSTER,
         TIME,
         SLICES,
     ),
-    arguments=(TARGET,),
+    arguments=(
+        TARGET,
+        Argument(
+            "training",
+            "Training series of forecasts, on which the naive forecast of MASE and RMSSE has its "
+            "error: a table with the columns of --truth and --series, in which the rows of each "
+            "series are in the order of time.",
+            metavar="FILE",
+            kind="file",
+            description="Training series of forecasts, on which the naive forecast of MASE and "
+            "RMSSE has its error: the values of one series in the order of time, a dict of such "
+            "from the names of ``series``, or a table with the columns that ``truth`` and "
+            "``series`` name, in which the rows of each series are in that order.",
+            type="array-like, dict of array-like, data frame, or path",
+            annotation="Any",
+        ),
+        Argument(
+            "season",
+            "Number of time steps in a season: the naive forecast repeats the value of a season "
+            "ago.",
+            1,
+            kind="integer",
+            low=1,
+        ),
+    ),
     options=("conventions", *_ROW_OPTIONS, "memory", "states"),
     engines=_ROW_ENGINES,
+    categories=("series",),
     python_only=(
         Column(
             "y",

@@ -101,6 +101,7 @@ FAMILIES: dict[str, Family] = {
         _make_family("fit", "numbers", "goodness_of_fit", label_kind="output"),
         _make_family("order", "numbers", "rank_measures", label_kind="output"),
         _make_family("quantiles", "quantiles", "quantiles"),
+        _make_family("quantile-ratios", "quantiles", "quantiles"),
         _make_family("partitions", "partitions", "partitions"),
         _make_family("silhouettes", "distances", "cluster_indices", label_kind="cluster"),
         _make_family("dispersion", "points", "cluster_indices"),
@@ -121,7 +122,7 @@ FAMILIES: dict[str, Family] = {
 TASKS: dict[str, tuple[str, ...]] = {
     "retrieval": ("retrieval", "groups", "diversity", "preferences", "sampled"),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
-    "regression": ("regression", "fit", "order", "quantiles"),
+    "regression": ("regression", "fit", "order", "quantiles", "quantile-ratios"),
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
     "agreement": ("agreement", "reliability"),

@@ -9,9 +9,10 @@ from functools import partial
 from math import inf
 
 from calipers.lazy_imports import numpy as np
+from calipers.measures.goodness_of_fit import ZERO_TRUTH, relative_error_measure
 from calipers.measures.registration import measure
 from calipers.measures.regression import NO_ROWS, loss_measure, pinball
-from calipers.statistics import FloatArray, Moments, QuantileRows
+from calipers.statistics import FloatArray, Moments, NumericMoments, QuantileRows
 
 _quantile_loss = partial(loss_measure, family="quantiles")
 _row_proportion = partial(
@@ -85,6 +86,25 @@ def weighted_interval_score(m: Moments) -> FloatArray:
     there are no rows.
     """
     return np.asarray(m.mean)
+
+
+@relative_error_measure(
+    "WQL",
+    family="quantile-ratios",
+    aliases=("weighted_quantile_loss", "mean_weighted_sum_quantile_loss"),
+    row_formula=_quantile_crps,
+    relative_to=np.abs,
+    undefined=ZERO_TRUTH,
+    reference="Salinas, Flunkert, Gasthaus and Januschowski 2020",
+)
+def weighted_quantile_loss(m: NumericMoments) -> FloatArray:
+    """Weighted quantile loss: twice the mean pinball loss of all levels over the mean of |truth|.
+
+    It is the WIS over the mean of |truth|, and WAPE if the median is the only quantile. It is
+    nonnegative if quantiles do not cross; it is undefined if there are no rows, or if all true
+    values are 0.
+    """
+    return np.asarray(m.residual / m.truth)
 
 
 @_quantile_loss(

@@ -8,8 +8,9 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.estimation.multilabel import RowValues
+from calipers.estimation.regression import MomentRows
 from calipers.lazy_dataclasses import dataclass
-from calipers.statistics import FloatArray, Moments, QuantileRows
+from calipers.statistics import FloatArray, Moments, NumericMoments, QuantileRows
 from calipers.statistics.quantiles import NoLevelError
 from calipers.statistics.regression import SortedValues
 from calipers.systems.base import NAN, SystemOutput
@@ -48,6 +49,8 @@ class QuantileOutput(SystemOutput):
         Requested measures.
     order : TimeOrder, optional
         Time order of the rows.
+    naive_errors : array of shape (n, 2), optional
+        Errors of the naive forecast on the training series of each row, as in ``NAIVE_ERRORS``.
     """
 
     name: str
@@ -59,8 +62,9 @@ class QuantileOutput(SystemOutput):
     clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
+    naive_errors: FloatArray | None = None
 
-    columns: ClassVar = ("truth", "values", "weight")
+    columns: ClassVar = ("truth", "values", "weight", "naive_errors")
     output_fields: ClassVar = {"values": float}
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
@@ -81,7 +85,11 @@ class QuantileOutput(SystemOutput):
         return self.cached(
             level,
             lambda: RegressionOutput(
-                self.name, self.truth, self.quantile_rows.quantile(level), *design
+                self.name,
+                self.truth,
+                self.quantile_rows.quantile(level),
+                *design,
+                naive_errors=self.naive_errors,
             ),
         )
 
@@ -96,8 +104,13 @@ class QuantileOutput(SystemOutput):
         except NoLevelError as error:
             raise InputError(f"{self.name}: {measure} needs {error}") from None
 
-    def sample_for(self, measure: Measure) -> RowValues:
-        """Return the value of each row."""
+    def sample_for(self, measure: Measure) -> RowValues | MomentRows:
+        """Return the value of each row, or the moments of two values."""
+        if measure.definition.relative_to is not None:
+            ratio = measure.ratio_columns(self.truth, self.quantile_rows)
+            return self.cached(
+                measure, lambda: MomentRows(*ratio, self.weight, self.clusters, self.settings)
+            )
         losses = measure.losses(self.truth, self.quantile_rows)
         return RowValues(losses, self.weight, self.clusters, self.settings)
 
@@ -112,6 +125,9 @@ class QuantileOutput(SystemOutput):
         truth, sorted_truth = self.truth[w > 0], SortedValues.from_column(self.truth[w > 0])
         best_quantiles = [float(sorted_truth.quantile(w[w > 0], level)) for level in self.levels]
         constant_prediction = QuantileRows(self.levels, np.tile(best_quantiles, (len(truth), 1)))
+        if measure.definition.relative_to is not None:
+            ratio = measure.ratio_columns(truth, constant_prediction)
+            return float(measure.apply(NumericMoments.from_rows(*ratio, w[w > 0])))
         return float(
             measure.apply(Moments.from_rows(measure.losses(truth, constant_prediction), w[w > 0]))
         )

@@ -43,11 +43,17 @@ class QuantileProblem(RegressionProblem):
         target, repeats = to_quantities(batch["truth"], "truth"), batch.frequencies
         outputs, row_fields = batch["quantiles"], (batch.weights, settings, batch.clusters)
         systems: dict[str, QuantileOutput] = {}
+        naive_errors = self.naive_errors(batch, len(target))
         outputs = {DEFAULT_SYSTEM_NAME: outputs} if is_one_system(outputs) else outputs
         for name, columns in named_systems(outputs, "quantiles").items():
             levels, values = to_quantiles(columns, column_name("quantiles", name), len(target))
             systems[name] = QuantileOutput(
-                name, repeats(target), levels, repeats(values), *row_fields
+                name,
+                repeats(target),
+                levels,
+                repeats(values),
+                *row_fields,
+                naive_errors=naive_errors,
             )
         _check_levels(systems)
         return systems
@@ -73,7 +79,8 @@ class QuantileProblem(RegressionProblem):
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the levels of the quantiles."""
-        return {"levels": list(next(iter(sample.template_systems.values())).levels)}
+        levels = next(iter(sample.template_systems.values())).levels
+        return {"levels": list(levels), **super().conventions(sample)}
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of predicted quantiles."""
