@@ -127,6 +127,10 @@ EXAMPLES = {
             "cal.regression(truth, quantiles=quantiles, measures={name!r}, interval='none')",
         ),
     ),
+    "ensembles": (
+        "truth = [3.0, 5.0, 2.0]\nensemble = [[2.0, 3.5, 3.1], [4.0, 5.2, 6.0], [2.2, 1.0, 3.0]]",
+        "cal.regression(truth, ensemble=ensemble, measures={name!r}, interval='none')",
+    ),
     "multilabel": (
         (
             'truth     = [["cat"], ["cat", "dog"], ["owl"]]\n'

@@ -1,4 +1,5 @@
-"""Forecasts of several series of different sizes, each of which is forecast well or badly as a whole."""
+"""Forecasts of several series of different sizes, each of which is forecast well or badly as a whole;
+and ensembles, whose spread is that of the row or smaller."""
 
 from __future__ import annotations
 
@@ -77,6 +78,53 @@ def forecast_pairs(n_series: int) -> World:
     return World("forecasts", "two alike", f"{n_series} series", lambda: none, draw, n_series >= 40)
 
 
+MEMBERS = 20
+OF_ENSEMBLES = ("CRPS", "CRPS(fair=True)", "WQL", "interval-coverage@0.9", "RMSE")
+#: How wide ensembles are, over the spread of what is forecast.
+WIDTHS = {"an ensemble": 1.0, "an ensemble that is too narrow": 0.6}
+
+
+def _ensemble(random: Random, rows: int, width: float) -> tuple[Floats, Floats]:
+    """The truth and the members, about the same middle."""
+    centre, spread = random.normal(size=rows), np.exp(random.normal(0, SIZES, rows))
+    members = centre[:, None] + width * spread[:, None] * random.normal(size=(rows, MEMBERS))
+    return centre + spread * random.normal(size=rows), members
+
+
+@cache
+def _ensemble_truth(width: float) -> Mapping[str, float]:
+    """Means over very many rows."""
+    truth, members = _ensemble(np.random.default_rng(0), 400_000, width)
+    error = np.abs(members - truth[:, None]).mean()
+    # Two members differ by √2 of a normal deviate.
+    apart = width * float(np.exp(SIZES**2 / 2)) * 2 / np.sqrt(np.pi)
+    crps = error - apart * (1 - 1 / MEMBERS) / 2
+    ordered = np.sort(members, axis=1)
+    low, high = (ordered[:, k : k + 2].mean(axis=1) for k in (0, MEMBERS - 2))
+    return {
+        "CRPS": float(crps),
+        "CRPS(fair=True)": float(error - apart / 2),
+        "WQL": float(crps / np.abs(truth).mean()),
+        "interval-coverage@0.9": float(((low <= truth) & (truth <= high)).mean()),
+        "RMSE": float(np.sqrt(np.square(members.mean(axis=1) - truth).mean())),
+    }
+
+
+def ensembles(rows: int, word: str) -> World:
+    """One system."""
+    width = WIDTHS[word]
+
+    def draw(random: Random) -> Evaluate:
+        truth, members = _ensemble(random, rows, width)
+        return partial(cal.regression, truth, ensemble=members, measures=OF_ENSEMBLES, curves=False)
+
+    found = partial(_ensemble_truth, width)
+    return World("forecasts", word, f"{rows} rows", found, draw, rows >= 400)
+
+
 def worlds() -> list[World]:
     """Those whose coverage is measured."""
-    return [make(n) for make in (forecasts, forecast_pairs) for n in (10, 40, 200)]
+    return [
+        *(make(n) for make in (forecasts, forecast_pairs) for n in (10, 40, 200)),
+        *(ensembles(n, word) for word in WIDTHS for n in (20, 100, 400)),
+    ]

@@ -25,6 +25,7 @@ from calipers.statistics import (
     ConfusionMatrix,
     ContingencyTable,
     GroupedRankings,
+    EnsembleRows,
     JudgedRankings,
     LengthRows,
     Moments,
@@ -174,6 +175,13 @@ def _quantile_ratios(definition: Definition, rows: Sequence[Row]) -> NumericMome
     said = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
     of = definition.example().ratio_columns(truth, QuantileRows(LEVELS_OF_QUANTILES, said))
     return NumericMoments.from_rows(*of, _weights(rows))
+
+
+def _members(definition: Definition, rows: Sequence[Row]) -> Moments:
+    truth = np.array([row[0] for row in rows], float)
+    members = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
+    losses = definition.example().losses(truth, EnsembleRows.from_members(members))
+    return Moments.from_rows(losses, _weights(rows))
 
 
 def _numbers(definition: Definition, rows: Sequence[Row]) -> NumericMoments | NumericRows:
@@ -379,6 +387,9 @@ KINDS = {
                lambda rows, _: [(row[0], 1.0, row[2]) for row in rows])
           for family, on, build in (("case-scores", Moments, _losses),
                                     ("score-quantiles", ScoreRows, _numbers),
+        Kind("ensembles", Moments,
+             st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5), WEIGHTS),
+             _members, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
                                     ("reference-scores", Moments, _losses))),
         Kind("controlled-scores", LengthRows,
              st.tuples(NUMBERS, st.sampled_from([0.0, 0.5, 1.0])),
@@ -487,6 +498,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "beta": _between(0.0, 20.0, 0.0, 0.5, 1.0, 2.0, np.inf),
     "alpha": _between(0.0, 1.0, 0.0, 1.0),
     "average": _one_of("arithmetic", "geometric", "min", "max"),
+    "fair": _one_of(False, True),
     "collection_size": _one_of(*range(1, 13), 100, 10**6, 10**9),
     "max_grade": _one_of(3),
     "dcg": _one_of("log2", "exp-log2", "log-base"),

@@ -137,6 +137,7 @@ def edges(definition: Definition) -> list[Measure]:
         "fp": [-1.0],
         "gain": ["binary", "scale", "topic-max"],
         "groups": [2, 5],
+        "fair": [False, True],
         "fitted": [False, True],
         "gains": [None, ((1, 0), (2, 5))],
         "ideal": ["judged", "uncut", "retrieved"],
@@ -326,7 +327,7 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         **{f: [(y, y, 1.0) for y in (0.5, 2.0, 3.0)] for f in ("regression", "fit", "order")},
         **{
             f: [(y, (y,) * 5, 1.0) for y in (0.5, 2.0, 3.0)]
-            for f in ("quantiles", "quantile-ratios")
+            for f in ("quantiles", "quantile-ratios", "ensembles")
         },
         "ranks": [(0, (1.0, 0.0, 0.0), 1.0), (2, (0.0, 0.0, 1.0), 1.0)],
         "multilabel": [((True, False, True),) * 2 + (1.0,)],

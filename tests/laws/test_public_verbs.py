@@ -34,6 +34,7 @@ BATCHES = {
     "distributions": ("soft",),
     "regression": ("regression", "fit", "order"),
     "predicted quantiles": ("quantiles", "quantile-ratios"),
+    "ensembles": ("ensembles",),
     "retrieval": ("retrieval",),
     "grouped": tuple(f for f in TASKS["retrieval"] if f not in ("retrieval", "sampled")),
     "sampled": ("sampled",),
@@ -107,6 +108,13 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             for name, noise in systems(0.6, 0.3)
         }
         return cal.regression(target, quantiles=quantiles, **options)
+    if task == "ensembles":
+        target = generator.normal(size=rows)
+        ensemble = {
+            name: target[:, None] + generator.normal(0, noise, (rows, 9))
+            for name, noise in systems(0.6, 0.3)
+        }
+        return cal.regression(target, ensemble=ensemble, **options)
     if task == "clustering":
         of_row = generator.integers(0, 3, rows)
         found = {

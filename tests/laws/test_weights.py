@@ -103,6 +103,12 @@ VERBS: dict[str, tuple[Any, dict[str, str], dict[str, Any], set[str]]] = {
         {"measures": ["default", "WIS", "WQL", "quantile-coverage@0.1", "interval-score@0.8"]},
         set(),
     ),
+    "ensembles": (
+        cal.regression,
+        {"truth": "number", "ensemble": "ensemble"},
+        {"measures": ["default", "CRPS(fair=True)", "MAE", "RMSE"]},
+        set(),
+    ),
     "operating point": (cal.operating_point, {"truth": "positive", "score": "score"}, {}, set()),
     "raters": (*COUNTED["raters"], set()),
     "topics": (cal.retrieval, {}, {}, set()),

@@ -19,7 +19,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.models import check_model_arguments, has_estimators, predict_numbers
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.multioutput import MultioutputProblem
-from calipers.evaluation.problems.quantiles import QuantileProblem
+from calipers.evaluation.problems.quantiles import EnsembleProblem, QuantileProblem
 from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
@@ -29,6 +29,9 @@ from calipers.evaluation.stream_columns import StreamColumns, flatten_names, wra
 from calipers.evaluation.tasks import REGRESSION
 from calipers.results import Evaluation
 
+#: Problems of predicted distributions, by the argument that has these.
+DISTRIBUTION_ROLES = {"quantiles": QuantileProblem, "ensemble": EnsembleProblem}
+
 
 @validate_arguments
 def regression(
@@ -37,6 +40,7 @@ def regression(
     y: Any = None,
     *,
     quantiles: Any = None,
+    ensemble: Any = None,
     human: Any = None,
     human_weight: Any = None,
     series: Any = None,
@@ -90,6 +94,10 @@ def regression(
         Predicted quantiles, in place of ``predicted``: a dict or data frame with a column for each
         level, such as ``{0.05: …, 0.5: …, 0.95: …}``; for several systems a dict from their names
         to such. The levels 0.05 and 0.95 form the 90% prediction interval.
+    ensemble : array-like of shape (n, n_members), or dict of such, optional
+        Members of an ensemble, or samples of a predicted distribution, in place of ``predicted``:
+        an array, a dict or a data frame with a column for each member, in any order; for several
+        systems a dict from their names to such.
     human : array-like of shape (n,), optional
         Truth by people of some rows, if ``truth`` is that of a judge, such as a language model: in
         the form of ``truth``, with a missing value where a row has none. Values then rest on these
@@ -222,7 +230,7 @@ def regression(
     >>> ev["R2[price]"].value, ev["macro-R2"].value
     (1.0, -26.5)
     """
-    arguments, predictions, wide = locals(), predicted, ["quantiles"]
+    arguments, predictions, wide = locals(), predicted, ["quantiles", "ensemble"]
     if human is not None or human_weight is not None:
         from calipers.evaluation.problems.labeled_rows import check_label_options
 
@@ -235,14 +243,16 @@ def regression(
     def of_models() -> Mapping[str, Any]:
         if y is None and not has_estimators(truth):
             return {}
-        check_model_arguments(truth, predicted, y, {"quantiles": quantiles, "data": data})
+        check_model_arguments(
+            truth, predicted, y, {"quantiles": quantiles, "ensemble": ensemble, "data": data}
+        )
         return {"truth": y, "predicted": predict_numbers(truth, predicted)}
 
     fields = _training_fields(arguments)
     if fields.get("has_series_clusters"):
         arguments["cluster"] = series
     source = open_source(
-        {**arguments, "predicted": predictions}, "truth", "predicted", "quantiles", "human",
+        {**arguments, "predicted": predictions}, "truth", "predicted", *DISTRIBUTION_ROLES, "human",
         "human_weight", "series", wide=wide, in_memory=of_models, categories=REGRESSION.categories,
     )  # fmt: skip
     if source.stream_columns is not None:
@@ -251,13 +261,15 @@ def regression(
     row_columns = source.memory_columns.columns
     truth, predicted = row_columns["truth"], row_columns["predicted"]
     is_multioutput = _is_multioutput(truth, outputs)
-    _check_predictions(predicted, row_columns["quantiles"], is_multioutput=is_multioutput)
+    _check_predictions(row_columns, is_multioutput=is_multioutput)
     _check_series(fields, is_multioutput=is_multioutput)
     if is_multioutput:
         problem = MultioutputProblem.from_columns(truth, outputs)
         number = len(to_outputs(truth, "truth", problem.names))
     elif predicted is None:
-        problem, number = QuantileProblem(**fields), len(to_quantities(truth, "truth"))
+        is_ensemble = row_columns["quantiles"] is None
+        problem = EnsembleProblem(**fields) if is_ensemble else QuantileProblem(**fields)
+        number = len(to_quantities(truth, "truth"))
     else:
         truth = to_quantities(only_column(truth), "truth", copy=False)
         if isinstance(predicted, Mapping):
@@ -301,12 +313,13 @@ def _check_series(fields: Mapping[str, Any], *, is_multioutput: bool) -> None:
         raise InputError("training= is of one output; the truth has several")
 
 
-def _check_predictions(predicted: Any, quantiles: Any, *, is_multioutput: bool) -> None:
-    """Check that there are point predictions, or quantiles of a single output."""
-    if (predicted is None) == (quantiles is None):
-        raise InputError("regression takes predicted=, or else quantiles=")
-    if is_multioutput and predicted is None:
-        raise InputError("quantiles= are of one output; the truth has several")
+def _check_predictions(columns: Mapping[str, Any], *, is_multioutput: bool) -> None:
+    """Check that there is one kind of predictions, of a single output unless they are numbers."""
+    kinds = [role for role in ("predicted", *DISTRIBUTION_ROLES) if columns.get(role) is not None]
+    if len(kinds) != 1:
+        raise InputError("regression takes predicted=, or else quantiles= or ensemble=")
+    if is_multioutput and kinds != ["predicted"]:
+        raise InputError(f"{kinds[0]}= are of one output; the truth has several")
 
 
 def _problem_from_stream(
@@ -318,11 +331,7 @@ def _problem_from_stream(
     """
     output_columns = {kind: dict(by_system) for kind, by_system in columns.output_columns.items()}
     is_multioutput = outputs is not None or len(flatten_names(columns.truth)) > 1
-    _check_predictions(
-        output_columns.get("predicted"),
-        output_columns.get("quantiles"),
-        is_multioutput=is_multioutput,
-    )
+    _check_predictions(output_columns, is_multioutput=is_multioutput)
     _check_series(fields, is_multioutput=is_multioutput)
     if is_multioutput:
         wide = replace(
@@ -331,9 +340,10 @@ def _problem_from_stream(
         return MultioutputProblem.from_columns(columns.truth, outputs), wide
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
     series = {role: output_columns[role] for role in ("series",) if role in output_columns}
-    if "quantiles" in output_columns:
-        quantile_columns = {"quantiles": wrap_unnamed(output_columns["quantiles"]), **series}
-        return QuantileProblem(**fields), replace(columns, output_columns=quantile_columns)
+    for role, problem in DISTRIBUTION_ROLES.items():
+        if role in output_columns:
+            wide_columns = {role: wrap_unnamed(output_columns[role]), **series}
+            return problem(**fields), replace(columns, output_columns=wide_columns)
     single_columns = {
         name: only_column(column) for name, column in output_columns["predicted"].items()
     }

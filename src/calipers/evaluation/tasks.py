@@ -1002,8 +1002,8 @@ REGRESSION = Task(
     "regression",
     verb="calipers.evaluate.regression:regression",
     unit="rows",
-    summary="Evaluate regression predictions: point predictions or quantiles.",
-    help=f"""Evaluate regression predictions, point predictions or quantiles, {_TABLE_HELP}.
+    summary="Evaluate regression predictions: point predictions, quantiles or ensembles.",
+    help=f"""Evaluate regression predictions: numbers, quantiles or ensembles, {_TABLE_HELP}.
 
     Two or more systems are compared row by row.
 
@@ -1056,6 +1056,19 @@ REGRESSION = Task(
             "systems a dict from their names to such. The levels 0.05 and 0.95 form the 90% "
             "prediction interval.",
             type="dict of array-like of shape (n,), or dict of such",
+        ),
+        Column(
+            "ensemble",
+            "Columns of the members of an ensemble, or of samples of a predicted distribution, as "
+            "in 'member_*'. Repeatable.",
+            metavar="COLS",
+            per_system=True,
+            wide="pattern",
+            is_separate=True,
+            description="Members of an ensemble, or samples of a predicted distribution, in place "
+            "of ``predicted``: an array, a dict or a data frame with a column for each member, in "
+            "any order; for several systems a dict from their names to such.",
+            type="array-like of shape (n, n_members), or dict of such",
         ),
         HUMAN,
         HUMAN_WEIGHT,

@@ -21,10 +21,10 @@ class Family:
         Name of the family.
     reads : str
         What the measures take of a system: ``"labels"``, ``"scores"``, ``"probabilities"``,
-        ``"numbers"``, ``"quantiles"`` or ``"rankings"``, ``"sets"`` of labels, the ``"ranks"`` of
-        the true classes, ``"partitions"`` of points, ``"ratings"`` of items, ``"case scores"``,
-        ``"samples"`` or ``"reference scores"`` of cases without a truth, ``"costs"``, or a word of
-        a new task.
+        ``"numbers"``, ``"quantiles"``, ``"ensembles"`` or ``"rankings"``, ``"sets"`` of labels, the
+        ``"ranks"`` of the true classes, ``"partitions"`` of points, ``"ratings"`` of items,
+        ``"case scores"``, ``"samples"`` or ``"reference scores"`` of cases without a truth,
+        ``"costs"``, or a word of a new task.
     home : str, optional
         Module that registers the measures, imported when one of them is requested. By default they
         are registered elsewhere.
@@ -102,6 +102,7 @@ FAMILIES: dict[str, Family] = {
         _make_family("order", "numbers", "rank_measures", label_kind="output"),
         _make_family("quantiles", "quantiles", "quantiles"),
         _make_family("quantile-ratios", "quantiles", "quantiles"),
+        _make_family("ensembles", "ensembles", "quantiles"),
         _make_family("partitions", "partitions", "partitions"),
         _make_family("silhouettes", "distances", "cluster_indices", label_kind="cluster"),
         _make_family("dispersion", "points", "cluster_indices"),
@@ -122,7 +123,7 @@ FAMILIES: dict[str, Family] = {
 TASKS: dict[str, tuple[str, ...]] = {
     "retrieval": ("retrieval", "groups", "diversity", "preferences", "sampled"),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
-    "regression": ("regression", "fit", "order", "quantiles", "quantile-ratios"),
+    "regression": ("regression", "fit", "order", "quantiles", "quantile-ratios", "ensembles"),
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
     "agreement": ("agreement", "reliability"),

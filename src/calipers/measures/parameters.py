@@ -142,6 +142,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "effort": ParameterDomain(low=0, high=1),
     "estimator": ParameterDomain(choices=("equal-width", "equal-mass", "sweep")),
     "fpr": ParameterDomain(low=0, high=1, example=0.1),
+    "fair": ParameterDomain(holds="switch"),
     "fitted": ParameterDomain(holds="switch"),
     "from_rates": ParameterDomain(holds="switch"),
     "gain": ParameterDomain(choices=("binary", "grade", "topic-max", "scale")),

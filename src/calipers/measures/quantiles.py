@@ -12,7 +12,13 @@ from calipers.lazy_imports import numpy as np
 from calipers.measures.goodness_of_fit import ZERO_TRUTH, relative_error_measure
 from calipers.measures.registration import measure
 from calipers.measures.regression import NO_ROWS, loss_measure, pinball
-from calipers.statistics import FloatArray, Moments, NumericMoments, QuantileRows
+from calipers.statistics import (
+    EnsembleRows,
+    FloatArray,
+    Moments,
+    NumericMoments,
+    QuantileRows,
+)
 
 _quantile_loss = partial(loss_measure, family="quantiles")
 _row_proportion = partial(
@@ -105,6 +111,34 @@ def weighted_quantile_loss(m: NumericMoments) -> FloatArray:
     values are 0.
     """
     return np.asarray(m.residual / m.truth)
+
+
+def _ensemble_crps(truth: FloatArray, members: EnsembleRows, *, fair: bool = False) -> FloatArray:
+    error = np.abs(members.values - truth[:, None]).mean(axis=1)
+    size = len(members.levels)
+    pairs = size / max(size - 1, 1) if fair else 1.0
+    return np.asarray(error - pairs / 2 * members.mean_distance())
+
+
+@_quantile_loss(
+    "CRPS",
+    family="ensembles",
+    aliases=("continuous_ranked_probability_score", "crps_ensemble"),
+    range=(-inf, inf),
+    row_formula=_ensemble_crps,
+    reference="Gneiting and Raftery 2007; Ferro 2014",
+)
+def continuous_ranked_probability_score(m: Moments, *, fair: bool = False) -> FloatArray:
+    """Continuous ranked probability score of an ensemble: mean of |x − y| − ½·mean of |x − x′|.
+
+    The first mean is over the members x, the second over all ordered pairs of members. It is that
+    of the empirical distribution of the members, and the absolute error of a single one. With
+    ``fair`` the second mean is over pairs of different members: its expected value then does not
+    depend on the number of members, so that ensembles of different size can be compared, and it may
+    be negative. Otherwise it is nonnegative; it is undefined if there are no rows. Of predicted
+    quantiles, ``WIS`` approximates it.
+    """
+    return np.asarray(m.mean)
 
 
 @_quantile_loss(

@@ -159,6 +159,16 @@ DIRECT_LOSSES = {squared_error: True, absolute_error: False}
 SQUARED_LOSSES = (squared_error, _squared_log_error)
 
 
+#: The losses of which a quantile, by default the median, is the best prediction or near it.
+MEDIAN_LOSSES = (
+    absolute_error,
+    _percentage_error,
+    _symmetric_percentage_error,
+    _scaled_error,
+    pinball,
+)
+
+
 @loss_measure(
     "RMSE",
     aliases=("root_mean_squared_error",),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from calipers.statistics.histogram import Histogram
     from calipers.statistics.label_sets import LabelSets
     from calipers.statistics.moments import Moments, SkewMoments
-    from calipers.statistics.quantiles import QuantileRows
+    from calipers.statistics.quantiles import EnsembleRows, QuantileRows
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ratings import RaterMoments, RatingRows, Ratings
     from calipers.statistics.regression import (
@@ -67,7 +67,7 @@ _HOMES = {
     "moments": "Moments, SkewMoments",
     "regression": "FitMoments, NumericMoments, NumericRows",
     "sparse_confusion": "SparseConfusionMatrix, confusion_matrix",
-    "quantiles": "QuantileRows",
+    "quantiles": "EnsembleRows, QuantileRows",
     "rankings": "JudgedRankings",
     "ratings": "RaterMoments, RatingRows, Ratings",
     "sampled_rankings": "SampledRankings",
@@ -88,6 +88,7 @@ __all__ = [
     "ConfusionMatrix",
     "ContingencyTable",
     "FitMoments",
+    "EnsembleRows",
     "FloatArray",
     "GroupedRankings",
     "Histogram",

@@ -62,6 +62,7 @@ class RegressionOutput(SystemOutput):
     needs: ClassVar = {
         "numbers": ("predicted", "predicted numbers"),
         "quantiles": ("quantiles", "quantiles= of each row"),
+        "ensembles": ("ensemble", "ensemble=, members of each row"),
     }
 
     def check_measure(self, measure: Measure) -> None:
