@@ -149,6 +149,7 @@ EXAMPLES = {
     "silhouettes": _POINTS,
     "dispersion": _POINTS,
     "separations": _POINTS,
+    "densities": _POINTS,
     "costs": _COSTS,
     "cost-quantiles": _COSTS,
     **dict.fromkeys(

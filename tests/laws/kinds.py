@@ -20,12 +20,13 @@ from calipers.measures import Definition, Measure, definitions
 from calipers.measures.cwl_models import MODEL_PARAMETER_NAMES, USER_MODELS, model_parameters
 from calipers.statistics import (
     ClassRanks,
+    ClusterDensities,
     ClusterMoments,
     ClusterSeparation,
     ConfusionMatrix,
     ContingencyTable,
-    GroupedRankings,
     EnsembleRows,
+    GroupedRankings,
     JudgedRankings,
     LengthRows,
     Moments,
@@ -135,6 +136,12 @@ def _separations(_: Definition, rows: Sequence[Row]) -> ClusterSeparation:
     return ClusterSeparation.from_pairs(first, second, np.array([row[2] for row in rows], float), 3)
 
 
+def _densities(_: Definition, rows: Sequence[Row]) -> ClusterDensities:
+    """A row is an edge between two points."""
+    first, second = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+    return ClusterDensities.from_edges(first, second, np.array([row[2] for row in rows], float), 3)
+
+
 #: Where clusters are.
 CENTRES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 
@@ -170,18 +177,18 @@ def _quantiles(definition: Definition, rows: Sequence[Row]) -> Moments:
     return Moments.from_rows(losses, _weights(rows))
 
 
-def _quantile_ratios(definition: Definition, rows: Sequence[Row]) -> NumericMoments:
-    truth = np.array([row[0] for row in rows], float)
-    said = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
-    of = definition.example().ratio_columns(truth, QuantileRows(LEVELS_OF_QUANTILES, said))
-    return NumericMoments.from_rows(*of, _weights(rows))
-
-
 def _members(definition: Definition, rows: Sequence[Row]) -> Moments:
     truth = np.array([row[0] for row in rows], float)
     members = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
     losses = definition.example().losses(truth, EnsembleRows.from_members(members))
     return Moments.from_rows(losses, _weights(rows))
+
+
+def _quantile_ratios(definition: Definition, rows: Sequence[Row]) -> NumericMoments:
+    truth = np.array([row[0] for row in rows], float)
+    said = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
+    of = definition.example().ratio_columns(truth, QuantileRows(LEVELS_OF_QUANTILES, said))
+    return NumericMoments.from_rows(*of, _weights(rows))
 
 
 def _numbers(definition: Definition, rows: Sequence[Row]) -> NumericMoments | NumericRows:
@@ -380,6 +387,9 @@ KINDS = {
         Kind("quantile-ratios", NumericMoments,
              st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5).map(sorted).map(tuple), WEIGHTS),
              _quantile_ratios, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
+        Kind("ensembles", Moments,
+             st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5), WEIGHTS),
+             _members, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
         *(Kind(family, on, st.tuples(st.just(0.0), POSITIVE, WEIGHTS), build, _same)
           for family, on, build in (("costs", Moments, _losses),
                                     ("cost-quantiles", NumericRows, _numbers))),
@@ -387,9 +397,6 @@ KINDS = {
                lambda rows, _: [(row[0], 1.0, row[2]) for row in rows])
           for family, on, build in (("case-scores", Moments, _losses),
                                     ("score-quantiles", ScoreRows, _numbers),
-        Kind("ensembles", Moments,
-             st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5), WEIGHTS),
-             _members, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
                                     ("reference-scores", Moments, _losses))),
         Kind("controlled-scores", LengthRows,
              st.tuples(NUMBERS, st.sampled_from([0.0, 0.5, 1.0])),
@@ -411,6 +418,10 @@ KINDS = {
         Kind("separations", ClusterSeparation,
              st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1e3)), _separations,
              lambda rows, _: [(a, b, 0.0 if a == b else d) for a, b, d in rows], weighted=False),
+        Kind("densities", ClusterDensities,
+             st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1e3)), _densities,
+             lambda rows, _: [(a, b, 0.0 if a == b else d + 1) for a, b, d in rows],
+             weighted=False),
         Kind("agreement", Ratings,
              st.tuples(*[st.integers(-1, 2)] * 3), _ratings,
              lambda rows, _: [(max(row),) * 3 for row in rows], weighted=False),
@@ -487,6 +498,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "estimator": _one_of("equal-width", "equal-mass", "sweep"),
     "delta": _one_of(0.0, 1e-15, 0.01, 0.2),
     "groups": _one_of(2, 3, 10),
+    "fair": _one_of(False, True),
     "fitted": _one_of(False, True),
     "from_rates": _one_of(False, True),
     "weights": _one_of("linear", "quadratic"),
@@ -498,7 +510,6 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "beta": _between(0.0, 20.0, 0.0, 0.5, 1.0, 2.0, np.inf),
     "alpha": _between(0.0, 1.0, 0.0, 1.0),
     "average": _one_of("arithmetic", "geometric", "min", "max"),
-    "fair": _one_of(False, True),
     "collection_size": _one_of(*range(1, 13), 100, 10**6, 10**9),
     "max_grade": _one_of(3),
     "dcg": _one_of("log2", "exp-log2", "log-base"),

@@ -334,6 +334,7 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "label-ranks": [((True, False, True), (0.0,) * 3, 1.0)],
         "partitions": [(0, 0), (1, 1), (1, 1)],
         "silhouettes": [(0.0, 1.0, 1.0)],
+        "densities": [(0, 0, 0.0), (1, 1, 0.0), (0, 1, 2.0), (1, 0, 3.0)],
         "agreement": [(0, 0, 0), (1, 1, 1)],
         "reliability": [(0, 0), (1, 1)],
         "case-scores": [(0.0, 1.0, 1.0)],

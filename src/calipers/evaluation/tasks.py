@@ -1002,7 +1002,7 @@ REGRESSION = Task(
     "regression",
     verb="calipers.evaluate.regression:regression",
     unit="rows",
-    summary="Evaluate regression predictions: point predictions, quantiles or ensembles.",
+    summary="Evaluate regression predictions: numbers, quantiles or ensembles.",
     help=f"""Evaluate regression predictions: numbers, quantiles or ensembles, {_TABLE_HELP}.
 
     Two or more systems are compared row by row.

@@ -107,6 +107,7 @@ FAMILIES: dict[str, Family] = {
         _make_family("silhouettes", "distances", "cluster_indices", label_kind="cluster"),
         _make_family("dispersion", "points", "cluster_indices"),
         _make_family("separations", "pairs", "cluster_indices"),
+        _make_family("densities", "densities", "cluster_indices"),
         _make_family("agreement", "ratings", "rater_agreement"),
         _make_family("reliability", "ratings", "reliability"),
         _make_family("case-scores", "case scores", "case_scores"),
@@ -125,7 +126,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
     "regression": ("regression", "fit", "order", "quantiles", "quantile-ratios", "ensembles"),
     "multilabel": ("multilabel", "label-ranks"),
-    "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
+    "clustering": ("partitions", "silhouettes", "dispersion", "separations", "densities"),
     "agreement": ("agreement", "reliability"),
     "scores": (
         "case-scores",

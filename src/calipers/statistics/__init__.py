@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calipers.statistics.class_losses import ClassLosses
     from calipers.statistics.class_scores import ClassRanks, ClassScoreRows, rank_cells
     from calipers.statistics.class_tables import ClassTables
-    from calipers.statistics.clusters import ClusterMoments, ClusterSeparation
+    from calipers.statistics.clusters import ClusterDensities, ClusterMoments, ClusterSeparation
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
     from calipers.statistics.differences import (
@@ -56,7 +56,7 @@ _HOMES = {
     "class_losses": "ClassLosses",
     "class_tables": "ClassTables",
     "class_scores": "ClassRanks, ClassScoreRows, rank_cells",
-    "clusters": "ClusterMoments, ClusterSeparation",
+    "clusters": "ClusterDensities, ClusterMoments, ClusterSeparation",
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
     "differences": "MajorityValue, Signs, UnitDifferences, count_signs, subtract_values",
@@ -83,12 +83,13 @@ __all__ = [
     "ClassRanks",
     "ClassScoreRows",
     "ClassTables",
+    "ClusterDensities",
     "ClusterMoments",
     "ClusterSeparation",
     "ConfusionMatrix",
     "ContingencyTable",
-    "FitMoments",
     "EnsembleRows",
+    "FitMoments",
     "FloatArray",
     "GroupedRankings",
     "Histogram",

@@ -101,6 +101,13 @@ class EnsembleRows(QuantileRows):
 
     The k-th smallest of m members is the quantile at the level (k − ½)/m. Quantiles between two of
     these levels are interpolated (Hazen's definition); beyond them there are none.
+
+    Parameters
+    ----------
+    levels : tuple of float
+        Levels of the members, ascending.
+    values : ndarray of shape (n, m)
+        Members of each row, ascending.
     """
 
     @classmethod
@@ -122,7 +129,23 @@ class EnsembleRows(QuantileRows):
         return cls(levels, np.sort(members, axis=1))
 
     def quantile(self, level: float) -> FloatArray:
-        """Return the quantiles of one level, interpolated between the nearest two members."""
+        """Return the quantiles of one level, interpolated between the nearest two members.
+
+        Parameters
+        ----------
+        level : float
+            Level of the quantile.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Quantile of each row.
+
+        Raises
+        ------
+        NoLevelError
+            If the members do not reach the level.
+        """
         lowest, highest = self.levels[0], self.levels[-1]
         if not lowest - _TOLERANCE <= level <= highest + _TOLERANCE:
             raise NoLevelError(
