@@ -57,8 +57,8 @@ class DensitySeparations:
         for position, first in enumerate(indices):
             for second in indices[position + 1 :]:
                 between = _separation(*trees[first], *trees[second], self.metric)
-                for index in (first, second):
-                    separation[index] = min(separation[index], between)
+                pair = [first, second]
+                separation[pair] = np.minimum(separation[pair], between)
         return ClusterDensities(np.float64(len(self.points)), size, sparseness, separation)
 
     def row_values(self, measure: MeasureLike) -> None:

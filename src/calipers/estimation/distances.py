@@ -32,7 +32,7 @@ def point_distances(points: FloatArray, others: FloatArray, metric: str) -> Floa
     if metric == "manhattan":
         return np.asarray(np.abs(difference).sum(axis=-1))
     squares = np.einsum("ijk,ijk->ij", difference, difference)
-    return squares if metric == "sqeuclidean" else np.sqrt(squares)
+    return np.asarray(squares if metric == "sqeuclidean" else np.sqrt(squares))
 
 
 @dataclass(frozen=True, eq=False)

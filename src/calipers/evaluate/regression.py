@@ -72,7 +72,7 @@ def regression(
     memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """Evaluate point predictions or predicted quantiles of a numeric target.
+    """Evaluate point predictions, predicted quantiles or ensembles of a numeric target.
 
     The no-skill value of each loss is that of the best constant prediction: the mean of the truth
     for squared error, its median for absolute error.
@@ -225,6 +225,17 @@ def regression(
     >>> ev = cal.regression([1.0, 2.0, 3.0], quantiles={0.05: low, 0.95: high})
     >>> round(ev["interval-coverage@0.9"].value, 3), round(ev["interval-score@0.9"].value, 3)
     (0.667, 4.5)
+    >>> members = [[0.0, 1.0, 2.0], [2.0, 2.0, 2.0], [2.0, 3.0, 5.0]]
+    >>> ev = cal.regression([1.0, 2.0, 3.0], ensemble=members, measures=["CRPS"])
+    >>> round(ev["CRPS"].value, 3)
+    0.185
+    >>> past = {"a": [1.0, 2.0, 4.0], "b": [10.0, 30.0, 20.0]}
+    >>> shop = ["a", "a", "b"]
+    >>> ev = cal.regression(
+    ...     [5.0, 6.0, 25.0], [4.0, 8.0, 22.0], series=shop, training=past, measures=["MASE"]
+    ... )
+    >>> round(ev["MASE"].value, 3)
+    0.733
     >>> price, area = [1.0, 2.0, 3.0], [7.0, 9.0, 8.0]
     >>> ev = cal.regression({"price": price, "area": area}, {"price": price, "area": price})
     >>> ev["R2[price]"].value, ev["macro-R2"].value

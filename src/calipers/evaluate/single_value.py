@@ -358,7 +358,7 @@ def _cluster_value(measure: Measure, first: Any, labels: Any, weight: Any, count
 def _regression_value(
     measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any
 ) -> float:
-    """Compute the value from point predictions or quantiles."""
+    """Compute the value from point predictions, quantiles or members of an ensemble."""
     if measure.has_view or n_columns(truth) > 1:
         return _multioutput_value(measure, truth, prediction, weight, count)
     target = to_quantities(truth, "truth", copy=False)
