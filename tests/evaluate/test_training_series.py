@@ -166,6 +166,20 @@ def test_a_single_series_and_predicted_quantiles() -> None:
     assert found["WQL"].value == pytest.approx(np.mean(losses))
 
 
+def test_recorded_values_of_utilsforecast() -> None:
+    """utilsforecast 0.2.17: the mean of mase over three series of four rows, and the root of the mean
+    of the squares of rmsse."""
+    random, names = np.random.default_rng(12), ["a", "b", "c"]
+    past = {name: (k + 1) * random.normal(size=30).cumsum() for k, name in enumerate(names)}
+    y = random.normal(size=12).round(3)
+    p = (y + random.normal(size=12)).round(3)
+    asked = {"series": np.repeat(names, 4), "training": past, "season": 3}
+    found = cal.regression(y, p, measures=["MASE", "RMSSE"], interval="none", **asked)
+    assert [e.value for e in found] == pytest.approx(
+        [0.17230028328419822, 0.19386815549030278], rel=1e-12
+    )
+
+
 def test_a_series_that_repeats_itself_has_no_value() -> None:
     training = {**TRAINING, "03": np.tile([1.0, 2.0, 3.0, 4.0], 5)}
     found = cal.regression(
