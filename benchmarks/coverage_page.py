@@ -85,6 +85,13 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "The standard deviation of a row is lognormal and known to the systems; they predict normal "
         "quantiles.",
     ),
+    "forecasts": (
+        "Forecasts of several series",
+        "Twelve steps of each series, which is a cluster. Sizes of series, and how well each is "
+        "forecast, are lognormal; residuals of a series have a correlation of 0.2. The naive forecast "
+        "of 60 training steps gives the scale. Ensembles of 20 members have the spread of their row, which is "
+        "lognormal, or six tenths of it.",
+    ),
     "topics": (
         "Means over topics",
         "“Success” is 1 on nine topics of ten, else 0. Pooled precision has topics of very unequal "

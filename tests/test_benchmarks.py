@@ -141,6 +141,7 @@ NO_INTERVAL = {
     # Larger without end, the more rows or points there are.
     ("order", "max-error"): "largest",
     ("separations", "Dunn"): "extremes of distances",
+    ("densities", "DBCV"): "edges of spanning trees",
     # What a system cost as a whole, which is given.
     ("costs", "total-cost"): "number of a system",
 }
@@ -172,7 +173,7 @@ def test_measures_without_coverage_have_no_interval() -> None:
         cal.classification(truth, p > 0.5, measures=["accuracy-p"], curves=False),
         cal.retrieval({"q": {"a": 1}}, {"q": {"a": 1.0}}, measures=["NumQ"]),
         cal.regression(p, p + random.normal(size=60), measures=["max-error"], curves=False),
-        cal.clustering(at, truth, measures=["Dunn"], curves=False),
+        cal.clustering(at, truth, measures=["Dunn", "DBCV"], curves=False),
         cal.from_values({"a": right}, measure="accuracy", cost={"usd": {"a": 12.5}}).costs,
     )
     reasons = {

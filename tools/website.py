@@ -132,13 +132,20 @@ EXAMPLES = {
     "regression": _NUMBERS,
     "fit": _NUMBERS,
     "order": _NUMBERS,
-    "quantiles": (
+    **dict.fromkeys(
+        ("quantiles", "quantile-ratios"),
         (
-            "truth = [3.0, 5.0, 2.0, 8.0]\n"
-            "quantiles = {0.05: [2.0, 4.0, 1.0, 5.0], 0.5: [3.1, 5.2, 2.2, 6.0], "
-            "0.95: [4.0, 6.0, 3.0, 7.0]}"
+            (
+                "truth = [3.0, 5.0, 2.0, 8.0]\n"
+                "quantiles = {0.05: [2.0, 4.0, 1.0, 5.0], 0.5: [3.1, 5.2, 2.2, 6.0], "
+                "0.95: [4.0, 6.0, 3.0, 7.0]}"
+            ),
+            "cal.regression(truth, quantiles=quantiles, measures={name!r}, interval='none')",
         ),
-        "cal.regression(truth, quantiles=quantiles, measures={name!r}, interval='none')",
+    ),
+    "ensembles": (
+        "truth = [3.0, 5.0, 2.0]\nensemble = [[2.0, 3.5, 3.1], [4.0, 5.2, 6.0], [2.2, 1.0, 3.0]]",
+        "cal.regression(truth, ensemble=ensemble, measures={name!r}, interval='none')",
     ),
     "multilabel": (
         (
@@ -158,6 +165,7 @@ EXAMPLES = {
     "silhouettes": _POINTS,
     "dispersion": _POINTS,
     "separations": _POINTS,
+    "densities": _POINTS,
     "costs": _COSTS,
     "cost-quantiles": _COSTS,
     **dict.fromkeys(

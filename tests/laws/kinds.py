@@ -22,10 +22,12 @@ from calipers.measures import Definition, Measure, definitions
 from calipers.measures.cwl_models import MODEL_PARAMETER_NAMES, USER_MODELS, model_parameters
 from calipers.statistics import (
     ClassRanks,
+    ClusterDensities,
     ClusterMoments,
     ClusterSeparation,
     ConfusionMatrix,
     ContingencyTable,
+    EnsembleRows,
     GroupedRankings,
     JudgedRankings,
     LengthRows,
@@ -87,7 +89,7 @@ class Kind:
 
     def of(self, rows: Sequence[Row]) -> Callable[[Definition], Any]:
         """The statistic of the rows that a definition reads; built once where it is one for all."""
-        if self.on is Moments:
+        if self.on in (Moments, NumericMoments):
             return lambda definition: self.build(definition, rows)
         built = self.build(self.definitions()[0], rows)
         return lambda _: built
@@ -137,6 +139,12 @@ def _separations(_: Definition, rows: Sequence[Row]) -> ClusterSeparation:
     return ClusterSeparation.from_pairs(first, second, np.array([row[2] for row in rows], float), 3)
 
 
+def _densities(_: Definition, rows: Sequence[Row]) -> ClusterDensities:
+    """A row is an edge between two points."""
+    first, second = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+    return ClusterDensities.from_edges(first, second, np.array([row[2] for row in rows], float), 3)
+
+
 #: Where clusters are.
 CENTRES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 
@@ -172,9 +180,25 @@ def _quantiles(definition: Definition, rows: Sequence[Row]) -> Moments:
     return Moments.from_rows(losses, _weights(rows))
 
 
+def _members(definition: Definition, rows: Sequence[Row]) -> Moments:
+    truth = np.array([row[0] for row in rows], float)
+    members = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
+    losses = definition.example().losses(truth, EnsembleRows.from_members(members))
+    return Moments.from_rows(losses, _weights(rows))
+
+
+def _quantile_ratios(definition: Definition, rows: Sequence[Row]) -> NumericMoments:
+    truth = np.array([row[0] for row in rows], float)
+    said = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
+    of = definition.example().ratio_columns(truth, QuantileRows(LEVELS_OF_QUANTILES, said))
+    return NumericMoments.from_rows(*of, _weights(rows))
+
+
 def _numbers(definition: Definition, rows: Sequence[Row]) -> NumericMoments | NumericRows:
     truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
     of: Any = definition.statistic
+    if definition.relative_to is not None:
+        truth, prediction = definition.example().ratio_columns(truth, prediction)
     return of.from_rows(truth, prediction, _weights(rows))  # type: ignore[no-any-return]
 
 
@@ -415,6 +439,12 @@ KINDS = {
         Kind("quantiles", Moments,
              st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5).map(sorted).map(tuple), WEIGHTS),
              _quantiles, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
+        Kind("quantile-ratios", NumericMoments,
+             st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5).map(sorted).map(tuple), WEIGHTS),
+             _quantile_ratios, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
+        Kind("ensembles", Moments,
+             st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5), WEIGHTS),
+             _members, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
         *(Kind(family, on, st.tuples(st.just(0.0), POSITIVE, WEIGHTS), build, _same)
           for family, on, build in (("costs", Moments, _losses),
                                     ("cost-quantiles", NumericRows, _numbers))),
@@ -443,6 +473,10 @@ KINDS = {
         Kind("separations", ClusterSeparation,
              st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1e3)), _separations,
              lambda rows, _: [(a, b, 0.0 if a == b else d) for a, b, d in rows], weighted=False),
+        Kind("densities", ClusterDensities,
+             st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1e3)), _densities,
+             lambda rows, _: [(a, b, 0.0 if a == b else d + 1) for a, b, d in rows],
+             weighted=False),
         Kind("agreement", Ratings,
              st.tuples(*[st.integers(-1, 2)] * 3), _ratings,
              lambda rows, _: [(max(row),) * 3 for row in rows], weighted=False),
@@ -523,6 +557,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "estimator": _one_of("equal-width", "equal-mass", "sweep"),
     "delta": _one_of(0.0, 1e-15, 0.01, 0.2),
     "groups": _one_of(2, 3, 10),
+    "fair": _one_of(False, True),
     "fitted": _one_of(False, True),
     "from_rates": _one_of(False, True),
     "weights": _one_of("linear", "quadratic"),

@@ -20,7 +20,7 @@ from calipers.systems.binary import BinaryOutput as Binary
 from calipers.systems.multiclass import MulticlassOutput, MulticlassRows
 from calipers.systems.multilabel import MultilabelOutput
 from calipers.systems.multioutput import MultioutputRegression
-from calipers.systems.quantiles import QuantileOutput
+from calipers.systems.quantiles import EnsembleOutput, QuantileOutput
 from calipers.systems.regression import RegressionOutput
 
 FEW = Settings(n_resamples=200)
@@ -104,6 +104,12 @@ def outputs(d: Data, system: int) -> Any:
     return MultioutputRegression("s", NAMES, truth, said, d.weight, FEW, d.clusters)
 
 
+def ensembles(d: Data, system: int) -> Any:
+    members = np.sort(d.number[:, None] + d.said[system] - 0.5)
+    levels = (1 / 6, 1 / 2, 5 / 6)
+    return EnsembleOutput("s", d.number, levels, members, d.weight, FEW, d.clusters)
+
+
 Build = Callable[[Data, int], Any]
 _OF: dict[Build, dict[str, tuple[str, ...]]] = {
     two_classes: {
@@ -127,15 +133,19 @@ _OF: dict[Build, dict[str, tuple[str, ...]]] = {
         "scores": ("macro-AUC", "micro-AUC", "micro-AUC(without=['a'])"),
         "multilabel": ("example-F1", "Hamming-loss"),
     },
-    quantiles: {"quantiles": ("mean-pinball", "interval-coverage@0.5", "mean-width@0.5")},
+    quantiles: {
+        "quantiles": ("mean-pinball", "interval-coverage@0.5", "mean-width@0.5"),
+        "quantile-ratios": ("WQL",),
+    },
+    ensembles: {"ensembles": ("CRPS", "CRPS(fair=True)"), "regression": ("MAE",)},
     numbers: {
         "regression": ("RMSE", "MSE", "MAE"),
-        "fit": ("R2", "Pearson"),
+        "fit": ("R2", "Pearson", "WAPE"),
         "order": ("Spearman", "D2-absolute-error"),
     },
     outputs: {
         "regression": ("macro-RMSE", "macro-MAE", "macro-MAE(without=['a'])", "RMSE[b]"),
-        "fit": ("macro-R2", "variance-weighted-R2", "macro-Pearson", "macro-R2(without=['a'])"),
+        "fit": ("macro-R2", "variance-weighted-R2", "macro-Pearson", "macro-WAPE"),
         "order": ("macro-Spearman", "macro-D2-absolute-error"),
     },
 }

@@ -53,6 +53,7 @@ def _columns() -> dict[str, Any]:
         "quantiles": each(
             lambda z: {0.1: (number + z[:, 0] - 1).round(1), 0.9: (number + z[:, 0] + 1).round(1)}
         ),
+        "ensemble": each(lambda z: (number[:, None] + z).round(1)),
         "ratings": {
             f"{name}{k}": np.where(noise[name][:, k] > 0.8, (of_class + 1) % 4, of_class)
             for name in noise
@@ -112,6 +113,7 @@ VERBS: dict[str, tuple[Callable[..., Any], dict[str, str], dict[str, Any]]] = {
     "numbers": (cal.regression, {"truth": "number", "predicted": "predicted"}, {}),
     "outputs": (cal.regression, {"truth": "outputs", "predicted": "of_outputs"}, {}),
     "quantiles": (cal.regression, {"truth": "number", "quantiles": "quantiles"}, {}),
+    "ensembles": (cal.regression, {"truth": "number", "ensemble": "ensemble"}, {}),
     "operating point": (cal.operating_point, {"truth": "positive", "score": "score"}, {}),
     "scores of cases": (
         cal.scores,

@@ -219,7 +219,7 @@ def test_numbers(way: tuple[str, str, str]) -> None:
     place = WAYS.index(way)
     for number, (truth, said) in enumerate(pairs):
         # By the plain way every sort of every pair; of the others a third of the pairs, a sort of each.
-        sorts = range(3) if way == PLAIN else [(place + number // 3) % 3]
+        sorts = range(4) if way == PLAIN else [(place + number // 3) % 4]
         if way == PLAIN or number % 3 == place // 2 % 3:
             for sort in sorts:
                 of_numbers(truth, said, way, sort)
@@ -242,7 +242,11 @@ def of_numbers(truth: Any, said: Any, way: tuple[str, str, str], sort: int) -> N
             for name, x in systems.items()
         }
         given = {"truth": truth, "quantiles": quantiles}
-        sets = [[*every("regression", "quantiles"), "MAE", "pinball(alpha=0.9)"]]
+        sets = [[*every("regression", "quantiles", "quantile-ratios"), "MAE", "pinball(alpha=0.9)"]]
+    elif sort == 3:
+        members = {n: np.column_stack([x, x, np.asarray(x) * 0.7]) for n, x in systems.items()}
+        given = {"truth": truth, "ensemble": members}
+        sets = [["default", *every("regression", "ensembles"), "MAE", "RMSE"]]
     for measures in sets:
         sliced = measures is sets[-1] and (way == PLAIN or WAYS.index(way) % 2 == 0)
         more = options(len(truth), way, sliced=sliced)

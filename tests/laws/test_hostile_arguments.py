@@ -140,6 +140,18 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.regression,
         {"truth": SCORE, "quantiles": {0.1: OTHER, 0.9: SCORE}, **QUICK},
     ),
+    "forecasts of series": (
+        cal.regression,
+        {
+            "truth": SCORE,
+            "ensemble": np.column_stack([OTHER, SCORE, OTHER]),
+            "series": ["a" if k % 2 else "b" for k in range(len(SCORE))],
+            "training": {"a": [1.0, 2.0, 4.0], "b": [2.0, 1.0, 0.0]},
+            "season": 2,
+            "measures": ["CRPS", "MASE"],
+            **QUICK,
+        },
+    ),
     "retrieval": (cal.retrieval, {"qrels": QRELS, "runs": {"r": RUN, "s": RUN}, **QUICK}),
     "retrieval of what is incomplete": (
         cal.retrieval,

@@ -139,6 +139,7 @@ def edges(definition: Definition) -> list[Measure]:
         "fp": [-1.0],
         "gain": ["binary", "scale", "topic-max"],
         "groups": [2, 5],
+        "fair": [False, True],
         "fitted": [False, True],
         "gains": [None, ((1, 0), (2, 5))],
         "ideal": ["judged", "uncut", "retrieved"],
@@ -327,12 +328,16 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "probabilities": [(0.0, 0.0, 1.0), (1.0, 1.0, 1.0)],
         "calibration": [(False, 0.0, 1.0), (True, 1.0, 1.0)] * 2,
         **{f: [(y, y, 1.0) for y in (0.5, 2.0, 3.0)] for f in ("regression", "fit", "order")},
-        "quantiles": [(y, (y,) * 5, 1.0) for y in (0.5, 2.0, 3.0)],
+        **{
+            f: [(y, (y,) * 5, 1.0) for y in (0.5, 2.0, 3.0)]
+            for f in ("quantiles", "quantile-ratios", "ensembles")
+        },
         "ranks": [(0, (1.0, 0.0, 0.0), 1.0), (2, (0.0, 0.0, 1.0), 1.0)],
         "multilabel": [((True, False, True),) * 2 + (1.0,)],
         "label-ranks": [((True, False, True), (0.0,) * 3, 1.0)],
         "partitions": [(0, 0), (1, 1), (1, 1)],
         "silhouettes": [(0.0, 1.0, 1.0)],
+        "densities": [(0, 0, 0.0), (1, 1, 0.0), (0, 1, 2.0), (1, 0, 3.0)],
         "agreement": [(0, 0, 0), (1, 1, 1)],
         "reliability": [(0, 0), (1, 1)],
         "case-scores": [(0.0, 1.0, 1.0)],

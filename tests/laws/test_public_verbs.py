@@ -33,7 +33,8 @@ BATCHES = {
     "classes": ("ranks",),
     "distributions": ("soft",),
     "regression": ("regression", "fit", "order"),
-    "predicted quantiles": ("quantiles",),
+    "predicted quantiles": ("quantiles", "quantile-ratios"),
+    "ensembles": ("ensembles",),
     "retrieval": ("retrieval",),
     "grouped": ("groups", "diversity", "fairness", "preferences"),
     "sampled": ("sampled",),
@@ -108,6 +109,13 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             for name, noise in systems(0.6, 0.3)
         }
         return cal.regression(target, quantiles=quantiles, **options)
+    if task == "ensembles":
+        target = generator.normal(size=rows)
+        ensemble = {
+            name: target[:, None] + generator.normal(0, noise, (rows, 9))
+            for name, noise in systems(0.6, 0.3)
+        }
+        return cal.regression(target, ensemble=ensemble, **options)
     if task == "clustering":
         of_row = generator.integers(0, 3, rows)
         found = {

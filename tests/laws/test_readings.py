@@ -125,7 +125,7 @@ def test_influence_is_the_slope_by_the_weight_of_a_row(
     for measure in measures_of(build):
         if measure.average is not None and measure.definition.family == "scores":
             continue  # the corrections of each class are multiplied in; see that a macro average is one
-        if measure.definition.family == "fit":
+        if measure.definition.family in ("fit", "quantile-ratios"):
             continue  # by leaving rows out, which is not quite the slope; see the test by hand
         first, second = (system.point_estimate(measure) for system in systems)
         of_first, of_second = (

@@ -100,7 +100,13 @@ VERBS: dict[str, tuple[Any, dict[str, str], dict[str, Any], set[str]]] = {
     "quantiles": (
         cal.regression,
         {"truth": "number", "quantiles": "quantiles"},
-        {"measures": ["default", "WIS", "quantile-coverage@0.1", "interval-score@0.8"]},
+        {"measures": ["default", "WIS", "WQL", "quantile-coverage@0.1", "interval-score@0.8"]},
+        set(),
+    ),
+    "ensembles": (
+        cal.regression,
+        {"truth": "number", "ensemble": "ensemble"},
+        {"measures": ["default", "CRPS(fair=True)", "MAE", "RMSE"]},
         set(),
     ),
     "operating point": (cal.operating_point, {"truth": "positive", "score": "score"}, {}, set()),
@@ -128,7 +134,7 @@ def _measures(task: str, reads: set[str]) -> list[str]:
     """Every measure of a task that reads what there is, but for sums of weights."""
     found = [d for f in TASKS[task] for d in definitions(f) if d.reads in reads]
     if task == "regression" and "quantiles" in reads:
-        found = [d for d in found if d.family == "quantiles"]
+        found = [d for d in found if d.reads == "quantiles"]
     return [str(d.example()) for d in found if d.name not in TOTALS]
 
 

@@ -16,7 +16,7 @@ from calipers.measures import parse
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
-from calipers.statistics.quantiles import NoLevelError, nominal_coverages
+from calipers.statistics.quantiles import NoLevelError
 
 if TYPE_CHECKING:
     from calipers.inference.intervals import Interval
@@ -35,17 +35,15 @@ QUANTILE_COVERAGE = "quantile coverage"
 
 def _coverage_curves(kind: str, systems: Sequence[QuantileOutput]) -> list[LazyCurve]:
     """Return the planned coverage curves of each central interval."""
-    nominal_levels = nominal_coverages(systems[0].levels)
-    series_names = [
-        f"{100 * nominal:.4g}%" if len(nominal_levels) > 1 else "" for nominal in nominal_levels
-    ]
-    return [
-        LazyCurve(
-            partial(conditional_coverage_curve, s, kind, nominal, series), kind, s.name, series
-        )
-        for s in systems
-        for nominal, series in zip(nominal_levels, series_names, strict=True)
-    ]
+    levels_by_system = [system.quantile_rows.nominal_coverages for system in systems]
+    has_several = max(map(len, levels_by_system)) > 1
+    curves = []
+    for system, nominal_levels in zip(systems, levels_by_system, strict=True):
+        for nominal in nominal_levels:
+            series = f"{100 * nominal:.4g}%" if has_several else ""
+            make = partial(conditional_coverage_curve, system, kind, nominal, series)
+            curves.append(LazyCurve(make, kind, system.name, series))
+    return curves
 
 
 def _curve(
@@ -70,12 +68,11 @@ def _curve(
 
 def level_curve(system: QuantileOutput) -> Curve:
     """Compute the proportion of rows at or below each quantile against its level."""
-    estimates = [
-        _estimate_proportion(system, f"quantile-coverage@{level!r}") for level in system.levels
-    ]
+    levels = system.quantile_rows.main_levels
+    estimates = [_estimate_proportion(system, f"quantile-coverage@{level!r}") for level in levels]
     labels = "Level of the quantile", "Proportion of rows at or below it"
     lines = {"right": [[0.0, 0.0], [1.0, 1.0]]}
-    return _curve(system, QUANTILE_COVERAGE, system.levels, estimates, labels, references=lines)
+    return _curve(system, QUANTILE_COVERAGE, levels, estimates, labels, references=lines)
 
 
 def conditional_coverage_curve(

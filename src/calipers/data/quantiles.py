@@ -1,4 +1,4 @@
-"""Predicted quantiles, with one column per level."""
+"""Predicted quantiles, with one column per level, and ensembles, with one per member."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import Floats, check_length, column_names, is_frame, to_quantities
+from calipers.data.arrays import (
+    Floats,
+    check_length,
+    column_names,
+    is_frame,
+    to_matrix,
+    to_quantities,
+)
 from calipers.data.class_probabilities import is_table
 from calipers.data.errors import InputError, format_value
 
@@ -47,6 +54,35 @@ def to_quantiles(values: Any, input_name: str, rows: int) -> tuple[tuple[float, 
     for level in levels:
         check_length(columns_by_level[level], rows, f"{input_name} of {level:g}")
     return levels, np.column_stack([columns_by_level[level] for level in levels])
+
+
+def to_members(values: Any, input_name: str, rows: int) -> Floats:
+    """Return the members of an ensemble as an array of shape (n, n_members).
+
+    The input is an array with a column for each member, or a dict or a data frame of columns.
+
+    Raises
+    ------
+    InputError
+        If there is no member, or columns differ in length or have no numbers.
+    """
+    if isinstance(values, Mapping) or is_frame(values):
+        columns = [
+            to_quantities(values[name], f"{input_name} of {name!r}")
+            for name in column_names(values)
+        ]
+    elif is_table(values):
+        columns = [to_quantities(column, input_name) for column in to_matrix(values, input_name).T]
+    else:
+        raise InputError(
+            f"{input_name}: is of type {type(values).__name__}, expected an array of shape (n, "
+            "n_members), a dict or a data frame, with a column for each member"
+        )
+    if not columns:
+        raise InputError(f"{input_name}: no columns, expected one for each member")
+    for column in columns:
+        check_length(column, rows, input_name)
+    return np.column_stack(columns)
 
 
 def _level(name: Any, input_name: str) -> float:

@@ -17,6 +17,24 @@ from calipers.statistics.clusters import cluster_sums
 _MAX_BATCH_ELEMENTS = 4_000_000
 
 
+def point_distances(points: FloatArray, others: FloatArray, metric: str) -> FloatArray:
+    """Return the distance of each of some points to each of some others.
+
+    >>> point_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]), "euclidean")
+    array([[5., 1.]])
+    """
+    if metric == "cosine":
+        lengths = [np.linalg.norm(x, axis=1, keepdims=True) for x in (points, others)]
+        unit_points, unit_others = points / lengths[0], others / lengths[1]
+        difference = unit_points[:, None] - unit_others
+        return np.asarray(np.square(difference).sum(axis=-1) / 2)
+    difference = points[:, None] - others
+    if metric == "manhattan":
+        return np.asarray(np.abs(difference).sum(axis=-1))
+    squares = np.einsum("ijk,ijk->ij", difference, difference)
+    return np.asarray(squares if metric == "sqeuclidean" else np.sqrt(squares))
+
+
 @dataclass(frozen=True, eq=False)
 class PointDistances:
     """Distances between points by one of the metrics of the core."""

@@ -16,7 +16,6 @@ from calipers.data.frequency_weights import RowRepeats
 from calipers.data.points import to_distances, to_points
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.cluster_tables import (
-    NOISE_LABEL,
     clustering_notes,
     sample_points,
     treat_noise,
@@ -34,7 +33,7 @@ from calipers.measures import Measure, parse
 from calipers.results import Evaluation
 from calipers.statistics import ContingencyTable
 from calipers.systems.base import check_named_classes
-from calipers.systems.clustering import Clustering
+from calipers.systems.clustering import NOISE_LABEL, Clustering
 
 if TYPE_CHECKING:
     from calipers.evaluation.problems.labeled_rows import HumanTruth

@@ -19,7 +19,7 @@ from calipers.evaluation.problems.case_scores import CaseScoresProblem
 from calipers.evaluation.problems.multiclass import MulticlassProblem
 from calipers.evaluation.problems.multilabel import MultilabelProblem
 from calipers.evaluation.problems.multioutput import MultioutputProblem
-from calipers.evaluation.problems.quantiles import QuantileProblem
+from calipers.evaluation.problems.quantiles import EnsembleProblem, QuantileProblem
 from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.problems.soft_labels import SoftLabelProblem
 from calipers.evaluation.sample import Problem
@@ -171,9 +171,9 @@ def merge_states(
 
 def _make_problem(plan: Mapping[str, Any], summary: Any) -> Problem:
     """Return the problem of the statistics in a state, with the summary of its scores if any."""
-    for simple_problem in (RegressionProblem, QuantileProblem):
+    for simple_problem in (RegressionProblem, QuantileProblem, EnsembleProblem):
         if plan["task"] == simple_problem.kind:
-            return simple_problem()
+            return simple_problem.from_plan(plan)
     for named_problem in (MultioutputProblem, SoftLabelProblem):
         if plan["task"] == named_problem.kind:
             return named_problem(tuple(plan["classes"]))

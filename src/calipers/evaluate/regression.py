@@ -19,14 +19,18 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.models import check_model_arguments, has_estimators, predict_numbers
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.multioutput import MultioutputProblem
-from calipers.evaluation.problems.quantiles import QuantileProblem
+from calipers.evaluation.problems.quantiles import EnsembleProblem, QuantileProblem
 from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
 from calipers.evaluation.stream_columns import StreamColumns, flatten_names, wrap_unnamed
+from calipers.evaluation.tasks import REGRESSION
 from calipers.results import Evaluation
+
+#: Problems of predicted distributions, by the argument that has these.
+DISTRIBUTION_ROLES = {"quantiles": QuantileProblem, "ensemble": EnsembleProblem}
 
 
 @validate_arguments
@@ -36,8 +40,10 @@ def regression(
     y: Any = None,
     *,
     quantiles: Any = None,
+    ensemble: Any = None,
     human: Any = None,
     human_weight: Any = None,
+    series: Any = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -50,6 +56,8 @@ def regression(
     missing: str = "error",
     outputs: Sequence[Any] | None = None,
     target: str = "like",
+    training: Any = None,
+    season: int = 1,
     measures: MeasureNames | None = None,
     conventions: str | None = None,
     primary: str | None = None,
@@ -64,7 +72,7 @@ def regression(
     memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """Evaluate point predictions or predicted quantiles of a numeric target.
+    """Evaluate point predictions, predicted quantiles or ensembles of a numeric target.
 
     The no-skill value of each loss is that of the best constant prediction: the mean of the truth
     for squared error, its median for absolute error.
@@ -86,6 +94,10 @@ def regression(
         Predicted quantiles, in place of ``predicted``: a dict or data frame with a column for each
         level, such as ``{0.05: …, 0.5: …, 0.95: …}``; for several systems a dict from their names
         to such. The levels 0.05 and 0.95 form the 90% prediction interval.
+    ensemble : array-like of shape (n, n_members), or dict of such, optional
+        Members of an ensemble, or samples of a predicted distribution, in place of ``predicted``:
+        an array, a dict or a data frame with a column for each member, in any order; for several
+        systems a dict from their names to such.
     human : array-like of shape (n,), optional
         Truth by people of some rows, if ``truth`` is that of a judge, such as a language model: in
         the form of ``truth``, with a missing value where a row has none. Values then rest on these
@@ -94,6 +106,9 @@ def regression(
     human_weight : array-like of shape (n,), optional
         Weight of each label, if rows were not selected for labels with equal probability: 1 over
         the probability of the row, at least 1, and missing where it has none.
+    series : array-like of shape (n,), optional
+        Series of each row, with ``training`` of several series. Rows of a series are dependent, and
+        so are a cluster unless ``cluster`` or ``time`` is given.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -142,6 +157,13 @@ def regression(
     target : {'like', 'these'}, default='like'
         What is estimated with human labels: the value of rows ``like`` these, or of ``these`` rows,
         of which those with a label are known.
+    training : array-like, dict of array-like, data frame, or path, optional
+        Training series of forecasts, on which the naive forecast of MASE and RMSSE has its error:
+        the values of one series in the order of time, a dict of such from the names of ``series``,
+        or a table with the columns that ``truth`` and ``series`` name, in which the rows of each
+        series are in that order.
+    season : int, default=1
+        Number of time steps in a season: the naive forecast repeats the value of a season ago.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures.
@@ -203,12 +225,23 @@ def regression(
     >>> ev = cal.regression([1.0, 2.0, 3.0], quantiles={0.05: low, 0.95: high})
     >>> round(ev["interval-coverage@0.9"].value, 3), round(ev["interval-score@0.9"].value, 3)
     (0.667, 4.5)
+    >>> members = [[0.0, 1.0, 2.0], [2.0, 2.0, 2.0], [2.0, 3.0, 5.0]]
+    >>> ev = cal.regression([1.0, 2.0, 3.0], ensemble=members, measures=["CRPS"])
+    >>> round(ev["CRPS"].value, 3)
+    0.185
+    >>> past = {"a": [1.0, 2.0, 4.0], "b": [10.0, 30.0, 20.0]}
+    >>> shop = ["a", "a", "b"]
+    >>> ev = cal.regression(
+    ...     [5.0, 6.0, 25.0], [4.0, 8.0, 22.0], series=shop, training=past, measures=["MASE"]
+    ... )
+    >>> round(ev["MASE"].value, 3)
+    0.733
     >>> price, area = [1.0, 2.0, 3.0], [7.0, 9.0, 8.0]
     >>> ev = cal.regression({"price": price, "area": area}, {"price": price, "area": price})
     >>> ev["R2[price]"].value, ev["macro-R2"].value
     (1.0, -26.5)
     """
-    arguments, predictions, wide = locals(), predicted, ["quantiles"]
+    arguments, predictions, wide = locals(), predicted, ["quantiles", "ensemble"]
     if human is not None or human_weight is not None:
         from calipers.evaluation.problems.labeled_rows import check_label_options
 
@@ -221,32 +254,40 @@ def regression(
     def of_models() -> Mapping[str, Any]:
         if y is None and not has_estimators(truth):
             return {}
-        check_model_arguments(truth, predicted, y, {"quantiles": quantiles, "data": data})
+        check_model_arguments(
+            truth, predicted, y, {"quantiles": quantiles, "ensemble": ensemble, "data": data}
+        )
         return {"truth": y, "predicted": predict_numbers(truth, predicted)}
 
+    fields = _training_fields(arguments)
+    if fields.get("has_series_clusters"):
+        arguments["cluster"] = series
     source = open_source(
-        {**arguments, "predicted": predictions}, "truth", "predicted", "quantiles", "human",
-        "human_weight", wide=wide, in_memory=of_models,
+        {**arguments, "predicted": predictions}, "truth", "predicted", *DISTRIBUTION_ROLES, "human",
+        "human_weight", "series", wide=wide, in_memory=of_models, categories=REGRESSION.categories,
     )  # fmt: skip
     if source.stream_columns is not None:
-        problem, columns = _problem_from_stream(source.stream_columns, outputs)
+        problem, columns = _problem_from_stream(source.stream_columns, outputs, fields)
         return replace(source, stream_columns=columns).evaluate(problem)
     row_columns = source.memory_columns.columns
     truth, predicted = row_columns["truth"], row_columns["predicted"]
     is_multioutput = _is_multioutput(truth, outputs)
-    _check_predictions(predicted, row_columns["quantiles"], is_multioutput=is_multioutput)
+    _check_predictions(row_columns, is_multioutput=is_multioutput)
+    _check_series(fields, is_multioutput=is_multioutput)
     if is_multioutput:
         problem = MultioutputProblem.from_columns(truth, outputs)
         number = len(to_outputs(truth, "truth", problem.names))
     elif predicted is None:
-        problem, number = QuantileProblem(), len(to_quantities(truth, "truth"))
+        is_ensemble = row_columns["quantiles"] is None
+        problem = EnsembleProblem(**fields) if is_ensemble else QuantileProblem(**fields)
+        number = len(to_quantities(truth, "truth"))
     else:
         truth = to_quantities(only_column(truth), "truth", copy=False)
         if isinstance(predicted, Mapping):
             predicted = {name: only_column(column) for name, column in predicted.items()}
         else:
             predicted = only_column(predicted)
-        problem, number = RegressionProblem(), len(truth)
+        problem, number = RegressionProblem(**fields), len(truth)
         row_columns = {**row_columns, "truth": truth, "predicted": predicted}
     if row_columns["human"] is not None:
         from calipers.evaluation.problems.labeled_rows import LabeledProblem, read_human_numbers
@@ -260,16 +301,40 @@ def regression(
     return source.evaluate(problem, row_columns, number)
 
 
-def _check_predictions(predicted: Any, quantiles: Any, *, is_multioutput: bool) -> None:
-    """Check that there are point predictions, or quantiles of a single output."""
-    if (predicted is None) == (quantiles is None):
-        raise InputError("regression takes predicted=, or else quantiles=")
-    if is_multioutput and predicted is None:
-        raise InputError("quantiles= are of one output; the truth has several")
+def _training_fields(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the problem that follow from training series."""
+    training, series, season = (arguments[name] for name in ("training", "series", "season"))
+    if training is None:
+        for name, is_used in (("series", series is not None), ("season", season != 1)):
+            if is_used:
+                raise InputError(f"{name}: goes with training=, the training series of forecasts")
+        return {}
+    from calipers.data.training_series import read_training_series
+
+    is_dependence_known = any(arguments[name] is not None for name in ("cluster", "time"))
+    return {
+        "training": read_training_series(training, season, series, arguments["truth"]),
+        "has_series_clusters": series is not None and not is_dependence_known,
+    }
+
+
+def _check_series(fields: Mapping[str, Any], *, is_multioutput: bool) -> None:
+    """Check that training series are those of a single output."""
+    if fields and is_multioutput:
+        raise InputError("training= is of one output; the truth has several")
+
+
+def _check_predictions(columns: Mapping[str, Any], *, is_multioutput: bool) -> None:
+    """Check that there is one kind of predictions, of a single output unless they are numbers."""
+    kinds = [role for role in ("predicted", *DISTRIBUTION_ROLES) if columns.get(role) is not None]
+    if len(kinds) != 1:
+        raise InputError("regression takes predicted=, or else quantiles= or ensemble=")
+    if is_multioutput and kinds != ["predicted"]:
+        raise InputError(f"{kinds[0]}= are of one output; the truth has several")
 
 
 def _problem_from_stream(
-    columns: StreamColumns, outputs: Sequence[Any] | None
+    columns: StreamColumns, outputs: Sequence[Any] | None, fields: Mapping[str, Any]
 ) -> tuple[Problem, StreamColumns]:
     """Choose the problem for the columns of a stream.
 
@@ -277,26 +342,25 @@ def _problem_from_stream(
     """
     output_columns = {kind: dict(by_system) for kind, by_system in columns.output_columns.items()}
     is_multioutput = outputs is not None or len(flatten_names(columns.truth)) > 1
-    _check_predictions(
-        output_columns.get("predicted"),
-        output_columns.get("quantiles"),
-        is_multioutput=is_multioutput,
-    )
+    _check_predictions(output_columns, is_multioutput=is_multioutput)
+    _check_series(fields, is_multioutput=is_multioutput)
     if is_multioutput:
         wide = replace(
             columns, output_columns={"predicted": wrap_unnamed(output_columns["predicted"])}
         )
         return MultioutputProblem.from_columns(columns.truth, outputs), wide
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
-    if "quantiles" in output_columns:
-        wide = replace(
-            columns, output_columns={"quantiles": wrap_unnamed(output_columns["quantiles"])}
-        )
-        return QuantileProblem(), wide
+    series = {role: output_columns[role] for role in ("series",) if role in output_columns}
+    for role, problem in DISTRIBUTION_ROLES.items():
+        if role in output_columns:
+            wide_columns = {role: wrap_unnamed(output_columns[role]), **series}
+            return problem(**fields), replace(columns, output_columns=wide_columns)
     single_columns = {
         name: only_column(column) for name, column in output_columns["predicted"].items()
     }
-    return RegressionProblem(), replace(columns, output_columns={"predicted": single_columns})
+    return RegressionProblem(**fields), replace(
+        columns, output_columns={"predicted": single_columns, **series}
+    )
 
 
 def _is_multioutput(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:

@@ -27,7 +27,7 @@ from calipers.data.errors import InputError, format_names
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.data.multioutput import n_columns
-from calipers.data.quantiles import to_quantiles
+from calipers.data.quantiles import to_members, to_quantiles
 from calipers.data.ranking_series import read_series, read_series_judgments
 from calipers.data.ratings import read_ratings
 from calipers.data.sampled_judgments import read_sampled_judgments
@@ -42,6 +42,7 @@ from calipers.measures import Measure
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME, RATER_SET_NAME
 from calipers.statistics import (
     ConfusionMatrix,
+    EnsembleRows,
     GroupedRankings,
     JudgedRankings,
     Moments,
@@ -50,7 +51,7 @@ from calipers.statistics import (
     ScoreTable,
     confusion_matrix,
 )
-from calipers.systems.quantiles import QuantileOutput
+from calipers.systems.quantiles import EnsembleOutput, QuantileOutput
 from calipers.systems.regression import RegressionOutput
 
 
@@ -115,7 +116,7 @@ def compute_value(
         raise InputError(f"{measure} takes two columns: the truth and the predictions")
     if issubclass(definition.statistic, JudgedRankings | GroupedRankings | RankingSeries):
         return _topic_value(measure, truth, prediction, weight, count)
-    if definition.reads in ("numbers", "quantiles"):
+    if definition.reads in ("numbers", "quantiles", "ensembles"):
         return _regression_value(measure, truth, prediction, weight, count)
     if definition.reads == "distributions":
         by_system = {DEFAULT_SYSTEM_NAME: prediction}
@@ -362,7 +363,7 @@ def _cluster_value(measure: Measure, first: Any, labels: Any, weight: Any, count
 def _regression_value(
     measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any
 ) -> float:
-    """Compute the value from point predictions or quantiles."""
+    """Compute the value from point predictions, quantiles or members of an ensemble."""
     if measure.has_view or n_columns(truth) > 1:
         return _multioutput_value(measure, truth, prediction, weight, count)
     target = to_quantities(truth, "truth", copy=False)
@@ -372,11 +373,15 @@ def _regression_value(
     if measure.definition.reads == "quantiles":
         levels, values = to_quantiles(prediction, "quantiles", len(target))
         system = QuantileOutput("quantiles", repeats(target), levels, repeats(values), *row_options)
-        system.check_measure(measure)
+    elif measure.definition.reads == "ensembles":
+        members = to_members(prediction, "ensemble", len(target))
+        rows = EnsembleRows.from_members(repeats(members))
+        system = EnsembleOutput("ensemble", repeats(target), rows.levels, rows.values, *row_options)
     else:
         predicted = to_quantities(prediction, "predicted", copy=False)
         check_length(predicted, len(target), "predicted")
         system = RegressionOutput("predicted", repeats(target), repeats(predicted), *row_options)
+    system.check_measure(measure)
     statistic = system.statistic(measure)
     assert statistic is not None
     return float(measure.apply(statistic))

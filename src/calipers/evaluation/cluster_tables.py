@@ -16,6 +16,7 @@ from calipers.inference.method_limits import MAX_SILHOUETTE_POINTS, N_SAMPLED_PO
 from calipers.report.numbers import format_count
 from calipers.report.safe_names import join_words
 from calipers.results import LabelTable, PerUnit
+from calipers.systems.clustering import NOISE_LABEL
 
 if TYPE_CHECKING:
     from calipers.data.class_labels import EncodedLabels
@@ -31,8 +32,8 @@ MAX_BISECTED_POINTS = 1_000
 MAX_INTERVAL_VALUES = 20_000_000
 
 
-#: Label of noise points, and their possible treatments.
-NOISE_LABEL, NOISE_TREATMENTS = "-1", ("cluster", "drop")
+#: Possible treatments of noise points.
+NOISE_TREATMENTS = ("cluster", "drop")
 
 
 def treat_noise(

@@ -60,7 +60,6 @@ from calipers.statistics import (
     effective_size_from_weights,
 )
 from calipers.statistics.base import column_sums
-from calipers.statistics.quantiles import nominal_coverages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -375,7 +374,7 @@ def from_multioutput(
 
 def _prediction_intervals(sample: Any, name: str) -> PredictionIntervals:
     """Return the central prediction intervals of a system whose coverage can be computed."""
-    levels = list(nominal_coverages(sample.template_systems[name].levels))
+    levels = list(sample.template_systems[name].quantile_rows.nominal_coverages)
     if sample.in_memory_systems is None and not sample.is_rereadable:
         levels = [
             level

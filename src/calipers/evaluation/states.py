@@ -39,6 +39,8 @@ _COMMON_PARAMETERS = {
     "sets": "the sets of raters",
     "score_range": "score_range=",
     "reference": "the reference of win rates",
+    "season": "season=",
+    "training": "the digest of training=",
 }
 
 #: Parameters that state whether an argument was given: whether it names the classes, and whether

@@ -1015,8 +1015,8 @@ REGRESSION = Task(
     "regression",
     verb="calipers.evaluate.regression:regression",
     unit="rows",
-    summary="Evaluate regression predictions: point predictions or quantiles.",
-    help=f"""Evaluate regression predictions, point predictions or quantiles, {_TABLE_HELP}.
+    summary="Evaluate regression predictions: numbers, quantiles or ensembles.",
+    help=f"""Evaluate regression predictions: numbers, quantiles or ensembles, {_TABLE_HELP}.
 
     Two or more systems are compared row by row.
 
@@ -1070,17 +1070,61 @@ REGRESSION = Task(
             "prediction interval.",
             type="dict of array-like of shape (n,), or dict of such",
         ),
+        Column(
+            "ensemble",
+            "Columns of the members of an ensemble, or of samples of a predicted distribution, as "
+            "in 'member_*'. Repeatable.",
+            metavar="COLS",
+            per_system=True,
+            wide="pattern",
+            is_separate=True,
+            description="Members of an ensemble, or samples of a predicted distribution, in place "
+            "of ``predicted``: an array, a dict or a data frame with a column for each member, in "
+            "any order; for several systems a dict from their names to such.",
+            type="array-like of shape (n, n_members), or dict of such",
+        ),
         HUMAN,
         HUMAN_WEIGHT,
+        Column(
+            "series",
+            "Column of the series of each row, with --training of several series.",
+            description="Series of each row, with ``training`` of several series. Rows of a "
+            "series are dependent, and so are a cluster unless ``cluster`` or ``time`` is given.",
+        ),
         WEIGHT,
         COUNT,
         CLUSTER,
         TIME,
         SLICES,
     ),
-    arguments=(TARGET,),
+    arguments=(
+        TARGET,
+        Argument(
+            "training",
+            "Training series of forecasts, on which the naive forecast of MASE and RMSSE has its "
+            "error: a table with the columns of --truth and --series, in which the rows of each "
+            "series are in the order of time.",
+            metavar="FILE",
+            kind="file",
+            description="Training series of forecasts, on which the naive forecast of MASE and "
+            "RMSSE has its error: the values of one series in the order of time, a dict of such "
+            "from the names of ``series``, or a table with the columns that ``truth`` and "
+            "``series`` name, in which the rows of each series are in that order.",
+            type="array-like, dict of array-like, data frame, or path",
+            annotation="Any",
+        ),
+        Argument(
+            "season",
+            "Number of time steps in a season: the naive forecast repeats the value of a season "
+            "ago.",
+            1,
+            kind="integer",
+            low=1,
+        ),
+    ),
     options=("conventions", *_ROW_OPTIONS, "memory", "states"),
     engines=_ROW_ENGINES,
+    categories=("series",),
     python_only=(
         Column(
             "y",

@@ -190,7 +190,7 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
 
     The interval of the difference, paired by row, {verb}.
     """
-    measure = next((m for m in subject.measures if m.constant_prediction is not None), None)
+    measure = next(filter(_is_mean_loss, subject.measures), None)
     if measure is None:
         return
     best = measure.constant_prediction(predictions.truth, predictions.weight, **measure.parameters)
@@ -232,6 +232,18 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
         t_test_p_value(value, se, n - 1) / 2 if difference.low > 0 else 1.0,
         partial(make_draft, "above", "is above"),
         partial(make_draft, "not-below", verb) if interval.high >= 0 or is_constant else None,
+    )
+
+
+def _is_mean_loss(measure: Measure) -> bool:
+    """Return whether a measure is a mean of losses of which the best constant is known.
+
+    A ratio of two means is not, nor are losses that are relative to the training series of a row.
+    """
+    return (
+        measure.constant_prediction is not None
+        and measure.definition.statistic is Moments
+        and None not in measure.parameters.values()
     )
 
 

@@ -17,7 +17,6 @@ from calipers.lazy_dataclasses import dataclass
 from calipers.measures.quantiles import coverage_indicator
 from calipers.report.numbers import format_count, format_percent
 from calipers.statistics import FloatArray, Moments, QuantileRows
-from calipers.statistics.quantiles import nominal_coverages
 from calipers.statistics.regression import midranks
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) 
     the highest quintile of the midpoints, and depends significantly on the rank of the midpoint
     (linear trend, HC3).
     """
-    for nominal in nominal_coverages(predictions.quantiles.levels)[:1]:
+    for nominal in predictions.quantiles.nominal_coverages[:1]:
         has_weight = slice(None) if predictions.weight is None else predictions.weight > 0
         weight = None if predictions.weight is None else predictions.weight[has_weight]
         rows = np.arange(len(predictions.truth))[has_weight]

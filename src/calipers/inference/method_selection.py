@@ -656,6 +656,7 @@ ABSENT_INTERVALS = {
     "p-value": intervals.no_interval("none", "p_value"),
     "known constant": intervals.no_interval("none", "known_constant"),
     "extremes of distances": intervals.no_interval("none", "two_pairs"),
+    "edges of spanning trees": intervals.no_interval("none", "single_edges"),
     "largest": intervals.no_interval("none", "largest_of_rows"),
     "number of a system": intervals.no_interval("none", "of_system"),
 }

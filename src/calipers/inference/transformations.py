@@ -43,6 +43,11 @@ def expit(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
+def _exp(x: float) -> float:
+    """Return eˣ, infinite if it is too large for a number."""
+    return math.exp(x) if x < 709 else math.inf
+
+
 def _one_minus_exp(x: float) -> float:
     """Return 1 − e⁻ˣ."""
     return -math.expm1(-x) if x > -700 else -math.inf
@@ -56,7 +61,7 @@ TRANSFORMATIONS: Mapping[str, Transformation] = {
     "fisher": Transformation(
         "Fisher z", (-1, 1), np.arctanh, lambda v: 1 / ((1 - v) * (1 + v)), math.tanh
     ),
-    "log": Transformation("log", (0, math.inf), np.log, lambda v: 1 / v, math.exp),
+    "log": Transformation("log", (0, math.inf), np.log, lambda v: 1 / v, _exp),
     "rest": Transformation(
         "log of 1 − value",
         (-math.inf, 1),

@@ -8,7 +8,13 @@ from math import inf
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
 from calipers.measures.registration import measure
-from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, Moments
+from calipers.statistics import (
+    ClusterDensities,
+    ClusterMoments,
+    ClusterSeparation,
+    FloatArray,
+    Moments,
+)
 
 #: By families and names.
 _BIAS_DESCRIPTIONS = {
@@ -17,6 +23,7 @@ _BIAS_DESCRIPTIONS = {
     "Davies-Bouldin": "clusters without a close neighbor, of any size",
     "Xie-Beni": "spherical clusters, the nearest two of which are far apart",
     "Dunn": "a large minimum distance between clusters",
+    "DBCV": "clusters of any shape with sparse regions between them",
 }
 
 
@@ -205,3 +212,39 @@ def dunn(s: ClusterSeparation) -> FloatArray:
     return np.where(
         np.isinf(min_distance) | (max_diameter == 0), np.nan, min_distance / max_diameter
     )
+
+
+@measure(
+    "DBCV",
+    aliases=("density_based_clustering_validation",),
+    family="densities",
+    statistic=ClusterDensities,
+    higher_is_better=True,
+    perfect=1.0,
+    range=(-1, 1),
+    interval="none",
+    undefined={
+        "no_rows": lambda s, _: s.total == 0,
+        "one_cluster": lambda s, _: (s.total > 0) & (s.n_clusters < 2),
+    },
+    reference="Moulavi, Jaskowiak, Campello, Zimek and Sander 2014",
+)
+def density_based_validity(s: ClusterDensities) -> FloatArray:
+    """Density-based validity: Σ(nᵢ/n)·(Sᵢ − Dᵢ)/max(Sᵢ, Dᵢ) over the clusters, of any shape.
+
+    Dᵢ, the sparseness of a cluster of nᵢ points, is the longest edge between inner points of its
+    minimum spanning tree, and Sᵢ the shortest edge from these to inner points of another cluster;
+    inner points have several edges. The length of an edge is the mutual reachability: the largest
+    of the distance of its two points and their core distances within their clusters. Noise, which
+    is labeled −1, and clusters of a single point count in n only. Of edges of equal length, which
+    are frequent, those between nearer points are taken, so that the value does not depend on the
+    order of the rows; programs that take the first one differ somewhat. It depends on single edges,
+    so its sampling distribution cannot be estimated. It ranges from −1 to 1; it is undefined
+    without points, or if fewer than two clusters have several points.
+    """
+    longest = np.maximum(s.separation, s.sparseness)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        validity = np.where(np.isinf(s.separation), 1.0, (s.separation - s.sparseness) / longest)
+    validity = np.where(longest == 0, 0.0, validity)
+    value = (np.where(s.size > 0, validity, 0.0) * s.size).sum(axis=-1) / s.total
+    return np.where(s.n_clusters < 2, np.nan, value)

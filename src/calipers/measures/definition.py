@@ -31,6 +31,7 @@ from calipers.measures.averages import (
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, get_task
 from calipers.measures.parameters import (
+    NAIVE_ERRORS,
     PARAMETERS,
     check_combination,
     check_parameter,
@@ -122,6 +123,9 @@ class Definition:
     row_formula : callable, optional
         Value per row, computed from truth and prediction; for ranks from the numbers of classes
         that score higher than the true class and that are tied with it.
+    relative_to : callable, optional
+        Function of the truth, for the mean of ``row_formula`` over the mean of this function. The
+        statistic is then that of :meth:`Measure.ratio_columns`.
     constant_prediction : callable, optional
         Best constant prediction.
     constant_value : callable, optional
@@ -218,6 +222,7 @@ class Definition:
     #: Whether ranks matter only through the cutoff, so that without one the order does not.
     is_order_free: bool = False
     row_formula: Callable[..., FloatArray] | None = None
+    relative_to: Callable[[FloatArray], FloatArray] | None = None
     constant_prediction: Callable[..., float] | None = None
     constant_value: Callable[[Any, FloatArray | None], float] | None = None
     counts_hits: bool | None = None
@@ -323,7 +328,8 @@ class Definition:
         Measure
             Measure that can be evaluated.
         """
-        return self.bind({name: PARAMETERS[name].example for name in self.required})
+        names = {*self.required, *(name for name in NAIVE_ERRORS if name in self.parameters)}
+        return self.bind({name: PARAMETERS[name].example for name in names})
 
     def bind(self, values: Mapping[str, Any]) -> Measure:
         """Return the measure with these parameter values, each checked.
@@ -545,6 +551,27 @@ class Measure:
         # The log loss of a true class with probability 0 is infinite, which is a reason.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return self._filled(self.definition.row_formula(truth, prediction, **self.parameters))
+
+    def ratio_columns(self, truth: FloatArray, prediction: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the columns of the joint moments of a measure that is a ratio of two means.
+
+        Parameters
+        ----------
+        truth : array-like
+            Truth of each row.
+        prediction : array-like
+            Prediction of each row.
+
+        Returns
+        -------
+        ndarray
+            Denominator of each row, in place of the truth.
+        ndarray
+            Denominator plus numerator, in place of the prediction; the residual is the numerator.
+        """
+        assert self.definition.relative_to is not None
+        denominator = self.definition.relative_to(truth)
+        return denominator, denominator + self.losses(truth, prediction)
 
     def apply(self, statistic: Statistic) -> FloatArray:
         """Compute the formula over a statistic, with its leading axes (or one value per topic).

@@ -21,10 +21,10 @@ class Family:
         Name of the family.
     reads : str
         What the measures take of a system: ``"labels"``, ``"scores"``, ``"probabilities"``,
-        ``"numbers"``, ``"quantiles"`` or ``"rankings"``, ``"sets"`` of labels, the ``"ranks"`` of
-        the true classes, ``"partitions"`` of points, ``"ratings"`` of items, ``"case scores"``,
-        ``"samples"`` or ``"reference scores"`` of cases without a truth, ``"costs"``, or a word of
-        a new task.
+        ``"numbers"``, ``"quantiles"``, ``"ensembles"`` or ``"rankings"``, ``"sets"`` of labels, the
+        ``"ranks"`` of the true classes, ``"partitions"`` of points, ``"ratings"`` of items,
+        ``"case scores"``, ``"samples"`` or ``"reference scores"`` of cases without a truth,
+        ``"costs"``, or a word of a new task.
     home : str, optional
         Module that registers the measures, imported when one of them is requested. By default they
         are registered elsewhere.
@@ -105,10 +105,13 @@ FAMILIES: dict[str, Family] = {
         _make_family("fit", "numbers", "goodness_of_fit", label_kind="output"),
         _make_family("order", "numbers", "rank_measures", label_kind="output"),
         _make_family("quantiles", "quantiles", "quantiles"),
+        _make_family("quantile-ratios", "quantiles", "quantiles"),
+        _make_family("ensembles", "ensembles", "quantiles"),
         _make_family("partitions", "partitions", "partitions"),
         _make_family("silhouettes", "distances", "cluster_indices", label_kind="cluster"),
         _make_family("dispersion", "points", "cluster_indices"),
         _make_family("separations", "pairs", "cluster_indices"),
+        _make_family("densities", "densities", "cluster_indices"),
         _make_family("agreement", "ratings", "rater_agreement"),
         _make_family("reliability", "ratings", "reliability"),
         _make_family("case-scores", "case scores", "case_scores"),
@@ -128,9 +131,9 @@ TASKS: dict[str, tuple[str, ...]] = {
         *("sessions", "exposure", "instructions"),
     ),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
-    "regression": ("regression", "fit", "order", "quantiles"),
+    "regression": ("regression", "fit", "order", "quantiles", "quantile-ratios", "ensembles"),
     "multilabel": ("multilabel", "label-ranks"),
-    "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
+    "clustering": ("partitions", "silhouettes", "dispersion", "separations", "densities"),
     "agreement": ("agreement", "reliability"),
     "scores": (
         "case-scores",

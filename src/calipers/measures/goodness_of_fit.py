@@ -7,7 +7,7 @@ from math import inf
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
-from calipers.measures.regression import NO_ROWS
+from calipers.measures.regression import NO_ROWS, absolute_error, weighted_quantile
 from calipers.statistics import FloatArray, NumericMoments
 
 _CONSTANT_TRUTH = {"constant_truth": lambda m, _: m.constant_mask("truth") & (m.weight > 0)}
@@ -206,6 +206,28 @@ def normalized_root_mean_squared_error(m: NumericMoments, normalization: str = "
     if normalization == "mean":
         return np.asarray(np.sqrt(mean_square) / np.abs(m.truth))
     return np.asarray(np.sqrt(mean_square / (m.of_truth / m.weight)))
+
+
+ZERO_TRUTH = NO_ROWS | {"zero_truth_everywhere": lambda m, _: (m.truth == 0) & (m.weight > 0)}
+
+
+@relative_error_measure(
+    "WAPE",
+    aliases=("weighted_absolute_percentage_error", "ND", "normalized_deviation", "MAD-Mean-ratio"),
+    row_formula=absolute_error,
+    relative_to=np.abs,
+    constant_prediction=weighted_quantile,
+    undefined=ZERO_TRUTH,
+    reference="Kolassa and Schütz 2007",
+)
+def weighted_absolute_percentage_error(m: NumericMoments) -> FloatArray:
+    """Weighted absolute percentage error: Σ|residual|/Σ|truth|, as a proportion (0.1 is 10%).
+
+    It is the MAPE with weights of |truth|, the MAE over the mean of |truth|, and in reports of
+    forecasts the normalized deviation (ND). Rows in which the truth is 0 count with their error. It
+    is nonnegative; it is undefined if there are no rows, or if all true values are 0.
+    """
+    return np.asarray(m.residual / m.truth)
 
 
 @relative_error_measure(

@@ -17,6 +17,9 @@ MAX_NAME_LENGTH = 1000
 #: Kinds of values that are numbers by grade.
 NUMBERS_BY_GRADE = ("gains", "costs", "stops")
 
+#: Parameters that are errors of the naive forecast: where None, each row has that of its series.
+NAIVE_ERRORS = ("naive_mae", "naive_rmse")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterDomain:
@@ -140,6 +143,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "effort": ParameterDomain(low=0, high=1),
     "estimator": ParameterDomain(choices=("equal-width", "equal-mass", "sweep")),
     "fpr": ParameterDomain(low=0, high=1, example=0.1),
+    "fair": ParameterDomain(holds="switch"),
     "fitted": ParameterDomain(holds="switch"),
     "from_rates": ParameterDomain(holds="switch"),
     "gain": ParameterDomain(choices=("binary", "grade", "topic-max", "scale")),
@@ -162,8 +166,16 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "min_grade": ParameterDomain(integer=True),
     "min_score": ParameterDomain(example=4),
     "multiple": ParameterDomain(low=0, open=True),
-    "naive_rmse": ParameterDomain(low=0, open=True, example=1.0),
-    "naive_mae": ParameterDomain(low=0, open=True, example=1.0),
+    **dict.fromkeys(
+        NAIVE_ERRORS,
+        ParameterDomain(
+            low=0,
+            open=True,
+            example=1.0,
+            description="the error of the naive forecast on training data, which may be in "
+            "training= (--training)",
+        ),
+    ),
     "odds": ParameterDomain(low=0),
     "patience": ParameterDomain(low=0, high=1, open=True),
     "p": ParameterDomain(low=0, high=1, open=True),

@@ -9,9 +9,16 @@ from functools import partial
 from math import inf
 
 from calipers.lazy_imports import numpy as np
+from calipers.measures.goodness_of_fit import ZERO_TRUTH, relative_error_measure
 from calipers.measures.registration import measure
 from calipers.measures.regression import NO_ROWS, loss_measure, pinball
-from calipers.statistics import FloatArray, Moments, QuantileRows
+from calipers.statistics import (
+    EnsembleRows,
+    FloatArray,
+    Moments,
+    NumericMoments,
+    QuantileRows,
+)
 
 _quantile_loss = partial(loss_measure, family="quantiles")
 _row_proportion = partial(
@@ -83,6 +90,53 @@ def weighted_interval_score(m: Moments) -> FloatArray:
     ½, and of the interval scores, each times half of its nominal non-coverage, over K + ½ (Bracher,
     Ray, Gneiting and Reich 2021). It is nonnegative if quantiles do not cross; it is undefined if
     there are no rows.
+    """
+    return np.asarray(m.mean)
+
+
+@relative_error_measure(
+    "WQL",
+    family="quantile-ratios",
+    aliases=("weighted_quantile_loss", "mean_weighted_sum_quantile_loss"),
+    row_formula=_quantile_crps,
+    relative_to=np.abs,
+    undefined=ZERO_TRUTH,
+    reference="Salinas, Flunkert, Gasthaus and Januschowski 2020",
+)
+def weighted_quantile_loss(m: NumericMoments) -> FloatArray:
+    """Weighted quantile loss: twice the mean pinball loss of all levels over the mean of |truth|.
+
+    It is the WIS over the mean of |truth|, and WAPE if the median is the only quantile. It is
+    nonnegative if quantiles do not cross; it is undefined if there are no rows, or if all true
+    values are 0.
+    """
+    return np.asarray(m.residual / m.truth)
+
+
+def _ensemble_crps(truth: FloatArray, members: EnsembleRows, *, fair: bool = False) -> FloatArray:
+    error = np.abs(members.values - truth[:, None]).mean(axis=1)
+    size = len(members.levels)
+    pairs = size / max(size - 1, 1) if fair else 1.0
+    return np.asarray(error - pairs / 2 * members.mean_distance())
+
+
+@_quantile_loss(
+    "CRPS",
+    family="ensembles",
+    aliases=("continuous_ranked_probability_score", "crps_ensemble"),
+    range=(-inf, inf),
+    row_formula=_ensemble_crps,
+    reference="Gneiting and Raftery 2007; Ferro 2014",
+)
+def continuous_ranked_probability_score(m: Moments, *, fair: bool = False) -> FloatArray:
+    """Continuous ranked probability score of an ensemble: mean of |x − y| − ½·mean of |x − x′|.
+
+    The first mean is over the members x, the second over all ordered pairs of members. It is that
+    of the empirical distribution of the members, and the absolute error of a single one. With
+    ``fair`` the second mean is over pairs of different members: its expected value then does not
+    depend on the number of members, so that ensembles of different size can be compared, and it may
+    be negative. Otherwise it is nonnegative; it is undefined if there are no rows. Of predicted
+    quantiles, ``WIS`` approximates it.
     """
     return np.asarray(m.mean)
 

@@ -90,12 +90,35 @@ def _squared_log_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     return np.where(in_domain_mask, np.square(np.log1p(predicted) - np.log1p(truth)), inf)
 
 
-def _scaled_error(truth: FloatArray, predicted: FloatArray, naive_mae: float) -> FloatArray:
-    return absolute_error(truth, predicted) / naive_mae
+def _relative_to_naive(loss: FloatArray, naive_loss: float | FloatArray | None) -> FloatArray:
+    """Return losses over those of the naive forecast, infinite if that has none.
+
+    None stands for losses of rows that are relative to it already.
+    """
+    if naive_loss is None:
+        return loss
+    return np.where(np.equal(naive_loss, 0), inf, loss / np.where(naive_loss == 0, 1, naive_loss))
 
 
-def _truth_median(truth: FloatArray, weight: FloatArray | None, naive_mae: float) -> float:
-    return weighted_quantile(truth, weight)
+def _naive_weights(
+    weight: FloatArray | None, naive_loss: float | FloatArray | None
+) -> FloatArray | None:
+    """Return the weights of rows in a mean of losses that are relative to the naive forecast."""
+    if np.ndim(naive_loss) == 0 or not np.all(naive_loss):  # type: ignore[arg-type]
+        return weight
+    return np.asarray((1.0 if weight is None else weight) / naive_loss)  # type: ignore[operator]
+
+
+def _scaled_error(
+    truth: FloatArray, predicted: FloatArray, naive_mae: float | FloatArray | None = None
+) -> FloatArray:
+    return _relative_to_naive(absolute_error(truth, predicted), naive_mae)
+
+
+def _truth_median(
+    truth: FloatArray, weight: FloatArray | None, naive_mae: float | FloatArray | None = None
+) -> float:
+    return weighted_quantile(truth, _naive_weights(weight, naive_mae))
 
 
 def pinball(truth: FloatArray, predicted: FloatArray, alpha: float = 0.5) -> FloatArray:
@@ -134,6 +157,16 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
 DIRECT_LOSSES = {squared_error: True, absolute_error: False}
 #: The losses that are squares, of which single rows may hold most.
 SQUARED_LOSSES = (squared_error, _squared_log_error)
+
+
+#: The losses of which a quantile, by default the median, is the best prediction or near it.
+MEDIAN_LOSSES = (
+    absolute_error,
+    _percentage_error,
+    _symmetric_percentage_error,
+    _scaled_error,
+    pinball,
+)
 
 
 @loss_measure(
@@ -188,29 +221,35 @@ def meanabsolute_error(m: Moments) -> FloatArray:
     aliases=("mean_absolute_scaled_error",),
     row_formula=_scaled_error,
     constant_prediction=_truth_median,
+    undefined=_infinite_loss_conditions("zero_naive_error"),
     has_units=False,
     reference="Hyndman and Koehler 2006",
 )
-def mean_absolute_scaled_error(m: Moments, naive_mae: float) -> FloatArray:
+def mean_absolute_scaled_error(m: Moments, naive_mae: float | None = None) -> FloatArray:
     """Mean absolute scaled error: mean of |residual| over the MAE of the naive forecast.
 
-    It is below 1 for forecasts that are better than the naive forecast on the training data.
-    ``naive_mae`` is the mean of |y_t − y_{t−m}| over the training data in the order of time, with m
-    = 1, or the number of time steps in a season. It is taken as a known constant: intervals are
-    those of the mean alone, and each of several series is scaled by its own value before they are
-    evaluated together. The measure is nonnegative; it is undefined if there are no rows.
+    It is below 1 for forecasts that are better than the naive forecast on the training data. The
+    MAE of that is the mean of |y_t − y_{t−m}| over the training data in the order of time, with m =
+    1, or the number of time steps in a season: of the ``training`` series of each row, or the
+    number ``naive_mae``. It is taken as a known constant: intervals are those of the mean alone.
+    The measure is nonnegative; it is undefined if there are no rows, or if the naive forecast of a
+    series has no error.
     """
     return np.asarray(m.mean)
 
 
 def _scaled_squared_error(
-    truth: FloatArray, predicted: FloatArray, naive_rmse: float
+    truth: FloatArray, predicted: FloatArray, naive_rmse: float | FloatArray | None = None
 ) -> FloatArray:
-    return squared_error(truth, predicted) / naive_rmse**2
+    naive_square = None if naive_rmse is None else np.square(naive_rmse)
+    return _relative_to_naive(squared_error(truth, predicted), naive_square)
 
 
-def _truth_mean(truth: FloatArray, weight: FloatArray | None, naive_rmse: float) -> float:
-    return weighted_mean(truth, weight)
+def _truth_mean(
+    truth: FloatArray, weight: FloatArray | None, naive_rmse: float | FloatArray | None = None
+) -> float:
+    naive_square = None if naive_rmse is None else np.square(naive_rmse)
+    return weighted_mean(truth, _naive_weights(weight, naive_square))
 
 
 @loss_measure(
@@ -218,18 +257,21 @@ def _truth_mean(truth: FloatArray, weight: FloatArray | None, naive_rmse: float)
     aliases=("root_mean_squared_scaled_error", "Theil-U2"),
     row_formula=_scaled_squared_error,
     constant_prediction=_truth_mean,
+    undefined=_infinite_loss_conditions("zero_naive_error"),
     has_units=False,
     interval="root_mean",
     reference="Theil 1966; Hyndman and Koehler 2006",
 )
-def root_mean_squared_scaled_error(m: Moments, naive_rmse: float) -> FloatArray:
-    """Root mean squared scaled error: RMSE over the RMSE of the naive forecast.
+def root_mean_squared_scaled_error(m: Moments, naive_rmse: float | None = None) -> FloatArray:
+    """Root mean squared scaled error: √(mean of residual² over the MSE of the naive forecast).
 
-    It is below 1 for forecasts that are better than the naive one. ``naive_rmse`` is the root of
-    the mean of (y_t − y_{t−m})², with m = 1, or the number of time steps in a season: over the
-    training data, as in the M5 competition, or over the rows that are evaluated, which makes it
-    Theil's U₂. It is taken as a known constant. The measure is nonnegative; it is undefined if
-    there are no rows.
+    It is below 1 for forecasts that are better than the naive one. The MSE of that is the mean of
+    (y_t − y_{t−m})², with m = 1, or the number of time steps in a season: over the ``training``
+    series of each row, as in the M5 competition, or the square of the number ``naive_rmse``; over
+    the rows that are evaluated, it makes the measure Theil's U₂. It is taken as a known constant.
+    The mean is over the rows of all series; M5 averages the roots of the series instead. The
+    measure is nonnegative; it is undefined if there are no rows, or if the naive forecast of a
+    series has no error.
     """
     return np.asarray(np.sqrt(m.mean))
 

@@ -67,6 +67,8 @@ REASONS = {
     "constant_and_equal": "truth and prediction are the same number in all rows",
     "constant_without_loss": "the best constant prediction has no loss that could be reduced",
     "zero_truth": "a true value is 0, so the relative error is undefined",
+    "zero_truth_everywhere": "all true values are 0, so nothing is relative to them",
+    "zero_naive_error": "the naive forecast of a training series has no error",
     "zero_truth_mean": "the mean of the truth is 0, so nothing is relative to it",
     "all_zero": "all true and predicted values are 0",
     "minus_one_or_less": "a number is −1 or less, so that log(1 + x) is not finite",

@@ -30,6 +30,7 @@ INTERVAL_REASONS = {
     "undefined_replicates": "the measure is undefined for some posterior draws",
     "replicates_on_one_side": "nearly all bootstrap replicates are on one side of the value",
     "largest_of_rows": "errors beyond the largest observed one cannot be estimated",
+    "single_edges": "the value depends on single edges of spanning trees",
     "two_pairs": "the value depends on two pairs of points only",
     "no_spread": "all units, or all replicates, have the same value",
     "too_few_rows": "fewer than two rows",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calipers.statistics.class_losses import ClassLosses
     from calipers.statistics.class_scores import ClassRanks, ClassScoreRows, rank_cells
     from calipers.statistics.class_tables import ClassTables
-    from calipers.statistics.clusters import ClusterMoments, ClusterSeparation
+    from calipers.statistics.clusters import ClusterDensities, ClusterMoments, ClusterSeparation
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
     from calipers.statistics.differences import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from calipers.statistics.histogram import Histogram
     from calipers.statistics.label_sets import LabelSets
     from calipers.statistics.moments import Moments, SkewMoments
-    from calipers.statistics.quantiles import QuantileRows
+    from calipers.statistics.quantiles import EnsembleRows, QuantileRows
     from calipers.statistics.ranking_series import RankingSeries
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ratings import RaterMoments, RatingRows, Ratings
@@ -57,7 +57,7 @@ _HOMES = {
     "class_losses": "ClassLosses",
     "class_tables": "ClassTables",
     "class_scores": "ClassRanks, ClassScoreRows, rank_cells",
-    "clusters": "ClusterMoments, ClusterSeparation",
+    "clusters": "ClusterDensities, ClusterMoments, ClusterSeparation",
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
     "differences": "MajorityValue, Signs, UnitDifferences, count_signs, subtract_values",
@@ -68,7 +68,7 @@ _HOMES = {
     "moments": "Moments, SkewMoments",
     "regression": "FitMoments, NumericMoments, NumericRows",
     "sparse_confusion": "SparseConfusionMatrix, confusion_matrix",
-    "quantiles": "QuantileRows",
+    "quantiles": "EnsembleRows, QuantileRows",
     "ranking_series": "RankingSeries",
     "rankings": "JudgedRankings",
     "ratings": "RaterMoments, RatingRows, Ratings",
@@ -85,10 +85,12 @@ __all__ = [
     "ClassRanks",
     "ClassScoreRows",
     "ClassTables",
+    "ClusterDensities",
     "ClusterMoments",
     "ClusterSeparation",
     "ConfusionMatrix",
     "ContingencyTable",
+    "EnsembleRows",
     "FitMoments",
     "FloatArray",
     "GroupedRankings",

@@ -237,3 +237,78 @@ class ClusterSeparation(Statistic):
             np.minimum(self.min_distances, other.min_distances),
             np.maximum(self.widest, other.widest),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterDensities(Statistic):
+    """Sparseness of clusters, and their separation from the nearest other cluster.
+
+    Parameters
+    ----------
+    total : ndarray
+        Number of points, with those of noise.
+    size : ndarray of shape (k,)
+        Number of points of each cluster; 0 for one whose points are noise.
+    sparseness : ndarray of shape (k,)
+        Longest edge between inner points of the spanning tree of each cluster.
+    separation : ndarray of shape (k,)
+        Shortest edge from an inner point of each cluster to one of another cluster; infinite if
+        there is none.
+
+    Examples
+    --------
+    >>> edges = np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([2.0, 5.0, 1.0])
+    >>> densities = ClusterDensities.from_edges(*edges, 2)
+    >>> densities.sparseness.tolist(), densities.separation.tolist()
+    ([2.0, 1.0], [5.0, 5.0])
+    """
+
+    total: FloatArray
+    size: FloatArray
+    sparseness: FloatArray
+    separation: FloatArray
+
+    @classmethod
+    def from_edges(
+        cls,
+        first: npt.NDArray[np.integer[Any]],
+        second: npt.NDArray[np.integer[Any]],
+        length: FloatArray,
+        n_clusters: int,
+    ) -> Self:
+        """Compute the densities from edges, each of which counts as a point of its first cluster.
+
+        Parameters
+        ----------
+        first, second : ndarray of shape (n,)
+            Clusters of the two points of each edge, as indices.
+        length : ndarray of shape (n,)
+            Length of the edge.
+        n_clusters : int
+            Number of clusters k.
+
+        Returns
+        -------
+        ClusterDensities
+            Statistic of the edges.
+        """
+        sparseness, separation = np.zeros(n_clusters), np.full(n_clusters, np.inf)
+        same = first == second
+        np.maximum.at(sparseness, first[same], length[same])
+        for end in (first, second):
+            np.minimum.at(separation, end[~same], length[~same])
+        size = np.bincount(first, minlength=n_clusters).astype(np.float64)
+        return cls(np.asarray(size.sum()), size, sparseness, separation)
+
+    @property
+    def n_clusters(self) -> FloatArray:
+        """Number of clusters that are not noise."""
+        return np.asarray((self.size > 0).sum(axis=-1))
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            np.asarray(self.total + other.total),
+            self.size + other.size,
+            np.maximum(self.sparseness, other.sparseness),
+            np.minimum(self.separation, other.separation),
+        )

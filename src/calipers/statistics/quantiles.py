@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_imports import numpy as np
 
 if TYPE_CHECKING:
     from calipers.statistics.base import FloatArray
@@ -56,6 +57,21 @@ class QuantileRows:
         available = ", ".join(f"{predicted_level:.10g}" for predicted_level in self.levels)
         raise NoLevelError(f"the quantile {level:.10g}; there are {available}")
 
+    @property
+    def nominal_coverages(self) -> tuple[float, ...]:
+        """Nominal coverages of the central intervals between two levels, widest first."""
+        pairs = ((low, 1 - low) for low in self.levels if low < 0.5)
+        return tuple(
+            round(1 - 2 * low, 10)
+            for low, high in pairs
+            if any(abs(level - high) <= _TOLERANCE for level in self.levels)
+        )
+
+    @property
+    def main_levels(self) -> tuple[float, ...]:
+        """Levels whose coverage is shown."""
+        return self.levels
+
     def interval_limits(self, coverage: float) -> tuple[FloatArray, FloatArray]:
         """Return the limits of the central prediction interval of this nominal coverage.
 
@@ -79,11 +95,88 @@ class QuantileRows:
         return self.quantile((1 - coverage) / 2), self.quantile((1 + coverage) / 2)
 
 
-def nominal_coverages(levels: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the nominal coverages of the central intervals between these levels, widest first."""
-    pairs = ((low, 1 - low) for low in levels if low < 0.5)
-    return tuple(
-        round(1 - 2 * low, 10)
-        for low, high in pairs
-        if any(abs(level - high) <= _TOLERANCE for level in levels)
-    )
+@dataclass(frozen=True, eq=False)
+class EnsembleRows(QuantileRows):
+    """Members of an ensemble, or samples of a distribution, by rows.
+
+    The k-th smallest of m members is the quantile at the level (k − ½)/m. Quantiles between two of
+    these levels are interpolated (Hazen's definition); beyond them there are none.
+
+    Parameters
+    ----------
+    levels : tuple of float
+        Levels of the members, ascending.
+    values : ndarray of shape (n, m)
+        Members of each row, ascending.
+    """
+
+    @classmethod
+    def from_members(cls, members: FloatArray) -> EnsembleRows:
+        """Create the rows from members in any order.
+
+        Parameters
+        ----------
+        members : ndarray of shape (n, m)
+            Members of each row.
+
+        Returns
+        -------
+        EnsembleRows
+            Sorted members.
+        """
+        size = members.shape[1]
+        levels = tuple((k + 0.5) / size for k in range(size))
+        return cls(levels, np.sort(members, axis=1))
+
+    def quantile(self, level: float) -> FloatArray:
+        """Return the quantiles of one level, interpolated between the nearest two members.
+
+        Parameters
+        ----------
+        level : float
+            Level of the quantile.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Quantile of each row.
+
+        Raises
+        ------
+        NoLevelError
+            If the members do not reach the level.
+        """
+        lowest, highest = self.levels[0], self.levels[-1]
+        if not lowest - _TOLERANCE <= level <= highest + _TOLERANCE:
+            raise NoLevelError(
+                f"the quantile {level:.10g}; {len(self.levels)} members reach from {lowest:.4g} to "
+                f"{highest:.4g}"
+            )
+        position = min(max(level * len(self.levels) - 0.5, 0.0), len(self.levels) - 1.0)
+        below = int(position)
+        above = min(below + 1, len(self.levels) - 1)
+        low, high = self.values[:, below], self.values[:, above]
+        return np.asarray(low + (position - below) * (high - low))
+
+    @property
+    def nominal_coverages(self) -> tuple[float, ...]:
+        """Nominal coverages that are shown, of those that the members reach."""
+        return tuple(c for c in (0.9, 0.5) if (1 - c) / 2 >= self.levels[0] - _TOLERANCE)
+
+    @property
+    def main_levels(self) -> tuple[float, ...]:
+        """Levels whose coverage is shown, of those that the members reach."""
+        levels = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+        return tuple(a for a in levels if min(a, 1 - a) >= self.levels[0] - _TOLERANCE)
+
+    def mean_distance(self) -> FloatArray:
+        """Return the sum of |x − x′| over all ordered pairs of members, over m².
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Mean distance of two members of each row that are drawn with replacement.
+        """
+        size = len(self.levels)
+        coefficients = 2.0 * (2 * np.arange(size) - size + 1) / size**2
+        return np.asarray(self.values @ coefficients)

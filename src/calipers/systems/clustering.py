@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError
+from calipers.estimation.cluster_densities import DensitySeparations
 from calipers.estimation.cluster_geometry import ClusterDispersion, ClusterExtremes
 from calipers.estimation.distances import DistanceMatrix, PointDistances
 from calipers.estimation.partitions import PartitionRows
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray
+
+#: Label of points that are in no cluster.
+NOISE_LABEL = "-1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +94,7 @@ class Clustering(SystemOutput):
             "distance_source",
             "the points, or the distances of any two: features= or distances=",
         ),
+        "densities": ("points", "the points: features="),
         "distances": (
             "distance_source",
             "the points, or the distances of any two: features= or distances=",
@@ -142,6 +147,8 @@ class Clustering(SystemOutput):
             return self.cached("dispersion", self._dispersion)
         if reads == "pairs":
             return self.cached("extremes", self._extremes)
+        if reads == "densities":
+            return self.cached("densities", self._densities)
         parameters, cluster_index = measure.parameters, None
         if measure.label is not None:
             cluster_index = self.names.index(measure.label) if measure.label in self.names else -1
@@ -157,6 +164,12 @@ class Clustering(SystemOutput):
 
     def _extremes(self) -> ClusterExtremes:
         return ClusterExtremes(self.cluster, self._geometry(self.metric), self.settings)
+
+    def _densities(self) -> DensitySeparations:
+        assert self.points is not None
+        noise = self.names.index(NOISE_LABEL) if NOISE_LABEL in self.names else None
+        rows = self.points, self.cluster, len(self.names), self.metric
+        return DensitySeparations(*rows, noise, self.settings)
 
     def _geometry(self, metric: str) -> PointDistances | DistanceMatrix:
         if self.points is None:

@@ -25,7 +25,7 @@ from calipers.lazy_dataclasses import dataclass
 from calipers.measures.averages import WEIGHTS, AverageScope, output_weights, weighted_output_mean
 from calipers.statistics import FloatArray, Moments, NumericMoments, SkewMoments, StatisticVector
 from calipers.systems.base import SystemOutput
-from calipers.systems.regression import RegressionOutput
+from calipers.systems.regression import RegressionOutput, check_naive_error
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -270,9 +270,14 @@ class MultioutputRegression(SystemOutput):
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
 
-    columns: ClassVar = RegressionOutput.columns
+    columns: ClassVar = ("truth", "predicted", "weight")
     output_fields: ClassVar = RegressionOutput.output_fields
     needs: ClassVar = RegressionOutput.needs
+
+    def check_measure(self, measure: Measure) -> None:
+        """Check that the measure has a number for the error of the naive forecast, if any."""
+        check_naive_error(measure, None)
+        super().check_measure(measure)
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """Return the truth of each row, and the names of the outputs."""
@@ -295,6 +300,12 @@ class MultioutputRegression(SystemOutput):
             return MomentRows(truth, predicted, self.weight, self.clusters, self.settings)
         return result_type(self.name, truth, predicted, self.weight, self.settings, self.clusters)
 
+    def _ratio_rows(self, measure: Measure) -> MomentRows:
+        """Return the outputs of an average of ratios of two means."""
+        picked = measure.picked(self.outputs)
+        ratio = measure.ratio_columns(self.truth[:, picked], self.predicted[:, picked])
+        return MomentRows(*ratio, self.weight, self.clusters, self.settings)
+
     def _selected_outputs(self, measure: Measure, kind: Any) -> Any:
         """Return the outputs of an average as one object."""
         picked = measure.picked(self.outputs)
@@ -315,6 +326,8 @@ class MultioutputRegression(SystemOutput):
 
     def sample_for(self, measure: Measure) -> MomentRows | None:
         """Return the moments of truth and predictions, for measures that are functions of them."""
+        if measure.definition.relative_to is not None:
+            return self.cached(("ratio", measure), lambda: self._ratio_rows(measure))
         return (
             self._selected_outputs(measure, MomentRows)
             if measure.definition.statistic is NumericMoments

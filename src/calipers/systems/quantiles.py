@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.estimation.multilabel import RowValues
+from calipers.estimation.regression import MomentRows
 from calipers.lazy_dataclasses import dataclass
-from calipers.statistics import FloatArray, Moments, QuantileRows
+from calipers.measures.regression import MEDIAN_LOSSES
+from calipers.statistics import EnsembleRows, FloatArray, Moments, NumericMoments, QuantileRows
 from calipers.statistics.quantiles import NoLevelError
 from calipers.statistics.regression import SortedValues
 from calipers.systems.base import NAN, SystemOutput
@@ -48,6 +51,8 @@ class QuantileOutput(SystemOutput):
         Requested measures.
     order : TimeOrder, optional
         Time order of the rows.
+    naive_errors : array of shape (n, 2), optional
+        Errors of the naive forecast on the training series of each row, as in ``NAIVE_ERRORS``.
     """
 
     name: str
@@ -59,8 +64,9 @@ class QuantileOutput(SystemOutput):
     clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
+    naive_errors: FloatArray | None = None
 
-    columns: ClassVar = ("truth", "values", "weight")
+    columns: ClassVar = ("truth", "values", "weight", "naive_errors")
     output_fields: ClassVar = {"values": float}
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
@@ -76,28 +82,41 @@ class QuantileOutput(SystemOutput):
         """Return the predictions of one quantile, for a measure of a point prediction."""
         if measure.definition.reads != "numbers":
             return None
-        level = measure.parameters.get("alpha", 0.5)
+        return self._point_predictions(measure.parameters.get("alpha", 0.5))
+
+    def _point_predictions(self, level: float | None) -> RegressionOutput:
+        """Return the predictions of one quantile, or of the mean of the quantiles."""
         design = self.weight, self.settings, self.clusters
-        return self.cached(
-            level,
-            lambda: RegressionOutput(
-                self.name, self.truth, self.quantile_rows.quantile(level), *design
-            ),
-        )
+
+        def make() -> RegressionOutput:
+            rows = self.quantile_rows
+            predicted = rows.values.mean(axis=1) if level is None else rows.quantile(level)
+            return RegressionOutput(
+                self.name, self.truth, predicted, *design, naive_errors=self.naive_errors
+            )
+
+        return self.cached(("point", level), make)
 
     def check_measure(self, measure: Measure) -> None:
         """Check that the quantiles that the measure needs were predicted."""
         try:
+            if measure.definition.reads == "ensembles" and not isinstance(self, EnsembleOutput):
+                raise InputError(f"{self.name}: {measure} needs ensemble=, members of each row")
             problem = self.binary_problem(measure)
             if problem is not None:
                 problem.check_measure(measure)
             else:
-                measure.losses(self.truth[:0], QuantileRows(self.levels, self.values[:0]))
+                measure.losses(self.truth[:0], replace(self.quantile_rows, values=self.values[:0]))
         except NoLevelError as error:
             raise InputError(f"{self.name}: {measure} needs {error}") from None
 
-    def sample_for(self, measure: Measure) -> RowValues:
-        """Return the value of each row."""
+    def sample_for(self, measure: Measure) -> RowValues | MomentRows:
+        """Return the value of each row, or the moments of two values."""
+        if measure.definition.relative_to is not None:
+            ratio = measure.ratio_columns(self.truth, self.quantile_rows)
+            return self.cached(
+                measure, lambda: MomentRows(*ratio, self.weight, self.clusters, self.settings)
+            )
         losses = measure.losses(self.truth, self.quantile_rows)
         return RowValues(losses, self.weight, self.clusters, self.settings)
 
@@ -111,7 +130,33 @@ class QuantileOutput(SystemOutput):
             return NAN
         truth, sorted_truth = self.truth[w > 0], SortedValues.from_column(self.truth[w > 0])
         best_quantiles = [float(sorted_truth.quantile(w[w > 0], level)) for level in self.levels]
-        constant_prediction = QuantileRows(self.levels, np.tile(best_quantiles, (len(truth), 1)))
+        constant_prediction = replace(
+            self.quantile_rows, values=np.tile(best_quantiles, (len(truth), 1))
+        )
+        if measure.definition.relative_to is not None:
+            ratio = measure.ratio_columns(truth, constant_prediction)
+            return float(measure.apply(NumericMoments.from_rows(*ratio, w[w > 0])))
         return float(
             measure.apply(Moments.from_rows(measure.losses(truth, constant_prediction), w[w > 0]))
         )
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleOutput(QuantileOutput):
+    """Sorted members of the ensemble of one system, or samples of its predicted distribution.
+
+    Measures of a point prediction use the median if their loss is least for it, or the quantile
+    that they name; all others use the mean.
+    """
+
+    @property
+    def quantile_rows(self) -> EnsembleRows:
+        """Members, as quantiles."""
+        return EnsembleRows(self.levels, self.values)
+
+    def binary_problem(self, measure: Measure) -> RegressionOutput | None:
+        """Return the predictions of the median or the mean, for measures of a point prediction."""
+        if measure.definition.reads != "numbers":
+            return None
+        is_of_mean = measure.definition.row_formula not in MEDIAN_LOSSES
+        return self._point_predictions(None if is_of_mean else measure.parameters.get("alpha", 0.5))

@@ -227,7 +227,11 @@ def _check_stream(
     for measure in measures:
         reads = measure.definition.reads
         needs_pairs = reads == "distances" and measure.parameters["to"] != "centers"
-        if reads == "pairs" or needs_pairs or (reads == "distances" and measure.label is not None):
+        if (
+            reads in ("pairs", "densities")
+            or needs_pairs
+            or (reads == "distances" and measure.label is not None)
+        ):
             raise InputError(
                 f"{measure} takes all points in memory, but engine={engine.kind!r} has them in "
                 f"batches; take {', '.join(POINT_MEASURES)}, for which centers suffice, or "

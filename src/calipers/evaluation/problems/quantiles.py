@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from calipers.curves.lazy_curves import QuantileCurves
 from calipers.data.arrays import to_quantities
 from calipers.data.errors import InputError
-from calipers.data.quantiles import is_one_system, to_quantiles
+from calipers.data.quantiles import is_one_system, to_members, to_quantiles
 from calipers.evaluation.finding_inputs import from_quantiles
 from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.sample import Problem
@@ -17,7 +17,7 @@ from calipers.evaluation.visible_rows import visible_rows
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
-from calipers.statistics.quantiles import nominal_coverages
+from calipers.statistics import EnsembleRows
 from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Finding
-    from calipers.systems.quantiles import QuantileOutput
+    from calipers.systems.quantiles import EnsembleOutput, QuantileOutput
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,17 @@ class QuantileProblem(RegressionProblem):
         target, repeats = to_quantities(batch["truth"], "truth"), batch.frequencies
         outputs, row_fields = batch["quantiles"], (batch.weights, settings, batch.clusters)
         systems: dict[str, QuantileOutput] = {}
+        naive_errors = self.naive_errors(batch, len(target))
         outputs = {DEFAULT_SYSTEM_NAME: outputs} if is_one_system(outputs) else outputs
         for name, columns in named_systems(outputs, "quantiles").items():
             levels, values = to_quantiles(columns, column_name("quantiles", name), len(target))
             systems[name] = QuantileOutput(
-                name, repeats(target), levels, repeats(values), *row_fields
+                name,
+                repeats(target),
+                levels,
+                repeats(values),
+                *row_fields,
+                naive_errors=naive_errors,
             )
         _check_levels(systems)
         return systems
@@ -55,9 +61,7 @@ class QuantileProblem(RegressionProblem):
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         """Return the default measures; of prediction intervals those of the widest."""
         levels = next(iter(systems.values())).levels
-        widest = nominal_coverages(levels)[:1]
-        measure_names = ("interval-score", "interval-coverage", "mean-width")
-        interval_measures = [f"{kind}@{level:.10g}" for level in widest for kind in measure_names]
+        interval_measures = _interval_measures(systems)
         return [
             "mean-pinball",
             *(interval_measures or [f"quantile-coverage@{a:.10g}" for a in levels[:3]]),
@@ -68,12 +72,13 @@ class QuantileProblem(RegressionProblem):
         return [
             (name, parse(f"interval-coverage@{level:.10g}", "quantiles"))
             for name, system in systems.items()
-            for level in nominal_coverages(system.levels)
+            for level in system.quantile_rows.nominal_coverages
         ]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the levels of the quantiles."""
-        return {"levels": list(next(iter(sample.template_systems.values())).levels)}
+        levels = next(iter(sample.template_systems.values())).levels
+        return {"levels": list(levels), **super().conventions(sample)}
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of predicted quantiles."""
@@ -95,6 +100,47 @@ class QuantileProblem(RegressionProblem):
         """
         is_point_measure = measure.definition.reads == "numbers"
         return super().constant(sample, system, measure) if is_point_measure else NAN
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleProblem(QuantileProblem):
+    """Prediction of a number by the members of an ensemble, or samples of a distribution."""
+
+    kind: ClassVar[str] = "ensembles"
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, EnsembleOutput]:  # type: ignore[override]
+        """Return the systems on a batch of rows."""
+        from calipers.systems.quantiles import EnsembleOutput
+
+        target, repeats = to_quantities(batch["truth"], "truth"), batch.frequencies
+        outputs, row_fields = batch["ensemble"], (batch.weights, settings, batch.clusters)
+        outputs = {DEFAULT_SYSTEM_NAME: outputs} if is_one_system(outputs) else outputs
+        naive_errors, truth = self.naive_errors(batch, len(target)), repeats(target)
+        systems = {}
+        for name, table in named_systems(outputs, "ensemble").items():
+            members = to_members(table, column_name("ensemble", name), len(target))
+            rows = EnsembleRows.from_members(repeats(members))
+            systems[name] = EnsembleOutput(
+                name, truth, rows.levels, rows.values, *row_fields, naive_errors=naive_errors
+            )
+        return systems
+
+    def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
+        """Return the default measures; of prediction intervals those of the widest."""
+        return ["CRPS", *_interval_measures(systems)]
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """Return the number of members of each system."""
+        sizes = {name: len(s.levels) for name, s in sample.template_systems.items()}
+        return {"members": sizes, **RegressionProblem.conventions(self, sample)}
+
+
+def _interval_measures(systems: Mapping[str, Any]) -> list[str]:
+    """Return the measures of the widest central prediction interval of all systems, if any."""
+    first, *others = (system.quantile_rows.nominal_coverages for system in systems.values())
+    widest = [level for level in first if all(level in reached for reached in others)][:1]
+    kinds = ("interval-score", "interval-coverage", "mean-width")
+    return [f"{kind}@{level:.10g}" for level in widest for kind in kinds]
 
 
 def _check_levels(systems: Mapping[str, QuantileOutput]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from calipers.caching import cached
 from calipers.curves.lazy_curves import ResidualCurves
 from calipers.data.arrays import to_quantities
+from calipers.data.training_series import TrainingSeries
 from calipers.evaluation.constants import ConstantPrediction, constant_losses
 from calipers.evaluation.finding_inputs import from_regression
 from calipers.evaluation.sample import Problem
@@ -24,15 +25,23 @@ from calipers.systems.base import NAN
 from calipers.systems.regression import RegressionOutput
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from calipers.engines.pass_tasks import BatchSystems
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import EvaluationResults, Sample
+    from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Finding
+    from calipers.statistics import FloatArray
 
 DEFAULT_MEASURES = ("RMSE", "MAE", "R2")
+SERIES_NOTE = (
+    "Rows of a series are dependent: the clusters are the series. cluster= or time= states another "
+    "dependence."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +51,44 @@ class RegressionProblem(Problem):
     task = "regression"
     kind: ClassVar[str] = "numbers"
 
+    #: Training series of forecasts, on which the errors of naive forecasts are known.
+    training: TrainingSeries | None = None
+    #: Whether rows of a series are a cluster because no other clusters, nor times, are known.
+    has_series_clusters: bool = False
+
+    @classmethod
+    def from_plan(cls, plan: Mapping[str, Any]) -> Self:
+        """Build the problem of the statistics in a state, which has no row of any series."""
+        if "season" not in plan:
+            return cls()
+        return cls(TrainingSeries((), np.ones((1, 2)), plan["season"]))
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """Season of the naive forecasts, and a digest of their errors."""
+        if self.training is None:
+            return {}
+        return {"season": self.training.season, "training": self.training.digest}
+
+    def naive_errors(self, batch: Batch, n_rows: int) -> FloatArray | None:
+        """Return the errors of the naive forecast on the training series of each row, if known."""
+        if self.training is None:
+            return None
+        row_errors: FloatArray = batch.frequencies(
+            self.training.row_errors(batch["series"], n_rows)
+        )
+        return row_errors
+
     def systems(self, batch: Batch, settings: Settings) -> dict[str, RegressionOutput]:
         """Return the systems on a batch of rows."""
         target, repeats = to_quantities(batch["truth"], "truth"), batch.frequencies
         columns = read_system_columns(batch["predicted"], "predicted", len(target), to_quantities)
         row_fields = batch.weights, settings, batch.clusters
-        truth = repeats(target)
+        truth, naive_errors = repeats(target), self.naive_errors(batch, len(target))
         return {
-            n: RegressionOutput(n, truth, repeats(predicted), *row_fields)
+            n: RegressionOutput(
+                n, truth, repeats(predicted), *row_fields, naive_errors=naive_errors
+            )
             for n, predicted in columns.items()
         }
 
@@ -71,10 +110,30 @@ class RegressionProblem(Problem):
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """Return a note on the number of rows that findings and curves are based on."""
-        return row_sample_notes(sample)
+        """Return notes on clusters, and on the rows that findings and curves are based on."""
+        return (*self.series_notes(), *row_sample_notes(sample))
+
+    def series_notes(self) -> Sequence[str]:
+        """Return a note on the series that are clusters."""
+        return (SERIES_NOTE,) if self.has_series_clusters else ()
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """Return the season of naive forecasts."""
+        return {} if self.training is None else {"season": self.training.season}
 
     # --- Streams ---------------------------------------------------------------------------------
+
+    def template(
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, Any]:
+        """Return systems on artificial rows, which are of no series."""
+        if self.training is not None and self.training.names:
+            outputs = {k: v for k, v in columns.output_columns.items() if k != "series"}
+            first_series = replace(self.training, names=())
+            return replace(self, training=first_series).template(
+                replace(columns, output_columns=outputs), settings, sizes
+            )
+        return super().template(columns, settings, sizes)
 
     looks_at_rows = True
 
@@ -101,6 +160,8 @@ class RegressionProblem(Problem):
         from the variance. A median needs all rows, and is known if these are few, or stored for a
         measure that orders them.
         """
+        if None in measure.parameters.values():  # errors of series are not read again
+            return NAN
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.point_estimate(system, measure).value) else NAN
         mean_measures = [
