@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize, stats
 
 import calipers as cal
-from calipers.inference.noncentral_chi_square import association_limits
+from calipers.inference.noncentral_chi_square import norm_limits
 
 V, U = "Cramer-V", "uncertainty-coefficient"
 
@@ -32,7 +32,7 @@ def inverted(statistic: float, df: int, probability: float) -> float:
 def test_limits_are_those_of_the_inverted_distribution(statistic: float, df: int) -> None:
     """With the standard error of independence they are those of effectsize and DescTools."""
     norm, n = 0.4, statistic / 0.16
-    low, high = association_limits(norm, norm / statistic**0.5, statistic, df, 0.95)
+    low, high = norm_limits(norm, norm / statistic**0.5, statistic, df, 0.95)
     expected = [(inverted(statistic, df, p) / n) ** 0.5 for p in (0.975, 0.025)]
     assert (low, high) == pytest.approx(expected, rel=1e-6)
 
@@ -53,7 +53,7 @@ def test_cramers_v_of_a_two_by_two_table() -> None:
     gradient = optimize.approx_fprime(added.ravel(), phi, 1e-5)
     se = float(np.sqrt(added.ravel() @ gradient**2))
     assert (found.low, found.high) == pytest.approx(
-        association_limits((x2 / 200) ** 0.5, se, x2, 1, 0.95), rel=1e-4
+        norm_limits((x2 / 200) ** 0.5, se, x2, 1, 0.95), rel=1e-4
     )
 
 

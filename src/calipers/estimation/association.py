@@ -12,7 +12,7 @@ from calipers.inference import intervals
 from calipers.inference.gradients import cell_gradient, gradient, measure_value
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import MIN_ROWS_OF_ASSOCIATION
-from calipers.inference.noncentral_chi_square import association_limits
+from calipers.inference.noncentral_chi_square import norm_limits
 from calipers.measures.counts import mean_square_contingency, occurring_classes
 from calipers.statistics import (
     ConfusionMatrix,
@@ -57,7 +57,7 @@ def association_interval(
         (math.sqrt(value), se / (2 * math.sqrt(augmented_value))) if is_squared else (value, se)
     )
     statistic = n_rows * float(mean_square_contingency(matrix))
-    limits = association_limits(norm, norm_se, statistic, df, level)
+    limits = norm_limits(norm, norm_se, statistic, df, level)
     low, high = (limit**2 if is_squared else limit for limit in limits)
     interval = Interval(low, high, name, se=se)
     is_sparse = n_rows < MIN_ROWS_OF_ASSOCIATION * math.prod(sizes)

@@ -36,18 +36,18 @@ def noncentrality(statistic: float, df: float, probability: float) -> float:
     return (low + high) / 2
 
 
-def association_limits(
+def norm_limits(
     norm: float, se: float, statistic: float, df: float, level: float
 ) -> tuple[float, float]:
-    """Return the limits of a measure of association whose square is proportional to a χ².
+    """Return the limits of a length whose square is proportional to a χ².
 
     Parameters
     ----------
     norm, se : float
-        The measure, or its root if the measure itself is proportional to a χ², and its standard
-        error.
+        The length, such as a measure of association, and its standard error.
     statistic : float
-        Pearson's χ² of the test of independence.
+        The square of the length as a χ² if the true length is 0: Pearson's χ² of the test of
+        independence.
     df : float
         Its degrees of freedom.
     level : float
@@ -56,21 +56,20 @@ def association_limits(
     Returns
     -------
     low, high : float
-        The limits. The lower one is 0 if the test of independence does not reject at (1 −
-        level)/2.
+        The limits. The lower one is 0 if a test of the length 0 does not reject at (1 − level)/2.
 
     Notes
     -----
     With the standard error s, (norm/s)² is about χ² with the noncentrality (true norm/s)². If the
-    classes are independent, s is norm/√χ², whatever the error that a sparse table shows; for the
-    lower limit s² is therefore interpolated between both, linearly in the square of the limit. The
-    upper limit is no less than that of the median of independent classes (Cowan and others 2011).
+    true length is 0, s is norm/√χ², whatever the error at the observed length; for the lower limit
+    s² is therefore interpolated between both, linearly in the square of the limit. The upper limit
+    is no less than that of the median at the length 0 (Cowan and others 2011).
 
     Examples
     --------
-    >>> [round(limit, 4) for limit in association_limits(0.3, 0.1, 9.0, 1, 0.95)]
+    >>> [round(limit, 4) for limit in norm_limits(0.3, 0.1, 9.0, 1, 0.95)]
     [0.104, 0.496]
-    >>> [round(limit, 4) for limit in association_limits(0.15, 0.1, 2.25, 1, 0.95)]
+    >>> [round(limit, 4) for limit in norm_limits(0.15, 0.1, 2.25, 1, 0.95)]
     [0.0, 0.346]
     """
     tail = (1 - level) / 2
