@@ -374,8 +374,8 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     # of .15 to 1 times the spread of the items), the jackknife held intraclass correlations 91 to
     # 97 times of 100 (±1.1), those of single ratings on Fisher's scale 90 to 97.
     # KGE is 1 − the length of three errors, which is above 0 by chance: of true values of .5 to .99
-    # with 30 and 200 rows noncentral χ² held it 90 to 98 times of 100 (±0.9), the jackknife alone 75
-    # to 96 (75 to 88 above .98 with lognormal numbers or 30 rows).
+    # with 30 and 200 rows noncentral χ² held it 90 to 98 times of 100 (±0.9), the jackknife alone
+    # 75 to 96 (75 to 88 above .98 with lognormal numbers or 30 rows).
     "proportion of variance": (
         MethodRule("noncentral chi-square", caution=_caution_heavy_tail, tries=True),
         MethodRule("delta", caution=_caution_heavy_tail, tries=True),
@@ -394,8 +394,8 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     # Noncentral t, widened where the jackknife's error is larger than that of normal differences,
     # held limits of agreement of 6 to 200 normal differences 95 to 97 times of 100 (±0.4), of
     # uniform ones 98 to 99, of t with 5 degrees of freedom 92 to 95, Laplace 92 to 94, lognormal
-    # with σ = ½ 87 to 98; alone 82 to 98, 70 to 91 and 68 to 97; the jackknife with normal quantiles
-    # 85 to 95, 78 to 92, 76 to 93 and 73 to 91.
+    # with σ = ½ 87 to 98; alone 82 to 98, 84 to 91 and 68 to 97; the jackknife with normal
+    # quantiles 85 to 95, 78 to 92, 76 to 93 and 73 to 91.
     "limit of agreement": (
         MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),

@@ -78,11 +78,11 @@ def norm_limits(
     if noncentrality(statistic, df, 1 - tail) == 0:
         return 0.0, high
     # The ratio r of the limit to the norm: r² = λ(x)/x for x = (norm/s)², where s depends on r.
-    least, most = 0.0, 1.0
+    lower, upper = 0.0, 1.0
     for _ in range(60):
-        ratio = (least + most) / 2
+        ratio = (lower + upper) / 2
         square = (norm / null_se) ** 2, (norm / se) ** 2
         x = 1 / ((1 - ratio**2) / square[0] + ratio**2 / square[1])
         is_below = ratio**2 * x < noncentrality(x, df, 1 - tail)
-        least, most = (ratio, most) if is_below else (least, ratio)
-    return norm * least, high
+        lower, upper = (ratio, upper) if is_below else (lower, ratio)
+    return norm * lower, high

@@ -471,7 +471,7 @@ def macro_averaged_absolute_error(c: ConfusionMatrix) -> FloatArray:
 
     The error of a row is |i − j|, as in ordinal-MAE, but rare classes count as much as frequent
     ones. It ranges from 0 to K − 1 for K classes; for two it is 1 − balanced accuracy. It is
-    undefined if a class that occurs has no rows.
+    undefined if a class that is predicted has no true rows, or if all rows belong to one class.
     """
 
     def errors(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
