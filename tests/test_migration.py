@@ -16,6 +16,7 @@ from calipers.measures import TASKS, UnknownMeasureError, parse
 from calipers.measures.aliases import ALTERNATIVE_HINTS
 from calipers.measures.families import FAMILIES
 from calipers.measures.name_parsing import matching_definitions
+from calipers.measures.nearest_measures import NEAREST_MEASURES
 from calipers.measures.registry import definitions, normalize_name
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "migration.md"
@@ -275,3 +276,33 @@ def test_a_spelling_that_is_a_name_of_a_tool_is_compared_with_it(tool: str) -> N
         and not any(re.fullmatch(rf"{re.escape(there)}([@(.].*|_[\dp].*)?", c) for c in compared)
     }
     assert uncompared == set(NOT_COMPARED[tool])
+
+
+def nearest_rows() -> list[str]:
+    """The rows of the page of names that are not read, as the table of the code has them."""
+    out = []
+    for tool, names in NEAREST_MEASURES.items():
+        for k, (name, (measure, difference)) in enumerate(names.items()):
+            out.append(f"| {tool if k == 0 else ''} | `{name}` | `{measure}` | {difference} |")
+    return out
+
+
+def test_the_page_has_the_names_that_are_not_read() -> None:
+    section = PAGE.read_text(encoding="utf-8").split(
+        "| tool | name | nearest here | how it differs"
+    )
+    assert section[1].split("\n\n")[0].splitlines()[2:] == nearest_rows()
+
+
+@pytest.mark.parametrize("tool", NEAREST_MEASURES)
+def test_a_name_of_another_tool_is_answered_with_the_nearest_measure(tool: str) -> None:
+    for name, (measure, difference) in NEAREST_MEASURES[tool].items():
+        is_ambiguous = any(
+            len(matching_definitions(measure, families)) == 1 for families in TASKS.values()
+        )
+        assert is_ambiguous or parse(measure), measure
+        with pytest.raises(UnknownMeasureError) as error:
+            parse(name)
+        told = str(error.value)
+        assert measure in told.split("; ", 1)[1], told
+        assert difference in told, told

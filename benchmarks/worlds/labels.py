@@ -67,6 +67,24 @@ def classes(rows: int, share: Sequence[float], accuracy: float) -> World:
     return World("classes", f"{k} classes, {even}{good}", size, found, draw, large, ways=COUNTS[4:])
 
 
+ASSOCIATIONS = ("Cramer-V", "uncertainty-coefficient")
+
+
+def associations(rows: int, k: int, share: float) -> World:
+    """Predictions that are the class in this share of the rows, and else independent of it."""
+    cells = (share * np.eye(k) + (1 - share) / k) / k
+    names = list(map(str, range(k)))
+
+    def draw(random: Random) -> Evaluate:
+        cell = random.choice(k * k, rows, p=cells.ravel())
+        truth, predicted = (np.array(names)[x] for x in (cell // k, cell % k))
+        return CLASSIFICATION(truth, predicted, labels=names, measures=ASSOCIATIONS)
+
+    design = f"{k} classes, association {share:g}"
+    found = partial(at_infinity, cells, ASSOCIATIONS)
+    return World("classes", design, f"{rows} rows", found, draw, rows >= 20 * k**2)
+
+
 def label_sets(rows: int, positives: Sequence[int], right: float, lost: float = 0.0) -> World:
     """Several labels a row, each of so many rows on average and found with this recall; there are as
     many false alarms as are missed. A share of the rows is lost: four of five labels are wrong."""
@@ -112,6 +130,7 @@ def worlds() -> list[World]:
         classes(500, (0.02,) * 50, 0.85),
         *(classes(240, (1 / 30,) * 30, right) for right in (0.6, 0.9)),
         *(classes(n, lopsided, 0.6) for n in (300, 1000)),
+        *(associations(n, k, a) for k in (2, 3, 6) for n in (100, 400) for a in (0.0, 0.3, 0.7)),
         *(label_sets(300, (6, 60, 90, 120, 30), right) for right in (0.85, 0.97)),
         *(label_sets(300, (6, 8, 10, 12, 15) * k, 0.85) for k in (4, 10)),
         label_sets(1000, (20, 25, 30, 40, 60) * 4, 0.85),

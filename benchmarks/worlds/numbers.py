@@ -99,6 +99,17 @@ def _counts(x: Floats, z: Floats) -> tuple[Floats, Floats]:
     return np.asarray(stats.poisson.ppf(special.ndtr(z), rate)), rate
 
 
+def _close(x: Floats, z: Floats) -> tuple[Floats, Floats]:
+    return 5 + x, 5 + x + 0.1 * z
+
+
+def _close_in_proportion(x: Floats, z: Floats) -> tuple[Floats, Floats]:
+    return np.exp(x), np.exp(x + 0.1 * z)
+
+
+#: Relative errors, and an efficiency that is near 1.
+RELATIVE = ("KGE", "NRMSE", "Theil-U1")
+
 #: Truth and prediction of two independent normal numbers.
 Predict = Callable[[Floats, Floats], tuple[Floats, Floats]]
 PREDICTIONS: Mapping[str, tuple[Predict, Sequence[str]]] = {
@@ -107,6 +118,8 @@ PREDICTIONS: Mapping[str, tuple[Predict, Sequence[str]]] = {
     "of lognormal numbers": (_skewed, FITS),
     "of something else": (_hopeless, FITS),
     "of counts": (_counts, COUNTED),
+    "that are close": (_close, RELATIVE),
+    "close to lognormal numbers": (_close_in_proportion, RELATIVE),
 }
 
 

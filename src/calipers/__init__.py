@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.clustering import clustering
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
     from calipers.evaluate.external_values import from_values
+    from calipers.evaluate.fairness import fairness
     from calipers.evaluate.interleaving import interleaving
     from calipers.evaluate.judge import judge
     from calipers.evaluate.merge_states import merge_states, save_state
@@ -97,6 +98,7 @@ _HOMES = {
     "evaluation.stored_predictions": "keep_predictions",
     "evaluate.interleaving": "interleaving",
     "evaluate.judge": "judge",
+    "evaluate.fairness": "fairness",
     "evaluate.merge_states": "merge_states, save_state",
     "evaluate.monitor": "monitor",
     "evaluate.multilabel": "multilabel",
@@ -149,6 +151,7 @@ __all__ = [
     "compare_splits",
     "cross_validate",
     "curve",
+    "fairness",
     "from_json",
     "from_values",
     "interleaving",

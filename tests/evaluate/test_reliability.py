@@ -224,3 +224,48 @@ def test_batches_have_the_numbers_of_memory(tmp_path: Any, options: dict[str, An
             assert first.estimate.value == pytest.approx(second.estimate.value, rel=1e-9)
     for a, b in zip(memory.compare(), stream.compare(), strict=True):
         assert a.value == pytest.approx(b.value, abs=1e-9)
+
+
+def test_intervals_of_limits_of_agreement_are_exact_for_normal_differences() -> None:
+    """Student's t for the bias (Bland and Altman), the noncentral t for the limits (Carkeet 2015)."""
+    from scipy import stats
+
+    difference = (
+        stats.norm.ppf((np.arange(9) + 0.5) / 9) ** 3
+    )  # uneven, so that the error is larger
+    even = np.array([1.0, -1.0] * 4 + [0.0])
+    for values_of, is_even in ((even, True), (difference, False)):
+        ratings = {"a": values_of, "b": np.zeros(9)}
+        bias, *limits = cal.agreement(ratings, measures=list(LIMITS))
+        mean, sd = values_of.mean(), values_of.std(ddof=1)
+        assert (bias.low, bias.high) == pytest.approx(
+            stats.t.interval(0.95, 8, mean, sd / 3), rel=1e-9
+        )
+        for estimate, z in zip(limits, (-1.959963984540054, 1.959963984540054), strict=True):
+            exact = [mean + sd / 3 * stats.nct.ppf(p, 8, 3 * z) for p in (0.025, 0.975)]
+            remaining = [np.delete(values_of, i) for i in range(9)]
+            left_out = np.array([x.mean() + z * x.std(ddof=1) for x in remaining])
+            jackknife = np.sqrt(8 / 9 * np.square(estimate.value - left_out).sum())
+            factor = max(1.0, jackknife / (sd * math.sqrt(1 / 9 + z * z / 16)))
+            assert bool(factor == 1) is is_even
+            expected = [estimate.value + factor * (x - estimate.value) for x in exact]
+            assert (estimate.low, estimate.high) == pytest.approx(expected, rel=1e-6)
+            assert estimate.method.split(",")[0] == "noncentral t"
+
+
+def test_a_constant_rater_has_no_variance_of_items() -> None:
+    """Of two raters, one of whom is constant, both mean squares are equal, but for rounding."""
+    ratings = {"a": np.random.default_rng(0).normal(size=30), "b": np.full(30, 0.1)}
+    for estimate in cal.agreement(ratings, measures=["ICC2", "ICC3", "ICC2k", "ICC3k"]):
+        assert estimate.value == 0
+        assert math.isnan(estimate.low)
+        assert estimate.interval_reason == "no_spread"
+
+
+def test_a_heavy_tail_of_item_means_is_a_caution() -> None:
+    random = np.random.default_rng(1)
+    item, error = random.normal(size=(60, 1)), random.normal(size=(60, 3))
+    for ratings, has_caution in ((item + 0.5 * error, False), (np.exp(item + 0.5 * error), True)):
+        for estimate in cal.agreement(table(ratings), measures=list(FORMS)):
+            assert ("a heavy tail" in estimate.method) is has_caution
+            assert estimate.method.count("a heavy tail") <= 1

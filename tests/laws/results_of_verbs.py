@@ -167,6 +167,11 @@ MADE: dict[str, Callable[[], Any]] = {
     "bias and variance": lambda: cal.bias_variance(
         Ridge(), SCORES["fine"][:, None], NUMBERS, training_sets=4
     ),
+    "fairness": lambda: cal.fairness(
+        cal.classification(
+            [0, 1] * 20, [0, 1, 1, 1] * 10, slices={"group": ["a"] * 20 + ["b"] * 20}, **FEW
+        )
+    ),
     "the best of several": lambda: cal.best_system(_scored(), measure="AUC", n_resamples=20),
     "judge": lambda: cal.judge(
         {"a": [0, 1, 1, 0, 1] * 8, "b": [1, 1, 0, 0, 1] * 8},

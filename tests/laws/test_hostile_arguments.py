@@ -39,6 +39,17 @@ RUN = {str(t): {"a": 1.0 + t, "b": 2.0, "c": 3.0} for t in range(4)}
 
 
 @functools.cache
+def two_groups() -> cal.Evaluation:
+    return cal.classification(
+        TRUTH,
+        [int(s > 0.5) for s in SCORE],
+        slices={"group": ["a", "b"] * 6},
+        curves=False,
+        **QUICK,
+    )
+
+
+@functools.cache
 def two_classes() -> cal.Evaluation:
     return cal.classification(TRUTH, probability={"p": SCORE, "q": OTHER}, **QUICK)
 
@@ -265,6 +276,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "cv": 2,
             "inner_cv": 2,
         },
+    ),
+    "fairness": (
+        cal.fairness,
+        {"evaluation": two_groups, "measures": ["accuracy-difference"], "level": 0.9},
     ),
     "best_system": (
         cal.best_system,

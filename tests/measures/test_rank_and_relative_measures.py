@@ -133,3 +133,62 @@ def test_no_value(truth: Any, predicted: Any, name: str, reason: str) -> None:
     [found] = cal.regression(truth, predicted, measures=[name], curves=False)
     assert dict(found.undefined) == {reason: 3}
     assert np.isnan(found.value)
+
+
+def test_the_interval_of_kge_is_that_of_the_length_of_three_errors() -> None:
+    """Patnaik's χ² of their covariances by leaving out each row, written plainly."""
+    from scipy import stats
+
+    from calipers.inference.noncentral_chi_square import norm_limits
+
+    random = np.random.default_rng(2)
+    n, truth = 25, 5 + random.normal(size=25)
+    predicted = truth + 0.2 * random.normal(size=25)
+
+    def errors(rows: np.ndarray) -> np.ndarray:
+        y, p = truth[rows], predicted[rows]
+        r = np.corrcoef(y, p)[0, 1]
+        return np.array([r, p.std() / y.std(), p.mean() / y.mean()]) - 1
+
+    vector = errors(np.arange(n))
+    left_out = np.array([errors(np.delete(np.arange(n), i)) for i in range(n)])
+    changes = vector - left_out
+    t = stats.t.ppf(0.975, n - 1) / stats.norm.ppf(0.975)
+    covariances = (n - 1) / n * changes.T @ changes * t**2
+    length, trace = np.linalg.norm(vector), np.trace(covariances)
+    squares = np.square(covariances).sum()
+    se = np.sqrt(vector @ covariances @ vector) / length
+    low, high = norm_limits(length, se, length**2 * trace / squares, trace**2 / squares, 0.95)
+    [found] = cal.regression(truth, predicted, measures=["KGE"], curves=False)
+    assert (found.low, found.high) == pytest.approx((1 - high, 1 - low), rel=1e-8)
+    weighted = cal.regression(
+        truth, predicted, measures=["KGE"], weight=np.full(n, 3.0), curves=False
+    )["KGE"]
+    assert (weighted.low, weighted.high) == pytest.approx((found.low, found.high), rel=1e-8)
+
+
+@pytest.mark.slow
+def test_intervals_of_a_kge_near_one_hold() -> None:
+    held = 0
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        truth = 5 + random.normal(size=30)
+        predicted = truth + 0.1 * random.normal(size=30)
+        [found] = cal.regression(truth, predicted, measures=["KGE"], curves=False)
+        # r is 1/√1.01, α √1.01 and β 1.
+        true = 1 - np.hypot(1 / np.sqrt(1.01) - 1, np.sqrt(1.01) - 1)
+        held += found.low <= true <= found.high
+    assert held >= 184
+
+
+def test_relative_errors_of_heavy_tails_have_a_caution() -> None:
+    random = np.random.default_rng(1)
+    truth = np.exp(random.normal(size=100))
+    noise = 0.3 * random.normal(size=100)
+    for y, p, has_caution in (
+        (truth, truth + noise, True),
+        (truth, truth * np.exp(noise), True),
+        (5 + np.log(truth), 5 + np.log(truth) + noise, False),
+    ):
+        for e in cal.regression(y, p, measures=["NRMSE", "Theil-U1"], curves=False):
+            assert ("a heavy tail" in e.method) is has_caution

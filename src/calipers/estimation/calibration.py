@@ -14,6 +14,7 @@ from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.influence import group_jackknife
 from calipers.inference.intervals import Interval
+from calipers.inference.noncentral_chi_square import chi_square_median, noncentrality
 from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.variance_estimators import (
     Influence,
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from calipers.estimation.scores import ScoredRows
     from calipers.inference.settings import MeasureLike, Settings
 
-
-#: Largest statistic for which the noncentral χ² is used; above it a normal approximates it.
-_MAX_CHI2 = 1e4
 
 #: The mean absolute deviation is at most the root mean square of deviations, and close to it if
 #: they are similar; the upper limit assumes at least this ratio.
@@ -87,10 +85,10 @@ class Bins:
                 continue
             scale = squares / expected
             degrees, statistic = expected / scale, self._mean_square / scale
-            lows.append(math.sqrt(scale * _noncentrality(statistic, degrees, 1 - tail)))
+            lows.append(math.sqrt(scale * noncentrality(statistic, degrees, 1 - tail)))
             if is_upper:
-                upper_statistic = max(statistic, _chi2_median(degrees))
-                high = math.sqrt(scale * _noncentrality(upper_statistic, degrees, tail))
+                upper_statistic = max(statistic, chi_square_median(degrees))
+                high = math.sqrt(scale * noncentrality(upper_statistic, degrees, tail))
         return Interval(min(lows), high, "noncentral chi-square of the bins")
 
     def mean_error_interval(self, level: float) -> Interval:
@@ -134,33 +132,6 @@ class Bins:
         low = betaincinv(np.where(no_hits_mask, 1.0, hits), misses + 1, tail)
         high = betaincinv(hits + 1, np.where(no_misses_mask, 1.0, misses), 1 - tail)
         return np.where(no_hits_mask, 0.0, low), np.where(no_misses_mask, 1.0, high)
-
-
-def _chi2_median(df: float) -> float:
-    from scipy.special import chdtri
-
-    return float(chdtri(df, 0.5))
-
-
-def _noncentrality(statistic: float, df: float, probability: float) -> float:
-    """Return the noncentrality λ at which P(χ² ≤ ``statistic``) is this probability, at least 0."""
-    from scipy.special import chdtr, chndtr, ndtri
-
-    if chdtr(df, statistic) <= probability:
-        return 0.0
-    if statistic > _MAX_CHI2:  # normal with mean ν + λ and variance 2(ν + 2λ)
-        z = float(ndtri(probability))
-        spread = math.sqrt(4 * z * z - 2 * df + 4 * statistic) - 2 * z
-        return max(0.0, (spread**2 - 2 * df) / 4)
-    low, high = 0.0, 1.0
-    while chndtr(statistic, df, high) > probability:
-        low, high = high, 2 * high
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if chndtr(statistic, df, middle) > probability else (low, middle)
-        if high - low <= 1e-12 * high:
-            break
-    return (low + high) / 2
 
 
 NAN = float("nan")

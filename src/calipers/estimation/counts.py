@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached, cached_property
-from calipers.estimation import effective_sample_size
+from calipers.estimation import association, effective_sample_size
 from calipers.estimation.proportions import (
     cluster_confusions,
     effective_trials,
@@ -156,6 +156,10 @@ class ClassCounts:
         if self.matrix.n_classes > 2 and effective_sample_size.is_class_average(measure):
             methods["effective rows"] = partial(
                 effective_sample_size.class_average_interval, measure, self.matrix, cells
+            )
+        if definition.interval in association.INTERVALS:
+            methods["noncentral chi-square"] = partial(
+                association.association_interval, measure, self.matrix, cells
             )
         kind = "measure of counts" if proportion_matrix is None else "proportion of rows"
         return PointEstimate(

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached, cached_property
+from calipers.estimation.losses import excess_kurtosis_z
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap
 from calipers.inference.intervals import (
     ROUNDING_TOLERANCE,
     Interval,
     no_interval,
+    normal_limit_interval,
     scaled_skewness,
 )
-from calipers.inference.method_limits import MIN_MINORITY_RATINGS
+from calipers.inference.method_limits import MAX_KURTOSIS_Z, MIN_MINORITY_RATINGS
 from calipers.inference.point_estimate import (
     JointDistribution,
     PointEstimate,
@@ -45,6 +47,7 @@ from calipers.measures.rater_agreement import (
 from calipers.statistics import (
     FloatArray,
     Histogram,
+    Moments,
     RaterMoments,
     Ratings,
     Signs,
@@ -314,6 +317,7 @@ _MOMENT_KINDS = {
     "correlation": ("correlation", "fisher"),
     "fit": ("proportion of variance", "rest"),
     "limit": ("limit of agreement", None),
+    "bias": ("limit of agreement", None),
 }
 
 
@@ -334,7 +338,33 @@ def estimate_from_moments(
         undefined=undefined_reasons(measure, moments, n_items),
         effective_sizes=lambda: (float(moments.effective_items),),
         transform=transform,
+        normal_units_interval=partial(_limit_interval, measure, moments)
+        if kind == "limit of agreement"
+        else None,
     )
+
+
+def _limit_interval(measure: Any, moments: RaterMoments, level: float) -> Interval:
+    """Return the interval of a limit of agreement, or of the bias, of normal differences."""
+    mean = float(moments.deviations[0] - moments.deviations[-1])
+    sd = math.sqrt(2 * float(moments.residual_mean_square))
+    n_deviations = (float(measure.apply(moments)) - mean) / sd if sd > 0 else 0.0
+    n_deviations = 0.0 if abs(n_deviations) <= ROUNDING_TOLERANCE else n_deviations
+    return normal_limit_interval(mean, sd, n_deviations, float(moments.effective_items), level)
+
+
+def _has_heavy_tail(measure: Any, numbers: FloatArray, weight: FloatArray) -> bool:
+    """Return whether the item means, or the differences of two raters, have a heavy tail.
+
+    The excess kurtosis of a sample shows it, whether or not one of its items is very large.
+    """
+    if not len(numbers) or measure.definition.interval == "bias":
+        return False
+    values = numbers.mean(axis=1)
+    if measure.definition.interval == "limit":
+        values = numbers[:, 0] - numbers[:, -1]
+    squares = np.square(values - np.average(values, weights=weight))
+    return excess_kurtosis_z(Moments.from_rows(squares, weight)) > MAX_KURTOSIS_Z
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,11 +452,15 @@ class RatingNumbers:
             )
             return values
 
+        mask = self.complete_mask
+        weight = np.ones(len(mask)) if self.weight is None else self.weight
+        is_heavy = _has_heavy_tail(measure, self.ratings[mask], weight[mask])
         return replace(
             estimate,
             weight=self.weight,
             clusters=self.clusters,
             influence=influence,
+            caution="a heavy tail" if is_heavy else "",
             compute_scaled_skewness=lambda: abs(scaled_skewness(influence().influence_values)),
             replicates=None if self.item_counts is not None else replicates,
         )

@@ -15,6 +15,7 @@ from calipers.estimation.losses import excess_kurtosis_z
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
+from calipers.inference.noncentral_chi_square import norm_limits
 from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.resampling import bootstrap_means, poisson_weights
 from calipers.inference.transformations import TRANSFORMATIONS
@@ -182,7 +183,12 @@ class NumericSample:
                 moments = Moments.from_errors(self.truth, self.predicted, squared=True)
             else:
                 moments = Moments.from_rows(np.square(self.predicted - self.truth), self.weight)
-            return excess_kurtosis_z(moments)
+            if estimate.kind == "proportion of variance":
+                return excess_kurtosis_z(moments)
+            truth = np.square(self.truth - np.average(self.truth, weights=self.weight))
+            return max(
+                excess_kurtosis_z(moments), excess_kurtosis_z(Moments.from_rows(truth, self.weight))
+            )
 
         def replicates() -> FloatArray:
             values: FloatArray = cached(
@@ -197,7 +203,8 @@ class NumericSample:
             effective_sizes=lambda: (self.effective_size,),
             compute_scaled_skewness=skewness,
             kurtosis_z=kurtosis
-            if estimate.kind == "proportion of variance" and self.truth.ndim == 1
+            if estimate.kind in ("proportion of variance", "relative error")
+            and self.truth.ndim == 1
             else None,
             influence=(lambda: self.influence(measure)) if has_influence else None,
             time_influence=self._time_influence(estimate),
@@ -295,6 +302,50 @@ class MomentRows(NumericSample):
                         scale.forward(value) - leave_one_out_values
                     ) / scale.derivative(value)
         return Influence(column, variance_estimator, "jackknife")
+
+    def _methods(
+        self, measure: MeasureLike, estimate: PointEstimate
+    ) -> dict[str, IntervalFunction]:
+        methods = super()._methods(measure, estimate)
+        if measure.definition.components is not None and self.truth.ndim == 1:
+            methods["noncentral chi-square"] = partial(self._length_interval, measure)
+        return methods
+
+    def _length_interval(self, measure: MeasureLike, level: float) -> Interval | None:
+        """Return the interval of 1 − the length of a vector of components.
+
+        Without an error of the components, the square of the length would be about c times χ² with
+        ν degrees of freedom, c = tr Σ²/tr Σ and ν = tr Σ/c, by their covariances Σ (Patnaik 1949).
+        """
+        components, moments = measure.definition.components, self.statistic
+        assert components is not None
+        vector = components(moments, **measure.parameters)
+        length = float(np.sqrt(np.square(vector).sum()))
+        estimator = JackknifeVariance(
+            self.weight, self.clusters, effective_size=moments.effective_size
+        )
+        changes = np.empty((len(vector), len(self.truth)))
+        for start in range(0, len(self.truth), _BLOCK_ROWS):
+            block = slice(start, start + _BLOCK_ROWS)
+            weight = None if self.weight is None else self.weight[block]
+            remaining = LeaveOneOutMoments(
+                moments, self.truth[block], self.predicted[block], weight
+            )
+            with np.errstate(divide="ignore", invalid="ignore"):
+                changes[:, block] = (vector - components(remaining, **measure.parameters)).T
+        error = Influence(vector @ changes / length, estimator, "jackknife").standard_error
+        df = error.df if error.df is not None else math.inf
+        if not (length > 0 and df > 0 and 0 < error.se < math.inf):
+            return None
+        columns = np.stack([estimator.covariance_vector(column) for column in changes])
+        covariances = columns @ columns.T * (intervals.student_se(1.0, df, level) ** 2)
+        trace, squares = float(np.trace(covariances)), float(np.square(covariances).sum())
+        statistic, freedom = length**2 * trace / squares, trace**2 / squares
+        se = intervals.student_se(error.se, df, level)
+        low, high = norm_limits(length, se, statistic, freedom, level)
+        name = "jackknife, noncentral chi-square"
+        name = name if self.clusters is None else self.clusters.annotate_method(name)
+        return Interval(1 - high, 1 - low, name, se=error.se)
 
     def _unexplained_influence(
         self, measure: MeasureLike, moments: NumericMoments

@@ -89,7 +89,7 @@ def error_interval(estimate: PointEstimate, level: float) -> Interval | None:
     """Return the interval based on the standard error, or None if this is not known.
 
     The interval is normal, on the transformed scale if the point estimate has one. For clustered
-    rows it uses Student's t.
+    rows it uses Student's t. An exact interval for normal units is widened to the standard error.
     """
     error, value, clusters = estimate.standard_error, estimate.value, estimate.clusters
     if error is None:
@@ -104,6 +104,9 @@ def error_interval(estimate: PointEstimate, level: float) -> Interval | None:
         return intervals.no_interval(error.name, "no_spread")
     if clusters is not None:
         return clusters.student_interval(value, error.se, error.df, level, error.name)
+    if estimate.normal_units_interval is not None:
+        exact = estimate.normal_units_interval(level)
+        return None if exact is None else exact.widen(value, error.se, error.name)
     return replace(intervals.normal_interval(value, error.se, level), method=error.name)
 
 

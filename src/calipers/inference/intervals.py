@@ -57,9 +57,24 @@ class Interval:
     reason: str | None = None
     se: float = NAN
 
+    def widen(self, value: float, se: float, name: str) -> Interval:
+        """Return the interval with its distances from the value in proportion to a standard error.
+
+        ``name`` is that of the error. If it is not larger than that of the interval, the interval
+        does not change.
+        """
+        if self.reason or not (self.se > 0 and math.isfinite(se)):
+            return self
+        factor = max(1.0, se / self.se)
+        low, high = value - factor * (value - self.low), value + factor * (self.high - value)
+        method = self.method if factor <= 1 + ROUNDING_TOLERANCE else f"{self.method}, {name}"
+        return replace(self, low=low, high=high, method=method, se=factor * self.se)
+
     def add_caution(self, caution: str) -> Interval:
         """Return the interval with a caution added to its method; unchanged without an interval."""
-        return self if self.reason else replace(self, method=f"{self.method}, but {caution}")
+        if self.reason or f", but {caution}" in self.method:
+            return self
+        return replace(self, method=f"{self.method}, but {caution}")
 
     def clip(self, lowest: float, highest: float) -> Interval:
         """Return the interval clipped to the range of the measure."""
@@ -387,6 +402,38 @@ def student_interval(mean: float, se: float, n: float, level: float) -> Interval
         return no_interval("Student t", "no_spread")
     half = t_quantile(level, n - 1) * se
     return Interval(mean - half, mean + half, "Student t", se=se)
+
+
+def normal_limit_interval(
+    mean: float, sd: float, n_deviations: float, n: float, level: float
+) -> Interval:
+    """Return the exact interval of a limit of agreement of normal differences (Carkeet 2015).
+
+    The limit is the mean plus a number z of standard deviations of n differences. √n times the
+    distance of the true limit from the mean, over the standard deviation, has a noncentral t
+    distribution with the noncentrality z√n. For z = 0 the interval is Student's.
+
+    >>> interval = normal_limit_interval(1.0, 2.0, 1.96, 20, 0.95)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (3.776, 7.044)
+    >>> interval = normal_limit_interval(1.0, 2.0, 0.0, 20, 0.95)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.064, 1.936)
+    """
+    from scipy.special import nctdtrit
+
+    if not n >= 2:
+        return no_interval("noncentral t", "too_few_units")
+    if not sd > ROUNDING_TOLERANCE * abs(mean):
+        return no_interval("noncentral t", "no_spread")
+    se = sd * math.sqrt(1 / n + n_deviations**2 / (2 * (n - 1)))
+    if n_deviations == 0:
+        return student_interval(mean, se, n, level)
+    low, high = (
+        mean + sd / math.sqrt(n) * float(nctdtrit(n - 1, n_deviations * math.sqrt(n), tail))
+        for tail in ((1 - level) / 2, (1 + level) / 2)
+    )
+    return Interval(low, high, "noncentral t", se=se)
 
 
 def hall_interval(

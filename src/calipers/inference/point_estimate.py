@@ -296,6 +296,8 @@ class PointEstimate:
     is_biased: bool = False
     #: Caution that applies to any interval of it.
     caution: str = ""
+    #: Its exact interval if units are normal, with the standard error that it then has.
+    normal_units_interval: IntervalFunction | None = None
     #: The scale on which it is more nearly normal, a key of ``transformations.TRANSFORMATIONS``.
     transform: str | None = None
     methods: Mapping[str, IntervalFunction] = field(default_factory=dict)

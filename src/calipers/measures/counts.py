@@ -470,7 +470,7 @@ def macro_averaged_absolute_error(c: ConfusionMatrix) -> FloatArray:
 
     The error of a row is |i − j|, as in ordinal-MAE, but rare classes count as much as frequent
     ones. It ranges from 0 to K − 1 for K classes; for two it is 1 − balanced accuracy. It is
-    undefined if a class that occurs has no rows.
+    undefined if a class that is predicted has no true rows, or if all rows belong to one class.
     """
 
     def errors(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
@@ -485,8 +485,27 @@ def macro_averaged_absolute_error(c: ConfusionMatrix) -> FloatArray:
 association = partial(rate, higher_is_better=None, no_skill=None, is_multiclass=True)
 
 
+def occurring_classes(c: ConfusionMatrix) -> tuple[IntArray, IntArray]:
+    """Return the numbers of classes with true rows, and of those with predicted ones."""
+    return (
+        np.count_nonzero(c.truth_margin > 0, axis=-1),
+        np.count_nonzero(c.prediction_margin > 0, axis=-1),
+    )
+
+
+def mean_square_contingency(c: ConfusionMatrix) -> FloatArray:
+    """Compute χ²/n of Pearson's test of independence of true and predicted classes."""
+
+    def terms(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
+        products = c.truth_margin[..., truth] * c.prediction_margin[..., predicted]
+        return np.asarray(np.square(counts) / np.where(products > 0, products, 1.0))
+
+    return np.maximum(c.cell_sum(terms) - 1, 0.0)
+
+
 @association(
     "Cramer-V",
+    interval="association",
     aliases=("cramers_v", "cramer_v", "Cramér-V"),
     undefined=ONE_CLASS | ONE_PREDICTION,
     reference="Cramér 1946",
@@ -500,16 +519,8 @@ def cramers_v(c: ConfusionMatrix) -> FloatArray:
     0 by chance. It is undefined if all rows belong to one class, or are all predicted to belong to
     one class.
     """
-
-    def terms(counts: FloatArray, truth: IntArray, predicted: IntArray) -> FloatArray:
-        products = c.truth_margin[..., truth] * c.prediction_margin[..., predicted]
-        return np.asarray(np.square(counts) / np.where(products > 0, products, 1.0))
-
-    mean_square = np.maximum(c.cell_sum(terms) - 1, 0.0)
-    n_true, n_predicted = (
-        np.count_nonzero(margin > 0, axis=-1) for margin in (c.truth_margin, c.prediction_margin)
-    )
-    root_mean_square = np.sqrt(mean_square / (np.minimum(n_true, n_predicted) - 1))
+    n_classes = np.minimum(*occurring_classes(c))
+    root_mean_square = np.sqrt(mean_square_contingency(c) / (n_classes - 1))
     return np.asarray(np.minimum(root_mean_square, 1.0))
 
 
@@ -520,6 +531,7 @@ def _entropy_sum(x: FloatArray) -> FloatArray:
 
 @association(
     "uncertainty-coefficient",
+    interval="squared_association",
     aliases=("Theil-U", "theils_u", "RCI", "relative_classifier_information"),
     shared_names=("Theil-U", "theils_u"),
     no_skill=0.0,

@@ -137,6 +137,8 @@ class Definition:
     unexplained : str, optional
         Sum of squares S, as an attribute of ``NumericMoments``, of a measure 1 − S/T, where T is
         that of the truth.
+    components : callable, optional
+        Components, along a trailing axis, of a vector whose length is 1 − the value.
     coefficient : int, optional
         Coefficient of a recalibration: the intercept (0) or the slope (1).
     area : AreaTransform, optional
@@ -228,6 +230,7 @@ class Definition:
     counts_hits: bool | None = None
     skill_of: str | None = None
     unexplained: str | None = None
+    components: Formula | None = None
     coefficient: int | None = None
     area: AreaTransform | None = None
     is_smooth: bool = False

@@ -33,6 +33,7 @@ from calipers.measures.averages import PAIRWISE_AVERAGES, VARIANCE_WEIGHTED, WEI
 from calipers.measures.definition import ALIAS_SEPARATOR, Definition, Measure, insert_suffix
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, find_families
+from calipers.measures.nearest_measures import nearest_hint
 from calipers.measures.parameters import MAX_NAME_LENGTH, format_request
 from calipers.measures.registry import definitions, find_candidates, load_families, normalize_name
 
@@ -759,7 +760,11 @@ def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
         example = matches[0].example() if matches else "accuracy"
         return f"the value of the best constant prediction is evaluation[{str(example)!r}].no_skill"
     spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
-    return phrases.non_measure_hint(text, families) or ALTERNATIVE_HINTS.get(spelled)
+    return (
+        phrases.non_measure_hint(text, families)
+        or ALTERNATIVE_HINTS.get(spelled)
+        or nearest_hint(text)
+    )
 
 
 def _is_measure_name(text: str, families: Sequence[str]) -> bool:

@@ -39,6 +39,19 @@ def _rater_variance(m: RaterMoments) -> FloatArray:
     return m.rater_variance - m.residual_mean_square / m.effective_items
 
 
+#: A variance of the items of at most this proportion of the mean squares is rounding error.
+_ROUNDING = 1e-13
+
+
+def _item_variance(m: RaterMoments) -> FloatArray:
+    """Compute MSR − MSE, the variance of the items beyond that of the residuals, k times.
+
+    It is exactly 0 where one of two raters is constant, which rounding would hide.
+    """
+    variance = m.item_mean_square - m.residual_mean_square
+    return np.where(np.abs(variance) <= _ROUNDING * m.item_mean_square, 0.0, variance)
+
+
 def _within_mean_square(m: RaterMoments) -> FloatArray:
     """Compute MSW, the mean square within items."""
     return m.residual_mean_square + _rater_variance(m)
@@ -73,6 +86,7 @@ mean_coefficient = partial(coefficient, interval="fit")
 @coefficient(
     "ICC1",
     aliases=("ICC-1",),
+    range=(-1, 1),
     undefined=_has_variance(_one_way_variance),
     reference="Shrout and Fleiss 1979; McGraw and Wong 1996",
 )
@@ -80,9 +94,9 @@ def one_way_icc(m: RaterMoments) -> FloatArray:
     """ICC1, the intraclass correlation of single ratings if each item has raters of its own.
 
     It is ICC(1,1) of Shrout and Fleiss: (MSR − MSW)/(MSR + (k − 1)MSW), the proportion of the
-    variance of a rating that is due to the item, where differences between raters are error. It is
-    at most 1. It is undefined if fewer than two items have all k ratings, if ratings are text, or
-    if they do not vary.
+    variance of a rating that is due to the item, where differences between raters are error. It
+    ranges from −1/(k − 1) to 1. It is undefined if fewer than two items have all k ratings, if
+    ratings are text, or if they do not vary.
     """
     return (m.item_mean_square - _within_mean_square(m)) / _one_way_variance(m)
 
@@ -102,12 +116,13 @@ def agreement_icc(m: RaterMoments) -> FloatArray:
     It is undefined if fewer than two items have all k ratings, if ratings are text, or if they do
     not vary.
     """
-    return (m.item_mean_square - m.residual_mean_square) / _agreement_variance(m)
+    return _item_variance(m) / _agreement_variance(m)
 
 
 @coefficient(
     "ICC3",
     aliases=("ICC-C1",),
+    range=(-1, 1),
     undefined=_has_variance(_consistency_variance),
     reference="Shrout and Fleiss 1979; McGraw and Wong 1996",
 )
@@ -119,7 +134,7 @@ def consistency_icc(m: RaterMoments) -> FloatArray:
     undefined if fewer than two items have all k ratings, if ratings are text, or if items and
     residuals do not vary.
     """
-    return (m.item_mean_square - m.residual_mean_square) / _consistency_variance(m)
+    return _item_variance(m) / _consistency_variance(m)
 
 
 @mean_coefficient(
@@ -152,7 +167,7 @@ def agreement_mean_icc(m: RaterMoments) -> FloatArray:
     It is undefined if fewer than two items have all k ratings, if ratings are text, or if the
     estimated variance of mean ratings is not positive.
     """
-    return (m.item_mean_square - m.residual_mean_square) / _mean_agreement_variance(m)
+    return _item_variance(m) / _mean_agreement_variance(m)
 
 
 @mean_coefficient(
@@ -170,7 +185,7 @@ def consistency_mean_icc(m: RaterMoments) -> FloatArray:
     of one. It is at most 1. It is undefined if fewer than two items have all k ratings, if ratings
     are text, or if the means of the items do not vary.
     """
-    return 1 - m.residual_mean_square / m.item_mean_square
+    return _item_variance(m) / m.item_mean_square
 
 
 _difference_measure = partial(
@@ -194,7 +209,7 @@ def _normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-@_difference_measure("Bland-Altman-bias", aliases=("bland_altman_bias",))
+@_difference_measure("Bland-Altman-bias", interval="bias", aliases=("bland_altman_bias",))
 def bland_altman_bias(m: RaterMoments) -> FloatArray:
     """Bias of two raters by Bland and Altman: the mean difference, first minus second.
 

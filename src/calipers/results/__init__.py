@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from calipers.results.decision_regions import DecisionRegions
     from calipers.results.estimate import INTERVAL_REASONS, Difference, Estimate, JudgedSample
     from calipers.results.evaluation import Evaluation, StoredPredictions
+    from calipers.results.fairness import Disparity, Fairness
     from calipers.results.finding import SEVERITIES, Definition, Finding
     from calipers.results.judge import JudgeBias
     from calipers.results.labels import LabelTable, LabelTables
@@ -52,6 +53,7 @@ _NAMES_BY_MODULE = {
     "decision_regions": "DecisionRegions",
     "estimate": "INTERVAL_REASONS, Difference, Estimate, JudgedSample",
     "evaluation": "Evaluation, StoredPredictions",
+    "fairness": "Disparity, Fairness",
     "finding": "SEVERITIES, Definition, Finding",
     "judge": "JudgeBias",
     "labels": "LabelTable, LabelTables",
@@ -86,8 +88,10 @@ __all__ = [
     "DecisionRegions",
     "Definition",
     "Difference",
+    "Disparity",
     "Estimate",
     "Evaluation",
+    "Fairness",
     "Finding",
     "FloatArray",
     "JudgeBias",

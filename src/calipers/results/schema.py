@@ -13,6 +13,7 @@ from calipers.results.curve import Curve
 from calipers.results.decision_regions import DecisionRegions
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.evaluation import Evaluation
+from calipers.results.fairness import Disparity, Fairness
 from calipers.results.finding import Definition, Finding
 from calipers.results.judge import JudgeBias
 from calipers.results.labels import LabelTable
@@ -72,6 +73,7 @@ RESULT_CLASSES = {
         ),
         *(BiasVariance, BiasVarianceRow, Selection, Candidate, TunedThreshold),
         *(Leaderboard, LeaderboardRow),
+        *(Fairness, Disparity),
         *(MonitorResult, MonitorLook, MonitoredSystem),
         *(JudgeBias, LabelSelection, LabelStratum),
     )

@@ -349,8 +349,8 @@ def work_saved_over_sampling(
     It is a measure of technology-assisted review: (TN + FN)/N at rank k, the proportion of the N
     documents that nobody has to read, less 1 − recall, the proportion that a random order would
     save. N is the number of retrieved documents, or ``collection_size``. It ranges from recall − 1
-    to recall and is undefined if the recall is never reached, without relevant documents, or if
-    more documents are retrieved than the collection has.
+    to recall, ends that its interval does not use, and is undefined if the recall is never reached,
+    without relevant documents, or if more documents are retrieved than the collection has.
     """
     n_read = _rank_of_relevant(r, _required_count(r, recall, rel), rel)
     return np.asarray(recall - n_read / (collection_size or np.maximum(r.retrieved, 1)))
