@@ -264,7 +264,10 @@ def test_no_table_is_left_if_one_cannot_be_written(judged: cal.Campaign, tmp_pat
     done = subprocess.run(
         [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (3, f"calipers: {folder}/judgments.csv: File too large\n")
+    assert (done.returncode, done.stderr) == (
+        3,
+        f"calipers: {folder}/judgments.csv: File too large\n",
+    )
     assert not list(folder.iterdir())
 
 

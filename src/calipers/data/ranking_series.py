@@ -12,7 +12,15 @@ from calipers import _core
 from calipers.data.arrays import from_arrow
 from calipers.data.errors import InputError
 from calipers.data.grouped_judgments import encode_ids
-from calipers.data.trec import InputOrigin, Qrels, Run, TrecSource, read_rows, read_run
+from calipers.data.trec import (
+    InputOrigin,
+    Qrels,
+    Run,
+    TrecSource,
+    read_ordered_run,
+    read_rows,
+    read_run,
+)
 from calipers.data.trec_tables import buffers, decode_id
 from calipers.lazy_dataclasses import dataclass
 
@@ -53,7 +61,12 @@ def read_series_judgments(source: TrecSource) -> SeriesJudgments:
 
 
 def read_series(
-    name: str, source: TrecSource, judgments: SeriesJudgments, *, float32: bool = False
+    name: str,
+    source: TrecSource,
+    judgments: SeriesJudgments,
+    *,
+    float32: bool = False,
+    order: str = "score",
 ) -> Run:
     """Read a run whose topics have numbers, as in ``51/2``, and judge its rankings.
 
@@ -66,7 +79,7 @@ def read_series(
     """
     import pyarrow as pa
 
-    table, origin = read_rows(name, source, "run")
+    table, origin, notes = read_ordered_run(name, source, order)
     index_by_topic = {topic: index for index, topic in enumerate(judgments.topics)}
     keys: list[tuple[int, int, bytes]] = []
     for ranking in table["topic"].unique().to_pylist():
@@ -115,4 +128,4 @@ def read_series(
         "length": length,
         "rank": rank,
     }
-    return replace(run, arrays=arrays, origin=origin)
+    return replace(run, arrays=arrays, origin=origin, notes=(*notes, *run.notes))

@@ -5,7 +5,6 @@ They are computed from a table of the distinct scores and from its rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any

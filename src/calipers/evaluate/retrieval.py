@@ -174,7 +174,7 @@ def judge_and_read_runs(
             engine_reads_paths=engine is not None,
         )
     if RankingSeries in statistic_types:
-        return _read_series(qrels, runs, measures, float32=float32)
+        return _read_series(qrels, runs, measures, **run_options)
     systems: dict[str, Any] = {name: {} for name in runs}
     read: dict[str, Run] = {}
     for kind in sorted(statistic_types - {JudgedRankings}, key=lambda kind: kind.__name__):
@@ -203,7 +203,7 @@ def judge_and_read_runs(
 
 
 def _read_series(
-    qrels: TrecSource, runs: Mapping[str, Any], measures: Sequence[Measure], *, float32: bool
+    qrels: TrecSource, runs: Mapping[str, Any], measures: Sequence[Measure], **run_options: Any
 ) -> tuple[dict[str, Run], dict[str, StatisticsByType], InputOrigin]:
     """Judge runs that have several rankings of each topic."""
     from calipers.data.ranking_series import read_series, read_series_judgments
@@ -216,7 +216,7 @@ def _read_series(
             "each ranking; request them separately"
         )
     judgments = read_series_judgments(qrels)
-    read = {name: read_series(name, run, judgments, float32=float32) for name, run in runs.items()}
+    read = {name: read_series(name, run, judgments, **run_options) for name, run in runs.items()}
     systems: dict[str, StatisticsByType] = {
         name: {RankingSeries: RankingSeries(**run.arrays)} for name, run in read.items()
     }
