@@ -461,19 +461,15 @@ class ComparisonOptions:
         regular_mask = procedures.is_regular(self.settings.level)
         if not regular_mask.any():
             return None
-        indices = np.flatnonzero(~regular_mask).tolist()
         first_regular = int(regular_mask.argmax())
-        estimates = {
-            pair: estimate
-            for pair, _, estimate in self.source.differences(
-                [pairs[j] for j in (first_regular, *indices)], self.settings, [measure]
-            )
-        }
+        indices: list[int] = [first_regular, *np.flatnonzero(~regular_mask).tolist()]
+        single_differences = self.source.differences(
+            [pairs[index] for index in indices], self.settings, [measure]
+        )
         statistics = {}
-        for index in (first_regular, *indices):
-            estimate = estimates[pairs[index]]
+        for index, (pair, _, estimate) in zip(indices, single_differences, strict=True):
             fields, procedure = _difference_fields(
-                str(measure), *pairs[index], estimate, self.hypothesis, with_limits=False
+                str(measure), *pair, estimate, self.hypothesis, with_limits=False
             )
             statistics[index] = DifferenceStatistics(fields, procedure)
         shared_fields = statistics.pop(first_regular).fields

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -92,7 +92,7 @@ def _drop_degenerate_test(statistics: DifferenceStatistics) -> DifferenceStatist
 
 
 def _adjust_family(
-    family: dict[Measure, list[DifferenceStatistics]], sample: Sample, baseline: str | None
+    family: dict[Measure, Sequence[DifferenceStatistics]], sample: Sample, baseline: str | None
 ) -> Iterable[tuple[DifferenceStatistics, Difference]]:
     """Adjust the differences of a family; those without a test are not counted."""
     difference_by_id: dict[int, Difference] = {}
