@@ -177,9 +177,13 @@ class SubsetScores:
             corrections = np.where(n > 1, n / (n - 1), np.nan)
             variances = (squared_influence.reshape(n_subsets, 2) * corrections).sum(axis=1)
         errors = np.sqrt(variances)
+        sums = np.hstack([weights, squares]).tolist()
+        terms = zip(values.tolist(), errors.tolist(), strict=True)
         return [
-            AreaSummary(*weights[k], *squares[k], {name: (float(values[k]), float(errors[k]))})
-            for k in range(n_subsets)
+            AreaSummary(positive, negative, positive_squares, negative_squares, {name: term})
+            for (positive, negative, positive_squares, negative_squares), term in zip(
+                sums, terms, strict=True
+            )
         ]
 
     @cached_property
