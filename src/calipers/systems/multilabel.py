@@ -396,8 +396,12 @@ class MultilabelOutput(base.SystemOutput):
             squared_weight = np.square(self.weight)
             squares = [column_sums(rows, squared_weight)[:, None] for rows in classes]
         return [
-            ScoreTable(np.zeros(1), *columns, rows=len(self.truth))
-            for columns in zip(*totals, *squares, strict=True)
+            ScoreTable(
+                np.zeros(1), positive, negative, positive_squares, negative_squares, len(self.truth)
+            )
+            for positive, negative, positive_squares, negative_squares in zip(
+                *totals, *squares, strict=True
+            )
         ]
 
 
