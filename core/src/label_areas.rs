@@ -254,8 +254,8 @@ pub fn label_areas<'py>(
 ) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
     let options = (names, truth, weight, weights);
     match scores {
-        LabelScores::Double(scores) => averaged(py, scores, options),
-        LabelScores::Single(scores) => averaged(py, scores, options),
+        LabelScores::Double(scores) => averaged(py, &scores, options),
+        LabelScores::Single(scores) => averaged(py, &scores, options),
     }
 }
 
@@ -268,7 +268,7 @@ type Options<'py> = (
 
 fn averaged<'py, S: Score>(
     py: Python<'py>,
-    scores: PyReadonlyArray2<'py, S>,
+    scores: &PyReadonlyArray2<'py, S>,
     (names, truth, weight, weights): Options<'py>,
 ) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
     let [rows, labels] = [0, 1].map(|axis| scores.shape()[axis]);

@@ -249,6 +249,7 @@ class MultilabelOutput(base.SystemOutput):
             return micro_average(self, self._pooled_output(measure), measure)
         weights = class_weights(measure, self.labels, self.label_proportions)
 
+        @cache
         def complete_terms() -> Sequence[tuple[float, PointEstimate]]:
             return [
                 (weight, self.label_output(label).point_estimate(measure.plain))
@@ -270,10 +271,14 @@ class MultilabelOutput(base.SystemOutput):
         if n_rows <= BLOCK_ROWS:
             terms = complete_terms()
         else:
-            complete_terms = cache(complete_terms)
-            rows = {"settings": settings, "n": n_rows, "weight": self.weight}
-            areas = self._label_areas(measure)
-            terms = areas.terms(measure, index_weights, complete_terms, **rows)
+            terms = self._label_areas(measure).terms(
+                measure,
+                index_weights,
+                complete_terms,
+                settings=settings,
+                n=n_rows,
+                weight=self.weight,
+            )
         return average_of_scores(
             measure,
             terms,
@@ -385,15 +390,18 @@ class MultilabelOutput(base.SystemOutput):
     @cached_property
     def _constant_score_tables(self) -> list[ScoreTable]:
         """Table of each label in which every row has the same score."""
-        squares = None if self.weight is None else np.square(self.weight)
-        totals = [
-            column_sums(truth, weight)[:, None]
-            for weight in (self.weight, squares)
-            for truth in (self.truth, ~self.truth)
-        ]
+        classes = self.truth, ~self.truth
+        totals = squares = [column_sums(rows, self.weight)[:, None] for rows in classes]
+        if self.weight is not None:
+            squared_weight = np.square(self.weight)
+            squares = [column_sums(rows, squared_weight)[:, None] for rows in classes]
         return [
-            ScoreTable(np.zeros(1), *columns, rows=len(self.truth))
-            for columns in zip(*totals, strict=True)
+            ScoreTable(
+                np.zeros(1), positive, negative, positive_squares, negative_squares, len(self.truth)
+            )
+            for positive, negative, positive_squares, negative_squares in zip(
+                *totals, *squares, strict=True
+            )
         ]
 
 
