@@ -104,6 +104,8 @@ def label_name(label: Any) -> str:
         return format_value(label)
 
 
+#: Label of points that are in no cluster, as clustering algorithms write it.
+NOISE_LABEL = "-1"
 _NUMBER_BY_BOOLEAN = {"False": "0", "True": "1"}
 
 

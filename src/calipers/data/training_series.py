@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,8 @@ class TrainingSeries:
     @property
     def digest(self) -> str:
         """Digest of the series and their errors."""
+        from hashlib import sha256
+
         content = repr((self.names, self.errors.tolist()))
         return sha256(content.encode()).hexdigest()[:16]
 

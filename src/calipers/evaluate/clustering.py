@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import check_length
-from calipers.data.class_labels import EncodedLabels, encode_labels
+from calipers.data.class_labels import NOISE_LABEL, EncodedLabels, encode_labels
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.points import to_distances, to_points
@@ -33,7 +33,7 @@ from calipers.measures import Measure, parse
 from calipers.results import Evaluation
 from calipers.statistics import ContingencyTable
 from calipers.systems.base import check_named_classes
-from calipers.systems.clustering import NOISE_LABEL, Clustering
+from calipers.systems.clustering import Clustering
 
 if TYPE_CHECKING:
     from calipers.evaluation.problems.labeled_rows import HumanTruth

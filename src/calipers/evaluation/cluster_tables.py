@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.data.class_labels import NOISE_LABEL
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.estimates import estimate_measure
@@ -16,7 +17,6 @@ from calipers.inference.method_limits import MAX_SILHOUETTE_POINTS, N_SAMPLED_PO
 from calipers.report.numbers import format_count
 from calipers.report.safe_names import join_words
 from calipers.results import LabelTable, PerUnit
-from calipers.systems.clustering import NOISE_LABEL
 
 if TYPE_CHECKING:
     from calipers.data.class_labels import EncodedLabels

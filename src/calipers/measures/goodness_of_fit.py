@@ -7,7 +7,7 @@ from math import inf
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
-from calipers.measures.regression import NO_ROWS, absolute_error, weighted_quantile
+from calipers.measures.regression import NO_ROWS, absolute_error, magnitude, weighted_quantile
 from calipers.statistics import FloatArray, NumericMoments
 
 _CONSTANT_TRUTH = {"constant_truth": lambda m, _: m.constant_mask("truth") & (m.weight > 0)}
@@ -217,7 +217,7 @@ ZERO_TRUTH = NO_ROWS | {"zero_truth_everywhere": lambda m, _: (m.truth == 0) & (
     "WAPE",
     aliases=("weighted_absolute_percentage_error", "ND", "normalized_deviation", "MAD-Mean-ratio"),
     row_formula=absolute_error,
-    relative_to=np.abs,
+    relative_to=magnitude,
     constant_prediction=weighted_quantile,
     undefined=ZERO_TRUTH,
     reference="Kolassa and Schütz 2007",

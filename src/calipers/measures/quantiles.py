@@ -11,7 +11,7 @@ from math import inf
 from calipers.lazy_imports import numpy as np
 from calipers.measures.goodness_of_fit import ZERO_TRUTH, relative_error_measure
 from calipers.measures.registration import measure
-from calipers.measures.regression import NO_ROWS, loss_measure, pinball
+from calipers.measures.regression import NO_ROWS, loss_measure, magnitude, pinball
 from calipers.statistics import (
     EnsembleRows,
     FloatArray,
@@ -99,7 +99,7 @@ def weighted_interval_score(m: Moments) -> FloatArray:
     family="quantile-ratios",
     aliases=("weighted_quantile_loss", "mean_weighted_sum_quantile_loss"),
     row_formula=_quantile_crps,
-    relative_to=np.abs,
+    relative_to=magnitude,
     undefined=ZERO_TRUTH,
     reference="Salinas, Flunkert, Gasthaus and Januschowski 2020",
 )

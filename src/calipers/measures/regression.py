@@ -76,6 +76,11 @@ def absolute_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     return np.abs(error, out=error)
 
 
+def magnitude(truth: FloatArray) -> FloatArray:
+    """Return |truth|, to which the errors of ratios are relative."""
+    return np.abs(truth)
+
+
 def _percentage_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     return np.where(truth == 0, inf, np.abs(predicted - truth) / np.abs(truth))
 

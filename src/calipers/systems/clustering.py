@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.data.class_labels import NOISE_LABEL
 from calipers.data.errors import InputError
 from calipers.estimation.cluster_densities import DensitySeparations
 from calipers.estimation.cluster_geometry import ClusterDispersion, ClusterExtremes
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray
-
-#: Label of points that are in no cluster.
-NOISE_LABEL = "-1"
 
 
 @dataclass(frozen=True, eq=False)
