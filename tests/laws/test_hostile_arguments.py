@@ -625,7 +625,7 @@ def test_hostile_arguments(called: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert not wrong, f"{len(wrong)} of {called}:\n" + "\n".join(wrong)
 
 
-MADE = (two_classes, ranked, one_number, one_mean, streamed, states)
+MADE = (two_classes, two_groups, ranked, one_number, one_mean, streamed, states)
 
 
 def resolved_call(value: Any) -> Any:

@@ -34,8 +34,10 @@ from calipers.results import (
     DecisionRegions,
     Definition,
     Difference,
+    Disparity,
     Estimate,
     Evaluation,
+    Fairness,
     Finding,
     JudgeBias,
     LabelSelection,
@@ -203,7 +205,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
         ValidationCurveRow, BiasVarianceRow, BiasVariance, LearningCurve, LearningCurveExtrapolation, LearningCurveRow, ValidationCurve,
         Candidate, Selection, TunedThreshold, Leaderboard, LeaderboardRow,
         MonitorResult, MonitorLook, MonitoredSystem,
-        JudgeBias, LabelSelection, LabelStratum,
+        JudgeBias, LabelSelection, LabelStratum, Fairness, Disparity,
         ParetoFront, ParetoRow, LabelTable, OmnibusTest, PerUnit, Plan, PlanRow, DecisionRegions, SliceEstimate, SliceDifference, Slices,
     }  # fmt: skip
 
@@ -581,6 +583,7 @@ def test_a_column_has_one_type_whatever_is_in_it() -> None:
             MonitorResult: lambda t: replace(t, looks=()),
             BiasVariance: lambda t: replace(t, rows_by_value=()),
             Selection: lambda t: replace(t, candidates=()),
+            Fairness: lambda t: replace(t, all=()),
         }[kind](table)
         for one in (table, empty):
             for name, dtype in one.to_frame().dtypes.items():

@@ -692,6 +692,7 @@ def _unknown_message(text: str, families: Sequence[str]) -> str:
     scope = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
     message = f"no measure{scope} is called {text!r}; "
     hint = _alternative_hint(text, families) or _alternative_hint(base, families)
+    hint = hint or nearest_hint(text) or nearest_hint(base)
     if hint is not None:
         return message + hint
     average_match = _AVERAGE.match(text.strip())
@@ -760,11 +761,7 @@ def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
         example = matches[0].example() if matches else "accuracy"
         return f"the value of the best constant prediction is evaluation[{str(example)!r}].no_skill"
     spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
-    return (
-        phrases.non_measure_hint(text, families)
-        or ALTERNATIVE_HINTS.get(spelled)
-        or nearest_hint(text)
-    )
+    return phrases.non_measure_hint(text, families) or ALTERNATIVE_HINTS.get(spelled)
 
 
 def _is_measure_name(text: str, families: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex, overload
 from calipers.lazy_dataclasses import dataclass
 from calipers.results.estimate import Estimate
 from calipers.results.serialization import JsonSerializable, Level, get_item
-from calipers.results.tidy import TEXT, TidyResult, column_types
+from calipers.results.tidy import TidyResult, column_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Fairness(JsonSerializable, TidyResult):
         dict of str to str
             Type by column, in the order of the columns.
         """
-        return {**column_types(_COLUMNS), "lowest": TEXT, "highest": TEXT}
+        return column_types(_COLUMNS)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return tidy rows, one for each disparity.

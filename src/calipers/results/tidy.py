@@ -22,7 +22,7 @@ _COLUMNS_BY_TYPE = {
     TEXT: "system baseline measure contrast column slice unit method difference_method test "
     "alternative "
     "adjustment margin_test undefined bounds_kind requested_name "
-    "cost_measure dominated_by significantly_dominated_by",
+    "cost_measure dominated_by significantly_dominated_by lowest highest",
     COUNT: "n n_total rest front planned",
     COUNT_OR_NONE: "wins ties losses",
 }
