@@ -104,3 +104,21 @@ def test_label_scores_are_numbers_of_the_same_shape() -> None:
         _core.label_order(np.ones((2, 2), bool), np.array([[0.0, 1.0], [2.0, np.nan]]))
     with pytest.raises(ValueError, match="shape"):
         _core.label_order(np.ones((2, 2), bool), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("size", [1, 30, 700, 1024, 1025])
+@pytest.mark.parametrize("distinct", [1, 3, 40, 5000])
+def test_rows_whose_scores_begin_alike_are_in_order(size: int, distinct: int) -> None:
+    """Scores that differ in their last bits only, and equal ones by descending grade."""
+    generator = np.random.default_rng(size + distinct)
+    score = 1.0 + generator.integers(0, distinct, size) * np.finfo(np.float64).eps * 100
+    grade = generator.integers(-3, 4, size)
+    group = np.zeros(size, np.int64)
+    rank, ordered, first, last = _core.rank_groups(group, score, grade, 1)
+    order = np.lexsort((-grade, -score))
+    assert ordered.tolist() == grade[order].tolist()
+    assert rank.tolist() == list(range(1, size + 1))
+    above = (score[order][:, None] < score[order]).sum(axis=1)
+    tied = (score[order][:, None] == score[order]).sum(axis=1)
+    assert first.tolist() == (above + 1).tolist()
+    assert last.tolist() == (above + tied).tolist()
