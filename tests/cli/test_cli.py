@@ -285,7 +285,7 @@ def test_bad_input_is_told_clearly_and_nothing_is_written(folder: Path, case: st
 USAGE = {
     "an unknown measure": (
         "retrieval q.txt a.run -m nDGC@10",
-        "calipers: no measure of retrieval is called 'nDGC@10'; did you mean nDCG@10 or RnDCG or α_nDCG@10?\n",
+        "calipers: no measure of retrieval is called 'nDGC@10'; did you mean nDCG@10 or RnDCG or nsDCG@10?\n",
     ),
     "a missing cutoff": ("retrieval q.txt a.run -m P", "calipers: P needs cutoff, as in P@10\n"),
     "a cutoff of 0": (

@@ -102,6 +102,7 @@ LINES = {
     "campaign agreement": ("campaign agreement IN1", ("-o", "--report", "--junit")),
     "campaign adjudicate": ("campaign adjudicate IN1", ("-o",)),
     "campaign check": ("campaign check IN1", ("-o",)),
+    "campaign backup": ("campaign backup IN1 OUT", ("OUT",)),
     "campaign report": ("campaign report IN1 FILE.html", ("FILE.html",)),
     "campaign import": ("campaign import IN1 IN2 --assessor a", ()),
     "campaign export": (

@@ -23,7 +23,6 @@ from calipers.evaluation.shared import (
 )
 from calipers.inference.method_limits import MIN_CLUSTER_DF
 from calipers.inference.summaries import Summary
-from calipers.inference.unit_procedures import UnitMeans
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure
 from calipers.progress import track
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.serial import DependenceResult
     from calipers.inference.settings import Settings
+    from calipers.inference.unit_procedures import UnitMeans
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, IntArray, UnitSums
     from calipers.statistics.base import Statistic
@@ -507,6 +507,8 @@ class TopicScores:
 
     def unit_means(self, measure: Measure, settings: Settings) -> UnitMeans | None:
         """Return the systems, if all have a value on all topics, which count equally, or None."""
+        from calipers.inference.unit_procedures import UnitMeans
+
         j = self.measures.index(measure)
         topic_rows = [self.topic_rows(system, j, settings) for system in self.values]
         if not all(topics.is_simple_mean for topics in topic_rows):

@@ -124,7 +124,9 @@ def _ensemble_crps(truth: FloatArray, members: EnsembleRows, *, fair: bool = Fal
     "CRPS",
     family="ensembles",
     aliases=("continuous_ranked_probability_score", "crps_ensemble"),
+    # The fair score may be below 0, which only the other one has as its best value.
     range=(-inf, inf),
+    perfect=None,
     row_formula=_ensemble_crps,
     reference="Gneiting and Raftery 2007; Ferro 2014",
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.files import Command, InputFile, NamedPath
+from calipers.cli.files import Command, InputFile, OutputFile
 from calipers.cli.process import write_stderr
 
 
 @click.command("backup", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
-@click.argument("target", metavar="TARGET", type=NamedPath(dir_okay=False))
+@click.argument("target", metavar="OUT", type=OutputFile(allow_dash=False))
 def command(file: str, target: str) -> None:
     """Copy a campaign to a new file, also while assessors judge.
 
