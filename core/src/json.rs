@@ -2,6 +2,11 @@
 
 use pyo3::prelude::*;
 
+use crate::parallel::detached;
+
+/// The place of the first byte too deep, if there is one, and the position behind the block.
+type Excess = (Option<usize>, (u32, bool, bool));
+
 /// Where a reader is within a line: inside so many lists and objects, and perhaps in a string, after a
 /// backslash.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,8 +45,8 @@ pub fn json_depth_excess(
     block: &[u8],
     position: (u32, bool, bool),
     limit: u32,
-) -> (Option<usize>, (u32, bool, bool)) {
-    py.detach(|| {
+) -> PyResult<Excess> {
+    detached(py, [block.len()], |_| {
         let (depth, in_string, is_escaped) = position;
         let mut now = Position {
             depth,

@@ -321,6 +321,8 @@ class MomentRows(NumericSample):
         assert components is not None
         vector = components(moments, **measure.parameters)
         length = float(np.sqrt(np.square(vector).sum()))
+        if not length > 0:
+            return None
         estimator = JackknifeVariance(
             self.weight, self.clusters, effective_size=moments.effective_size
         )
@@ -333,9 +335,11 @@ class MomentRows(NumericSample):
             )
             with np.errstate(divide="ignore", invalid="ignore"):
                 changes[:, block] = (vector - components(remaining, **measure.parameters)).T
-        error = Influence(vector @ changes / length, estimator, "jackknife").standard_error
+        with np.errstate(invalid="ignore"):  # where a row has all of the spread
+            influence = vector @ changes / length
+        error = Influence(influence, estimator, "jackknife").standard_error
         df = error.df if error.df is not None else math.inf
-        if not (length > 0 and df > 0 and 0 < error.se < math.inf):
+        if not (df > 0 and 0 < error.se < math.inf):
             return None
         columns = np.stack([estimator.covariance_vector(column) for column in changes])
         covariances = columns @ columns.T * (intervals.student_se(1.0, df, level) ** 2)
