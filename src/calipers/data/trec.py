@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from calipers import _core
 from calipers.data import tables, trec_tables
@@ -618,7 +618,10 @@ def run_name(source: str | os.PathLike[str]) -> str:
     return os.path.splitext(stem)[0] if suffix in COMPRESSION_BY_EXTENSION else stem
 
 
-#: Maximum number of bytes of a pipe that are read to detect its format.
+#: Time after which a signal is handled while a pipe is waited for.
+_POLL_MILLISECONDS = 200
+
+#: Maximum number of bytes of a pipe that are read at a time, as to detect its format.
 _MAX_HEAD_BYTES = 1 << 16
 
 
@@ -712,6 +715,25 @@ def _detect_extension(head: bytes, kind: Kind, path: str) -> str | None:
     return "" if is_header(fields) or detect_layout(path, kind, fields) else None
 
 
+def _copy_pipe(descriptor: int, out: BinaryIO) -> None:
+    """Copy all bytes of a pipe, and look for signals while there are none.
+
+    A signal that comes just before a blocking read is not handled until that ends.
+    """
+    import select
+
+    poll = select.poll() if hasattr(select, "poll") else None
+    if poll is not None:
+        poll.register(descriptor, select.POLLIN)
+    while True:
+        while poll is not None and not poll.poll(_POLL_MILLISECONDS):
+            pass
+        block = os.read(descriptor, _MAX_HEAD_BYTES)
+        if not block:
+            return
+        out.write(block)
+
+
 @contextmanager
 def resolve_path(path: str, kind: Kind) -> Iterator[str]:
     """Yield the path to read from; for a pipe without TREC text, that of a temporary copy.
@@ -727,14 +749,13 @@ def resolve_path(path: str, kind: Kind) -> Iterator[str]:
         yield path
         return
     assert isinstance(path, PeekedPipe)
-    import shutil
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="calipers-") as folder:
         copy = os.path.join(folder, "input" + suffix)
-        with open(copy, "wb") as out, open(path.file, "rb", closefd=False) as pipe:
+        with open(copy, "wb") as out:
             out.write(path.begun)
-            shutil.copyfileobj(pipe, out)
+            _copy_pipe(path.file, out)
         try:
             yield copy
         except InputError as error:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.serial import DependenceResult
     from calipers.inference.settings import Settings
-    from calipers.inference.unit_procedures import UnitMeans
     from calipers.inference.time_order import TimeOrder
+    from calipers.inference.unit_procedures import UnitMeans
     from calipers.statistics import FloatArray, IntArray, UnitSums
     from calipers.statistics.base import Statistic
 

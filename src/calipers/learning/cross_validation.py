@@ -332,7 +332,7 @@ def cross_validate(
         for name, value in {**split_options, "inner_cv": inner_cv}.items():
             if value is not None:
                 raise InputError(f"{name}= goes with an estimator, not with predictions")
-        if progress:
+        if progress is not None and progress is not False:
             raise InputError("progress= goes with an estimator, not with predictions")
         return call.evaluate_predictions(train)
     for name in ("predicted", "score", "probability", "fold", "repetition"):
@@ -366,7 +366,7 @@ class _SlicesAndCosts:
     costs: Costs
 
     def __bool__(self) -> bool:
-        return bool(self.slices or self.bins or self.costs)
+        return bool(self.slices or self.costs) or self.bins is not None
 
     def take_rows(self, rows: Indices | None) -> _SlicesAndCosts:
         """Return those of some rows; None stands for all."""

@@ -6,6 +6,7 @@ depends on its job alone, and linear algebra runs in one thread, so that sums ha
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import warnings
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
 from time import perf_counter
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +106,7 @@ def report_progress(progress: Progress) -> Iterator[None]:
                 yield
             finally:
                 print(file=sys.stderr)
-    elif callable(progress):
+    elif _takes_numbers(progress):
         with listen(progress):
             yield
     else:
@@ -113,6 +114,17 @@ def report_progress(progress: Progress) -> Iterator[None]:
             f"progress is {format_value(progress)}, expected True, False, or a function of the "
             "numbers of finished fits and of all fits"
         )
+
+
+def _takes_numbers(progress: Any) -> TypeGuard[Callable[[int, int], None]]:
+    """Return whether this is a function that can be called with two numbers."""
+    if not callable(progress):
+        return False
+    try:
+        inspect.signature(progress).bind(0, 1)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _write_progress(done: int, total: int) -> None:

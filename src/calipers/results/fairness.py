@@ -97,7 +97,8 @@ class Fairness(JsonSerializable, TidyResult):
         matches = [
             d
             for d in self.all
-            if str(names[-1]).replace("_", "-") == d.estimate.measure
+            if names
+            and str(names[-1]).replace("_", "-") == d.estimate.measure
             and all(name in (d.column, d.estimate.system) for name in names[:-1])
         ]
         if len(matches) == 1:
