@@ -58,6 +58,10 @@ _TRANSFORM_BY_INTERVAL = {
 }
 
 
+#: Kinds of measures whose interval has a caution where numbers have a heavy tail.
+_KINDS_WITH_TAIL = ("proportion of variance", "relative error")
+
+
 def estimate_from_statistic(
     measure: MeasureLike, statistic: NumericMoments | NumericRows, settings: Settings, n_rows: int
 ) -> PointEstimate:
@@ -85,14 +89,14 @@ def add_streamed_intervals(
     """
     if isinstance(rows, NumericMoments):
         squared = rows.squared if isinstance(rows, FitMoments) else None
-        if squared is None or estimate.kind != "proportion of variance":
+        if squared is None or estimate.kind not in _KINDS_WITH_TAIL:
             return estimate
         return replace(estimate, kurtosis_z=lambda: excess_kurtosis_z(squared))
     if estimate.kind == "median":
         size = effective_size_from_weights(rows.weight)
         limits: IntervalFunction = partial(_quantile_interval, rows, size, WOODRUFF_NAME)
         return replace(estimate, methods={**estimate.methods, "woodruff": limits})
-    if estimate.kind != "proportion of variance":
+    if estimate.kind not in _KINDS_WITH_TAIL:
         return estimate
 
     def kurtosis() -> float:
@@ -203,8 +207,7 @@ class NumericSample:
             effective_sizes=lambda: (self.effective_size,),
             compute_scaled_skewness=skewness,
             kurtosis_z=kurtosis
-            if estimate.kind in ("proportion of variance", "relative error")
-            and self.truth.ndim == 1
+            if estimate.kind in _KINDS_WITH_TAIL and self.truth.ndim == 1
             else None,
             influence=(lambda: self.influence(measure)) if has_influence else None,
             time_influence=self._time_influence(estimate),

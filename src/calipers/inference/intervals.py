@@ -415,7 +415,7 @@ def normal_limit_interval(
 
     >>> interval = normal_limit_interval(1.0, 2.0, 1.96, 20, 0.95)
     >>> round(interval.low, 3), round(interval.high, 3)
-    (3.776, 7.044)
+    (3.713, 7.028)
     >>> interval = normal_limit_interval(1.0, 2.0, 0.0, 20, 0.95)
     >>> round(interval.low, 3), round(interval.high, 3)
     (0.064, 1.936)
