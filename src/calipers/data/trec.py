@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -720,8 +721,6 @@ def _copy_pipe(descriptor: int, out: BinaryIO) -> None:
 
     A signal that comes just before a blocking read is not handled until that ends.
     """
-    import select
-
     poll = select.poll() if hasattr(select, "poll") else None
     if poll is not None:
         poll.register(descriptor, select.POLLIN)
