@@ -202,7 +202,6 @@ class CampaignFile:
             try:
                 _check_campaign(str(file_path), connection)
                 _set_durability(str(file_path), connection)
-                _check_chain(str(file_path), connection)
             except BaseException:
                 connection.close()
                 raise
@@ -234,7 +233,6 @@ class CampaignFile:
             with self._lock, _translate_errors(self.path):
                 self._connection.backup(connection)
             _check_campaign(str(path), connection)
-            _check_chain(str(path), connection)
         return str(target)
 
     def chain_head(self) -> ChainHead | None:
@@ -432,6 +430,7 @@ def _check_campaign(path: str, connection: sqlite3.Connection) -> None:
     for kind, name in objects:
         if kind == "trigger" and (kind, name) not in expected:
             raise InputError(f"{path}: was changed: the trigger {name} is not of a campaign")
+    _check_chain(path, connection)
 
 
 def _check_chain(path: str, connection: sqlite3.Connection) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from calipers.inference.roots import bracketed_root
+
 #: Largest statistic for which the noncentral χ² is used; above it a normal approximates it.
 _MAX_CHI2 = 1e4
 
@@ -28,12 +30,7 @@ def noncentrality(statistic: float, df: float, probability: float) -> float:
     low, high = 0.0, 1.0
     while chndtr(statistic, df, high) > probability:
         low, high = high, 2 * high
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if chndtr(statistic, df, middle) > probability else (low, middle)
-        if high - low <= 1e-12 * high:
-            break
-    return (low + high) / 2
+    return bracketed_root(lambda x: chndtr(statistic, df, x) - probability, low, high, xtol=1e-13)
 
 
 def norm_limits(
@@ -77,12 +74,11 @@ def norm_limits(
     null_se = norm / math.sqrt(statistic)
     if noncentrality(statistic, df, 1 - tail) == 0:
         return 0.0, high
-    # The ratio r of the limit to the norm: r² = λ(x)/x for x = (norm/s)², where s depends on r.
-    lower, upper = 0.0, 1.0
-    for _ in range(60):
-        ratio = (lower + upper) / 2
-        square = (norm / null_se) ** 2, (norm / se) ** 2
+    square = (norm / null_se) ** 2, (norm / se) ** 2
+
+    def excess(ratio: float) -> float:
+        """Return λ(x) − r²x for the ratio r of the limit to the norm, where x depends on r."""
         x = 1 / ((1 - ratio**2) / square[0] + ratio**2 / square[1])
-        is_below = ratio**2 * x < noncentrality(x, df, 1 - tail)
-        lower, upper = (ratio, upper) if is_below else (lower, ratio)
-    return norm * lower, high
+        return noncentrality(x, df, 1 - tail) - ratio**2 * x
+
+    return norm * bracketed_root(excess, 0.0, 1.0, xtol=1e-15), high

@@ -33,7 +33,6 @@ from calipers.measures.averages import PAIRWISE_AVERAGES, VARIANCE_WEIGHTED, WEI
 from calipers.measures.definition import ALIAS_SEPARATOR, Definition, Measure, insert_suffix
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, find_families
-from calipers.measures.nearest_measures import nearest_hint
 from calipers.measures.parameters import MAX_NAME_LENGTH, format_request
 from calipers.measures.registry import definitions, find_candidates, load_families, normalize_name
 
@@ -687,6 +686,8 @@ def _parse_number(text: str, number: str, definition: Definition, parameter: str
 
 
 def _unknown_message(text: str, families: Sequence[str]) -> str:
+    from calipers.measures.nearest_measures import nearest_hint  # a long table, for errors only
+
     base = re.split(r"[@(]", text.strip())[0]
     task = [task for task, task_families in TASKS.items() if families == task_families]
     scope = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
