@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import calipers as cal
 from calipers.data.class_labels import group_codes
 from calipers.estimation.counts import ClassCounts
 from calipers.inference.clusters import ClusterIndex
@@ -122,7 +123,7 @@ def test_a_line_looked_for_from_groups_is_the_most_likely(monkeypatch: pytest.Mo
     ).recalibration_line
     monkeypatch.setattr(calibration, "_MAX_DIRECT_LEVELS", 100)
     monkeypatch.setattr(calibration, "_N_GROUPS", 20)
-    monkeypatch.setattr(calibration, "BLOCK_ROWS", 64)
+    monkeypatch.setattr("calipers.statistics.base.BLOCK_ROWS", 64)
     found = ProbabilityLevels.from_table(
         ScoreTable.from_rows(positive, p, weight)
     ).recalibration_line
@@ -149,3 +150,22 @@ def test_cells_by_cluster_have_the_error_of_the_rows(name: str, weight: Any) -> 
     assert found.se == pytest.approx(by_row.se, rel=1e-12)
     assert found.df == pytest.approx(by_row.df, rel=1e-12)
     assert found.name == by_row.name
+
+
+def test_cells_of_small_codes_are_counted_without_overflow() -> None:
+    rows, k = 70_000, 11  # 121 cells fit into one byte, those of two systems do not
+    truth, first, second = random.integers(0, k, (3, rows))
+    labels = tuple(f"c{i:02}" for i in range(k))
+    counts = [ClassCounts.from_codes(truth, x, labels, Settings()) for x in (first, second)]
+    expected = np.zeros((k, k, k))
+    np.add.at(expected, (truth, first, second), 1)
+    assert (counts[0].matrix.counts == expected.sum(axis=2)).all()
+    flat = counts[0].cells.cross(counts[1].cells, k)
+    assert (np.bincount(flat, minlength=k**3) == expected.ravel()).all()
+
+
+def test_losses_of_many_rows_are_those_of_the_formula() -> None:
+    truth, p = random.random(70_000) < 0.3, random.random(70_000)
+    evaluation = cal.classification(truth, probability=p, measures=["log-loss", "Brier"])
+    expected = -np.log(np.where(truth, p, 1 - p)).mean(), np.square(p - truth).mean()
+    assert [estimate.value for estimate in evaluation] == pytest.approx(expected, rel=1e-12)

@@ -88,7 +88,7 @@ class JointConfusion(Mergeable):
     def from_batch(cls, first: ClassCounts, second: ClassCounts) -> JointConfusion:
         """Count the rows of a batch."""
         first_cells, k = first.cells, first.matrix.n_classes
-        flat = np.asarray(first_cells.row_cells * k + second.cells.row_cells % k, np.int64)
+        flat = first_cells.cross(second.cells, k)
         cells = MultinomialCells.from_flat(flat, (k, k, k), first_cells.weight)
         if first_cells.weight is None:
             return cls(cells.cell_index, np.stack([cells.counts] * 3))
@@ -215,7 +215,7 @@ class PairDifferences(Mergeable):
 
 def cluster_cells(
     clusters: ClusterIndex,
-    flat: IntArray,
+    flat: npt.NDArray[np.integer[Any]],
     shape: tuple[int, ...],
     max_cells: int = MAX_CLUSTER_CELLS,
 ) -> FloatArray | None:
@@ -236,7 +236,7 @@ def joint_cluster_cells(
 ) -> FloatArray | None:
     """Return the weights of each cluster in the cells of truth × first × second of a batch."""
     k = first.matrix.n_classes
-    flat = np.asarray(first.cells.row_cells * k + second.cells.row_cells % k, np.int64)
+    flat = first.cells.cross(second.cells, k)
     assert first.clusters is not None
     return cluster_cells(first.clusters, flat, (k, k, k), max_cells)
 

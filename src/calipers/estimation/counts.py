@@ -549,7 +549,7 @@ class PairedCounts:
         if self.joint_cells is not None:
             return self.joint_cells
         first_cells, k = self.first.cells, self.first.matrix.n_classes
-        flat = first_cells.row_cells * k + self.second.cells.row_cells % k
+        flat = first_cells.cross(self.second.cells, k)
         return MultinomialCells.from_flat(flat, (k, k, k), first_cells.weight, first_cells.clusters)
 
     def standard_error(self, measure: Any) -> StandardError:

@@ -113,14 +113,18 @@ class InMemorySample(Sample):
         """
         pairs = [(name, measure) for name in self.systems_by_name for measure in self.measures]
         for name, measure in track(pairs, "measuring"):
-            estimate = self.point_estimate(name, measure)
-            if estimate.order is not None:
-                from calipers.inference import serial
+            yield self._estimate(name, measure)
 
-                self._dependence_results.append(
-                    serial.DependenceResult.from_estimate(name, str(measure), estimate)
-                )
-            yield self.estimate(name, measure, estimate)
+    def _estimate(self, name: str, measure: Measure) -> Estimate:
+        # A generator would keep the values of the rows while the next measure computes its own.
+        estimate = self.point_estimate(name, measure)
+        if estimate.order is not None:
+            from calipers.inference import serial
+
+            self._dependence_results.append(
+                serial.DependenceResult.from_estimate(name, str(measure), estimate)
+            )
+        return self.estimate(name, measure, estimate)
 
     def differences(
         self,

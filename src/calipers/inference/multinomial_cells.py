@@ -29,6 +29,7 @@ from calipers.statistics import (
     effective_size,
     effective_size_from_weights,
 )
+from calipers.statistics.base import BLOCK_ROWS
 from calipers.statistics.sparse_confusion import MAX_DENSE_CLASSES, ConfusionReplicates
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class MultinomialCells:
     cell_index: IntArray
     counts: FloatArray
     squares: FloatArray
-    row_cells: npt.NDArray[np.int64]
+    row_cells: npt.NDArray[np.integer[Any]]
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
     #: Whether weights were unequal, if rows and weights were not kept.
@@ -110,22 +111,24 @@ class MultinomialCells:
         clusters: ClusterIndex | None = None,
     ) -> MultinomialCells:
         """Create the cells from the codes of the rows along each axis of ``shape``."""
-        flat = np.asarray(codes[0], np.int64)
+        # The smallest signed type of these indices; eight bytes each are more than the predictions.
+        flat = np.asarray(codes[0]).astype(np.min_scalar_type(-math.prod(shape)))
         for code, size in zip(codes[1:], shape[1:], strict=True):
-            flat = flat * size + code
+            flat *= flat.dtype.type(size)
+            flat += code.astype(flat.dtype, copy=False)
         return cls.from_flat(flat, shape, weight, clusters)
 
     @classmethod
     def from_flat(
         cls,
-        flat: npt.NDArray[np.int64],
+        flat: npt.NDArray[np.integer[Any]],
         shape: tuple[int, ...],
         weight: FloatArray | None = None,
         clusters: ClusterIndex | None = None,
     ) -> MultinomialCells:
         """Create the cells from the flat indices of the rows in an array of this shape."""
         if (size := math.prod(shape)) <= 4 * len(flat) + 10_000:
-            rows = np.bincount(flat, minlength=size)
+            rows = _count(flat, size)
             cell_index = np.flatnonzero(rows)
             sums = [rows[cell_index].astype(np.float64)]
             if weight is not None:
@@ -135,13 +138,20 @@ class MultinomialCells:
             sums = [_sums(inverse, w, len(cell_index)) for w in _weight_powers(weight)]
         return cls(shape, cell_index, sums[0], sums[-1], flat, weight, clusters)
 
+    def cross(self, second: MultinomialCells, n_classes: int) -> npt.NDArray[np.int64]:
+        """Return the flat index of each row in truth × first × second, of two systems' cells."""
+        flat = self.row_cells.astype(np.int64)
+        flat *= n_classes
+        flat += second.row_cells % n_classes
+        return flat
+
     def row_cell_index(self) -> npt.NDArray[np.uint32]:
         """Return the index of the cell of each row."""
         if (size := math.prod(self.shape)) > 4 * len(self.row_cells) + 10_000:
             return np.searchsorted(self.cell_index, self.row_cells).astype(np.uint32)
         index_by_cell = np.zeros(size, np.uint32)
         index_by_cell[self.cell_index] = np.arange(len(self.cell_index), dtype=np.uint32)
-        return index_by_cell[self.row_cells]
+        return np.asarray(index_by_cell[self.row_cells])
 
     def against_rest(self, class_index: int) -> MultinomialCells:
         """Return the cells of one class against all others, in every coordinate.
@@ -562,6 +572,16 @@ def posterior_interval(
 
 def _weight_powers(weight: FloatArray | None) -> tuple[FloatArray | None, ...]:
     return (None,) if weight is None else (weight, np.square(weight))
+
+
+def _count(index: npt.NDArray[np.integer[Any]], size: int) -> npt.NDArray[np.intp]:
+    """Count each index; in blocks, as ``np.bincount`` makes a copy of eight bytes an index."""
+    if size > BLOCK_ROWS:
+        return np.bincount(index, minlength=size)
+    counts = np.zeros(size, np.intp)
+    for begin in range(0, len(index), BLOCK_ROWS):
+        counts += np.bincount(index[begin : begin + BLOCK_ROWS], minlength=size)
+    return counts
 
 
 def _sums(index: npt.NDArray[np.integer[Any]], weight: FloatArray | None, size: int) -> FloatArray:

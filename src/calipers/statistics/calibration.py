@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.caching import cached, cached_property
 from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import BLOCK_ROWS, FloatArray, IntArray, dot
+from calipers.statistics.base import FloatArray, IntArray, dot, row_blocks
 from calipers.statistics.scores import ScoreTable
 
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ class ProbabilityLevels:
         scores = table.scores if table.scores.ndim == 1 else table.scores[index]
         positive = table.positive[index][::-1]
         total = positive + table.negative[index][::-1]
-        selection: Any = total > 0
-        if selection.all():  # views suffice
-            selection = slice(None)
+        least = total.min(initial=np.inf)
+        selection: Any = slice(None) if least > 0 else total > 0
+        if least == total.max(initial=0.0):  # of distinct scores without weights it is 1
+            total = np.broadcast_to(least, total.shape)
         squares = total
         if table.has_weights:
             squares = (table.positive_squares[index] + table.negative_squares[index])[::-1]
@@ -220,10 +221,11 @@ class ProbabilityLevels:
     @cached_property
     def logit(self) -> FloatArray:
         """Logit ln(p/(1 − p)) of each probability."""
-        # In place, as a new column takes as long as its logarithms.
-        logit, minus_p = np.log(self.probability), np.negative(self.probability)
-        logit -= np.log1p(minus_p, out=minus_p)
-        return np.asarray(logit)
+        logit = np.empty(len(self))
+        for levels in row_blocks(len(self), 1):
+            p = self.probability[levels]
+            np.subtract(np.log(p), np.log1p(-p), out=logit[levels])
+        return logit
 
     @property
     def _log_odds(self) -> float:
@@ -232,7 +234,11 @@ class ProbabilityLevels:
         They are computed from the weights of both classes, as either may be far smaller than the
         rounding error of one minus the proportion of the other.
         """
-        return float(np.log(self.positive.sum()) - np.log((self.total - self.positive).sum()))
+        negative = sum(
+            float((self.total[levels] - self.positive[levels]).sum())
+            for levels in row_blocks(len(self), 1)
+        )
+        return float(np.log(self.positive.sum()) - np.log(negative))
 
     @cached_property
     def recalibration_intercept(self) -> float:
@@ -260,9 +266,11 @@ class ProbabilityLevels:
         """
         if len(self) <= _MAX_DIRECT_LEVELS:
             return None
-        first = np.arange(0, len(self), len(self) // _N_GROUPS)
-        columns = self.positive, self.total, self.total * self.logit
-        positive, total, sums = (np.add.reduceat(column, first) for column in columns)
+        size = len(self) // _N_GROUPS
+        first = np.arange(0, len(self), size)
+        positive, total = (np.add.reduceat(column, first) for column in (self.positive, self.total))
+        groups = (slice(begin, begin + size) for begin in first)
+        sums = np.array([dot(self.total[group], self.logit[group]) for group in groups])
         return positive, total, sums
 
     @cached_property
@@ -274,15 +282,17 @@ class ProbabilityLevels:
         """
         logit = self.logit
         center = dot(self.total, logit) / self.weight
-        x = logit - center
-        scale = math.sqrt(float(np.einsum("i,i,i->", self.total, x, x)) / self.weight)
-        x /= scale
+        squares = sum(
+            dot(self.total[levels], np.square(logit[levels] - center))
+            for levels in row_blocks(len(self), 1)
+        )
+        scale = math.sqrt(squares / self.weight)
         beta = np.array([self._log_odds, 0.0])
         if self._groups is not None:
             positive, total, sums = self._groups
-            coarse = fit_logit_line((sums / total - center) / scale, positive, total, beta)
+            coarse = fit_logit_line(sums / total, positive, total, beta, center, scale)
             beta = coarse if np.isfinite(coarse).all() else beta
-        intercept, slope = fit_logit_line(x, self.positive, self.total, beta)
+        intercept, slope = fit_logit_line(logit, self.positive, self.total, beta, center, scale)
         slope = float(slope / scale)
         return float(intercept) - slope * center, slope
 
@@ -302,8 +312,7 @@ def _solve_intercept(
     a = min(max(start, low), high)
     for _ in range(_MAX_NEWTON_STEPS):
         excess, variance = -positive_weight, 0.0
-        for begin in range(0, len(logit), BLOCK_ROWS):
-            block = slice(begin, begin + BLOCK_ROWS)
+        for block in row_blocks(len(logit), 1):
             fitted = expit(a + logit[block])
             weighted = total[block] * fitted
             excess += float(weighted.sum())
@@ -319,9 +328,16 @@ def _solve_intercept(
 
 
 def fit_logit_line(
-    x: FloatArray, positive: FloatArray, total: FloatArray, beta: FloatArray
+    logit: FloatArray,
+    positive: FloatArray,
+    total: FloatArray,
+    beta: FloatArray,
+    center: float = 0.0,
+    scale: float = 1.0,
 ) -> FloatArray:
     """Fit the line a + b·x of logits by maximum likelihood, starting from ``beta``.
+
+    The regressor is x = (logit − center)/scale.
 
     NaN is returned if nearly all weights vanish compared with the others.
     """
@@ -332,18 +348,17 @@ def fit_logit_line(
         They are summed over blocks of levels that fit into the processor's cache.
         """
         value, gradient, fisher_information = 0.0, np.zeros(2), np.zeros((2, 2))
-        for begin in range(0, len(x), BLOCK_ROWS):
-            block = slice(begin, begin + BLOCK_ROWS)
-            eta = beta[0] + beta[1] * x[block]
+        for block in row_blocks(len(logit), 1):
+            x = (logit[block] - center) / scale
+            eta = beta[0] + beta[1] * x
             exp_neg_abs = np.exp(-np.abs(eta))
             softplus = np.maximum(eta, 0.0) + np.log1p(exp_neg_abs)
             value += dot(total[block], softplus) - dot(positive[block], eta)
             fitted = np.where(eta < 0, exp_neg_abs, 1.0) / (1 + exp_neg_abs)
             residual = positive[block] - total[block] * fitted
-            gradient += residual.sum(), dot(residual, x[block])
-            fisher_information += fisher_information_matrix(
-                x[block], total[block] * fitted * (1 - fitted)
-            )
+            gradient += residual.sum(), dot(residual, x)
+            weight_of_variance = total[block] * fitted * (1 - fitted)
+            fisher_information += fisher_information_matrix(x, weight_of_variance)
         return value, gradient, fisher_information
 
     weight = float(total.sum())
@@ -377,8 +392,7 @@ def fit_information_matrix(
 ) -> FloatArray:
     """Compute the Fisher information at a line of logits, in blocks of levels."""
     fisher_information = np.zeros((2, 2))
-    for begin in range(0, len(x), BLOCK_ROWS):
-        block = slice(begin, begin + BLOCK_ROWS)
+    for block in row_blocks(len(x), 1):
         fitted = expit(intercept + slope * x[block])
         fisher_information += fisher_information_matrix(
             x[block], total[block] * fitted * (1 - fitted)

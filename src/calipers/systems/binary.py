@@ -17,6 +17,7 @@ from calipers.estimation.losses import RowLosses
 from calipers.estimation.scores import ScoredRows
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.statistics.base import row_blocks
 from calipers.statistics.logits import LogitSummary
 from calipers.statistics.scores import ScoreBuffer
 from calipers.systems import base
@@ -192,7 +193,7 @@ class BinaryOutput(base.SystemOutput):
             uses_probabilities = measure.definition.reads == "probabilities"
             return ProbabilityRows(self.score_rows) if uses_probabilities else self.score_rows
         assert self.probability is not None
-        losses = measure.losses(self._truth, self.probability)
+        losses = self._losses(measure)
         value_range = measure.definition.range_of_two
         return RowLosses(losses, self.weight, self.clusters, self.settings, value_range)
 
@@ -266,6 +267,15 @@ class BinaryOutput(base.SystemOutput):
         p = self.probability
         return p is not None and len(p) > 0 and bool(p.min() <= 0 or p.max() >= 1)
 
+    def _losses(self, measure: Measure) -> FloatArray:
+        """Compute the loss of each row, in blocks, as a formula needs several temporary columns."""
+        positive, probability = self.labels.positive, self.probability
+        assert probability is not None
+        losses = np.empty(len(probability))
+        for rows in row_blocks(len(losses), 1):
+            losses[rows] = measure.losses(positive[rows].astype(np.float64), probability[rows])
+        return losses
+
     @cached_property
     def _class_sizes(self) -> FloatArray:
         """Total weights of the negative and the positive rows."""
@@ -274,7 +284,3 @@ class BinaryOutput(base.SystemOutput):
             return np.bincount(positive, weight, 2).astype(np.float64)
         count = np.count_nonzero(positive)
         return np.array([len(positive) - count, count], np.float64)
-
-    @cached_property
-    def _truth(self) -> FloatArray:
-        return self.labels.positive.astype(np.float64)

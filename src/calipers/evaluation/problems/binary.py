@@ -154,7 +154,7 @@ def make_binary_systems(
             system_threshold = _resolve_threshold(
                 threshold, name, 0.5 if kind == "probability" else None
             )
-            probability_column = column.astype(np.float64) if kind == "probability" else None
+            probability_column = np.asarray(column, np.float64) if kind == "probability" else None
             update(name, score=column, probability=probability_column)
             if isinstance(system_threshold, ThresholdRule):
                 systems[name] = _tune_threshold(systems[name], system_threshold, display_name)
