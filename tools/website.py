@@ -213,12 +213,17 @@ def main() -> None:
     shutil.copytree(ROOT / "docs", to)
     for name, own in ELSEWHERE.items():
         (to / own).write_text((ROOT / name).read_text("utf-8"), "utf-8")
-    made = {"measures/index.md": catalogue(), "command.md": commands(), "python.md": names()}
-    made |= {f"measures/{slug(d)}.md": measure_page(d) for d in definitions()}
-    for path, content in made.items():
+    generated = {"measures/index.md": catalogue(), "python.md": names(), "llms.txt": for_models()}
+    generated |= {f"measures/{slug(d)}.md": measure_page(d) for d in definitions()}
+    generated |= dict(commands())
+    for path, content in generated.items():
         page = to / path
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(content, "utf-8")
+    cli(
+        ["measures", "--format", "json", "--output", str(to / "measures.json")],
+        standalone_mode=False,
+    )
     for page in to.rglob("*.md"):
         name = page.relative_to(to).as_posix()
         page.write_text(finished(page.read_text("utf-8"), name), "utf-8")
@@ -398,20 +403,55 @@ def _description(text: str) -> Iterator[str]:
 # --- The command, and Python ----------------------------------------------------------------------
 
 
-def commands() -> str:
-    """The help of every command."""
+def commands() -> Iterator[tuple[str, str]]:
+    """Path and content of the page of each command, and of the list of commands."""
     lines = [
         "# Command line",
         "",
         (
-            "What `calipers COMMAND --help` prints. `calipers completion --install` lets the TAB "
-            "key complete commands, options, measures and columns."
+            "Each page is what `calipers COMMAND --help` prints. `calipers completion --install` "
+            "lets the TAB key complete commands, options, measures and columns."
         ),
+        "",
+        "| command | what it does |",
+        "|---|---|",
     ]
     for path, command in _every(cli, ["calipers"]):
+        name = " ".join(path)
+        page = f"command/{'/'.join(path[1:]) or 'calipers'}.md"
+        lines.append(f"| [`{name}`]({page.removeprefix('command/')}) | {_summary(command)} |")
         context = click.Context(command, info_name=path[-1], parent=_parent(path[:-1]))
         context.terminal_width = context.max_content_width = 100
-        lines += ["", f"## {' '.join(path)}", "", "```text", command.get_help(context), "```"]
+        yield page, f"# {name}\n\n```text\n{command.get_help(context)}\n```\n"
+    yield "command/index.md", "\n".join(lines) + "\n"
+
+
+def _summary(command: click.Command) -> str:
+    return _cell(command.get_short_help_str(limit=200))
+
+
+def for_models() -> str:
+    """What the pages are, in the form that language models are pointed to (llmstxt.org)."""
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8")
+    lines = [
+        "# Calipers",
+        "",
+        "> " + re.findall(r"^site_description: (.*)$", settings, re.MULTILINE)[0],
+        "",
+        (
+            "Install with `pip install calipers`; use it as `import calipers as cal` or as the "
+            "command `calipers TASK FILE...`. Every value has an interval and the name of its "
+            "method. All measures with their aliases are in [measures.json](measures.json)."
+        ),
+        "",
+    ]
+    for line in settings.partition("\nnav:\n")[2].splitlines():
+        title, _, page = line.strip().removeprefix("- ").partition(": ")
+        if page:
+            address = re.sub(r"(^|/)index$", r"\1", page.removesuffix(".md"))
+            lines.append(f"- [{title}]({address.rstrip('/') or '.'}/)")
+        else:
+            lines += ["", f"## {title.removesuffix(':')}", ""]
     return "\n".join(lines) + "\n"
 
 
