@@ -209,3 +209,18 @@ def test_only_the_core_sorts_rows() -> None:
         if isinstance(node, ast.Attribute) and node.attr in ("argsort", "lexsort", "unique")
     }
     assert places == SORTERS.keys()
+
+
+# ------------------------------------------------------------------------------- what is built with
+
+
+def test_actions_are_pinned_by_digest() -> None:
+    workflows = PACKAGE.parents[1].joinpath(".github").rglob("*.yml")
+    actions = [
+        (path.name, action)
+        for path in workflows
+        for action in re.findall(r"^\s*-?\s*uses: (.*)$", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert actions
+    pinned = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v[\d.]+")
+    assert [each for each in actions if not pinned.fullmatch(each[1])] == []

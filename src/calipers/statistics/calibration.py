@@ -79,10 +79,10 @@ class ProbabilityLevels:
         scores = table.scores if table.scores.ndim == 1 else table.scores[index]
         positive = table.positive[index][::-1]
         total = positive + table.negative[index][::-1]
-        least = total.min(initial=np.inf)
-        selection: Any = slice(None) if least > 0 else total > 0
-        if least == total.max(initial=0.0):  # of distinct scores without weights it is 1
-            total = np.broadcast_to(least, total.shape)
+        min_total = total.min(initial=np.inf)
+        selection: Any = slice(None) if min_total > 0 else total > 0
+        if min_total == total.max(initial=0.0):  # of distinct scores without weights it is 1
+            total = np.broadcast_to(min_total, total.shape)
         squares = total
         if table.has_weights:
             squares = (table.positive_squares[index] + table.negative_squares[index])[::-1]
@@ -277,7 +277,7 @@ class ProbabilityLevels:
     def recalibration_line(self) -> tuple[float, float]:
         """Maximum-likelihood estimates of a and b in logit P(y) = a + b·logit(p).
 
-        They are found by iteratively reweighted least squares; a step is halved until the
+        They are found by iteratively reweighted min_total squares; a step is halved until the
         likelihood increases.
         """
         logit = self.logit
