@@ -76,3 +76,47 @@ def test_what_is_wrong_with_rows_is_told_by_their_partition(cluster: Any, table:
 def test_what_is_not_there_is_told(cluster: Any, tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=rf"{name}: .*no (such )?file"):
         cal.ranking("user", "y", "p", data=str(tmp_path / name), engine="dask")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("empty", r"1\.{kind}: the file is empty"),
+        ("text", r"score.*(is string, and double in .*0\.{kind}|holds 'unknown' in row 7)"),
+        ("corrupt", r"1\.{kind}(:\d+)?: (the byte 0xff .*is not UTF-8|cannot be read as a table)"),
+    ],
+)
+def test_the_file_that_cannot_be_read_is_named(
+    cluster: Any, tmp_path: Path, kind: str, damage: str, words: str
+) -> None:
+    import pandas as pd
+
+    random = np.random.default_rng(3)
+    for i in range(3):
+        rows = pd.DataFrame({"truth": random.integers(0, 2, 100), "score": random.random(100)})
+        if (i, damage) == (1, "text"):
+            rows["score"] = rows["score"].astype(str)
+            rows.loc[7, "score"] = "unknown"
+        file = tmp_path / f"{i}.{kind}"
+        if kind == "csv":
+            rows.to_csv(file, index=False)
+        elif kind == "jsonl":
+            rows.to_json(file, orient="records", lines=True)
+        else:
+            rows.to_parquet(file)
+    file, content = tmp_path / f"1.{kind}", (tmp_path / f"1.{kind}").read_bytes()
+    middle = len(content) // 4
+    if damage == "empty":
+        file.write_bytes(b"")
+    elif damage == "corrupt":
+        damaged = content[:middle] + b"\xff" * 40 + content[middle + 40 :]
+        file.write_bytes(content[:-30] if kind == "parquet" else damaged)
+    with pytest.raises(InputError, match=words.replace("{kind}", kind)):
+        cal.classification(
+            "truth",
+            score="score",
+            data=str(tmp_path / f"*.{kind}"),
+            engine="dask",
+            measures=["AUC"],
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 
 import calipers as cal
 from calipers.data.errors import InputError
+from calipers.engines import remote
 from calipers.engines import spark as engine
 from calipers.engines.remote import Worker, check_workers, make_worker_probe
 
@@ -170,6 +172,23 @@ def test_workers_of_dask_are_asked_once(cluster: Any, monkeypatch: pytest.Monkey
     dask._CHECKED_WORKERS.clear()
     with pytest.raises(InputError, match=r"Dask's worker on .* has Calipers .*, and this process"):
         dask.check_workers()
+
+
+@pytest.mark.parametrize("scheme", ["spark", "sc"])
+def test_a_master_that_does_not_answer_is_told_of_at_once(scheme: str) -> None:
+    pytest.importorskip("pyspark")
+    with socket.socket() as unused:  # bound, and not listening
+        unused.bind(("127.0.0.1", 0))
+        address = f"{scheme}://127.0.0.1:{unused.getsockname()[1]}"
+        with pytest.raises(InputError, match=rf"{address} does not answer .*refused"):
+            engine.get_session(address)
+
+
+def test_the_cause_of_an_error_of_java_is_kept() -> None:
+    error = Exception(
+        "An error occurred.\n\tat java.Thread\nCaused by: no disk\nCaused by: no disk"
+    )
+    assert remote.first_message(error) == "An error occurred. Caused by: no disk"
 
 
 def test_a_scheduler_that_is_not_there_is_told_of() -> None:

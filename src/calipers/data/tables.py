@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -695,6 +695,25 @@ def list_folder(folder: str) -> list[str]:
             os.path.join(directory, name) for name in files if not name.startswith(("_", "."))
         )
     return sorted(path for path in paths if is_table(path))
+
+
+def local_files(paths: Iterable[str]) -> list[str]:
+    """Return the files on this machine that paths and patterns of an engine stand for.
+
+    Directories, and names that begin with ``_`` or ``.``, are skipped.
+    """
+    matches = ([path] if os.path.exists(path) else sorted(glob.glob(path)) for path in paths)
+    return [
+        file
+        for each in matches
+        for file in each
+        if os.path.isfile(file) and not os.path.basename(file).startswith(("_", "."))
+    ]
+
+
+def total_bytes(files: Iterable[str]) -> int:
+    """Return the size of files in bytes."""
+    return sum(map(os.path.getsize, files))
 
 
 register_format(".csv", read=DelimitedText(","), is_text=True)

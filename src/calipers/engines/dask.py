@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _MERGE_FAN_IN = 8
 #: Type of text columns in pandas and Dask, and bytes of text that are read at a time.
 _TEXT_DTYPE, _BLOCK_BYTES = "string[pyarrow]", 1 << 26
+#: Bytes of files up to which they are read again to find the one that Dask cannot read.
+_MAX_REREAD_BYTES = 1 << 30
 
 
 class DaskEngine(RemoteEngine):
@@ -221,8 +223,54 @@ class DaskEngine(RemoteEngine):
                 merge_parts(merge, delayed_results[k : k + _MERGE_FAN_IN])
                 for k in range(0, len(delayed_results), _MERGE_FAN_IN)
             ]
-        (results,) = compute(delayed_results)
+        try:
+            (results,) = compute(delayed_results)
+        except (OSError, ValueError) as error:
+            raise self._read_error(error, map_batch, columns) from error
         return merge.merge_all(result for result in results if result is not None)  # type: ignore[no-any-return]
+
+    def _read_error(
+        self, error: Exception, map_batch: Callable[[Any], P], columns: Sequence[str]
+    ) -> InputError:
+        """Return the error that names the file and the row, from a stream of the same files."""
+        if isinstance(error, InputError):
+            return error
+        files = tables.local_files(self.files)
+        is_table = all(tables.file_extension(file)[0] in tables.TABLE_FORMATS for file in files)
+        if files and is_table and tables.total_bytes(files) <= _MAX_REREAD_BYTES:
+            from calipers.data.streams import BATCH_ROWS, Stream
+
+            try:
+                for batch in Stream.from_input(files).batches(columns, BATCH_ROWS):
+                    with batch.located_errors():
+                        map_batch(batch)
+            except InputError as located:
+                return located
+            if (mixed := _mixed_column(files)) is not None:
+                return mixed
+        return InputError(f"{self.name}: Dask cannot read it: {' '.join(str(error).split())}")
+
+
+def _mixed_column(files: Sequence[str]) -> InputError | None:
+    """Return the error of the first column that is text in one file and not in the first.
+
+    A stream reads both as text, as if all rows were in one file; Dask does not.
+    """
+    import pyarrow as pa
+
+    from calipers.data.streams import Stream
+
+    schemas = {file: Stream.from_input(file).schema for file in files}
+    kinds = {field.name: field.type for field in schemas[files[0]]}
+    for file, schema in schemas.items():
+        for field in schema:
+            kind = kinds.setdefault(field.name, field.type)
+            if pa.types.is_string(kind) != pa.types.is_string(field.type):
+                return InputError(
+                    f"{file}: column {field.name!r} is {field.type}, and {kind} in {files[0]}; "
+                    "expected one kind of values in all files"
+                )
+    return None
 
 
 def connect(scheduler: str | None) -> None:

@@ -363,7 +363,18 @@ def resolve_paths(source: Any, engine: str) -> tuple[list[str], str]:
     if not paths:
         raise InputError("data: an empty list, expected at least one path")
     files = [os.fspath(path) for path in paths]
+    for file in tables.local_files(files):
+        # Spark and Dask take an empty file of text for one without rows.
+        if tables.total_bytes([file]) == 0:
+            raise InputError(f"{file}: the file is empty")
     return files, files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+
+
+def first_message(error: Exception) -> str:
+    """Return the first line of an error with text, and the causes that it names."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines[1:] if line.startswith("Caused by:")]
+    return " ".join([*lines[:1], *dict.fromkeys(causes)]) or type(error).__name__
 
 
 def table_kind(files: Sequence[str], name: str, engine: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import socket
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,6 +42,8 @@ _MAX_SLOTS = 512
 _DEFAULT_SLOTS = 32
 #: Seconds that each of these tasks sleeps, so that every worker process gets one.
 _PROBE_SECONDS = 0.3
+#: Ports of a master and of a Connect server by default, and seconds that each may take to answer.
+_DEFAULT_PORTS, _CONNECT_SECONDS = {"spark": 7077, "sc": 15002}, 5.0
 #: Sessions whose workers have been checked, by the ids of their applications.
 _CHECKED_APPLICATIONS: set[str] = set()
 
@@ -72,18 +76,43 @@ def get_session(master: str | None = None) -> SparkSession:
         return active
     builder = SparkSession.builder.appName("calipers")
     if master is not None:
+        _check_reachable(master)
         builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
     with _own_python(master) as options:
         try:
             session = builder.config(map=options).getOrCreate()
         except Exception as error:
             # There may be no Java, no such server, or no package that Spark needs.
-            raise InputError(f"Spark could not be started: {str(error).splitlines()[0]}") from error
+            raise InputError(
+                f"Spark could not be started: {remote.first_message(error)}"
+            ) from error
     if options and active is None and session.conf.get("spark.master", "").startswith("local"):
         _CHECKED_APPLICATIONS.add(
             _application_id(session)
         )  # whose workers run this Python, with this Calipers
     return session
+
+
+def _check_reachable(master: str) -> None:
+    """Check that a host of a master (``spark://…``) or a Connect server (``sc://…``) answers.
+
+    Spark itself tries for more than a minute, and does not say which address was wrong.
+    """
+    match = re.match(r"(spark|sc)://([^/;]+)", master)
+    if match is None:
+        return
+    causes = []
+    for address in match[2].split(","):
+        host, port = address, str(_DEFAULT_PORTS[match[1]])
+        if with_port := re.fullmatch(r"(.*):(\d+)", address):
+            host, port = with_port[1], with_port[2]
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+        except (OSError, ValueError, OverflowError) as error:
+            causes.append(f"{address}: {getattr(error, 'strerror', None) or error}")
+        else:
+            return
+    raise InputError(f"Spark could not be started: {master} does not answer ({'; '.join(causes)})")
 
 
 @contextmanager
