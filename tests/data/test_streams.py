@@ -601,3 +601,12 @@ def test_what_is_in_memory_is_not_large(tmp_path: Path) -> None:
         is_large(tmp_path / "no.csv", ["id"], 1)
     with pytest.raises(InputError, match="no column 'x'"):
         is_large(written(tmp_path, "a.csv", FILES["a.csv"]), ["x"], 1)
+
+
+def test_numbers_and_text_of_json_are_told_by_the_file_that_differs(tmp_path: Path) -> None:
+    for name, value in (("a", 0.5), ("b", '"half"')):
+        lines = [f'{{"y": {i % 2}, "p": {value}}}\n' for i in range(4)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines), "utf-8")
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    with pytest.raises(InputError, match=r"b\.jsonl: column 'p' is string, and double in .*a\."):
+        Stream.from_input(files)

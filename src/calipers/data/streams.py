@@ -72,8 +72,8 @@ def _common_type(name: str, sources: Sequence[BatchSource]) -> pa.DataType:
         try:
             schema = pa.unify_schemas([schema, pa.schema([field])], promote_options="permissive")
         except (pa.ArrowTypeError, pa.ArrowInvalid):
-            if all(source.has_inferred_type(name) for source in sources_with_column):
-                return pa.string()  # as if all rows were in one file
+            if all(s.is_csv and s.has_inferred_type(name) for s in sources_with_column):
+                return pa.string()  # as if all rows were in one file; JSON has types of its own
             raise InputError(
                 f"{source.name}: column {name!r} is {field.type}, and {schema.field(name).type} in "
                 f"{sources_with_column[0].name}; expected one kind of values in all files"
