@@ -265,6 +265,11 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
     "TREC": {
         "relstring": ("P", "a text there: to_csv of per_unit has the grades"),
         "runid": ("NumQ", "the name of the run is that of the system"),
+        **{
+            name: ("mean-score", f"cal.scores(files, score={name!r}) reads it of nuggetizer")
+            for name in ("vital_score", "strict_vital_score", "all_score", "strict_all_score")
+        },
+        "iP10": ("infP@10", ""),
         "statMAP": ("statAP", ""),
         "statMAP_MQ1": ("statAP", "an earlier variant there"),
         "emap": ("infAP", "an expected AP by another model of relevance there"),
@@ -294,7 +299,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "max_precision": ("precision", "the largest over several distances there"),
         "max_recall": ("recall", "the largest over several distances there"),
         "max_ap": ("AP", "the largest over several distances there"),
-        "hamming": ("Hamming-loss", "1 − the loss there"),
+        "hamming": ("example-Jaccard", "a row without labels, also predicted, is 1 there"),
         "image_acc": ("accuracy", "of pairs of images and texts there"),
         "text_acc": ("accuracy", "of pairs of images and texts there"),
         "paired_accuracy": ("Success@1", "both queries of a pair have to succeed there"),
@@ -379,9 +384,42 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
     },
 }  # fmt: skip
 
+#: Names that are read here and have another value there, by tool, and what that is.
+OTHER_VALUES: Mapping[str, Mapping[str, str]] = {
+    "yardstick": {
+        "ccc": "with n − 1 in variances and covariance",
+        "mape": "in percent",
+        "mase": "its naive forecasts are of the same rows unless mae_train= is given",
+        "pr_auc": "tied scores are joined by a straight line",
+        "roc_auc": "of several classes the mean over pairs of classes, ovo-AUC",
+        "smape": "in percent",
+    },
+    "torchmetrics": {
+        "accuracy": "of several classes and labels see MulticlassAccuracy",
+        "cluster_accuracy": "by torch_linear_assignment, with which it was not compared",
+        "cramers_v": "corrected for bias, unless bias_correction=False",
+        "dunn_index": "of distances of and from centers",
+        "eer": "at a threshold, where it is interpolated here",
+        "mean_average_precision": "of boxes in images",
+        "normalized_root_mean_squared_error": "by the mean: NRMSE(normalization='mean')",
+        "theils_u": "of the entropy of predictions, unless truth is the first argument",
+    },
+    "ragas": {"exact_match": "of texts"},
+}
+
 
 def _key(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
+
+
+def tools_with(name: str) -> list[str]:
+    """Return the tools that have a name with a value that no measure here has under it.
+
+    >>> tools_with("huber_loss")
+    ['yardstick']
+    """
+    key = _key(name)
+    return [tool for tool, names in NEAREST_MEASURES.items() if key in map(_key, names)]
 
 
 @cache
