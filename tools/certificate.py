@@ -5,7 +5,7 @@ python tools/certificate.py build/certificate          # writes the record and t
 python tools/certificate.py build/certificate --check  # fails on another outcome
 
 The record is tests/parity/certificate.json. Programs that could not run keep what it has of them;
-with ``--check --all`` all have to run. The tables of the names of other tools are made as well, from
+with ``--check --all`` all have to run. The tables of names of other tools are made of
 `calipers.measures.nearest_measures`.
 """
 

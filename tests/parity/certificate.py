@@ -123,6 +123,8 @@ DIFFERENCES: Mapping[str, str] = {
     "score of 0": "The peer counts a document whose score is 0 or less as not relevant.",
     "labels of equal score": "The peer takes labels of equal score in the order of their columns, where "
     "each such pair is an error here.",
+    "other parameters in the call": "The call has measures by subtopic with other parameters, for which "
+    "the peer has 0.",
     "output without variance": "`force_finite=False`: an output whose truth is constant has no weight "
     "here, and makes the mean NaN there.",
     "place of tied classes": "Classes with the same score: the mean over their orders. The peer takes "
@@ -148,6 +150,7 @@ OMISSIONS: Mapping[str, str] = {
     "not offered": "Calipers does not offer the option.",
     "no measure": "It is not a measure with one value: the message of `cal.measure` says what there is "
     "instead.",
+    "pairs of documents": "It is of pairs of documents; `Accuracy@k` is read as `Success@k` here.",
     "curve": "A curve and no value; points of ROC and precision-recall curves are compared on random "
     "data.",
     "some of the classes": "`labels=` leaves out rows of the other classes, which Calipers keeps.",
