@@ -292,8 +292,9 @@ def is_read(name: str) -> bool:
             told.append(str(error))
         else:
             return True
+    answers = ("; it is ", " needs ", "has several meanings")
     answered = nearest_hint(name) is not None or name in ALTERNATIVE_HINTS
-    assert answered or any(" needs " in t or "has several meanings" in t for t in told), told[0]
+    assert answered or any(answer in text for answer in answers for text in told), told[0]
     return False
 
 

@@ -75,6 +75,7 @@ PEERS: Mapping[str, Peer] = {
         Peer("netcal", source=RECORDED),
         Peer("torchmetrics", source=RECORDED),
         Peer("MLstatkit", "MLstatkit"),
+        Peer("pycm", "pycm"),
         Peer("BEIR", version="2", source=FORMULAS),
         Peer("MTEB", version="2", source=FORMULAS),
         Peer("MS MARCO", version="2019", source=FORMULAS),
